@@ -24,6 +24,7 @@ ORDER = [
     "sparse_text.py",
     "save_and_load.py",
     "onnx_pipeline.py",
+    "larger_than_memory.py",
     "dask_flights.py",
 ]
 # These write pictures, into the folder that they are given.

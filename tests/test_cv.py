@@ -710,3 +710,23 @@ def test_functions_of_users_are_called_by_one_thread_at_a_time(role):
     else:
         given["feval"] = lambda scores, data: called(("own", 1.0, True))
     skgoss.cv(params, Dataset(X, y), ROUNDS, nfold=4, stratified=False, **given)
+
+
+def test_init_scores_of_folds_are_those_of_their_rows():
+    X, y = rows()
+    X = np.round(X)  # so that bins of all rows are those of each fold
+    start = np.linspace(-2.0, 2.0, len(y))
+    params = BINARY | {"n_jobs": 1}
+    order = np.arange(len(y))
+    folds = [(order[100:], order[:100]), (order[:200], order[200:])]
+    found = skgoss.cv(
+        params, Dataset(X, y, init_score=start), 3, folds=folds, return_cvbooster=True
+    )
+    for (learn, test), booster in zip(folds, found["cvbooster"].boosters, strict=True):
+        data = Dataset(X[learn], y[learn], init_score=start[learn])
+        alone = skgoss.train(params, data, 3)
+        np.testing.assert_allclose(
+            booster.predict(X[test], raw_score=True),
+            alone.predict(X[test], raw_score=True),
+            rtol=1e-9,
+        )

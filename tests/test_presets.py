@@ -111,30 +111,47 @@ def of_folds(X, y, estimator=LGBMRegressor, **options):
     return estimator(**{"folds": 3, **options}).fit(X, y)
 
 
+OTHER = presets._RANDOM_THRESHOLDS
+
+
+def losses_by_round(X, y, **options):
+    """The loss after each round, on each of the folds of the search."""
+    chosen = {**presets._ACCURATE, "learning_rate": 0.25, "n_estimators": 200}
+    params = {**chosen, "early_stopping_round": 0, "folds": 3, **options}
+    history = LGBMRegressor(**params).fit(X, y).evals_result_
+    return [np.array(scores["l2"]) for scores in history.values()]
+
+
+def best_round(losses):
+    """The best round, where boosting stops after some rounds without a better one."""
+    best = 0
+    for i, loss in enumerate(losses):
+        if loss < losses[best]:
+            best = i
+        if i - best >= max(10, 0.5 * (best + 1)):
+            break
+    return best
+
+
 def test_a_candidate_wins_by_its_loss():
     X, y = numbers(400)
-    coarse = {"learning_rate": 0.25, "n_estimators": 200, "early_stopping_round": 10}
-    coarse = {**presets._ACCURATE, **coarse}
-    kept = {}
-    for extra_trees in (False, True):
-        model = of_folds(X, y, extra_trees=extra_trees, **coarse)
-        kept[model.oof_score_["l2"]] = extra_trees, model
-    extra_trees, best = kept[min(kept)]
+    found = []
+    for options in ({}, OTHER):
+        losses = losses_by_round(X, y, **options)
+        rounds = [best_round(of_fold) for of_fold in losses]
+        mean = np.mean([of[i] for of, i in zip(losses, rounds, strict=True)])
+        found.append((mean, np.exp(np.log(np.add(rounds, 1)).mean())))
+    best = int(np.argmin([loss for loss, _ in found]))
     model = LGBMRegressor(**ACCURATE).fit(X, y)
-    assert model.preset_params_.get("extra_trees", False) is extra_trees
-    history = best.evals_result_.values()
-    rounds = [int(np.argmin(scores["l2"])) + 1 for scores in history]
-    assert model.n_iter_ == round(5 * np.exp(np.log(rounds).mean()))
+    assert model.preset_params_["extra_trees"] is bool(best)
+    assert model.n_iter_ == round(1.15 * 5 * found[best][1])
 
 
 def test_folds_of_a_preset_are_a_weighted_mean():
     X, y = numbers(400)
     model = LGBMRegressor(**ACCURATE, folds=3).fit(X, y)
     chosen = {**presets._ACCURATE_ON_FOLDS}
-    plain, extra = (
-        of_folds(X, y, extra_trees=extra_trees, **chosen)
-        for extra_trees in (False, True)
-    )
+    plain, extra = (of_folds(X, y, **chosen | kind) for kind in ({}, OTHER))
     found = [
         (1 - share) * plain.oof_prediction_ + share * extra.oof_prediction_
         for share in np.linspace(0, 1, 11)
@@ -153,8 +170,7 @@ def test_probabilities_of_folds_are_calibrated():
     model = LGBMClassifier(**ACCURATE, folds=3).fit(X, y)
     chosen = {**presets._ACCURATE_ON_FOLDS}
     plain, extra = (
-        of_folds(X, y, LGBMClassifier, extra_trees=extra_trees, **chosen)
-        for extra_trees in (False, True)
+        of_folds(X, y, LGBMClassifier, **chosen | kind) for kind in ({}, OTHER)
     )
     first, second = (m._model.out_of_fold.scores[:, 0] for m in (plain, extra))
     pairs = of_equal_size(3, y.astype(float), None, stratify=True, seed=0)

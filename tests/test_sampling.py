@@ -7,7 +7,7 @@ import pytest
 import twin
 from twin import Fit, fit, rounds_of, smooth_target, table
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine.training.sampling import bagging_mask, kept_rows
 
 N = 1200
@@ -318,3 +318,16 @@ def test_classes_draw_their_own_columns_from_one_bag(seed):
     assert (sizes == sizes[:, :1]).all()
     if seed == "feature_fraction_seed":
         assert len(set(columns_of(fitted))) > 4
+
+
+@pytest.mark.parametrize("name", ["pos_bagging_fraction", "neg_bagging_fraction"])
+def test_fractions_of_classes_are_those_of_their_names(name):
+    X = np.arange(4000.0)[:, None] % 7
+    y = np.arange(4000) % 4 == 0
+    model = LGBMClassifier(n_estimators=1, subsample_freq=1, **{name: 0.2})
+    count = model.fit(X, y).booster_.trees_to_dataframe()["count"][0]
+    n_positive = int(y.sum())
+    n_sampled, others = n_positive, len(y) - n_positive
+    if name.startswith("neg"):
+        n_sampled, others = others, n_sampled
+    assert abs(count - others - 0.2 * n_sampled) < 100

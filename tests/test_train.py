@@ -798,3 +798,33 @@ def test_params_tell_how_to_read_files(tmp_path):
     assert Booster(params, Dataset(path)).num_feature() == X.shape[1]
     with pytest.raises(ValueError, match="there is no column 'x'"):
         train(params | {"label": "name:x"}, Dataset(path), 3)
+
+
+def test_scores_of_a_booster_that_trains_on():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    data = Dataset(X[:200], X[:200, 0])
+    other = Dataset(X[200:], X[200:, 0], reference=data)
+    given = {"valid_sets": [other], "keep_training_booster": True}
+    live = train({"early_stopping_round": 2, "learning_rate": 0.9}, data, 50, **given)
+    ended = train(
+        {"early_stopping_round": 2, "learning_rate": 0.9},
+        data,
+        50,
+        valid_sets=[other],
+    )
+    assert live.best_score == ended.best_score != {}
+    assert live.best_iteration == ended.best_iteration
+
+
+def test_scores_of_init_model_and_init_score_are_added():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y, start = X[:, 0] * 3, np.linspace(-1.0, 1.0, 300)
+    earlier = train({"learning_rate": 0.5}, Dataset(X, y), 2)
+    scores = earlier.predict(X) + start
+    later = train(
+        {}, Dataset(X, y, init_score=start, free_raw_data=False), 1, init_model=earlier
+    )
+    alone = train({}, Dataset(X, y, init_score=scores), 1)
+    np.testing.assert_allclose(
+        later.predict(X) - earlier.predict(X), alone.predict(X), atol=1e-9
+    )

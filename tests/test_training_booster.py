@@ -636,3 +636,19 @@ def test_a_round_of_stumps_that_is_rolled_back_leaves_no_trace(from_average):
     rolled.reset_parameter({"min_split_gain": 0.0})
     assert_same_trees(updated(rolled, 3), updated(plain, 3))
     np.testing.assert_array_equal(rolled.predict(X), plain.predict(X))
+
+
+def test_other_rows_do_not_change_the_fit_that_they_go_on_from():
+    booster = started()
+    booster.add_valid(dataset(rows=slice(50)), "v")
+    updated(booster, 2)
+    before = booster._live_fit.state
+    n_trees = before.ensemble().n_trees
+    booster.eval(dataset(rows=slice(30)), "unlisted")
+    n_sets = len(before.sets), len(before.unlisted_sets)
+    updated(booster, 0)
+    booster.update(train_set=dataset(rows=slice(100)))
+    after = booster._live_fit.state
+    assert before is not after
+    assert before.ensemble().n_trees == n_trees == len(before._trees_by_round())
+    assert (len(after.sets), len(after.unlisted_sets)) == n_sets

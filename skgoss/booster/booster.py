@@ -20,13 +20,14 @@ from sklearn.utils import InputTags, Tags, TargetTags
 from skgoss import parameters
 from skgoss.booster import training
 from skgoss.booster.training import InTraining
-from skgoss.data import categories, disk, frames, text_files
+from skgoss.data import categories, disk, frames, input_rows, text_files
 from skgoss.data.columns import Columns
 from skgoss.fit import refit
 from skgoss.fit.train_arguments import TRAIN
 from skgoss.inspection import explanation
 from skgoss.model import model_file as model_files
 from skgoss.model import predictions, tables
+from skgoss.model.batch_predictions import predicted
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel, whole
@@ -370,6 +371,7 @@ class Booster(InTraining, Elsewhere):
         validate_features: bool = False,
         *,
         pred_interactions: bool = False,
+        to_parquet: str | PathLike[str] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Predict the target.
@@ -396,11 +398,15 @@ class Booster(InTraining, Elsewhere):
         """
         model = self._model
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        columns = self._columns(model, data, validate_features, data_has_header)
         rounds = model.rounds(start_iteration, self._length(num_iteration))
         n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
         n_threads = compat.n_threads(n_jobs)
-        return predictions.compute(model, columns, output, rounds, n_threads)
+
+        def compute(rows: Any) -> Any:
+            columns = self._columns(model, rows, validate_features, data_has_header)
+            return predictions.compute(model, columns, output, rounds, n_threads)
+
+        return predicted(data, model.schema, compute, to_parquet)
 
     def _columns(
         self,
@@ -410,6 +416,7 @@ class Booster(InTraining, Elsewhere):
         header: bool = False,
     ) -> Columns:
         """The columns of some data, by place, or of a file."""
+        data = input_rows.unstreamed(data)
         if isinstance(data, str | os.PathLike):
             words = ("label_column", "label")
             label = {word: self.params[word] for word in words if word in self.params}

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from skgoss.data import binned_state, disk, values
 from skgoss.data.dataset import BinnedDataset
+from skgoss.data.memory import IN_MEMORY, Memory
 from skgoss.data.values import entries
 
 _VERSION = 1
@@ -101,9 +102,16 @@ def is_binary(path: str | PathLike[str]) -> bool:
 
 
 def read(
-    path: str | PathLike[str], n_threads: int = 1
+    path: str | PathLike[str], n_threads: int = 1, memory: Memory = IN_MEMORY
 ) -> tuple[BinnedDataset, dict[str, Any]]:
     """Read a file that `write` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+    n_threads : int, default=1
+    memory : Memory, default=IN_MEMORY
+        Where arrays lie. If that is in files, the bins stay in this file.
 
     Returns
     -------
@@ -122,10 +130,12 @@ def read(
         size = file.seek(0, 2)
         _check_ends(file, size)
         try:
-            parts = _parts(file, size)
+            parts = _parts(file, size, memory.folder is not None)
         except _DAMAGE as error:
             raise ValueError(f"the file is damaged: {error}") from error
-        binned = binned_state.restored(parts["data"], most=size, n_threads=n_threads)
+        binned = binned_state.restored(
+            parts["data"], most=size, n_threads=n_threads, memory=memory
+        )
         return binned, parts["fields"]
 
 
@@ -145,7 +155,7 @@ def _check_ends(file: BinaryIO, size: int) -> None:
         raise ValueError("the file holds no binned data of skgoss, or is cut off")
 
 
-def _parts(file: BinaryIO, size: int) -> Parts:
+def _parts(file: BinaryIO, size: int, is_mapped: bool) -> Parts:
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         _check_members(members, size)
@@ -156,7 +166,7 @@ def _parts(file: BinaryIO, size: int) -> Parts:
             continue
         if part not in parts or name in parts[part]:
             raise ValueError(f"the file must have no member {member.filename!r}")
-        parts[part][name] = _array(file, member)
+        parts[part][name] = _array(file, member, is_mapped)
     return parts
 
 
@@ -192,7 +202,7 @@ def _read_json(content: bytes) -> Parts:
     return dict(zip(_PARTS, found, strict=True))
 
 
-def _array(file: BinaryIO, member: zipfile.ZipInfo) -> NDArray[Any]:
+def _array(file: BinaryIO, member: zipfile.ZipInfo, is_mapped: bool) -> NDArray[Any]:
     """The array of a member, whose header is checked before memory is claimed.
 
     The array is read without a copy and without its checksum, which `ZipFile.open` and
@@ -212,6 +222,9 @@ def _array(file: BinaryIO, member: zipfile.ZipInfo) -> NDArray[Any]:
     kind = np.dtype(dtype)
     if math.prod(shape) * kind.itemsize != member.file_size - 10 - length:
         raise ValueError(f"{name} has the shape {shape!r}, which is impossible")
+    if is_mapped and kind == np.uint8 and math.prod(shape) > 0:
+        # Bytes need no alignment.
+        return np.memmap(file, kind, "r", file.tell(), tuple(shape))
     array = np.empty(shape, kind)
     content = array.reshape(-1).view(np.uint8)
     if file.readinto(content) != len(content):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from skgoss.data.binning import MAX_CATEGORY_BINS
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, used_features
 from skgoss.data.feature_groups import LANE_CODES
+from skgoss.data.memory import IN_MEMORY, Memory
 from skgoss.data.sparse_columns import LosslessSettings, SparseColumns
-from skgoss.data.storage import Bins
+from skgoss.data.storage import Bins, OwnBins
 from skgoss.data.values import check_lengths, check_start, entries, vectors
 from skgoss.utils.limits import INT32_MAX
 
@@ -102,7 +104,11 @@ def claim(state: Mapping[str, Any]) -> int:
 
 
 def restored(
-    state: Any, *, most: int | None = None, n_threads: int = 1
+    state: Any,
+    *,
+    most: int | None = None,
+    n_threads: int = 1,
+    memory: Memory | None = None,
 ) -> BinnedDataset:
     """The binned data of a state.
 
@@ -113,6 +119,9 @@ def restored(
     most : int, default=None
         The most that the state may `claim`; None: any number.
     n_threads : int, default=1
+    memory : Memory, default=None
+        Where new arrays lie, if nobody else uses those of the state, which are then
+        kept where they can be. None: all are copied.
 
     Returns
     -------
@@ -134,9 +143,10 @@ def restored(
     mappers = _mappers(arrays)
     used = [mappers[j] for j in used_features(mappers)]
     bins = _bins(arrays, n_rows, used)
-    return BinnedDataset.of(
-        mappers, storage.lay_out(bins, used, LosslessSettings(), n_threads)
-    )
+    if memory is not None:
+        bins = OwnBins(bins.sparse, bins.bytes, bins.shorts, memory)
+    stored = storage.lay_out(bins, used, LosslessSettings(), n_threads)
+    return BinnedDataset.of(mappers, replace(stored, memory=memory or IN_MEMORY))
 
 
 def check_categories(data: BinnedDataset, known: Categories) -> None:

@@ -98,9 +98,7 @@ def find_bin_mappers(
         )
     if partition is not None and not partition.is_alone:
         return _find_distributed(columns, settings, weight, rows, n_threads, partition)
-    sample = _sample(columns.n_rows if rows is None else len(rows), settings)
-    if rows is not None:
-        sample = rows if sample is None else rows[sample]
+    sample = sampled_rows(columns.n_rows, settings, rows)
     if weight is not None and sample is not None:
         weight = weight[sample]
     max_bin = _max_bins(settings, columns.n_features)
@@ -113,7 +111,7 @@ def find_bin_mappers(
             return _find(
                 sampled, settings, max_bin, forced, n_nonzero, _ALL_ROWS, n_threads
             )
-    sampled_rows = _RowSubset(sample, row_places(columns, sample), weight)
+    chosen = _RowSubset(sample, row_places(columns, sample), weight)
     used_rows = _RowSubset(rows, row_places(columns, rows))
     mappers = []
     for span, block in columns.blocks(n_threads):
@@ -124,10 +122,73 @@ def find_bin_mappers(
             max_bin[span],
             forced[span],
             n_nonzero,
-            sampled_rows,
+            chosen,
             n_threads,
         )
     return mappers
+
+
+def sampled_rows(
+    n_rows: int, settings: BinningSettings, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
+    """The rows that bins are found from, ascending; None: all.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of all rows.
+    settings : BinningSettings
+    rows : ndarray of int64, default=None
+        The rows to use, ascending; None: all.
+    """
+    sample = _sample(n_rows if rows is None else len(rows), settings)
+    if rows is None:
+        return sample
+    return rows if sample is None else rows[sample]
+
+
+def find_in_sample(
+    sampled: Columns,
+    settings: BinningSettings,
+    n_nonzero: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    n_threads: int,
+) -> list[BinMapper]:
+    """The bins of columns of which only the sampled rows are known.
+
+    Parameters
+    ----------
+    sampled : Columns
+    settings : BinningSettings
+    n_nonzero : ndarray of shape (n_features,), int64
+        How many of the rows to use are not zero: see `count_nonzero`.
+    weight : ndarray of shape (sampled.n_rows,), float64, or None
+        The weights of the sampled rows.
+    n_threads : int
+    """
+    sample = _RowSubset(None, None, _scaled(weight))
+    n_features = sampled.n_features
+    max_bin = _max_bins(settings, n_features)
+    forced = forced_bins.of_columns(settings.forcedbins_filename, n_features)
+    return _find(sampled, settings, max_bin, forced, n_nonzero, sample, n_threads)
+
+
+def count_nonzero(
+    columns: Columns,
+    settings: BinningSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> NDArray[np.int64]:
+    """The rows of each column that are not zero; exact if too few for a leaf.
+
+    Counts of several batches can be added: the sum is as exact.
+    """
+    used_rows = _RowSubset(rows, row_places(columns, rows))
+    count = np.zeros(columns.n_features, dtype=np.int64)
+    if used_rows.size(columns):
+        for span, block in columns.blocks(n_threads):
+            count[span] = _count_nonzero(block, settings, used_rows, n_threads)
+    return count
 
 
 class _RowSubset(NamedTuple):
@@ -173,12 +234,9 @@ def _find_distributed(
     n_rows = sum(map(len, places_of_ranks))
     edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
-    used_rows = _RowSubset(rows, row_places(columns, rows))
-    n_nonzero = np.zeros(columns.n_features, dtype=np.int64)
+    n_nonzero = count_nonzero(columns, settings, rows, n_threads)
     sampled = distributed_sample.SampledColumns(columns, sample, spans)
-    for span, block in columns.blocks(n_threads):
-        if used_rows.size(columns):
-            n_nonzero[span] = _count_nonzero(block, settings, used_rows, n_threads)
+    for _, block in columns.blocks(n_threads):
         sampled.add(block)
     collectives.all_reduce(n_nonzero)
     got = distributed_sample.joined(

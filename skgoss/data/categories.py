@@ -162,7 +162,7 @@ class Categories:
                     "is_ordered": vocabulary.is_ordered,
                     "holds_words": vocabulary.needs_encoding,
                 }
-                for column, vocabulary in self.vocabularies.items()
+                for column, vocabulary in sorted(self.vocabularies.items())
             },
             "unplaced": self.unplaced and [known.values for known in self.unplaced],
         }

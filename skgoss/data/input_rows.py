@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+import sys
+from collections.abc import Callable, Sequence, Sized
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,7 +12,82 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import issparse
 
-from skgoss.data import dataframes, sequences
+from skgoss.data import arrow_sources, dataframes, polars_source, sequences
+from skgoss.data.sources import JoinedSource, Source
+
+
+def is_source(X: Any) -> bool:
+    """Whether `source` reads data in batches; files are not opened for it."""
+    return any(belongs(X) for belongs, _ in _SOURCES) or _is_list_of_sources(X)
+
+
+def is_streamed(X: Any) -> bool:
+    """Whether data that are passed as ``X`` are read in batches.
+
+    Arrays, also in lists and in files, are used as if they were in memory.
+    """
+    arrays = X if isinstance(X, list | tuple) else [X]
+    return not all(isinstance(part, np.ndarray) for part in arrays) and is_source(X)
+
+
+def unstreamed(X: Any) -> Any:
+    """Data in memory, where a method does not read in batches.
+
+    Raises
+    ------
+    ValueError
+        If they are read in batches, and may be too large for memory.
+    """
+    return loaded(X) if is_streamed(X) else X
+
+
+def source(X: Any) -> Source | None:
+    """Data as a source of batches; None: they are in memory, or a file of text.
+
+    Raises
+    ------
+    OSError, ValueError
+        If files do not exist, or do not have the same columns.
+    """
+    for belongs, make in _SOURCES:
+        if belongs(X):
+            return make(X)
+    if _is_list_of_sources(X):
+        parts = [source(part) for part in X]
+        return JoinedSource([part for part in parts if part is not None])
+    return None
+
+
+def _is_list_of_sources(X: Any) -> bool:
+    return isinstance(X, list | tuple) and len(X) > 0 and all(map(is_source, X))
+
+
+def _are_paths(X: Any) -> bool:
+    paths = X if isinstance(X, list | tuple) else [X]
+    return len(paths) > 0 and all(arrow_sources.format_of(path) for path in paths)
+
+
+def _is_pyarrow_dataset(X: Any) -> bool:
+    pyarrow_dataset = getattr(sys.modules.get("pyarrow.dataset"), "Dataset", None)
+    return pyarrow_dataset is not None and isinstance(X, pyarrow_dataset)
+
+
+def _is_function(X: Any) -> bool:
+    return callable(X) and not isinstance(X, type) and not hasattr(X, "__array__")
+
+
+# Which data are read in batches, and by what.
+_SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
+    (lambda X: isinstance(X, Source), lambda X: X),
+    (
+        _are_paths,
+        lambda X: arrow_sources.of_paths(X if isinstance(X, list | tuple) else [X]),
+    ),
+    (_is_pyarrow_dataset, arrow_sources.FilesSource),
+    (polars_source.is_lazy, polars_source.LazySource),
+    (sequences.are_chunks, sequences.ChunkSource),
+    (_is_function, arrow_sources.ReaderSource),
+]
 
 
 def shape(X: Any) -> tuple[int | None, int | None]:
@@ -22,17 +98,18 @@ def shape(X: Any) -> tuple[int | None, int | None]:
     if isinstance(known, tuple) and len(known) == 2:
         return int(known[0]), int(known[1])
     is_sized = isinstance(X, Sized) and not isinstance(X, str)
-    return (len(X) if is_sized else None), None
+    return (len(X) if is_sized and not is_source(X) else None), None
 
 
 def loaded(X: Any) -> Any:
     """Data in memory.
 
-    Lazy frames and streams are read, and chunks of rows become one array. Other data
-    are returned as they are.
+    Sources of batches are read where they allow it, lazy frames and streams are
+    collected. Other data are returned as they are.
     """
-    if sequences.are_chunks(X):
-        return sequences.joined(X)
+    found = source(X)
+    if found is not None:
+        return found.loaded()
     if X is None or issparse(X) or isinstance(X, np.ndarray | list | tuple):
         return X
     frame = dataframes.as_dataframe(X)
@@ -64,6 +141,7 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     -------
     ndarray, data frame or CSR matrix
     """
+    X = loaded(X)
     if issparse(X):
         return X.tocsr()[rows]
     frame = dataframes.as_dataframe(X)
@@ -83,7 +161,7 @@ def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
     names : sequence of str, or None
         The names of all columns, if ``first`` is a data frame.
     """
-    if any(X is None or sequences.are_chunks(X) for X in (first, second)):
+    if any(X is None or is_source(X) for X in (first, second)):
         return None
     frame = None if issparse(first) else dataframes.as_dataframe(first)
     if frame is not None:

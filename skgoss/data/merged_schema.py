@@ -139,6 +139,45 @@ def _of_same_categories(
     return columns, merged
 
 
+class GrowingVocabulary:
+    """The categories of a column whose rows come in batches.
+
+    While it grows, categories have the numbers in which they were first met.
+    """
+
+    def __init__(self) -> None:
+        self._number_of: dict[Any, int] = {}
+        self._first: _Found | None = None
+
+    def add(self, words: Vocabulary) -> NDArray[np.float64]:
+        """Add the categories of a batch; return their numbers, and NaN.
+
+        Raises
+        ------
+        ValueError
+            If they are of another kind than those before.
+        """
+        found = _Found.of(words)
+        if self._first is None or self._first.kind is None:
+            self._first = found
+        if found.kind not in (None, self._first.kind):
+            raise ValueError(
+                f"a column holds {found.kind}, but {self._first.kind} in rows before."
+            )
+        known = self._number_of
+        numbers = [known.setdefault(value, len(known)) for value in words.values]
+        return np.array([*numbers, np.nan])
+
+    def finished(self) -> tuple[Vocabulary, NDArray[np.float64]]:
+        """All categories, and the final numbers of those that were added, and NaN."""
+        first = self._first
+        values = list(self._number_of)
+        if not first.is_ordered:
+            values = sorted(values, key=sort_key)
+        words = Vocabulary(values, first.is_ordered, first.needs_encoding)
+        return words, np.array([*words.look_up(self._number_of), np.nan])
+
+
 def _merged(first: _Found, found: Sequence[_Found]) -> Vocabulary:
     """The categories that one process would learn from the rows of all processes."""
     values = first.values
@@ -153,4 +192,11 @@ def _recoded(
 ) -> NDArray[np.floating[Any]]:
     """The numbers of categories in another vocabulary; NaN stays."""
     table = np.array([*words.look_up(own.values), np.nan], dtype=words.dtype)
+    return looked_up(table, numbers)
+
+
+def looked_up(
+    table: NDArray[np.floating[Any]], numbers: NDArray[Any]
+) -> NDArray[np.floating[Any]]:
+    """The entries of a table, whose last one is for NaN."""
     return table[np.where(np.isnan(numbers), -1, numbers).astype(np.intp)]

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.data.sources import Batch, Source, batch_rows, placed
+
 
 class Sequence(ABC):
     """Base class of data that is read in batches, for example from a file.
 
     Write a subclass whose ``__len__`` returns the number of rows, and whose
     ``__getitem__`` returns one row or a slice of rows. Pass an object of it, or a list
-    of such objects, to `Dataset` instead of an array. The batches are read into one
-    array with the dtype of the first row, which is freed after binning.
+    of such objects, to `Dataset` instead of an array. All rows are read twice, to find
+    the bins and to fill them, and need not fit into memory. All batches must have the
+    dtype of the first row.
 
     Attributes
     ----------
@@ -61,7 +64,7 @@ class Sequence(ABC):
 
 
 def are_chunks(X: Any) -> bool:
-    """Whether data are a `Sequence`, or a list of those or of 2-D arrays."""
+    """Whether data are a `Sequence`, a memory map, or a list of those or of arrays."""
     chunks = _listed(X)
     return len(chunks) > 0 and all(map(_is_chunk, chunks))
 
@@ -75,38 +78,80 @@ def shape(X: Any) -> tuple[int, int | None]:
     return sum(map(len, chunks)), n_features
 
 
-def joined(X: Any) -> NDArray[Any]:
-    """Read chunks of rows into one array, one below the other.
+class ChunkSource(Source):
+    """Chunks of rows: `Sequence` objects and two-dimensional arrays.
+
+    Parameters
+    ----------
+    X : Sequence, array, or list of those
 
     Raises
     ------
     ValueError
-        If a batch has other columns than the first row, a dtype that does not fit into
-        its dtype, or another number of rows than was asked for.
+        If there are no rows, or if arrays have other columns than the first row. When
+        it is read: if a batch has other columns, a dtype that does not fit into that of
+        the first rows, or another number of rows than was asked for.
     """
-    chunks = [chunk for chunk in _listed(X) if len(chunk) > 0]
-    if not chunks:
-        raise ValueError("data must have a row, but all of its chunks are empty.")
-    firsts = [_first_row(chunk) for chunk in chunks]
-    n_features = len(firsts[0])
-    dtype = reduce(np.promote_types, [row.dtype for row in firsts])
-    rows = np.empty((sum(map(len, chunks)), n_features), dtype)
-    start = 0
-    for number, chunk in enumerate(chunks):
-        for n_rows, batch in _batches(chunk):
-            if batch.shape != (n_rows, n_features):
-                raise ValueError(
-                    f"Chunk {number} of data must give an array of shape"
-                    f" {(n_rows, n_features)}, got {batch.shape}."
-                )
-            if not np.can_cast(batch.dtype, rows.dtype):
-                raise ValueError(
-                    f"Chunk {number} of data gives values of dtype {batch.dtype} after"
-                    f" a row of dtype {rows.dtype}: all must have one dtype."
-                )
-            rows[start : start + n_rows] = batch
-            start += n_rows
-    return rows
+
+    def __init__(self, X: Any) -> None:
+        self.chunks = [chunk for chunk in _listed(X) if len(chunk) > 0]
+        if not self.chunks:
+            raise ValueError("data must have a row, but all of its chunks are empty.")
+        firsts = [_first_row(chunk) for chunk in self.chunks]
+        self.dtype = reduce(np.promote_types, [row.dtype for row in firsts])
+        self._shape = sum(map(len, self.chunks)), len(firsts[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._shape
+
+    def select(self, names: list[str]) -> ChunkSource:
+        self.check_names(names)
+        return self
+
+    def batches(self) -> Iterator[Batch]:
+        for number, chunk in enumerate(self.chunks):
+            size, stop = self._batch_size(chunk), 0
+            n_joined = max(1, batch_rows(self._shape[1]) // size) * size
+            for start in range(0, len(chunk), n_joined):
+                stop = min(start + n_joined, len(chunk))
+                rows = np.empty((stop - start, self._shape[1]), self.dtype)
+                for at in range(start, stop, size):
+                    end = min(at + size, stop)
+                    place = f"Chunk {number} of data, rows {at} to {end - 1}"
+                    with placed(place):
+                        batch = np.asarray(chunk[at:end])
+                    self._check(batch, number, end - at)
+                    rows[at - start : end - start] = batch
+                yield Batch(rows, f"Chunk {number} of data")
+
+    def loaded(self) -> NDArray[Any]:
+        return np.concatenate([batch.rows for batch in self.batches()])
+
+    def _batch_size(self, chunk: Any) -> int:
+        size = getattr(chunk, "batch_size", batch_rows(self._shape[1]))
+        size = Sequence.batch_size if size is None else size
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+            raise ValueError(
+                f"batch_size of a Sequence must be an int >= 1, got {size!r}."
+            )
+        return int(size)
+
+    def _check(self, batch: NDArray[Any], number: int, n_rows: int) -> None:
+        if batch.shape != (n_rows, self._shape[1]):
+            raise ValueError(
+                f"Chunk {number} of data must give an array of shape"
+                f" {(n_rows, self._shape[1])}, got {batch.shape}."
+            )
+        if not np.can_cast(batch.dtype, self.dtype):
+            raise ValueError(
+                f"Chunk {number} of data gives values of dtype {batch.dtype} after"
+                f" a row of dtype {self.dtype}: all must have one dtype."
+            )
+
+
+def _is_memory_map(X: Any) -> bool:
+    return isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "biuf"
 
 
 def _is_chunk(X: Any) -> bool:
@@ -114,7 +159,7 @@ def _is_chunk(X: Any) -> bool:
 
 
 def _listed(X: Any) -> list[Any] | tuple[Any, ...]:
-    if isinstance(X, Sequence):
+    if isinstance(X, Sequence) or _is_memory_map(X):
         return [X]
     return X if isinstance(X, list | tuple) else []
 
@@ -127,14 +172,3 @@ def _first_row(chunk: Any) -> NDArray[Any]:
             f" of shape {row.shape}."
         )
     return row
-
-
-def _batches(chunk: Any) -> Iterator[tuple[int, NDArray[Any]]]:
-    """The number of rows of each batch, and its rows."""
-    size = chunk.batch_size if isinstance(chunk, Sequence) else len(chunk)
-    size = Sequence.batch_size if size is None else size
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-        raise ValueError(f"batch_size of a Sequence must be an int >= 1, got {size!r}.")
-    for start in range(0, len(chunk), size):
-        end = min(start + size, len(chunk))
-        yield end - start, np.asarray(chunk[start:end])

@@ -92,6 +92,33 @@ class SparseColumns:
         return bins
 
     @classmethod
+    def stacked(
+        cls, number: NDArray[Any], parts: list[tuple[int, SparseColumns]]
+    ) -> SparseColumns:
+        """The columns of rows that lie one below the other.
+
+        Parameters
+        ----------
+        number : ndarray of int
+            Which of the used columns are sparse.
+        parts : list of (int, SparseColumns)
+            The number of the first row of each part, ascending, and its columns. The
+            list is emptied, so that memory is freed.
+        """
+        lengths = np.zeros((2, len(number) + 1), dtype=np.int64)
+        for _, part in parts:
+            lengths[:, 1:] += np.diff([part.start, part.bin_start])
+        start, bin_start = np.cumsum(lengths, axis=1)
+        rows = np.empty(start[-1], dtype=np.uint32)
+        bins = np.empty(bin_start[-1], dtype=np.uint16)
+        at, bin_at = start[:-1].copy(), bin_start[:-1].copy()
+        while parts:
+            first, part = parts.pop(0)
+            rows[_targets(at, part.start)] = part.rows + np.uint32(first)
+            bins[_targets(bin_at, part.bin_start)] = part.bins
+        return cls(number.astype(np.int32), start, rows, bin_start, bins)
+
+    @classmethod
     def from_stored_bins(
         cls,
         number: NDArray[np.int32],
@@ -106,6 +133,16 @@ class SparseColumns:
         if not has_bins.all():
             bins = bins[np.repeat(has_bins, length)]
         return cls(number, start, rows, bin_start, bins)
+
+
+def _targets(
+    at_inout: NDArray[np.int64], start: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Where the values of lists go, of which each has a next free place."""
+    length = np.diff(start)
+    target = np.repeat(at_inout - start[:-1], length) + np.arange(start[-1])
+    at_inout += length
+    return target
 
 
 def _starts_of_all(
@@ -126,12 +163,7 @@ def find(
 ) -> SparseColumns:
     """The sparse columns; none if neither bundles nor entries are made of them."""
     n_rows = columns.n_rows if rows is None else len(rows)
-    n_all = n_rows if n_global is None else n_global
-    is_small = n_all < MIN_ROWS and len(mappers) < MIN_COLUMNS
-    if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
-        return SparseColumns(np.empty(0, np.int32), *NO_ROWS)
-    share = np.array([m.zero_share for m in mappers])
-    number = np.flatnonzero(share >= MIN_ZERO_SHARE).astype(np.int32)
+    number = sparse_numbers(mappers, settings, n_rows if n_global is None else n_global)
     if len(number) == 0:
         return SparseColumns(number, *NO_ROWS)
     if n_rows == 0:
@@ -139,3 +171,14 @@ def find(
         return SparseColumns(number, start, NO_ROWS[1], start, NO_ROWS[3])
     found = bin_sparse_columns(columns, mappers, number, rows=rows, n_threads=n_threads)
     return SparseColumns(number, *found)
+
+
+def sparse_numbers(
+    mappers: list[BinMapper], settings: StorageSettings, n_rows: int
+) -> NDArray[np.int32]:
+    """Which of the used columns of so many rows are sparse."""
+    is_small = n_rows < MIN_ROWS and len(mappers) < MIN_COLUMNS
+    if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
+        return np.empty(0, np.int32)
+    share = np.array([m.zero_share for m in mappers])
+    return np.flatnonzero(share >= MIN_ZERO_SHARE).astype(np.int32)

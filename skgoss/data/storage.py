@@ -7,6 +7,7 @@ are places in a histogram. ``_engine/training/layout.h`` describes them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,7 +34,13 @@ from skgoss.data.feature_groups import (
     share_lanes,
     without_conflicts,
 )
-from skgoss.data.sparse_columns import SparseColumns, StorageSettings, find
+from skgoss.data.memory import IN_MEMORY, Memory
+from skgoss.data.sparse_columns import (
+    SparseColumns,
+    StorageSettings,
+    find,
+    sparse_numbers,
+)
 
 # Rows are read as 64-bit integers.
 ROW_ALIGNMENT = 8
@@ -80,6 +87,8 @@ class Storage:
     entry_pieces : structured ndarray
         The places of the columns that have entries.
     n_threads : int
+    memory : Memory
+        Where lanes and entries are made.
     """
 
     store: BinStore
@@ -95,13 +104,14 @@ class Storage:
     place_of_code: NDArray[np.int32]
     entry_pieces: NDArray[Any]
     n_threads: int
+    memory: Memory = IN_MEMORY
 
     @cached_property
     def rows(self) -> NDArray[np.uint8]:
         """The lanes, (n_rows, row_bytes): rows are padded to a multiple of 8 bytes."""
         n_lanes = int(self.lane.max(initial=-1)) + 1
         row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
-        rows = np.empty((self.store.n_rows, row_bytes), dtype=np.uint8)
+        rows = self.memory.empty((self.store.n_rows, row_bytes), np.uint8)
         codes = self.store.arrays.bytes
         n_threads = team(codes.size, self.n_threads)
         pack_rows(codes, self.lane, self.radix, n_threads, rows)
@@ -126,7 +136,7 @@ class Storage:
         sparse = np.flatnonzero(arrays.column < 0)
         entry_start = np.empty(self.store.n_rows + 1, dtype=np.int64)
         n_stored = np.diff(arrays.sparse_start)[sparse].sum()
-        entries = np.empty(n_stored + arrays.shorts.size, dtype=np.uint32)
+        entries = self.memory.empty((n_stored + arrays.shorts.size,), np.uint32)
         pack_entries(
             arrays.sparse_start,
             arrays.sparse_rows,
@@ -256,16 +266,26 @@ class Bins:
         """The number of rows."""
         return self.bytes.shape[1]
 
-    def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Write the bins of dense columns: those of at most 256 bins, or the others.
+    def dense(
+        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """The bins of dense columns: those of at most 256 bins, and the others.
 
         Parameters
         ----------
-        members : ndarray of int64
+        narrow, wide : ndarray of int64
             The numbers of these columns among the used ones.
-        out : ndarray of shape (len(members), n_rows), uint8 or uint16
+        n_groups : int
+            The number of rows of the first array: the last ones are free.
+
+        Returns
+        -------
+        bytes : ndarray of shape (n_groups, n_rows), uint8
+        shorts : ndarray of shape (len(wide), n_rows), uint16
         """
-        out[:] = self.bytes if out.dtype == np.uint8 else self.shorts
+        bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
+        bytes_[: len(narrow)] = self.bytes
+        return bytes_, self.shorts.copy()
 
     def joined(self, other: Bins, n_used: int) -> Bins:
         """The columns of these bins, of which ``n_used`` are used, and of others."""
@@ -282,6 +302,26 @@ class Bins:
             np.concatenate([self.bytes, other.bytes]),
             np.concatenate([self.shorts, other.shorts]),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnBins(Bins):
+    """Bins whose memory nobody else uses, so that it becomes that of a store."""
+
+    memory: Memory
+
+    def dense(
+        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        if n_groups == len(self.bytes):
+            return self.bytes, self.shorts
+        if not self.bytes.flags.owndata:
+            bytes_ = self.memory.empty((n_groups, self.n_rows), np.uint8)
+            bytes_[: len(narrow)] = self.bytes
+            return bytes_, self.shorts
+        # Large memory is moved by its pages, without a copy.
+        self.bytes.resize((n_groups, self.n_rows), refcheck=False)
+        return self.bytes, self.shorts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -311,7 +351,17 @@ class _Values:
     def n_rows(self) -> int:
         return self.columns.n_rows if self.rows is None else len(self.rows)
 
+    def dense(
+        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
+        shorts = np.empty((len(wide), self.n_rows), dtype=np.uint16)
+        self.fill(narrow, bytes_[: len(narrow)])
+        self.fill(wide, shorts)
+        return bytes_, shorts
+
     def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write the bins of dense columns."""
         if self.n_rows == 0:
             return
         is_category = [self.mappers[j].categories is not None for j in members]
@@ -366,6 +416,57 @@ def build(
     """
     values = _Values.of(columns, mappers, settings, rows, n_threads, n_global)
     return lay_out(values, mappers, settings, n_threads)
+
+
+def build_batches(
+    batches: Iterable[Columns],
+    n_rows: int,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_threads: int,
+    memory: Memory = IN_MEMORY,
+) -> Storage:
+    """Bin and store the values of used columns whose rows come in batches.
+
+    Parameters
+    ----------
+    batches : iterable of Columns
+        The used columns of some rows each.
+    n_rows : int
+        The number of all rows.
+    mappers, settings, n_threads : object
+        See `build`.
+    memory : Memory, default=IN_MEMORY
+        Where the bins of dense columns lie.
+
+    Returns
+    -------
+    Storage
+        That of `build` for all rows.
+    """
+    is_narrow = _n_bins(mappers) <= LANE_CODES
+    is_sparse = np.zeros(len(mappers), dtype=bool)
+    is_sparse[sparse_numbers(mappers, settings, n_rows)] = True
+    members = [
+        np.flatnonzero(~is_sparse & chosen) for chosen in (is_narrow, ~is_narrow)
+    ]
+    bytes_, shorts = (
+        memory.empty((len(chosen), n_rows), dtype)
+        for chosen, dtype in zip(members, (np.uint8, np.uint16), strict=True)
+    )
+    lists: list[tuple[int, SparseColumns]] = []
+    start = 0
+    for columns in batches:
+        values = _Values.of(columns, mappers, settings, None, n_threads, n_rows)
+        stop = start + values.n_rows
+        for chosen, out in zip(members, (bytes_, shorts), strict=True):
+            if len(chosen):
+                values.fill(chosen, out[:, start:stop])
+        lists.append((start, values.sparse))
+        start = stop
+    sparse = SparseColumns.stacked(np.flatnonzero(is_sparse), lists)
+    bins = OwnBins(sparse, bytes_, shorts, memory)
+    return replace(lay_out(bins, mappers, settings, n_threads), memory=memory)
 
 
 def store(
@@ -474,11 +575,21 @@ def _codes(
     column = groups.group.copy()
     column[wide] = len(groups.n_codes) + np.arange(len(wide))
     n_narrow = int((~is_sparse).sum()) - len(wide)
-    bytes_ = np.empty((len(groups.n_codes), source.n_rows), dtype=np.uint8)
-    shorts = np.empty((len(wide), source.n_rows), dtype=np.uint16)
-    source.fill(np.flatnonzero(~is_sparse & (groups.group >= 0)), bytes_[:n_narrow])
-    source.fill(wide, shorts)
-    sparse = source.sparse
+    narrow = np.flatnonzero(~is_sparse & (groups.group >= 0))
+    bytes_, shorts = source.dense(narrow, wide, len(groups.n_codes))
+    if n_narrow < len(bytes_):
+        _fill_bundles(source.sparse, groups, n_narrow, n_threads, bytes_[n_narrow:])
+    return bytes_, shorts, column
+
+
+def _fill_bundles(
+    sparse: SparseColumns,
+    groups: FeatureGroups,
+    n_narrow: int,
+    n_threads: int,
+    out: NDArray[np.uint8],
+) -> None:
+    """Write the codes of bundles, whose groups come after ``n_narrow`` others."""
     bundle = groups.group[sparse.number] - n_narrow
     order = np.argsort(bundle, kind="stable").astype(np.int32)
     merge_bundles(
@@ -486,13 +597,12 @@ def _codes(
         sparse.rows,
         sparse.bin_start,
         sparse.bins,
-        np.searchsorted(bundle[order], np.arange(len(bytes_) - n_narrow + 1)),
+        np.searchsorted(bundle[order], np.arange(len(out) + 1)),
         order,
         groups.first_code[sparse.number],
-        bytes_[n_narrow:],
+        out,
         n_threads,
     )
-    return bytes_, shorts, column
 
 
 def _pieces(

@@ -5,16 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.data import forced_bins, frames, input_rows, names
+from skgoss.data import forced_bins, frames, input_rows, names, streaming
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
+from skgoss.data.memory import IN_MEMORY, Memory
 from skgoss.data.schema import ColumnSchema
+from skgoss.data.sources import Source
+from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.fields import Fields
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import warn
@@ -129,12 +134,13 @@ def find(
     categorical: Any,
     schema: ColumnSchema | None,
     n_threads: int,
+    memory: Memory = IN_MEMORY,
 ) -> tuple[BinnedDataset, BinningInputs]:
     """Find bins, and put the rows into them.
 
     Parameters
     ----------
-    X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+    X : array-like, data frame, sparse matrix or Source of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,), or None
         Bins are found by weight; rows of weight 0 do not count.
     options : DatasetOptions
@@ -144,18 +150,20 @@ def find(
     schema : ColumnSchema or None
         The columns, if they are those of a model; None: they are learned.
     n_threads : int
+    memory : Memory, default=IN_MEMORY
+        Where the bins lie, if ``X`` is read in batches.
 
     Returns
     -------
     binned : BinnedDataset
     inputs : BinningInputs
     """
-    values, schema = read(X, given_names, categorical, schema, "Dataset")
-    if weight is not None and len(weight) != values.n_rows:
-        raise ValueError(
-            f"weight must have one value for each of the {values.n_rows} rows, got"
-            f" {len(weight)}."
+    if isinstance(X, Source):
+        return _find_streamed(
+            X, weight, options, given_names, categorical, schema, n_threads, memory
         )
+    values, schema = read(X, given_names, categorical, schema, "Dataset")
+    _check_weight(weight, values.n_rows)
     column_names = given_names
     if column_names is None and schema.feature_names is not None:
         column_names = schema.feature_names.tolist()
@@ -169,6 +177,37 @@ def find(
     if existing is not None:
         binned = binned.of_same_bins(values, options, n_threads=n_threads)
     return binned, BinningInputs(options, categorical, schema, column_names)
+
+
+def _find_streamed(
+    source: Source,
+    weight: NDArray[np.float64] | None,
+    options: DatasetOptions,
+    given_names: Sequence[str] | None,
+    categorical: Any,
+    schema: ColumnSchema | None,
+    n_threads: int,
+    memory: Memory,
+) -> tuple[BinnedDataset, BinningInputs]:
+    """`find` for rows that are read in batches."""
+    n_rows, n_features = source.shape
+    _check_weight(weight, n_rows)
+    if given_names is not None:
+        names.check(given_names, n_features)
+    column_names = given_names or source.names
+    options = by_column(options, n_features, column_names)
+    task = streaming.Task(source, "Dataset", options, n_threads, memory)
+    numbered = names.numbered(categorical, given_names)
+    binned, schema = streaming.build(task, numbered, schema, weight)
+    return binned, BinningInputs(options, categorical, schema, column_names)
+
+
+def _check_weight(weight: NDArray[np.float64] | None, n_rows: int) -> None:
+    if weight is not None and len(weight) != n_rows:
+        raise ValueError(
+            f"weight must have one value for each of the {n_rows} rows, got"
+            f" {len(weight)}."
+        )
 
 
 def read(
@@ -328,6 +367,14 @@ class Binning(Fields):
     used_indices : ndarray of int64, or None
         The rows of ``reference`` that these are.
     free_raw_data : bool
+    memory_map : str, path or None
+    _source : Source or None
+        Where ``data`` are read from in batches; None: they are in memory, or it is not
+        known yet.
+    _opened : mapping
+        The fields that were read from ``data``.
+    _by_name : mapping
+        The columns of ``data`` that are fields, by the names of the fields.
     feature_name, categorical_feature, params : object
         As in the constructor of `Dataset`.
     """
@@ -336,6 +383,7 @@ class Binning(Fields):
     reference: Binning | None
     used_indices: NDArray[np.int64] | None
     free_raw_data: bool
+    memory_map: str | PathLike[str] | None = None
     feature_name = FeatureName()
     categorical_feature: Any
     params: dict[str, Any]
@@ -343,6 +391,8 @@ class Binning(Fields):
     _binned: BinnedDataset | None = None
     _inputs: BinningInputs | None = None
     _keeps_values: bool = False
+    _source: Source | None = None
+    _opened: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def _root(self) -> Binning:
@@ -380,6 +430,8 @@ class Binning(Fields):
             return binned.n_rows, binned.n_features
         if self.used_indices is not None:
             return len(self.used_indices), self.reference._shape[1]
+        if self._source is not None:
+            return self._source.shape
         return input_rows.shape(self.data)
 
     def _prepare(
@@ -419,27 +471,44 @@ class Binning(Fields):
             If the bins must change, or the values are needed, but the data were freed.
         """
         with self._lock:
-            self._load()
-            if self.reference is not None:
-                root, schema = self._share(
+            try:
+                return self._bin_rows(
                     options, asked, n_threads, schema, needs_values_for, root
                 )
-                binned = self._binned
-            elif root is None:
-                self._bin_as_asked(options, asked, n_threads, schema)
-                root = binned = self._binned
-                schema = self._schema
-            else:
-                binned = root
-            self._keeps_values = self._keeps_values or bool(needs_values_for)
-            columns, numbers = (
-                self._values(needs_values_for, schema)
-                if needs_values_for
-                else (None, None)
+            except BaseException:
+                if self._binned is None and self._source is not None:
+                    self._close()
+                raise
+
+    def _bin_rows(
+        self,
+        options: DatasetSettings,
+        asked: Mapping[str, Any],
+        n_threads: int,
+        schema: ColumnSchema | None,
+        needs_values_for: str,
+        root: BinnedDataset | None,
+    ) -> Prepared:
+        """`_prepare`, while other threads wait."""
+        self._load()
+        if self.reference is not None:
+            root, schema = self._share(
+                options, asked, n_threads, schema, needs_values_for, root
             )
-            if self.free_raw_data and not self._keeps_values:
-                self.data = None
-            return Prepared(columns, numbers, binned, schema, root)
+            binned = self._binned
+        elif root is None:
+            self._bin_as_asked(options, asked, n_threads, schema)
+            root = binned = self._binned
+            schema = self._schema
+        else:
+            binned = root
+        self._keeps_values = self._keeps_values or bool(needs_values_for)
+        columns, numbers = (
+            self._values(needs_values_for, schema) if needs_values_for else (None, None)
+        )
+        if self.free_raw_data and not self._keeps_values:
+            self.data = self._source = None
+        return Prepared(columns, numbers, binned, schema, root)
 
     def _share(
         self,
@@ -466,10 +535,37 @@ class Binning(Fields):
             return root, schema
         if self._binned is not None:
             self._check_raw("get the new bins of its reference")
-        columns = self._shared_columns(schema)
-        self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
+        self._binned = self._in_bins_of(base, schema, options, n_threads)
         self._inputs = None
         return root, schema
+
+    def _in_bins_of(
+        self,
+        base: Any,
+        schema: Any,
+        options: DatasetSettings,
+        n_threads: int,
+    ) -> BinnedDataset:
+        """The rows, which must have the columns of the reference, in its bins."""
+        given, known = self._own_names, self._root._names
+        try:
+            if given is not None and known is not None and given != list(known):
+                raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
+            if self._source is not None:
+                task = streaming.Task(
+                    self._source,
+                    "Dataset",
+                    DatasetOptions.of(options),
+                    n_threads,
+                    Memory(self.memory_map),
+                )
+                return streaming.of_same_bins(task, base, schema)
+            columns = self._read(schema)
+        except ValueError as error:
+            raise ValueError(
+                f"The Dataset does not fit its reference: {error}"
+            ) from error
+        return base.of_same_bins(columns, options, n_threads=n_threads)
 
     def _fits(self, binned: BinnedDataset | None, schema: ColumnSchema | None) -> bool:
         """Whether the rows are in the bins, and categories, of another set already."""
@@ -478,19 +574,6 @@ class Binning(Fields):
         if not self._binned.has_bins_of(binned):
             return False
         return self._inputs is None or self._inputs.has_categories(schema)
-
-    def _shared_columns(self, schema: ColumnSchema | None) -> Columns:
-        """The columns, which must be those of the reference."""
-        given, known = self._own_names, self._root._names
-        try:
-            columns = self._read(schema)
-            if given is not None and known is not None and given != list(known):
-                raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
-        except ValueError as error:
-            raise ValueError(
-                f"The Dataset does not fit its reference: {error}"
-            ) from error
-        return columns
 
     def _bin_as_asked(
         self,
@@ -522,6 +605,7 @@ class Binning(Fields):
             categorical,
             schema,
             n_threads,
+            Memory(self.memory_map),
         )
         if is_first and own != "auto" and not self._inputs.has_categorical(own):
             warn(
@@ -538,6 +622,8 @@ class Binning(Fields):
         """The columns, and the numbers of the rows in them; None: all."""
         if self.used_indices is None:
             self._check_raw(f"be used with {needed}")
+            if self._source is not None:
+                self._load_values(needed)
             return self._read(schema), None
         columns, numbers = self.reference._values(needed, schema)
         at = self.used_indices
@@ -561,10 +647,59 @@ class Binning(Fields):
         """The columns that were found in the data themselves."""
         return None if self._inputs is None else self._inputs.schema
 
+    def _has_columns_by_name(self) -> bool:
+        """Whether fields can be set by the names of columns."""
+        return self._binned is None and input_rows.is_source(self.data)
+
+    def _open(self) -> None:
+        """Find out how the data are read; lazy frames and streams are collected."""
+        source = input_rows.source(self.data)
+        if source is not None and source.shape[0] == 0:
+            raise ValueError("data must have a row, but has none.")
+        if source is None:
+            if self.memory_map is not None and self.data is not None:
+                raise ValueError(
+                    "memory_map is for data that are read in batches, such as Parquet"
+                    " files, but data are in memory, or read as a whole."
+                )
+            loaded = input_rows.loaded(self.data)
+            if loaded is not self.data:
+                dataset_fields.check(self._fields, input_rows.shape(loaded)[0])
+                self.data = loaded
+            return
+        named = dataset_fields.of_columns(source, self._by_name)
+        own = {name: v for name, v in self._fields.items() if v is not None}
+        dataset_fields.check({**self._fields, **named.fields, **own}, source.shape[0])
+        self._source = source.without(named.columns)
+        vars(self).update({**named.fields, **own, "_opened": named.fields})
+
+    def _close(self) -> None:
+        """Forget what was read: files may be others when they are read again."""
+        opened = {n: v for n, v in self._opened.items() if getattr(self, n) is v}
+        vars(self).update({**dict.fromkeys(opened), "_source": None, "_opened": {}})
+
+    def _load_values(self, needed: str) -> None:
+        """Read all rows into memory, if what they come from allows it."""
+        if self._by_name:
+            raise ValueError(
+                f"{needed} needs the values of all rows in memory, but the columns of"
+                f" the Dataset are read in batches, and {', '.join(self._by_name)} by"
+                " name. Read the data first, and pass arrays or a data frame."
+            )
+        try:
+            self.data = self._source.loaded()
+        except ValueError as error:
+            raise ValueError(
+                f"{needed} needs the values of all rows: {error}"
+            ) from None
+        self._source = None
+
     def _given_data(self) -> Any:
         if self.data is None:
             raise TypeError("data must not be None: a Dataset needs rows.")
-        return input_rows.named(self.data)
+        if self._source is None:
+            self._open()
+        return input_rows.named(self.data) if self._source is None else self._source
 
     def _check_raw(self, purpose: str) -> None:
         """Check that the data are still there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Self
@@ -9,7 +10,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
-from skgoss.data import input_rows, names
+from skgoss.data import input_rows, names, sequences
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.text_files import FileOptions
 from skgoss.dataset import binning
@@ -38,21 +39,27 @@ class Dataset(Binning):
     ----------
     data : array-like, data frame, sparse matrix, Sequence or path
         The rows, of shape (n_samples, n_features), in any type that the estimators
-        accept. A list of two-dimensional arrays or of `Sequence` objects holds chunks
-        of rows, which are stacked. A path names a text file (CSV, TSV or LibSVM), or a
-        file that `save_binary` has written.
-    label : array-like of shape (n_samples,), default=None
-        The target: numbers, or class labels of any type for a classifier.
+        accept. Paths of Parquet files and their folders, data sets of pyarrow, lazy
+        frames of polars, `Sequence` objects, memory maps, lists of these and of
+        two-dimensional arrays, and functions that return an Arrow record batch reader
+        are read in batches: the values need not fit into memory. Other paths name a
+        text file (CSV, TSV or LibSVM), or a file that `save_binary` has written.
+    label : array-like of shape (n_samples,) or str, default=None
+        The target: numbers, or class labels of any type for a classifier. If columns
+        with names are read in batches, `label`, `weight`, `group` and `init_score` may
+        be the name of a column, which is then not a feature.
     reference : Dataset, default=None
         For evaluation sets: the training set, whose bins, column names and categories
         are used. If it is None, the functions that take evaluation sets set it.
-    weight : array-like of shape (n_samples,), default=None
+    weight : array-like of shape (n_samples,) or str, default=None
         Weights of the rows, which must be >= 0. The bins depend on them.
-    group : array-like of shape (n_queries,), default=None
-        Number of rows of each query. The rows of a query must be consecutive.
-    init_score : array-like of shape (n_samples[, n_classes]), default=None
+    group : array-like of shape (n_queries,) or str, default=None
+        Number of rows of each query. The rows of a query must be consecutive. A name is
+        that of the column with the query of each row.
+    init_score : array-like of shape (n_samples[, n_classes]), or str, default=None
         Raw scores from which boosting starts. A one-dimensional array for several
-        classes holds the scores of all rows class by class.
+        classes holds the scores of all rows class by class. Several columns by name
+        are a list of str.
     feature_name : 'auto' or list of str, default='auto'
         Names of the columns. 'auto' means the names of a data frame.
     categorical_feature : 'auto' or list of str and int, default='auto'
@@ -72,6 +79,11 @@ class Dataset(Binning):
         which is no part of the model (Hu et al., WWW 2019).
     silent : bool, default=False
         Has no effect: nothing is printed. It is an argument of LightGBM before 4.
+    memory_map : str or path, default=None
+        A folder: the bins of data that are read in batches lie in files there, and not
+        in memory. So the bins may be larger than memory, too. The files have no names,
+        and vanish with the data set. Bins of a file that `save_binary` has written stay
+        in it; the file must not change then. None: the bins lie in memory.
 
     Attributes
     ----------
@@ -139,6 +151,7 @@ class Dataset(Binning):
         position: ArrayLike | None = None,
         *,
         silent: bool = False,
+        memory_map: str | PathLike[str] | None = None,
     ) -> None:
         self._lock = Lock()
         self._binned = self._inputs = None
@@ -147,6 +160,7 @@ class Dataset(Binning):
         self.reference: Dataset | None = None
         self.used_indices = None
         self.free_raw_data = free_raw_data
+        self.memory_map = _checked_folder(memory_map)
         of_files, given = parameters.file_options(_checked_params(params), "Dataset")
         self._file_options = FileOptions(**of_files)
         self.params = parameters.resolve_or_warn(given, "Dataset")
@@ -311,7 +325,8 @@ class Dataset(Binning):
         Returns
         -------
         object
-            What the constructor was given as ``data``; a path is replaced by its rows.
+            What the constructor was given as ``data``. The path of a text file is
+            replaced by its rows, and so are chunks of rows.
 
         Raises
         ------
@@ -321,6 +336,8 @@ class Dataset(Binning):
         if self.used_indices is not None:
             return input_rows.take(self.reference.get_data(), self.used_indices)
         self._check_raw("return its data")
+        if sequences.are_chunks(self.data):
+            return input_rows.loaded(self.data)
         return self.data
 
     def get_params(self) -> dict[str, Any]:
@@ -509,6 +526,7 @@ class Dataset(Binning):
             )
             self.feature_name = self._inputs.names or "auto"
             self.data = input_rows.side_by_side(self.data, other.data, self._own_names)
+            self._source = None
             self.categorical_feature = self._inputs.categorical
         return self
 
@@ -608,12 +626,11 @@ class Dataset(Binning):
         if self._binned is not None:
             return self
         with self._lock:
-            if isinstance(self.data, str | PathLike):
+            is_path = isinstance(self.data, str | PathLike)
+            if is_path and not input_rows.is_source(self.data):
                 vars(self).update(dataset_files.read(self, self.data))
-            loaded = input_rows.loaded(self.data)
-            if loaded is not self.data:
-                dataset_fields.check(self._fields, input_rows.shape(loaded)[0])
-                self.data = loaded
+            if self._source is None:
+                self._open()
         return self
 
 
@@ -621,6 +638,18 @@ def _checked_params(params: Any) -> Mapping[str, Any]:
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict, got {type_name(params)}.")
     return params or {}
+
+
+def _checked_folder(memory_map: Any) -> str | None:
+    if memory_map is None:
+        return None
+    if not isinstance(memory_map, str | PathLike):
+        raise TypeError(f"memory_map must be a path, got {type_name(memory_map)}.")
+    if not os.path.isdir(memory_map):
+        raise FileNotFoundError(
+            f"memory_map must be a folder that exists, got {os.fspath(memory_map)!r}."
+        )
+    return os.fspath(memory_map)
 
 
 def _chosen_categories(argument: Any, option: Any) -> Any:

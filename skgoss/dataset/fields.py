@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Mapping
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data import queries, targets
 from skgoss.data.floats import as_floats, check_unmasked
+from skgoss.data.sources import Source
 from skgoss.utils.messages import hint
 
 # Checks a value against the number of rows, which may not be known yet (None).
@@ -40,10 +43,76 @@ class Field:
         return self if dataset is None else vars(dataset)[self.name]
 
     def __set__(self, dataset: Fields, value: Any) -> None:
+        if names_columns(value) and dataset._has_columns_by_name():
+            named = {**dataset._by_name, self.name: value}
+            vars(dataset).update({"_by_name": named, self.name: None})
+            return
         if value is not None:
             value = np.array(self.check(value, dataset._shape[0]))
             vars(dataset)["_version"] = dataset.version + 1
         vars(dataset)[self.name] = value
+
+
+def names_columns(value: Any) -> bool:
+    """Whether the value of a field is the name of a column, or a list of names."""
+    if isinstance(value, list):
+        return len(value) > 0 and all(isinstance(name, str) for name in value)
+    return isinstance(value, str)
+
+
+class NamedFields(NamedTuple):
+    """Fields that are columns of the data.
+
+    Attributes
+    ----------
+    fields : dict
+        By their names.
+    columns : dict
+        The values of the columns, by the names of the columns.
+    """
+
+    fields: dict[str, NDArray[Any]]
+    columns: dict[str, NDArray[Any]]
+
+
+def of_columns(source: Source, by_name: Mapping[str, str | list[str]]) -> NamedFields:
+    """Read fields that are columns of the data.
+
+    Parameters
+    ----------
+    source : Source
+    by_name : mapping
+        The column, or several ones of start scores, by the name of the field.
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist, or holds no such values.
+    """
+    listed = {f: [c] if isinstance(c, str) else c for f, c in by_name.items()}
+    columns = source.values(list(dict.fromkeys(chain.from_iterable(listed.values()))))
+    fields = {}
+    for field, chosen in listed.items():
+        if len(chosen) > 1 and field != "init_score":
+            raise ValueError(f"{field} must be one column, got {chosen}.")
+        values = columns[chosen[0]]
+        if len(chosen) > 1:
+            values = np.column_stack([columns[name] for name in chosen])
+        fields[field] = _runs(values, chosen[0]) if field == "group" else values
+    return NamedFields(
+        {name: np.array(CHECKS[name](v, None)) for name, v in fields.items()}, columns
+    )
+
+
+def _runs(query: NDArray[Any], column: str) -> NDArray[np.int64]:
+    """The sizes of queries, from the query of each row."""
+    first = np.flatnonzero(np.append(True, query[1:] != query[:-1]))
+    if len(np.unique(query)) < len(first):
+        raise ValueError(
+            f"The rows of a query must be consecutive, but those of column {column!r}"
+            " are not: sort the rows by it."
+        )
+    return np.diff(np.append(first, len(query)))
 
 
 def canonical(name: str) -> str:
@@ -231,7 +300,11 @@ class Fields:
     init_score = Field(CHECKS["init_score"])
     position = Field(CHECKS["position"])
 
+    _by_name: Mapping[str, str | list[str]] = MappingProxyType({})
+
     if TYPE_CHECKING:  # of the classes that have the rows
+
+        def _has_columns_by_name(self) -> bool: ...
 
         @property
         def _shape(self) -> tuple[int | None, int | None]: ...

@@ -16,6 +16,7 @@ from skgoss.data import binary, binned_state, names, text_files
 from skgoss.data.categories import Categories
 from skgoss.data.columns import numbers
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
+from skgoss.data.memory import Memory
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.values import entries
 from skgoss.dataset import fields as dataset_fields
@@ -42,6 +43,8 @@ _STATE = {
     **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
     "_version": int,
 }
+# What is found anew in files that are read in batches.
+_UNSAVED = {"_source", "_opened"}
 _INPUTS = {
     "options": dict,
     "categorical_feature": (str, list, NoneType),
@@ -91,7 +94,8 @@ def _read_text(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
-    binned, content = binary.read(path, compat.n_threads(None))
+    memory = Memory(dataset.memory_map)
+    binned, content = binary.read(path, compat.n_threads(None), memory)
     owner = f"the file {fspath(path)}"
     inputs = _restored_inputs(content, binned, owner)
     (params,) = entries(content, {"params": dict}, owner)
@@ -157,7 +161,7 @@ def _check_values(values: Any, binned: BinnedDataset, owner: str) -> None:
 
 def state(dataset: Dataset) -> dict[str, Any]:
     """The state of a data set for pickles."""
-    held = dict(vars(dataset))
+    held = {name: v for name, v in vars(dataset).items() if name not in _UNSAVED}
     if dataset.used_indices is not None:
         held["_binned"] = None  # the bins are gathered again
     elif dataset._binned is not None:

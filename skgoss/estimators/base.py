@@ -17,16 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
-from skgoss.data import frames
+from skgoss.data import frames, input_rows
 from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
 from skgoss.fit import fit_on_folds
-from skgoss.fit.arguments import FitArguments, InputSet, input_sets
+from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
 from skgoss.inspection import explanation
 from skgoss.model import predictions
+from skgoss.model.batch_predictions import predicted
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
@@ -235,12 +236,14 @@ class LGBMModel(
         super().__init_subclass__(**kwargs)
         parameters.show_inherited(cls)
 
-    def __getattr__(self, name: str) -> Any:
-        """The value of a parameter by one of its other names."""
-        option = parameters.CANONICAL_NAME.get(name, name)
-        if option == name or option not in vars(self):
-            return self.__getattribute__(name)  # the error, which may be a property's
-        return vars(self)[option]
+    if not TYPE_CHECKING:  # else every name would be an attribute of the class
+
+        def __getattr__(self, name: str) -> Any:
+            """The value of a parameter by one of its other names."""
+            option = parameters.CANONICAL_NAME.get(name, name)
+            if option == name or option not in vars(self):
+                return super().__getattr__(name)
+            return vars(self)[option]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get the parameters.
@@ -465,6 +468,7 @@ class LGBMModel(
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):
+            X, y, arguments = with_datasets(X, y, arguments)
             settings = self._settings(X, arguments)
             hooks = compat.round_hooks(
                 self,
@@ -545,6 +549,7 @@ class LGBMModel(
         validate_features: bool = False,
         *,
         pred_interactions: bool = False,
+        to_parquet: str | PathLike[str] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Predict the target.
@@ -568,6 +573,7 @@ class LGBMModel(
             num_iteration,
             validate_features,
             kwargs,
+            to_parquet=to_parquet,
         )
 
     def _output(
@@ -579,16 +585,26 @@ class LGBMModel(
         num_iteration: int | None,
         validate_features: bool,
         kwargs: Mapping[str, Any],
+        finish: Callable[[FittedModel, Any], Any] | None = None,
+        to_parquet: str | PathLike[str] | None = None,
     ) -> Any:
-        """The output of a model for rows: see `Booster.predict`."""
-        if validate_features and model.is_foreign:
-            model.check_names(X)
-        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
-        columns = self._columns(model, X)
-        rounds = model.rounds(start_iteration, num_iteration)
-        return predictions.compute(
-            model, columns, output, rounds, compat.n_threads(n_jobs)
+        """The output of a model for rows: see `Booster.predict`.
+
+        If ``finish`` is given, it turns predictions into the result.
+        """
+        n_threads = compat.n_threads(
+            parameters.n_jobs(kwargs, self.n_jobs, self._owner)
         )
+        rounds = model.rounds(start_iteration, num_iteration)
+
+        def compute(rows: Any) -> Any:
+            if validate_features and model.is_foreign:
+                model.check_names(rows)
+            columns = self._columns(model, rows)
+            found = predictions.compute(model, columns, output, rounds, n_threads)
+            return finish(model, found) if finish and output == "prediction" else found
+
+        return predicted(X, model.schema, compute, to_parquet)
 
     @docstrings.of_stages("the target", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
@@ -648,6 +664,7 @@ class LGBMModel(
     def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
         """The columns of rows to predict."""
         states.check_unchanged(self._booster)
+        X = input_rows.unstreamed(X)
         by_name = not (model.is_foreign or model.has_given_names(X))
         return frames.columns(X, model.schema, owner=self._owner, by_name=by_name)
 

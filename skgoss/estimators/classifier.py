@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -111,6 +112,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         *,
         pred_interactions: bool = False,
+        to_parquet: str | PathLike[str] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Predict classes.
@@ -126,12 +128,18 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             ``pred_interactions``, or if the objective is a function, the result is that
             of ``predict_proba``.
         """
-        model = self._model
         kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        output = self._output(
-            model, X, kind, start_iteration, num_iteration, validate_features, kwargs
+        return self._output(
+            self._model,
+            X,
+            kind,
+            start_iteration,
+            num_iteration,
+            validate_features,
+            kwargs,
+            _labels,
+            to_parquet,
         )
-        return _labels(model, output) if kind == "prediction" else output
 
     @docstrings.of_prediction
     def predict_proba(
@@ -145,6 +153,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         *,
         pred_interactions: bool = False,
+        to_parquet: str | PathLike[str] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Predict probabilities of the classes.
@@ -162,12 +171,18 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             n_trees). If the objective is a function, raw scores are returned, with a
             warning.
         """
-        model = self._model
         kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        output = self._output(
-            model, X, kind, start_iteration, num_iteration, validate_features, kwargs
+        return self._output(
+            self._model,
+            X,
+            kind,
+            start_iteration,
+            num_iteration,
+            validate_features,
+            kwargs,
+            _probabilities,
+            to_parquet,
         )
-        return _probabilities(model, output) if kind == "prediction" else output
 
     @docstrings.of_stages("classes", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:

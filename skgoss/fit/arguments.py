@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.data import input_rows
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.queries import Queries
 from skgoss.data.queries import make as make_queries
 from skgoss.data.row_partition import Parts
+from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
 from skgoss.utils.messages import type_name, warn
@@ -217,6 +219,66 @@ class InputSet(NamedTuple):
         """Whether the data, weights and other arguments are the same objects."""
         names = ("X", "y", *OF_A_SET)
         return all(getattr(self, name) is getattr(other, name) for name in names)
+
+
+# Arguments that may name a column of data that are read in batches, and the field of a
+# `Dataset` that the column becomes.
+_FIELDS = {
+    "y": "label",
+    "sample_weight": "weight",
+    "init_score": "init_score",
+    "group": "group",
+    "qid": "group",
+}
+
+
+def with_datasets(
+    X: Any, y: Any, arguments: FitArguments
+) -> tuple[Any, Any, FitArguments]:
+    """The arguments of a fit, where data that are read in batches are a `Dataset`."""
+    if input_rows.is_streamed(X):
+        values = {name: getattr(arguments, name) for name in OF_ROWS}
+        X, values = _as_dataset(X, {"y": y, **values})
+        y = values.pop("y")
+        arguments = replace(arguments, **values)
+    if arguments.eval_set is None and arguments.eval_X is None:
+        return X, y, arguments
+    pairs = _pairs(arguments)
+    if not any(input_rows.is_streamed(rows) for rows, _ in pairs):
+        return X, y, arguments
+    if not isinstance(X, Dataset):
+        raise ValueError(
+            "Evaluation sets are read in batches only if the training set is a Dataset:"
+            " pass Dataset(X, label=y) as X."
+        )
+    of_sets = {
+        name: _by_set(name, getattr(arguments, f"eval_{name}"), len(pairs))
+        for name in OF_ROWS
+    }
+    sets = []
+    for number, (rows, target) in enumerate(pairs):
+        values = {"y": target, **{name: of_sets[name][number] for name in OF_ROWS}}
+        if input_rows.is_streamed(rows):
+            rows, values = _as_dataset(rows, values)
+        sets.append((rows, values.pop("y")))
+        for name, value in values.items():
+            of_sets[name][number] = value
+    given = {
+        f"eval_{name}": values
+        for name, values in of_sets.items()
+        if any(v is not None for v in values)
+    }
+    none = dict.fromkeys(("eval_X", "eval_y", *(f"eval_{name}" for name in OF_ROWS)))
+    return X, y, replace(arguments, eval_set=sets, **(none | given))
+
+
+def _as_dataset(X: Any, values: dict[str, Any]) -> tuple[Dataset, dict[str, Any]]:
+    """Data as a `Dataset`, and the arguments that are not among its fields."""
+    named = {name: v for name, v in values.items() if dataset_fields.names_columns(v)}
+    rows = Dataset(X, **{_FIELDS[name]: v for name, v in named.items()})
+    if "sample_weight" not in named:
+        rows.weight = values["sample_weight"]
+    return rows, values | dict.fromkeys(named)
 
 
 def input_sets(

@@ -13,13 +13,15 @@ import logging
 import math
 import numbers
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from skgoss import parameters
+from skgoss.data.sources import READS
 from skgoss.parameters import signatures
 from skgoss.training.callback_api import (
     Callback,
@@ -389,8 +391,24 @@ class _Watch:
             self.iteration, self.value, self.results = iteration, value, results
 
 
+def growing_patience(least: int, share: float) -> Callback:
+    """Early stopping that waits for a share of the best number of rounds, or longer.
+
+    Parameters
+    ----------
+    least : int
+        The smallest number of rounds to wait.
+    share : float
+    """
+    callback = _EarlyStopping(least, True, False, [0.0])
+    callback.share = share
+    return callback
+
+
 class _EarlyStopping(Listener):
     order = 30
+    # The least number of rounds to wait, as a share of the best number of rounds.
+    share = 0.0
 
     def __init__(
         self,
@@ -425,7 +443,8 @@ class _EarlyStopping(Listener):
         for watch, value in watched:
             watch.see(env.iteration, value, results)
         for watch, _ in watched:
-            if env.iteration - watch.iteration >= self.stopping_rounds:
+            patience = max(self.stopping_rounds, self.share * (watch.iteration + 1))
+            if env.iteration - watch.iteration >= patience:
                 self._stop("Early stopping, best iteration is:", watch)
 
     def at_end(self) -> None:
@@ -493,6 +512,40 @@ class _EarlyStopping(Listener):
         raise EarlyStopException(watch.iteration, watch.results)
 
 
+class _Bar:
+    """A progress bar that appears if what it shows takes long; it requires rich."""
+
+    def __init__(self) -> None:
+        self._begin = time.perf_counter()
+        self._is_heard = LISTENER.get() is not None
+        self._shown: Any = None
+
+    def show(self, completed: int, total: int, description: str) -> None:
+        """Show how much has been done."""
+        is_due = time.perf_counter() - self._begin > SHORT_FIT and not self._is_heard
+        if self._shown is None and is_due and find_spec("rich"):
+            self._open(total)
+        if self._shown is not None:
+            self._shown.update(
+                self._task, completed=completed, total=total, description=description
+            )
+
+    def _open(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        # rich's shared console may write to another terminal.
+        self._shown = Progress(console=Console(), transient=True)
+        self._task = self._shown.add_task("", total=total)
+        self._shown.start()
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._shown is not None:
+            self._shown.stop()
+            self._shown = None
+
+
 class ProgressBar(Listener):
     """A progress bar with the last metric, for long fits; it requires rich."""
 
@@ -500,37 +553,35 @@ class ProgressBar(Listener):
     only_watches = True
 
     def __init__(self) -> None:
-        self.bar: Any = None
-        self.begin = 0.0
+        self.bar = _Bar()
 
     def __call__(self, env: CallbackEnv) -> None:
-        now = time.perf_counter()
         if env.iteration == env.begin_iteration:
-            self.begin = now
-        is_due = now - self.begin > SHORT_FIT and LISTENER.get() is None
-        if self.bar is None and is_due and find_spec("rich"):
-            self._open(env.end_iteration - env.begin_iteration)
-        if self.bar is not None:
-            self.bar.update(
-                self.task,
-                completed=env.iteration + 1 - env.begin_iteration,
-                description=show(env.evaluation_result_list[-1:]) or "rounds",
-            )
-
-    def _open(self, n_rounds: int) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        # rich's shared console may write to another terminal.
-        self.bar = Progress(console=Console(), transient=True)
-        self.task = self.bar.add_task("rounds", total=n_rounds)
-        self.bar.start()
+            self.bar = _Bar()
+        self.bar.show(
+            env.iteration + 1 - env.begin_iteration,
+            env.end_iteration - env.begin_iteration,
+            show(env.evaluation_result_list[-1:]) or "rounds",
+        )
 
     def close(self) -> None:
         """The fit has ended, perhaps by an error."""
-        if self.bar is not None:
-            self.bar.stop()
-            self.bar = None
+        self.bar.close()
+
+
+@contextmanager
+def shown_reads(verbosity: int) -> Iterator[None]:
+    """Show a progress bar while data are read in batches, from verbosity 1 on."""
+    if verbosity < 1:
+        yield
+        return
+    bar = _Bar()
+    token = READS.set(lambda n_read, n_rows: bar.show(n_read, n_rows, "rows read"))
+    try:
+        yield
+    finally:
+        READS.reset(token)
+        bar.close()
 
 
 # The functions that create callbacks, here and in lightgbm, and how to call them.

@@ -159,7 +159,8 @@ class Fit(FitData):
         self.history: dict[str, dict[str, list[float]]] = {}
         # The model that was made last, and the trees and settings that it is of.
         self._last_model: tuple[Any, Any, Any] = (None, None, None)
-        named = self.read(others)
+        with callbacks.shown_reads(settings.verbosity):
+            named = self.read(others)
         self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
         self._start(named, arguments)

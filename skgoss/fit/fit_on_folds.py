@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.fit import fold_fits, folds
+from skgoss.fit import callbacks, fold_fits, folds
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, Fit, MakeModel
 from skgoss.fit.task import Task
@@ -48,6 +48,9 @@ class FitOnFolds(Fit):
         The evaluation sets.
     """
 
+    # Whether the fit is one of those that are compared by the loss.
+    is_judged = False
+
     def _start(self, sets: list[NamedRows], arguments: FitArguments) -> None:
         self.groups = self._groups(arguments.groups)
         self.folds, self.sets = self._folds(), sets
@@ -77,6 +80,12 @@ class FitOnFolds(Fit):
             self.warn_if_nothing_learned(trained.ensemble)
             return self.model(trained)
         return super().run(make_model, after_round)
+
+    def _callbacks(self) -> list[callbacks.Callback]:
+        if self.is_judged and self.search is not None:
+            least = self.settings.early_stopping_round
+            return [callbacks.growing_patience(least, self.search.patience_share)]
+        return super()._callbacks()
 
     def _patience(self) -> int:
         options = self.settings
@@ -249,6 +258,7 @@ class FitOnFolds(Fit):
     def _loss(self) -> Self:
         """This fit, judged by the loss of its objective, without messages."""
         fit = copy.copy(self)
+        fit.is_judged = True
         fit.arguments = replace(self.arguments, callbacks=None, eval_metric=None)
         quiet = {"metric": None, "verbosity": -1, "folds": None}
         fit = fit._with_options(quiet)

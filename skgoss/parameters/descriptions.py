@@ -185,7 +185,9 @@ FIT_OF_DASK = FIT | {
 PREDICTION = {
     "X": (
         "array-like or data frame of shape (n_samples, n_features)",
-        "The rows to predict. The columns must be those of ``fit``, in the same order.",
+        "The rows to predict. The columns must be those of ``fit``, in the same order."
+        " Parquet files and other data that `Dataset` reads in batches are predicted in"
+        " batches. Their columns are found by name; other columns are not read.",
     ),
     "raw_score": (
         "bool, default=False",
@@ -209,6 +211,12 @@ PREDICTION = {
         " is the expected raw score. For K > 2 classes the shape is (n_samples, K *"
         " (n_features + 1)), class by class. For sparse rows the result is a sparse"
         " array, or a list of K sparse arrays.",
+    ),
+    "to_parquet": (
+        "str or path, default=None",
+        "A Parquet file to write the result to, instead of returning it. It has the"
+        " column 'prediction', or for several numbers a row the columns 'prediction_0'"
+        " and so on.",
     ),
     "pred_interactions": (
         "bool, default=False",
@@ -245,7 +253,8 @@ BOOSTER = PREDICTION | {
         "The rows to predict. The columns must be those of the training set, in the"
         " same order. A path names a CSV, TSV or LibSVM file, with or without the"
         " label. With ``data_has_header``, the columns of a file are found by their"
-        " names.",
+        " names. Parquet files and other data that `Dataset` reads in batches are"
+        " predicted in batches, with columns by name.",
     ),
     "num_iteration": (
         "int, default=None",

@@ -17,8 +17,14 @@ Kinds = tuple[dict[str, Any], ...]
 
 _SAMPLING = frozenset({"subsample", "subsample_freq"})
 
-# The learning rate of the fits that a search compares.
+# The learning rate of the fits that a search compares. They end after this number of
+# rounds without improvement, or this share of the best number of rounds if it is more.
 _SEARCH_RATE = 0.25
+_SEARCH_PATIENCE = 10
+_SEARCH_PATIENCE_SHARE = 0.5
+
+# What the rounds of a search are multiplied with, because the last fit has more rows.
+_MORE_ROUNDS = 1.15
 
 
 class Search(NamedTuple):
@@ -32,6 +38,8 @@ class Search(NamedTuple):
     n_folds : int
     options : dict
         The options of the fits on folds.
+    patience_share : float
+        Early stopping waits for at least this share of the best number of rounds.
     n_rounds_factor : float
         The rounds of the last fit, for each round of the fits on folds.
     n_rounds_without : int
@@ -42,6 +50,7 @@ class Search(NamedTuple):
 
     n_folds: int
     options: dict[str, Any]
+    patience_share: float
     n_rounds_factor: float
     n_rounds_without: int
     candidates: Kinds
@@ -49,6 +58,7 @@ class Search(NamedTuple):
 
 # The measurements behind these numbers are in docs/accuracy.md.
 _ACCURATE = {
+    "extra_trees": False,
     "learning_rate": 0.05,
     "num_leaves": 15,
     "min_child_samples": 5,
@@ -62,14 +72,14 @@ _ACCURATE = {
     "n_estimators": 1000,
     "early_stopping_round": 100,
 }
-# The mean of several models needs less regularisation, and no smaller steps.
+# The mean of several models is as good with larger steps.
 _ACCURATE_ON_FOLDS = _ACCURATE | {
     "learning_rate": 0.1,
-    "min_child_samples": 1,
-    "reg_lambda": 0.1,
     "n_estimators": 600,
     "early_stopping_round": 30,
 }
+# Another kind of trees. Random thresholds regularise, so little else has to.
+_RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
 
 
 class Preset(NamedTuple):
@@ -116,8 +126,10 @@ def kinds(settings: Settings, chosen: Mapping[str, Any]) -> Kinds:
         What the preset has chosen; empty without a preset.
     """
     # Functions have no loss to compare them by.
-    is_one = settings.extra_trees or not chosen or callable(settings.objective)
-    return ({},) if is_one else ({}, {"extra_trees": True})
+    if "extra_trees" not in chosen or callable(settings.objective):
+        return ({},)
+    other = {name: v for name, v in _RANDOM_THRESHOLDS.items() if name in chosen}
+    return {}, other
 
 
 def shares(
@@ -156,9 +168,16 @@ def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:
     options = {
         "learning_rate": rate,
         "n_estimators": max(1, round(settings.n_estimators / factor)),
-        "early_stopping_round": 10,
+        "early_stopping_round": _SEARCH_PATIENCE,
     }
-    return Search(3, options, factor, 200, kinds(settings, chosen))
+    return Search(
+        3,
+        options,
+        _SEARCH_PATIENCE_SHARE,
+        _MORE_ROUNDS * factor,
+        200,
+        kinds(settings, chosen),
+    )
 
 
 def planned_rounds(settings: Settings) -> int | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 # Frames of these packages are skipped: a warning points at the user's own line.
@@ -75,6 +76,29 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def said_once() -> Iterator[None]:
+    """Leave out warnings of the block that have been given in it already."""
+    outer, said = LISTENER.get(), set()
+
+    def say(text: str, category: type[Warning] | None) -> None:
+        if (text, category) in said:
+            return
+        said.add((text, category))
+        if outer is not None:
+            outer(text, category)
+        elif category is not None:
+            inner = LISTENER.set(None)
+            warn(text, category)
+            LISTENER.reset(inner)
+
+    token = LISTENER.set(say)
+    try:
+        yield
+    finally:
+        LISTENER.reset(token)
 
 
 def _package(names: dict[str, object]) -> str:

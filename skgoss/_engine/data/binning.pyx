@@ -863,7 +863,7 @@ cdef void bin_block(
     int64_t n,
     const Plan* plan,
     int64_t n_columns,
-    int64_t n_rows,
+    int64_t stride,
     bin_t* columns_out,
 ) noexcept nogil:
     """Put some rows of all columns into their bins."""
@@ -874,7 +874,7 @@ cdef void bin_block(
     for j in range(n_columns):
         load_block(inputs, j, rows, start, n, values)
         search_block(values, n, plan, j, &bins[0])
-        memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(bin_t))
+        memcpy(columns_out + j * stride + start, &bins[0], n * sizeof(bin_t))
 
 
 def bin_columns(
@@ -887,7 +887,7 @@ def bin_columns(
     const uint16_t[::1] first,
     const int32_t[::1] nan_bin,
     int n_threads,
-    bin_t[:, ::1] columns_out,
+    bin_t[:, :] columns_out,
 ) -> None:
     """Put every value of every column into its bin.
 
@@ -907,7 +907,7 @@ def bin_columns(
         The bin of NaN.
     n_threads : int
     columns_out : array of shape (n_columns, n_rows)
-        The bins, column-major.
+        The bins. Those of a column lie one after the other, columns anywhere.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef InputColumns inputs = read_columns(columns)
@@ -915,9 +915,12 @@ def bin_columns(
         &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
         &nan_bin[0])
     cdef int64_t n_rows = columns_out.shape[1]
+    cdef int64_t stride = columns_out.strides[0] // <int64_t> sizeof(bin_t)
     cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
     cdef int64_t block
     cdef Watch watch = start_watch()
+    if n_rows > 1 and columns_out.strides[1] != <int64_t> sizeof(bin_t):
+        raise ValueError("the bins of a column must lie one after the other")
     for block in prange(
         n_blocks,
         nogil=True,
@@ -929,7 +932,7 @@ def bin_columns(
             bin_block(
                 &inputs, row, block * BLOCK,
                 min(<int64_t> BLOCK, n_rows - block * BLOCK),
-                &plan, columns_out.shape[0], n_rows, &columns_out[0, 0],
+                &plan, columns_out.shape[0], stride, &columns_out[0, 0],
             )
     end_watch(&watch)
 

@@ -1,0 +1,262 @@
+"""Rows that are read in batches, again and again, and never held as a whole."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.utils.messages import hint
+
+# So many values, and at least so many rows, are read at a time: enough work for several
+# threads, and little memory.
+BATCH_VALUES = 1 << 21
+MIN_ROWS = 256
+
+
+# Hears how many rows of how many have been read: f(n_read, n_rows).
+READS: ContextVar[Callable[[int, int], None] | None] = ContextVar("READS", default=None)
+
+
+class Batch(NamedTuple):
+    """Consecutive rows.
+
+    Attributes
+    ----------
+    rows : ndarray, data frame or CSR matrix
+        What `skgoss.data.frames` reads.
+    place : str
+        Where the rows come from, for messages.
+    """
+
+    rows: Any
+    place: str
+
+
+class Source(ABC):
+    """Rows that can be read in batches, any number of times.
+
+    Attributes
+    ----------
+    names : list of str, or None
+        The names of the columns; None: they have none.
+    """
+
+    names: list[str] | None = None
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """All rows, in the same order each time."""
+
+    @abstractmethod
+    def select(self, names: list[str]) -> Self:
+        """The same rows with some of the columns."""
+
+    def check_unchanged(self) -> None:  # noqa: B027 - what most sources cannot know
+        """Raise ValueError if the rows are no longer those that were there at first."""
+
+    def loaded(self) -> Any:
+        """All rows in memory.
+
+        Raises
+        ------
+        ValueError
+            If they may be too many.
+        """
+        raise ValueError(
+            "data are read in batches, so there are no values in memory. If they fit,"
+            " read them first, for example with pyarrow.dataset.dataset(path)"
+            ".to_table() or polars.read_parquet(path), and pass the result."
+        )
+
+    def without(self, taken: dict[str, NDArray[Any]]) -> Source:
+        """The same rows without some columns, whose values are known."""
+        return RemainingColumns(self, taken) if taken else self
+
+    def check_names(self, names: list[str]) -> None:
+        """Raise ValueError unless columns of these names exist."""
+        for name in names:
+            if name not in (self.names or ()):
+                known = ", ".join(map(repr, (self.names or ())[:20]))
+                there = f"the columns are {known}" if known else "columns have no names"
+                raise ValueError(
+                    f"data has no column {name!r}: {there}."
+                    f"{hint(name, self.names or ())}"
+                )
+
+    def values(self, names: list[str]) -> dict[str, NDArray[Any]]:
+        """The values of some columns, by their names."""
+        if not names:
+            return {}
+        self.check_names(names)
+        found: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        for batch in read(self.select(names)):
+            frame = nw.from_native(batch.rows, eager_only=True)
+            for name in names:
+                found[name].append(frame[name].to_numpy())
+        return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+class RemainingColumns(Source):
+    """The columns of a source besides those of labels, weights and so on.
+
+    The latter are read again and compared, because a file may have changed, and a query
+    may return its rows in another order.
+
+    Parameters
+    ----------
+    source : Source
+    taken : dict
+        The values of the other columns by their names.
+    """
+
+    def __init__(self, source: Source, taken: dict[str, NDArray[Any]]) -> None:
+        source.check_names(list(taken))
+        self.source = source
+        self.taken = taken
+        self.names = [name for name in source.names or () if name not in taken]
+        if not self.names:
+            raise ValueError("data has no columns besides those of labels and weights.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape[0], len(self.names or ())
+
+    def select(self, names: list[str]) -> RemainingColumns:
+        return RemainingColumns(self.source.select([*names, *self.taken]), self.taken)
+
+    def check_unchanged(self) -> None:
+        self.source.check_unchanged()
+
+    def batches(self) -> Iterator[Batch]:
+        start = 0
+        for rows, place in self.source.batches():
+            frame = nw.from_native(rows, eager_only=True)
+            for name, values in self.taken.items():
+                again = frame[name].to_numpy()
+                before = values[start : start + len(again)]
+                if len(before) == len(again) and not _are_equal(before, again):
+                    raise ValueError(
+                        f"{place}: column {name!r} has other values than before. Data"
+                        " must not change while they are read, and a query must return"
+                        " its rows in the same order each time."
+                    )
+            start += len(frame)
+            yield Batch(frame.select(self.names).to_native(), place)
+
+
+def _are_equal(one: NDArray[Any], two: NDArray[Any]) -> bool:
+    """Whether values are equal; missing values are, too."""
+    return bool(((one == two) | ((one != one) & (two != two))).all())
+
+
+class JoinedSource(Source):
+    """The rows of several sources, one below the other."""
+
+    def __init__(self, parts: Sequence[Source]) -> None:
+        self.parts = parts
+        self.names = parts[0].names
+        for number, part in enumerate(parts):
+            if part.names != self.names or part.shape[1] != parts[0].shape[1]:
+                raise ValueError(
+                    f"All data of the list must have the same columns, but the first"
+                    f" has {_described(parts[0])}, number {number}"
+                    f" {_described(part)}."
+                )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
+
+    def batches(self) -> Iterator[Batch]:
+        for part in self.parts:
+            yield from part.batches()
+
+    def select(self, names: list[str]) -> JoinedSource:
+        return JoinedSource([part.select(names) for part in self.parts])
+
+    def check_unchanged(self) -> None:
+        for part in self.parts:
+            part.check_unchanged()
+
+
+def _described(part: Source) -> str:
+    if part.names is None:
+        return f"{part.shape[1]} columns without names"
+    return f"the columns {part.names}"
+
+
+def batch_rows(n_features: int) -> int:
+    """The number of rows of a batch."""
+    return max(MIN_ROWS, BATCH_VALUES // max(1, n_features))
+
+
+@contextmanager
+def placed(place: str | Callable[[], str]) -> Iterator[None]:
+    """Begin the errors of the block with the place that was read."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        where = place if isinstance(place, str) else place()
+        if str(error).startswith(where):
+            raise
+        kind = OSError if isinstance(error, OSError) else ValueError
+        raise kind(f"{where}: {error}") from error
+    except Exception as error:
+        error.add_note(f"while reading {place if isinstance(place, str) else place()}")
+        raise
+
+
+def read(source: Source) -> Iterator[Batch]:
+    """The rows of a source, which are checked; a thread reads the next batch.
+
+    Raises
+    ------
+    ValueError, OSError
+        If there are more or fewer rows than the source has said, or as its `batches`.
+    """
+    n_rows, n_read = source.shape[0], 0
+    source.check_unchanged()
+    place = "data"
+    for batch in _ahead(source.batches()):
+        place = batch.place
+        n_read += batch.rows.shape[0]
+        if n_read > n_rows:
+            break
+        report = READS.get()
+        if report is not None:
+            report(n_read, n_rows)
+        if batch.rows.shape[0] > 0:
+            yield batch
+    source.check_unchanged()
+    if n_read != n_rows:
+        raise ValueError(
+            f"{place}: the data have {'more' if n_read > n_rows else 'fewer'} rows than"
+            f" before: {n_rows} were counted, {n_read} read. Data must not change while"
+            " they are read."
+        )
+
+
+def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The batches, of which the next is read while one is used."""
+    executor = ThreadPoolExecutor(1, thread_name_prefix="skgoss-reader")
+    try:
+        coming = executor.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = executor.submit(next, batches, None)
+            yield batch
+    finally:
+        # Nobody waits for a batch that nobody needs, such as after Ctrl-C.
+        executor.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,104 @@
+"""Predictions of rows that are read in batches, into an array or a Parquet file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from skgoss.data import disk, input_rows
+from skgoss.data.schema import ColumnSchema
+from skgoss.data.sources import Source, placed, read
+from skgoss.data.streaming import of_schema
+from skgoss.utils.messages import said_once
+
+# Computes the predictions of rows: arrays, or sparse matrices.
+Compute = Callable[[Any], Any]
+
+
+def predicted(
+    X: Any,
+    schema: ColumnSchema,
+    compute: Compute,
+    to_parquet: str | PathLike[str] | None = None,
+) -> Any:
+    """Predict rows, in batches if they are not in memory.
+
+    Parameters
+    ----------
+    X : array-like, data frame, sparse matrix or what `input_rows.is_streamed`
+        Columns of files that the model does not know are not read.
+    schema : ColumnSchema
+        The columns of the model.
+    compute : callable
+        Computes the predictions of rows in memory.
+    to_parquet : str or path, default=None
+        A file to write the predictions to.
+
+    Returns
+    -------
+    ndarray, csr_matrix or list of csr_matrix, or None
+        None if the predictions are written to a file.
+    """
+    source = input_rows.source(X) if input_rows.is_streamed(X) else None
+    if source is not None:
+        source = of_schema(source, schema)
+    if to_parquet is not None:
+        _write(_batches(X, source, compute), to_parquet)
+        return None
+    if source is None:
+        return compute(X)
+    n_rows, start, out = source.shape[0], 0, None
+    for part in _batches(X, source, compute):
+        if out is None:
+            out = np.empty((n_rows, *part.shape[1:]), dtype=part.dtype)
+        out[start : start + len(part)] = part
+        start += len(part)
+    return out
+
+
+def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
+    if source is None:
+        yield _dense(compute(X))
+        return
+    with said_once():
+        for batch in read(source):
+            with placed(batch.place):
+                part = _dense(compute(batch.rows))
+            yield part
+
+
+def _dense(values: Any) -> Any:
+    """Predictions as one array."""
+    if isinstance(values, list):
+        return np.hstack([part.toarray() for part in values])
+    return values.toarray() if sp.issparse(values) else values
+
+
+def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
+    """Write a column for each number of a prediction."""
+    import pyarrow
+    from pyarrow import parquet
+
+    with disk.written(path) as file:
+        writer = None
+        try:
+            for part in batches:
+                table = _table(pyarrow, part)
+                if writer is None:
+                    writer = parquet.ParquetWriter(file, table.schema)
+                writer.write_table(table)
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _table(pyarrow: Any, values: Any) -> Any:
+    if values.ndim == 1:
+        return pyarrow.table({"prediction": values})
+    flat = values.reshape(len(values), -1)
+    names = [f"prediction_{j}" for j in range(flat.shape[1])]
+    return pyarrow.table(list(np.ascontiguousarray(flat.T)), names=names)

@@ -298,7 +298,6 @@ def test_attributes_need_folds():
         (1, "'folds' parameter .* an int >= 2"),
         ("kfold", "'folds' parameter .* a splitter"),
         (241, "folds=241 needs at least 241 rows, but X has 240"),
-        ([], "'folds' parameter"),
         ([([0, 1], [999])], r"folds must hold pairs .* fold 0: .* from 0 to 239"),
         ([[1, 2, 3]], r"folds must hold pairs"),
     ],

@@ -137,7 +137,11 @@ def test_bins_and_lists_do_not_depend_on_blocks(
         **{"min_data_in_bin": 3, "min_child_samples": 20},
         **{"subsample_for_bin": subsample, "use_missing": True},
         **{"zero_as_missing": False, "data_random_seed": 1, "enable_bundle": True},
-        **{"is_enable_sparse": True, "max_conflict_rate": 0.0},
+        **{
+            "is_enable_sparse": True,
+            "max_conflict_rate": 0.0,
+            "forcedbins_filename": None,
+        },
     )
     found, lists = [], []
     for data in (X, X.tocsc()):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -254,7 +255,7 @@ class _Reader:
 
     def _check_frame(self, frame: dataframes.DataFrame) -> None:
         """Learn or check the number and the names of the columns."""
-        try:
+        with _naming_repeated_columns():
             if self.learns:
                 names = compat.feature_names(frame.native)
                 self._set_or_check(frame.native, names, frame.index)
@@ -262,11 +263,6 @@ class _Reader:
                 self.schema.has_index(frame.index) or self.schema.has_names(frame.names)
             ):
                 self.schema.check(frame.native, self.owner, by_name=self.by_name)
-        except nw.exceptions.DuplicateError as error:
-            found = str(error).replace("\n-", "")
-            raise ValueError(
-                f"X has several columns of one name. Rename them. {found}."
-            ) from error
 
     def _object_columns(self, array: NDArray[Any]) -> Columns:
         layout, encoded = ColumnsBuilder(*array.shape), set()
@@ -304,7 +300,20 @@ def names(X: Any) -> list[str] | None:
     frame = None if issparse(X) else dataframes.as_dataframe(X)
     if frame is None:
         return None
-    return list(map(str, nw.from_native(frame.native, eager_only=True).columns))
+    with _naming_repeated_columns():
+        return list(map(str, nw.from_native(frame.native, eager_only=True).columns))
+
+
+@contextmanager
+def _naming_repeated_columns() -> Iterator[None]:
+    """Raise ValueError where narwhals finds several columns of one name."""
+    try:
+        yield
+    except nw.exceptions.DuplicateError as error:
+        found = str(error).replace("\n-", "")
+        raise ValueError(
+            f"X has several columns of one name. Rename them. {found}."
+        ) from error
 
 
 def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:

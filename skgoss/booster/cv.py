@@ -258,7 +258,7 @@ def _parts_of_folds(train_set: Dataset, folds: Any) -> list[Parts]:
             "folds must be a splitter of scikit-learn or pairs of row numbers (train,"
             f" test), got {type_name(folds)}. The number of folds is nfold."
         )
-    pairs = fold_rows.pairs(folds, train_set.get_label(), _query(train_set), "folds")
+    pairs = fold_rows.pairs(folds, _label(train_set), _query(train_set), "folds")
     return [(train_set.subset(train), train_set.subset(test)) for train, test in pairs]
 
 
@@ -275,7 +275,7 @@ def _splitter(
     """
     from sklearn import model_selection
 
-    label, query = train_set.get_label(), _query(train_set)
+    label, query = _label(train_set), _query(train_set)
     fold_rows.check_number(
         nfold,
         label,
@@ -293,12 +293,18 @@ def _splitter(
     return model_selection.KFold(nfold, **random)
 
 
+def _label(train_set: Dataset) -> NDArray[Any]:
+    """The labels of a data set, of which `check_label` has made sure."""
+    label: Any = train_set.get_label()
+    return label
+
+
 def _query(train_set: Dataset) -> NDArray[np.int64] | None:
     """The query of each row; None without queries."""
     group = train_set.get_group()
     if group is None:
         return None
-    return queries.make(len(train_set.get_label()), group=group).number
+    return queries.make(len(_label(train_set)), group=group).number
 
 
 def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:

@@ -37,6 +37,17 @@ def test_chosen_options_are_those_of_the_fit():
     assert f"[learning_rate: {chosen['learning_rate']}]" in text
 
 
+@pytest.mark.parametrize(("n_categories", "smooth"), [(255, None), (256, 100.0)])
+def test_columns_of_many_categories_are_smoothed(n_categories, smooth):
+    pd = pytest.importorskip("pandas")
+    words = pd.Categorical(np.arange(600) % n_categories)
+    X = pd.DataFrame({"word": words, "number": np.arange(600.0)})
+    model = LGBMRegressor(**ACCURATE, n_estimators=2).fit(X, np.arange(600.0))
+    assert model.preset_params_.get("cat_smooth") == smooth
+    model = LGBMRegressor(**ACCURATE, n_estimators=2, cat_smooth=5.0)
+    assert "cat_smooth" not in model.fit(X, np.arange(600.0)).preset_params_
+
+
 def test_options_of_the_user_win():
     X, y = numbers()
     options = {"learning_rate": 0.3, "num_leaves": 4, "n_estimators": 5}

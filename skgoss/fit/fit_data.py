@@ -233,7 +233,12 @@ class FitData:
         # An argument of fit replaces the option of its name.
         arguments = {"early_stopping_round": self.arguments.early_stopping_round}
         passed = {name for name, value in arguments.items() if value is not None}
-        self.preset_params = presets.chosen(self.settings, passed.union(self.passed))
+        known = self.schema.categories.vocabularies.values()
+        self.preset_params = presets.chosen(
+            self.settings,
+            passed.union(self.passed),
+            max((len(vocabulary.values) for vocabulary in known), default=0),
+        )
         self.settings = dataclasses.replace(self.settings, **self.preset_params)
         self.search = (
             presets.search(self.settings, self.preset_params) if self.searches else None

@@ -82,17 +82,24 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
 
 
+# Sets of many categories fit noise unless small groups count for less.
+_OF_MANY_CATEGORIES = {"cat_smooth": 100.0}
+_MANY = 255
+
+
 class Preset(NamedTuple):
     """What a preset chooses for one model, and for the models of folds."""
 
-    alone: Mapping[str, Any]
-    on_folds: Mapping[str, Any]
+    alone: dict[str, Any]
+    on_folds: dict[str, Any]
 
 
 _PRESETS = {"accurate": Preset(_ACCURATE, _ACCURATE_ON_FOLDS)}
 
 
-def chosen(settings: Settings, passed: Collection[str]) -> dict[str, Any]:
+def chosen(
+    settings: Settings, passed: Collection[str], most_categories: int
+) -> dict[str, Any]:
     """The options that the preset chooses.
 
     Parameters
@@ -100,6 +107,8 @@ def chosen(settings: Settings, passed: Collection[str]) -> dict[str, Any]:
     settings : Settings
     passed : collection of str
         The options that the user has passed: they stay.
+    most_categories : int
+        The largest number of categories of a column.
 
     Returns
     -------
@@ -113,6 +122,8 @@ def chosen(settings: Settings, passed: Collection[str]) -> dict[str, Any]:
         left |= _SAMPLING
     preset = _PRESETS[settings.preset]
     values = preset.alone if settings.folds is None else preset.on_folds
+    if most_categories > _MANY:
+        values = values | _OF_MANY_CATEGORIES
     return {name: value for name, value in values.items() if name not in left}
 
 

@@ -1,4 +1,4 @@
-"""Draw the figures of how-it-works.md: `python docs/figures.py [FOLDER]`.
+"""Draw figures of the pages: `python docs/figures.py [FOLDER]`.
 
 Each function draws one figure. The sums and gains in them are computed.
 """
@@ -194,6 +194,25 @@ def bundling() -> Figure:
     return figure
 
 
+def presets() -> Figure:
+    """Loss against time of the presets and of other libraries, from accuracy.md."""
+    page = (FOLDER.parent / "accuracy.md").read_text(encoding="utf-8")
+    head = next(table for table in page.split("\n\n") if table.startswith("| you want"))
+    figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+    for line in head.splitlines()[2:]:
+        what, code, loss, time = (cell.strip() for cell in line.split("|")[1:5])
+        name = code.strip("`").replace("LGBMClassifier()", "skgoss") or what
+        name = name.removeprefix("LGBMClassifier(").removesuffix(")")
+        name = name.removesuffix("'s defaults")
+        at = float(time), float(loss)
+        ax.plot(*at, "o", color=BLUE if code else ORANGE)
+        shift = (6, -12) if name == "XGBoost" else (6, 5)
+        ax.annotate(name, at, shift, textcoords="offset points", fontsize=9)
+    ax.set(xscale="log", xlim=(0.8, 250), ylim=(0.8, 1.08))
+    ax.set(xlabel="time of a fit / time of the defaults", ylabel="loss / loss of them")
+    return figure
+
+
 def thumbnail() -> Figure:
     """A tree, for examples without a picture."""
     figure, ax = plt.subplots(figsize=(3.2, 2.24), layout="constrained")
@@ -208,6 +227,7 @@ FIGURES = {
     "leaf_wise.svg": leaf_wise,
     "goss.svg": goss,
     "bundling.svg": bundling,
+    "presets.svg": presets,
     "thumbnail.svg": thumbnail,
 }
 

@@ -182,8 +182,12 @@ def test_figures_are_drawn(tmp_path):
     figures["main"](tmp_path)
     drawn = sorted(path.name for path in tmp_path.iterdir())
     assert drawn == sorted(figures["FIGURES"])
-    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
-    assert {"thumbnail.svg", *re.findall(r"\(figures/(.*?)\)", page)} == set(drawn)
+    pages = [
+        (DOCS / name).read_text(encoding="utf-8")
+        for name in ("how-it-works.md", "accuracy.md")
+    ]
+    used = [name for page in pages for name in re.findall(r"\(figures/(.*?)\)", page)]
+    assert {"thumbnail.svg", *used} == set(drawn)
 
 
 def test_names_are_current():

@@ -76,7 +76,7 @@ _ACCURATE = {
 _ACCURATE_ON_FOLDS = _ACCURATE | {
     "learning_rate": 0.1,
     "n_estimators": 600,
-    "early_stopping_round": 30,
+    "early_stopping_round": 20,
 }
 # Another kind of trees. Random thresholds regularise, so little else has to.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}

@@ -35,6 +35,7 @@ def test_chosen_options_are_those_of_the_fit():
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     text = model.booster_.model_to_string()
     assert f"[learning_rate: {chosen['learning_rate']}]" in text
+    assert "chosen by preset: extra_trees=" in repr(model.booster_)
 
 
 @pytest.mark.parametrize(("n_categories", "smooth"), [(255, None), (256, 100.0)])

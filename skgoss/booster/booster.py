@@ -263,9 +263,12 @@ class Booster(InTraining, Elsewhere):
 
     def __repr__(self) -> str:
         objective = self._header.objective.partition(" ")[0] or "of the user"
+        chosen = self._model.preset_params.items()
+        words = ", ".join(f"{name}={value!r}" for name, value in chosen)
         return (
             f"<{type(self).__name__}: {self.num_trees()} trees, {self.num_feature()}"
-            f" columns, objective {objective}>"
+            f" columns, objective {objective}"
+            f"{f', chosen by preset: {words}' if words else ''}>"
         )
 
     @property

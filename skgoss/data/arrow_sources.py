@@ -329,7 +329,7 @@ class ReaderSource(Source):
         return chosen
 
     def batches(self) -> Iterator[Batch]:
-        size, place = batch_rows(len(self.names)), "a record batch"
+        size = batch_rows(len(self.names))
         reader, number = iter(self._open()), 0
         while True:
             place = f"record batch {number}"

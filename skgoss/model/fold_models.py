@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.columns import Columns
-from skgoss.model.ensemble import Ensemble
+from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.model.out_of_fold import CalibrationRows
-from skgoss.model.trees import LEAF_TYPES, NODE_TYPES, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +40,9 @@ class FoldModels:
         """Take the models of folds out of the trees of their mean."""
         mean = rows.tests / rows.tests.sum(axis=1, keepdims=True)
         n_folds, fold = mean.shape[1], rows.fold_of_round
-        rounds = [np.flatnonzero(fold == k) for k in range(n_folds)]
-        # The last round is the one that fills the gaps.
-        order = np.full((max(map(len, rounds)), n_folds), trees.n_rounds)
-        for k, own in enumerate(rounds):
-            order[: len(own), k] = own
-        with_gap = trees.joined(_nothing(trees))
-        own = replace(
-            with_gap.chosen(order.ravel()),
-            n_scores=n_folds * trees.n_scores,
-            average=False,
+        sums = replace(trees, average=False)
+        own = side_by_side(
+            [sums.chosen(np.flatnonzero(fold == k)) for k in range(n_folds)]
         )
         factor = n_folds / (trees.n_rounds if trees.average else 1)
         return cls(trees.truncated(int((fold < 0).sum())), own, factor, mean)
@@ -67,11 +59,3 @@ class FoldModels:
         shared = self.shared.raw_scores(columns, n_threads=n_threads)
         scores = self.factor * by_fold + shared[:, None]
         return np.einsum("tf,nfs->nts", self.mean, scores)
-
-
-def _nothing(trees: Ensemble) -> Ensemble:
-    """A round whose trees have one leaf of value 0."""
-    arrays = {name: np.zeros(0, dtype) for name, dtype in NODE_TYPES.items()}
-    arrays |= {name: np.zeros(1, dtype) for name, dtype in LEAF_TYPES.items()}
-    n_scores = trees.n_scores
-    return Ensemble.of_trees([Tree(**arrays)] * n_scores, n_scores, trees.n_features)

@@ -247,9 +247,7 @@ def test_quantiles_without_folds_are_not_calibrated():
     with pytest.raises(ValueError, match=r"coverage=0\.9 .* alpha=\[0\.05, 0\.95\]"):
         model.predict_interval(X_new)
     model = LGBMRegressor(**options, alpha=[0.5, 0.9], folds=3).fit(X, y)
-    with pytest.raises(
-        ValueError, match=r"needs two quantiles .* alpha=\[0\.5, 0\.9\]"
-    ):
+    with pytest.raises(ValueError, match=r"the model has alpha=\[0\.5, 0\.9\]"):
         model.predict_interval(X_new)
 
 
@@ -459,6 +457,22 @@ def test_data_frames(regressor):
     model = clone(regressor).fit(pandas.DataFrame(X, columns=names), y)
     found = model.predict_interval(pandas.DataFrame(X_new, columns=names))
     assert_array_equal(found, regressor.predict_interval(X_new))
+
+
+def test_dask_arrays(regressor, classifier):
+    array = pytest.importorskip("dask.array")
+    skgoss_dask = pytest.importorskip("skgoss.dask")
+    for model, X, predict in (
+        (regressor, numbers()[0], "predict_interval"),
+        (classifier, classes()[0], "predict_set"),
+    ):
+        kind = getattr(skgoss_dask, f"Dask{type(model).__name__}")
+        lazy = kind.from_booster(model.booster_)
+        found = getattr(lazy, predict)(array.from_array(X, (150, -1)), COVERAGES)
+        expected = getattr(model, predict)(X, COVERAGES)
+        assert found.chunks[0] == (150, 150, 100)
+        assert found.dtype == expected.dtype
+        assert_array_equal(found.compute(scheduler="sync"), expected)
 
 
 # --- What is refused ------------------------------------------------------------------

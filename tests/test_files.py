@@ -996,7 +996,7 @@ WORDS = ("categories", "vocabularies", "values", 0)
         (0, put("origin", "estimator"), None, "'estimator' of the state"),
         (0, put("origin", "history"), [], "'history' of the state"),
         (0, put("origin", "parameters"), [], "'parameters' of the state"),
-        (5, put("origin", "classes"), None, "n_scores must be 1, got 4"),
+        (5, put("origin", "classes"), None, "for classification must have"),
         (5, put("origin", "classes", "shape"), [2, 2], "one-dimensional array of"),
         (5, put("origin", "classes", "shape"), [3], "cannot be read"),
         (5, put("origin", "classes", "dtype"), "V9", "the dtype 'V9' is not known"),

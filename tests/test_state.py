@@ -135,9 +135,15 @@ def origin(name):
         (NUMERIC, put("_booster", "ensemble", "n_scores"), 2, "rounds of n_scores=2"),
         (
             NUMERIC,
-            put("_booster", "ensemble", "n_scores"),
-            3,
-            "n_scores must be 1, got 3",
+            put("_booster", "link", "levels"),
+            (0.1, 0.9),
+            "2 levels of quantiles do not fit 1 trees",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "link", "levels"),
+            (0.9, 0.1),
+            "the levels of the link must be",
         ),
         (
             NUMERIC,

@@ -545,7 +545,7 @@ class Booster(InTraining, Elsewhere):
             The number of trees.
         """
         fit = self._live_fit
-        return self._fitted.trees.n_scores if fit is None else fit.task.n_scores
+        return self._fitted.trees.n_scores if fit is None else fit.n_scores
 
     def current_iteration(self) -> int:
         """Number of rounds.

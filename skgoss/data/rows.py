@@ -82,6 +82,12 @@ class Rows:
             position=None if self.position is None else self.position[at],
         )
 
+    def of_scores(self, first: int, stop: int) -> Rows:
+        """The rows with some of the start scores, from ``first`` to ``stop - 1``."""
+        if self.init_score is None:
+            return self
+        return replace(self, init_score=self.init_score[first:stop])
+
     def without_zero_weights(self) -> Rows:
         """The rows of positive weight; their weights are None if all of them are 1.
 

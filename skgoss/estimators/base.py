@@ -194,7 +194,7 @@ class LGBMModel(
         is_unbalance: bool = False,
         scale_pos_weight: float = 1.0,
         sigmoid: float = 1.0,
-        alpha: float = 0.9,
+        alpha: float | Iterable[float] = 0.9,
         fair_c: float = 1.0,
         poisson_max_delta_step: float = 0.7,
         tweedie_variance_power: float = 1.5,
@@ -638,9 +638,9 @@ class LGBMModel(
         -------
         shap.Explanation
             ``values`` has the shape (n_samples, n_features), or (n_samples, n_features,
-            n_features) for interactions. For more than two classes, the classes are an
-            additional last axis. The values of a row sum to its raw score minus
-            ``base_values``.
+            n_features) for interactions. For more than two classes, or several
+            quantiles, these are an additional last axis. The values of a row sum to its
+            raw score minus ``base_values``.
 
         Raises
         ------
@@ -655,7 +655,7 @@ class LGBMModel(
             self._columns(model, X),
             X,
             model.feature_names,
-            None if model.classes is None else list(map(str, model.classes)),
+            model.score_names,
             interactions=interactions,
             span=rounds,
             n_threads=compat.n_threads(n_jobs),

@@ -21,12 +21,10 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
-    LEAF_TYPES,
-    NODE_TYPES,
     CategorySets,
-    Tree,
     nan_goes_left,
     zero_is_missing,
+    zero_tree,
 )
 
 # The versions of ONNX's operators that a graph needs, by domain.
@@ -64,16 +62,23 @@ class Graph:
         self.constants: list[Any] = []
 
     def add(
-        self, operator: str, *inputs: str, output: str | None = None, **attributes: Any
+        self,
+        operator: str,
+        *inputs: str,
+        output: str | None = None,
+        n_unused: int = 0,
+        **attributes: Any,
     ) -> str:
-        """Add a node with one output, and return the output's name.
+        """Add a node, and return the name of its first output.
 
-        Attributes are those of the operator, and ``domain``.
+        ``n_unused`` is the number of its other outputs. Attributes are those of the
+        operator, and ``domain``.
         """
         from onnx import helper
 
         output = self.unique(operator) if output is None else output
-        node = helper.make_node(operator, inputs, [output], **attributes)
+        unused = [self.unique(operator) for _ in range(n_unused)]
+        node = helper.make_node(operator, inputs, [output, *unused], **attributes)
         self.nodes.append(node)
         return output
 
@@ -217,7 +222,7 @@ def rounds(ensemble: Ensemble, first: int, stop: int) -> Ensemble:
     """The rounds ``first`` to ``stop - 1``; if there are none, trees of value 0."""
     n_scores, n_features = ensemble.n_scores, ensemble.n_features
     if first == stop:
-        return Ensemble.of_trees([_zero()] * n_scores, n_scores, n_features)
+        return Ensemble.of_trees([zero_tree()] * n_scores, n_scores, n_features)
     trees = slice(first * n_scores, stop * n_scores)
     leaves = ensemble.leaf_start[[trees.start, trees.stop]]
     return Ensemble.of_trees(
@@ -228,13 +233,6 @@ def rounds(ensemble: Ensemble, first: int, stop: int) -> Ensemble:
         average=ensemble.average,
         linear=ensemble.linear and ensemble.linear.leaves(*leaves),
     )
-
-
-def _zero() -> Tree:
-    """A tree of one leaf, whose value is 0."""
-    nodes = {name: np.empty(0, dtype) for name, dtype in NODE_TYPES.items()}
-    leaves = {name: np.zeros(1, dtype) for name, dtype in LEAF_TYPES.items()}
-    return Tree(**nodes, **leaves)
 
 
 # --- Columns --------------------------------------------------------------------------

@@ -113,7 +113,8 @@ def to_onnx(
     onnx.ModelProto
         The outputs of a classifier are ``label``, of shape (n_samples,), and
         ``probabilities``, of shape (n_samples, n_classes). The output of other models
-        is ``variable``, of shape (n_samples, n_scores). With ``raw_score``, and for
+        is ``variable``, of shape (n_samples, n_scores); several quantiles are sorted as
+        in ``predict``. With ``raw_score``, and for
         classifiers whose objective is a function, the output is ``scores``, of shape
         (n_samples, n_scores). Outputs are float32 if all floating-point inputs are
         float32, and float64 otherwise.
@@ -302,6 +303,8 @@ def add_model(
     values = add_scores(graph, X, ensemble, category_values)
     if not exported.is_raw:
         values = _LINKS[link.kind](graph, values, link)
+        if link.levels:
+            values = _ascending(graph, values, len(link.levels))
     if classes is None:
         name = "scores" if exported.is_raw else "variable"
         return {name: Value(values, DOUBLE, ensemble.n_scores)}
@@ -360,6 +363,12 @@ def _log1p_exp(graph: Graph, scores: str, link: Link) -> str:
     ratio = graph.add("Where", graph.add("Equal", total, one), one, ratio)
     log1p = graph.add("Mul", u, ratio)
     return graph.add("Add", graph.add("Max", scores, graph.constant(0.0)), log1p)
+
+
+def _ascending(graph: Graph, values: str, width: int) -> str:
+    """The values of each row in ascending order."""
+    n = graph.constant(np.array([width], dtype=np.int64))
+    return graph.add("TopK", values, n, n_unused=1, axis=1, largest=0, sorted=1)
 
 
 _LINKS: dict[str, Callable[[Graph, str, Link], str]] = {

@@ -17,6 +17,7 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks, nothing_learned
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
+from skgoss.fit.outputs import Output
 from skgoss.fit.task import Task
 from skgoss.model import objective_names
 from skgoss.model.ensemble import Ensemble
@@ -25,10 +26,10 @@ from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
 from skgoss.parameters.settings import Settings
-from skgoss.training import loop, metrics
+from skgoss.training import loop, metrics, output_metrics
 from skgoss.training.callback_api import CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
-from skgoss.training.fit_setup import FitSetup
+from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 from skgoss.training.loop import Trained
 from skgoss.training.user_functions import OfDataset
 from skgoss.utils import compat
@@ -88,6 +89,7 @@ def check_can_be_distributed(settings: Settings) -> None:
         ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
         ("folds", settings.folds is not None, None),
         ("preset", settings.preset is not None, None),
+        ("alpha", isinstance(settings.alpha, tuple), "one level"),
     )
     for option, is_wrong, value in refused:
         if is_wrong:
@@ -129,7 +131,7 @@ class Fit(FitData):
     calls : list of callable
         The callbacks.
     plan : FitSetup
-    state : Boosting
+    state : Rounds
         The rounds so far.
     history : dict
         Metrics of all rounds by evaluation set and name.
@@ -208,20 +210,28 @@ class Fit(FitData):
         if callable(settings.objective) and rows.source is not None:
             bound = OfDataset(settings.objective, rows.source)
             settings = replace(settings, objective=bound)
-        return FitSetup(
-            settings,
-            self.task.n_scores,
-            partial(
-                _metrics,
-                self.task,
-                self.settings,
-                self.given_objective,
-                self.arguments.eval_metric,
-                self.link,
-                ranks=rows.queries is not None,
-            ),
-            self.n_threads or compat.n_threads(settings.n_jobs),
-            self.init_model and self.init_model.trees,
+        n_threads = self.n_threads or compat.n_threads(settings.n_jobs)
+        make_metrics = partial(
+            _metrics,
+            self.task,
+            self.settings,
+            self.given_objective,
+            self.arguments.eval_metric,
+            self.link,
+            self.outputs,
+            ranks=rows.queries is not None,
+        )
+        trees = self.init_model and self.init_model.trees
+        if not self.outputs:
+            return FitSetup(settings, self.n_scores, make_metrics, n_threads, trees)
+        parts = [
+            FitSetup(
+                output.settings(settings), output.task.n_scores, list, n_threads, None
+            )
+            for output in self.outputs
+        ]
+        return MultiOutputSetup(
+            settings, self.n_scores, make_metrics, n_threads, trees, parts
         )
 
     def run(
@@ -307,7 +317,7 @@ class Fit(FitData):
             self.settings,
             self.column_names,
             (self.rows.binned or self.state.dataset).feature_infos(),
-            self.task.n_scores,
+            self.n_scores,
         )
 
     def header(self) -> Header:
@@ -331,7 +341,7 @@ class Fit(FitData):
     # --- Changes of a model in training -----------------------------------------------
 
     def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
-        """Add an evaluation set: see `Boosting.add`."""
+        """Add an evaluation set: see `Rounds.add`."""
         named = self._evaluated(evaluation_set(self.training, name, X), self.rows)
         added = self.plan.evaluation_set(self.state.dataset, self.fitted, named)
         self.state.add(added, is_listed=is_listed)
@@ -385,7 +395,7 @@ class Fit(FitData):
             raise TypeError(
                 f"params of reset_parameter must be a dict, got {type_name(params)}."
             )
-        kept = {**vars(self.settings), **self.passed, "num_class": self.task.n_scores}
+        kept = {**vars(self.settings), **self.passed, "num_class": self.n_scores}
         changes = parameters.changes(params, kept, "reset_parameter")
         self.state.reset_parameter(changes)
         self.settings = self.settings.changed(changes)
@@ -437,6 +447,7 @@ def _metrics(
     objective: str | Callable[..., Any],
     eval_metric: Any,
     link: Link | None,
+    outputs: Sequence[Output],
     *,
     ranks: bool,
 ) -> list[metrics.Metric | metrics.CustomMetric]:
@@ -450,6 +461,11 @@ def _metrics(
     if is_open and not metrics.any_means_none(words):
         default = usual if callable(objective) else objective
         words += [] if default is None else [metrics.default_name(default)]
+    if outputs:
+        by_name = output_metrics.make(
+            words, settings, [o.of_metrics(settings) for o in outputs], link
+        )
+        return [*by_name, *_custom_metrics(task, functions, link)]
     # Named metrics treat raw scores of a function as those of the usual objective.
     is_function = callable(objective) and usual is not None
     by_name = metrics.make(

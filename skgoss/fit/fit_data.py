@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from skgoss.data.schema import ColumnSchema
 from skgoss.dataset import binning
 from skgoss.dataset.binning import Prepared
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import outputs
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.task import Task
 from skgoss.model import lightgbm_file, objective_names
@@ -55,6 +56,8 @@ class FitData:
         Those to learn from: without the rows that are held out for early stopping.
     given_objective : str or callable
         The objective by the name that the user passed.
+    outputs : list of Output
+        The outputs of a fit that learns several; empty if it learns one.
     link : Link
     preset_params : dict
         The options that a preset has chosen.
@@ -185,7 +188,7 @@ class FitData:
         targets.check_sum(target, weight, input_set.target_name, input_set.collectives)
         if init_score is not None:
             init_score = check_init_score(
-                init_score, len(y), task.n_scores, f"{input_set.prefix}init_score"
+                init_score, len(y), self.n_scores, f"{input_set.prefix}init_score"
             )
         return Rows(
             prepared.columns,
@@ -222,11 +225,39 @@ class FitData:
             )
         if not callable(objective):
             objective = objective_names.canonical_name(objective)
+        self._check_alpha(objective)
+        if not callable(objective):
             task.check_objective(objective)
         self.link: Link = objective_names.make_link(
             objective, options.sigmoid, options.reg_sqrt
         )
         self.settings = dataclasses.replace(options, objective=objective)
+        self.outputs = []
+        if self.levels:
+            self.outputs = outputs.of_quantiles(
+                task, self.levels, self.given_objective, self.link
+            )
+            self.link = dataclasses.replace(self.link, levels=self.levels)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels of several quantiles; empty if the fit does not learn several."""
+        alpha = self.settings.alpha
+        return alpha if isinstance(alpha, tuple) else ()
+
+    @property
+    def n_scores(self) -> int:
+        """The number of trees of a round."""
+        return len(self.levels) or self.task.n_scores
+
+    def _check_alpha(self, objective: str | Callable[..., Any]) -> None:
+        """Check that only a fit of quantiles has several levels."""
+        if self.levels and (objective != "quantile" or self.task.classes is not None):
+            raise ValueError(
+                f"The 'alpha' parameter of {self.task.owner} must be a number for"
+                f" objective={objective!r}. Only objective='quantile' of a regression"
+                " learns several quantiles."
+            )
 
     def _apply_preset(self) -> None:
         """Replace the options that the user has not passed as the preset asks."""

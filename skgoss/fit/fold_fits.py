@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -16,16 +15,14 @@ from scipy.optimize import minimize_scalar
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.training import loop
-from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import Callback, EvalResult, History
+from skgoss.training.concurrent_fits import call_side_by_side
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
 from skgoss.training.metrics import Metric
+from skgoss.training.rounds import Rounds
 
 Floats = NDArray[np.float64]
-
-# Seconds between two checks for signals, which only the main thread gets.
-_SIGNAL_INTERVAL = 0.1
 
 # The shares of a set of options that are tried.
 _SHARES = np.linspace(0.0, 1.0, 11).tolist()
@@ -83,7 +80,7 @@ class FoldModel:
 
 
 def fold_model(
-    boosting: Boosting,
+    boosting: Rounds,
     test: NDArray[np.int64],
     model: Any,
     callbacks: Sequence[Callback],
@@ -93,7 +90,7 @@ def fold_model(
 
     Parameters
     ----------
-    boosting : Boosting
+    boosting : Rounds
         Its only evaluation set holds the test rows.
     test : ndarray of shape (n_test,), int64
         The numbers of the test rows.
@@ -140,21 +137,8 @@ def side_by_side(
         The first error of a fit, in the order of the folds. The others end.
     """
     cancelled = Event()
-    if n_at_once == 1:
-        return [fit(cancelled.is_set) for fit in fits]
-    with ThreadPoolExecutor(n_at_once, thread_name_prefix="skgoss-fold") as pool:
-        pending = [pool.submit(fit, cancelled.is_set) for fit in fits]
-        try:
-            while not all(future.done() for future in pending):
-                wait(pending, _SIGNAL_INTERVAL, "FIRST_EXCEPTION")
-                failed = [f for f in pending if f.done() and f.exception()]
-                if failed:
-                    failed[0].result()
-        except BaseException:
-            cancelled.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        return [future.result() for future in pending]
+    calls = [partial(fit, cancelled.is_set) for fit in fits]
+    return call_side_by_side(calls, n_at_once, cancelled.set)
 
 
 def joined(
@@ -215,7 +199,7 @@ def _joined_trees(
     ]
     index = np.concatenate([np.arange(n) for n in n_rounds])
     order = np.argsort(index, kind="stable")
-    trees = reduce(Ensemble.joined, parts).chosen(order)
+    trees = parts[0].joined(*parts[1:]).chosen(order)
     if first.first_round:
         trees = first.trees.truncated(first.first_round).joined(trees)
     return trees

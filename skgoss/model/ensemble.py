@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from numbers import Integral
 from types import NoneType
 from typing import Any, Literal
@@ -27,6 +28,7 @@ from skgoss.model.trees import (
     SET_TYPES,
     CategorySets,
     Tree,
+    zero_tree,
 )
 
 # Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.
@@ -209,51 +211,57 @@ class Ensemble:
             linear=self.linear and self.linear.leaves(0, n_leaves),
         )
 
-    def joined(self, later: Ensemble) -> Ensemble:
-        """The rounds of both ensembles, those of ``self`` first."""
-        sets, threshold = self.sets, later.arrays["threshold"]
-        if len(later.sets.start) > 1:
-            categorical = later.arrays["decision_type"] & CATEGORICAL != 0
-            threshold = threshold + np.where(categorical, len(sets.start) - 1.0, 0.0)
-            sets = CategorySets(
-                np.concatenate([sets.start, sets.start[-1] + later.sets.start[1:]]),
-                np.concatenate([sets.words, later.sets.words]),
-            )
-        start, added = self.leaf_start, later.arrays | {"threshold": threshold}
+    def joined(self, *later: Ensemble) -> Ensemble:
+        """The rounds of several ensembles, those of ``self`` first."""
+        parts = (self, *later)
+        n_sets = np.cumsum([0, *(len(part.sets.start) - 1 for part in parts)])
+        arrays = [
+            part.arrays | {"threshold": part._thresholds_after(int(n))}
+            for part, n in zip(parts, n_sets, strict=False)
+        ]
         return replace(
             self,
             arrays={
-                name: np.concatenate([values, added[name]])
-                for name, values in self.arrays.items()
+                name: np.concatenate([values[name] for values in arrays])
+                for name in self.arrays
             },
-            leaf_start=np.concatenate([start, start[-1] + later.leaf_start[1:]]),
-            sets=sets,
-            linear=self._linear_with(later),
+            leaf_start=_join_starts([part.leaf_start for part in parts]),
+            sets=CategorySets(
+                _join_starts([part.sets.start for part in parts]),
+                np.concatenate([part.sets.words for part in parts]),
+            ),
+            linear=_join_linear(parts),
         )
 
-    def _linear_with(self, later: Ensemble) -> LinearLeaves | None:
-        """The linear models of both ensembles; leaves without a model are constant."""
-        if self.linear is None and later.linear is None:
-            return None
-        return LinearLeaves.joined(
-            [
-                part.linear or LinearLeaves.constants(part.arrays["leaf_value"])
-                for part in (self, later)
-            ]
-        )
+    def _thresholds_after(self, n_sets: int) -> Floats:
+        """The thresholds if other sets of categories come before those of the trees."""
+        threshold = self.arrays["threshold"]
+        if n_sets == 0:
+            return threshold
+        categorical = self.arrays["decision_type"] & CATEGORICAL != 0
+        return threshold + np.where(categorical, float(n_sets), 0.0)
 
     def chosen(self, rounds: NDArray[np.integer[Any]]) -> Ensemble:
         """Some rounds, in the given order; without sharing arrays."""
-        size = self.n_scores
-        trees = (rounds[:, None] * size + np.arange(size)).ravel().tolist()
+        trees = rounds[:, None] * self.n_scores + np.arange(self.n_scores)
+        return self._with_trees(trees.ravel(), self.n_scores)
+
+    def of_scores(self, first: int, stop: int) -> Ensemble:
+        """The trees of some of the scores, from ``first`` to ``stop - 1``."""
+        trees = np.arange(self.n_trees)
+        score = trees % self.n_scores
+        return self._with_trees(trees[(first <= score) & (score < stop)], stop - first)
+
+    def _with_trees(self, trees: NDArray[np.integer[Any]], n_scores: int) -> Ensemble:
+        """Some trees, in the given order; without sharing arrays."""
         linear = self.linear
         if linear is not None:
             spans = [self.leaf_start[tree : tree + 2].tolist() for tree in trees]
             parts = [linear.leaves(0, 0), *(linear.leaves(*span) for span in spans)]
             linear = LinearLeaves.joined(parts)
         return Ensemble.of_trees(
-            [self.tree(tree) for tree in trees],
-            size,
+            [self.tree(tree) for tree in trees.tolist()],
+            n_scores,
             self.n_features,
             sets=self.sets,
             average=self.average,
@@ -461,6 +469,64 @@ class Ensemble:
         if stop_round < 0:
             raise ValueError(f"stop_round must be at least 0, got {stop_round}")
         return min(stop_round, self.n_rounds)
+
+
+def side_by_side(parts: Sequence[Ensemble]) -> Ensemble:
+    """The scores of several ensembles as those of one, in the given order.
+
+    An ensemble with fewer rounds than others gets trees that add nothing.
+
+    Parameters
+    ----------
+    parts : sequence of Ensemble
+        With the same columns, sums or means.
+    """
+    n_rounds = max(part.n_rounds for part in parts)
+    full = [_with_rounds(part, n_rounds) for part in parts]
+    # Of each part, (n_rounds, n_scores): where its trees are once all are joined.
+    first = np.cumsum([0, *(part.n_trees for part in full)])
+    order = [
+        np.arange(start, stop).reshape(n_rounds, -1)
+        for start, stop in pairwise(first.tolist())
+    ]
+    n_scores = sum(part.n_scores for part in full)
+    single = [replace(part, n_scores=1) for part in full]
+    return (
+        single[0]
+        .joined(*single[1:])
+        ._with_trees(np.concatenate(order, axis=1).ravel(), n_scores)
+    )
+
+
+def _with_rounds(part: Ensemble, n_rounds: int) -> Ensemble:
+    """An ensemble with the same predictions and more rounds."""
+    n_missing = n_rounds - part.n_rounds
+    if n_missing == 0:
+        return part
+    if part.average and part.n_rounds:
+        # A mean is divided by the number of all rounds.
+        part = part.scaled(n_rounds / part.n_rounds)
+    trees = [zero_tree()] * (n_missing * part.n_scores)
+    added = Ensemble.of_trees(trees, part.n_scores, part.n_features)
+    return part.joined(added)
+
+
+def _join_starts(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Where the items of several lists begin once the lists are joined."""
+    sizes = np.concatenate([np.diff(start) for start in starts])
+    return np.cumsum(np.append(0, sizes), dtype=np.int64)
+
+
+def _join_linear(parts: Sequence[Ensemble]) -> LinearLeaves | None:
+    """The linear models of several ensembles; leaves without a model are constant."""
+    if all(part.linear is None for part in parts):
+        return None
+    return LinearLeaves.joined(
+        [
+            part.linear or LinearLeaves.constants(part.arrays["leaf_value"])
+            for part in parts
+        ]
+    )
 
 
 def _check_shapes(tree: Tree, number: int) -> None:

@@ -125,6 +125,13 @@ class FittedModel:
         return list(self.header.feature_names)
 
     @property
+    def score_names(self) -> list[str] | None:
+        """The names of the scores, where there may be several: classes or quantiles."""
+        if self.link.levels:
+            return [f"{level:g}" for level in self.link.levels]
+        return None if self.classes is None else list(map(str, self.classes))
+
+    @property
     def task(self) -> str | None:
         """What the model was trained for; None if that is not known."""
         return None if self.record is None else self.record.task
@@ -187,6 +194,11 @@ class FittedModel:
         n_features, n_scores = self.trees.n_features, self.trees.n_scores
         if isinstance(self.objective, str) and self.objective not in OBJECTIVES:
             raise ValueError(f"the objective {self.objective!r} is not known")
+        if len(self.link.levels) not in (0, n_scores):
+            raise ValueError(
+                f"{len(self.link.levels)} levels of quantiles do not fit {n_scores}"
+                " trees a round"
+            )
         if self.best_iteration < 0:
             raise ValueError("best_iteration must be at least 0")
         vocabularies = self.categories.vocabularies
@@ -330,7 +342,7 @@ def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:
 def check_classes(classes: NDArray[Any] | None, n_scores: int, task: str) -> None:
     """Check labels; ValueError if they do not fit the number of trees a round."""
     if classes is None:
-        possible = {n_scores if task == "any" else 1}
+        possible = {1 if task == "ranking" else n_scores}
     else:
         _check_labels(classes)
         n_classes = len(classes)

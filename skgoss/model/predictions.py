@@ -76,10 +76,14 @@ def staged(model: FittedModel, columns: Columns, n_threads: int) -> Iterator[Flo
 
 
 def linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
-    """The scores after a link, one-dimensional if there is one a row."""
+    """The scores after a link, one-dimensional if there is one a row.
+
+    Quantiles are two-dimensional also if there is a single one.
+    """
     if link is not None:
         scores = link(scores, n_threads)
-    return scores[:, 0] if scores.shape[1] == 1 else scores
+    is_list = link is not None and link.levels
+    return scores[:, 0] if scores.shape[1] == 1 and not is_list else scores
 
 
 def _contributions(

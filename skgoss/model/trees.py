@@ -101,6 +101,13 @@ class Tree:
         return len(self.leaf_value)
 
 
+def zero_tree() -> Tree:
+    """A tree of one leaf, whose value is 0."""
+    nodes = {name: np.empty(0, dtype) for name, dtype in NODE_TYPES.items()}
+    leaves = {name: np.zeros(1, dtype) for name, dtype in LEAF_TYPES.items()}
+    return Tree(**nodes, **leaves)
+
+
 class CategorySets(NamedTuple):
     """Sets of categories, as strings of bits.
 

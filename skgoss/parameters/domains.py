@@ -7,6 +7,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
@@ -290,6 +291,20 @@ def _convert_min_delta(value: Any) -> Any:
     return converted if converted is NotImplemented else list(converted)
 
 
+def _convert_levels(value: Any) -> Any:
+    """Convert to a tuple of levels of quantiles, in ascending order."""
+    levels = _numbers_of(real(0, 1))(value)
+    if levels is NotImplemented or any(a >= b for a, b in pairwise(levels)):
+        return NotImplemented
+    return levels
+
+
+def _convert_alpha(value: Any) -> Any:
+    """Convert to a number, or a tuple of levels of quantiles."""
+    is_list = not isinstance(value, numbers.Real | str) or "," in str(value)
+    return LEVELS.convert(value) if is_list else POSITIVE.convert(value)
+
+
 ANY_INT = integer(-INT32_MAX - 1)
 BOOL = Domain("bool", "a bool", _convert_bool)
 POSITIVE_FRACTION = real(0, 1, closed="right")
@@ -310,6 +325,16 @@ CLASS_WEIGHT = instance(
         or isinstance(value, Mapping)
         or (isinstance(value, str) and value == "balanced")
     ),
+)
+LEVELS = Domain(
+    "list of float",
+    "a list of floats between 0 and 1 (exclusive), in ascending order and each once",
+    _convert_levels,
+)
+ALPHA = Domain(
+    "float or list of float",
+    f"{POSITIVE.description}, or {LEVELS.description}",
+    _convert_alpha,
 )
 FOLDS = Domain(
     "int, splitter, list of pairs or None",

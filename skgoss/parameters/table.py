@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skgoss.parameters.domains import (
+    ALPHA,
     ANY_INT,
     AUC_MU_WEIGHTS,
     BOOL,
@@ -643,10 +644,11 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "alpha",
         0.9,
-        POSITIVE,
-        "For the objective 'quantile': the quantile to predict, between 0 and 1. For"
-        " 'huber': the absolute error above which the loss is linear instead of"
-        " quadratic.",
+        ALPHA,
+        "For the objective 'quantile': the quantile to predict, between 0 and 1, or a"
+        " list of several in ascending order. Predictions of several quantiles have the"
+        " shape (n_samples, n_quantiles) and never cross. For 'huber': the absolute"
+        " error above which the loss is linear instead of quadratic.",
     ),
     _option(
         "fair_c",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -20,10 +19,9 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
-from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.metrics import CustomMetric
 from skgoss.training.objectives import Objective
+from skgoss.training.rounds import Rounds
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -71,24 +69,7 @@ class FinishedRounds:
         self.ensemble: Ensemble | None = None
 
 
-class NonBlockingLock:
-    """A lock that raises an error instead of waiting."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                "This Booster is already training a round: objectives, metrics and"
-                " other threads must not train it at the same time."
-            )
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
-
-
-class Boosting:
+class Boosting(Rounds):
     """The state of a fit: the scores of the training rows and the trees so far.
 
     Parameters
@@ -138,11 +119,8 @@ class Boosting:
         self.dataset = dataset
         self.objective = objective
         self.settings = self._effective_settings(settings)
-        self.n_threads = n_threads
+        super().__init__(n_threads, make_training_set)
         self.sets = list(sets)
-        # Sets that are evaluated when asked for, but not after each round.
-        self.unlisted_sets: list[EvaluationSet] = []
-        self.make_training_set = make_training_set
         self.init_ensemble = init_ensemble
         self.init_score = init_score
         self.has_default_start = init_score is None
@@ -170,7 +148,6 @@ class Boosting:
         self._size = (0, 0.0) if len(dataset.feature) else objective.size()
         # The number of rounds before a round that failed, until it is undone.
         self._n_before_failure: int | None = None
-        self._lock = NonBlockingLock()
         self.constraints = constraints.tree_constraints(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
         # The settings that the sampler and the grower were made of.
@@ -202,44 +179,18 @@ class Boosting:
 
     @property
     def partition(self) -> RowPartition:
-        """Which of the rows of all processes are those of the training set."""
         return self.objective.partition
 
     @property
-    def training_names(self) -> set[str]:
-        """The names of the evaluation sets that are the training set."""
-        return {e.name for e in self.sets if e.is_training}
-
-    @property
     def first_round(self) -> int:
-        """The number of the first new round."""
         return 0 if self.init_ensemble is None else self.init_ensemble.n_rounds
 
     def current_iteration(self) -> int:
-        """The number of finished rounds, including those of ``init_ensemble``."""
-        return self.first_round + self._finished.n
-
-    def training_sets(self) -> list[EvaluationSet]:
-        """The evaluation sets that are the training set, at least one."""
-        known = [e for e in (*self.sets, *self.unlisted_sets) if e.is_training]
-        if not known:
-            self.unlisted_sets.append(self.make_training_set())
-        return known or self.unlisted_sets[-1:]
-
-    def eval_train(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
-        """The metrics of the training set after the last round.
-
-        The training set need not be among the evaluation sets.
-        """
-        return self.evaluate_sets(self.training_sets(), more)
-
-    def eval_valid(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
-        """The metrics of the evaluation sets that are not the training set."""
-        return self.evaluate_sets([e for e in self.sets if not e.is_training], more)
+        return self.first_round + self.finished.n
 
     def _publish(self) -> None:
         """Let readers see the rounds that are finished now, in one assignment."""
-        self._finished = FinishedRounds(
+        self.finished = FinishedRounds(
             self._n_grown,
             self.start,
             self._factor_by_round(),
@@ -248,18 +199,20 @@ class Boosting:
         )
 
     def ensemble(self) -> Ensemble:
-        """The trees of the finished rounds, in terms of columns and thresholds.
+        while (found := self.ensemble_of(self.finished)) is None:
+            pass
+        return found
 
-        Any thread may ask for them, also while a round grows.
+    def ensemble_of(self, finished: FinishedRounds) -> Ensemble | None:
+        """The trees of some rounds that were finished: see `ensemble`.
+
+        None if these rounds were taken back while their trees were read.
         """
-        while True:
-            finished = self._finished
-            if finished.ensemble is not None:
-                return finished.ensemble
+        if finished.ensemble is None:
             ensemble = self._build_ensemble(finished)
-            # Else these rounds were taken back while their trees were read.
             if self.grower is None or self.grower.forest.n_drops == finished.n_drops:
                 finished.ensemble = ensemble
+        return finished.ensemble
 
     def _build_ensemble(self, finished: FinishedRounds) -> Ensemble:
         grown = (
@@ -302,7 +255,6 @@ class Boosting:
         return settings
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
-        """Change options of single trees, by any of their names."""
         self.settings = self._effective_settings(self.settings.changed(params))
         return self
 
@@ -316,26 +268,6 @@ class Boosting:
             self.grower = self._grower(self.grower.forest)
 
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
-        """Grow the trees of one round.
-
-        If this fails, the round has not happened.
-
-        Parameters
-        ----------
-        begin : callable, default=None
-            Called as soon as no other round goes on.
-
-        Returns
-        -------
-        bool
-            Whether a tree could be split. If none could, no trees are added, except
-            constant trees in the first round.
-
-        Raises
-        ------
-        RuntimeError
-            If a round is going on.
-        """
         with self._lock:
             self._undo_failed_round()
             before = self._n_grown
@@ -351,16 +283,18 @@ class Boosting:
             return grew
 
     def rollback(self) -> None:
-        """Forget the last round, as if it had not happened.
-
-        Trees of ``init_ensemble`` stay.
-        """
         with self._lock:
             self._undo_failed_round()
             self._rewind(max(self._n_grown - 1, 0))
 
+    def rewind(self, n_rounds: int) -> None:
+        """Forget later rounds, as if they had not happened."""
+        with self._lock:
+            self._undo_failed_round()
+            if n_rounds < self._n_grown:
+                self._rewind(n_rounds)
+
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
-        """Change the value of a leaf, and add all trees to the scores again."""
         with self._lock:
             self._undo_failed_round()
             n_scores = self.objective.n_scores
@@ -373,7 +307,7 @@ class Boosting:
                 )
             index, k = divmod(own, n_scores)
             factors = self._factor_by_round()
-            value -= self._start_by_round(self._finished)[index, k]
+            value -= self._start_by_round(self.finished)[index, k]
             value /= 1.0 if factors is None else factors[index]
             self.grower.forest.set_leaf_value(own, leaf, value)
             self._read_trees_again()
@@ -383,11 +317,6 @@ class Boosting:
         """Replace copies of trees whose values have changed."""
 
     def end(self, n_rounds: int) -> None:
-        """Forget later rounds, for good.
-
-        Evaluation sets get the scores of the rounds that are kept. The training rows do
-        not, so no round can follow.
-        """
         with self._lock:
             self._drop_trees(n_rounds)
             self._publish()
@@ -395,23 +324,9 @@ class Boosting:
             scored_rows = self._scored_rows()
             self._add_all_trees([s for s in scored_rows if s.rows is not self.rows])
 
-    def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
-        """Add an evaluation set, with the scores of the trees so far.
-
-        It is evaluated after each round only if ``is_listed``.
-        """
-        with self._lock:
-            self._undo_failed_round()
-            self._start_scoring(evaluation_set)
-            (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
-
     def resume(
         self, other: Boosting, with_metrics: Callable[[EvaluationSet], EvaluationSet]
     ) -> None:
-        """Take over the trees and evaluation sets of a fit on other rows in these bins.
-
-        ``with_metrics`` turns an evaluation set of the other fit into one of this fit.
-        """
         # Both are of one Booster: only one of them may change at a time.
         self._lock = other._lock
         with self._lock:
@@ -432,10 +347,6 @@ class Boosting:
             self.grower = self._grower(other.grower.forest.copy())
 
     def _undo_failed_round(self) -> None:
-        """Undo a round that failed.
-
-        This takes time, so a fit that failed and is not used again does not do it.
-        """
         if self._n_before_failure is not None:
             self._rewind(self._n_before_failure)
 
@@ -472,7 +383,6 @@ class Boosting:
         return _initial_scores(self.start, rows.init_score, len(rows))
 
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
-        """Set the scores of a new evaluation set."""
         if evaluation_set.binned is not None:
             evaluation_set.scores = self._start_scores(evaluation_set.rows)
             scored_rows = ScoredRows(evaluation_set.binned, evaluation_set.scores)
@@ -675,26 +585,7 @@ class Boosting:
         linear_leaves = self.linear[-1] if len(self.linear) == self._n_grown else None
         return BinnedTrees(*forest.arrays(first), forest.words(first), linear_leaves)
 
-    def evaluate(self) -> list[EvalResult]:
-        """The metrics of the evaluation sets after the last round."""
-        return self.evaluate_sets(self.sets)
-
-    def evaluate_sets(
-        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
-    ) -> list[EvalResult]:
-        """The metrics of some evaluation sets, and ``more`` metrics."""
-        with self._lock:
-            self._undo_failed_round()
-            return [
-                result
-                for evaluation_set in sets
-                for result in evaluation_set.measure(
-                    self.raw_scores(evaluation_set), self.n_threads, more
-                )
-            ]
-
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
-        """The raw scores of an evaluation set: the sum of the trees so far."""
         is_training = evaluation_set.binned is None
         if self._n_grown == 0:
             rows = evaluation_set.rows

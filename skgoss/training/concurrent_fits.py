@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
-from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import EvalResult, History, record
+from skgoss.training.rounds import Rounds
+
+Result = TypeVar("Result")
 
 # An estimate: n threads make one fit faster by n to this power.
 _EFFICIENCY = 0.8
@@ -19,7 +22,8 @@ _EFFICIENCY = 0.8
 # round of another. They are lost if a callback stops. Not tuned.
 AHEAD = 8
 
-# Seconds between two checks for signals: on Windows, a thread that waits gets none.
+# Seconds between two checks for signals, which only the main thread gets. On Windows, a
+# thread that waits gets none.
 _SIGNAL_INTERVAL = 0.1
 
 
@@ -42,14 +46,51 @@ def at_once(n_fits: int, n_threads: int) -> tuple[int, int]:
     return best, n_threads // best
 
 
+def call_side_by_side(
+    functions: Sequence[Callable[[], Result]],
+    n_at_once: int,
+    cancel: Callable[[], None] = lambda: None,
+) -> list[Result]:
+    """Call functions, several at once, and return their results.
+
+    Parameters
+    ----------
+    functions : sequence of callable
+    n_at_once : int
+        1: one after the other, in this thread.
+    cancel : callable
+        Called if a function raises, so that the others may end.
+
+    Raises
+    ------
+    BaseException
+        The first error of a function, in their order.
+    """
+    if n_at_once == 1 or len(functions) == 1:
+        return [function() for function in functions]
+    with ThreadPoolExecutor(n_at_once, thread_name_prefix="skgoss-fit") as pool:
+        pending = [pool.submit(function) for function in functions]
+        try:
+            while not all(future.done() for future in pending):
+                wait(pending, _SIGNAL_INTERVAL, "FIRST_EXCEPTION")
+                failed = [f for f in pending if f.done() and f.exception()]
+                if failed:
+                    failed[0].result()
+        except BaseException:
+            cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return [future.result() for future in pending]
+
+
 class ConcurrentFits:
-    """Fits that advance together, with the interface of `Boosting` for rounds.
+    """Fits that advance together, with the interface of `Rounds` for the loop.
 
     Use it as a context manager: its threads end with the block.
 
     Parameters
     ----------
-    fits : sequence of Boosting
+    fits : sequence of Rounds
     n_at_once : int, default=1
         How many of them advance at the same time; 1: in the thread that calls.
     ahead : int, default=0
@@ -63,7 +104,7 @@ class ConcurrentFits:
     """
 
     def __init__(
-        self, fits: Sequence[Boosting], n_at_once: int = 1, ahead: int = 0
+        self, fits: Sequence[Rounds], n_at_once: int = 1, ahead: int = 0
     ) -> None:
         self.settings = fits[0].settings
         self.first_round = fits[0].first_round
@@ -178,7 +219,7 @@ class _Fit:
         Whether a thread advances it.
     """
 
-    def __init__(self, boosting: Boosting) -> None:
+    def __init__(self, boosting: Rounds) -> None:
         self.boosting = boosting
         self.results: list[list[EvalResult]] = []
         self.n_grown = 0

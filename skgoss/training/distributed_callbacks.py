@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from skgoss.model.ensemble import Ensemble
-from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
@@ -19,6 +18,7 @@ from skgoss.training.callback_api import (
     as_stop,
 )
 from skgoss.training.concurrent_fits import ConcurrentFits
+from skgoss.training.rounds import Rounds
 
 # Gets the index of a round and the ensemble so far; returns whether the fit is over.
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
@@ -62,7 +62,7 @@ class DistributedCallbacks:
 
     Parameters
     ----------
-    boosting : Boosting or ConcurrentFits
+    boosting : Rounds or ConcurrentFits
     callbacks : sequence of callable
         Those of this rank. Other ranks than 0 need not have them.
     recorder : Recorder
@@ -73,7 +73,7 @@ class DistributedCallbacks:
 
     def __init__(
         self,
-        boosting: Boosting | ConcurrentFits,
+        boosting: Rounds | ConcurrentFits,
         callbacks: Sequence[Callback],
         recorder: Recorder,
         after_round: AfterRound | None = None,

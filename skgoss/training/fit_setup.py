@@ -15,11 +15,13 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import RawColumns
 from skgoss.training import objectives
 from skgoss.training.binned import BinnedRows
-from skgoss.training.boosting import Boosting, Floats
+from skgoss.training.boosting import Floats
 from skgoss.training.boosting_types import BOOSTING_TYPES
+from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.metrics import CustomMetric, Metric
-from skgoss.training.objectives import Objective
+from skgoss.training.multi_output import MultiOutput
+from skgoss.training.rounds import Rounds
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -58,7 +60,7 @@ class FitSetup:
         custom = any(isinstance(metric, CustomMetric) for metric in self.metrics)
         return custom or callable(self.settings.objective)
 
-    def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
+    def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Rounds:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         objective = objectives.make(
@@ -71,7 +73,7 @@ class FitSetup:
             rows.position,
         )
         metrics = self.metrics
-        self._check_init_ensemble(objective)
+        self._check_init_ensemble()
         if settings.linear_tree and objective.renews_leaves:
             raise ValueError(
                 f"linear_tree must be False for objective={objective.name!r}, which"
@@ -106,7 +108,7 @@ class FitSetup:
             partition=rows.partition,
         )
 
-    def resume(self, boosting: Boosting, rows: Rows) -> Boosting:
+    def resume(self, boosting: Rounds, rows: Rows) -> Rounds:
         """Continue from the trees of another fit, on other rows in the same bins."""
         settings = replace(boosting.settings, objective=self.settings.objective)
         resumed = replace(self, settings=settings).begin(rows, [])
@@ -123,7 +125,7 @@ class FitSetup:
         return EvaluationSet(name, rows, self.metrics, binned, is_training, data)
 
     def _with_metrics(
-        self, resumed: Boosting, evaluation_set: EvaluationSet
+        self, resumed: Rounds, evaluation_set: EvaluationSet
     ) -> EvaluationSet:
         """An evaluation set of another fit, with the metrics of this one."""
         if evaluation_set.binned is None:
@@ -154,19 +156,75 @@ class FitSetup:
         scores = _raw_scores(self.init_ensemble, rows, self.n_threads)
         return scores if rows.init_score is None else scores + rows.init_score
 
-    def _check_init_ensemble(self, objective: Objective) -> None:
+    def _check_init_ensemble(self) -> None:
         if self.init_ensemble is None:
             return
         if self.settings.boosting_type == "rf" or self.init_ensemble.average:
             raise ValueError(
                 "init_model cannot be used with random forests (boosting_type='rf')."
             )
-        if self.init_ensemble.n_scores != objective.n_scores:
+        if self.init_ensemble.n_scores != self.n_scores:
             raise ValueError(
                 f"init_model has {self.init_ensemble.n_scores} trees per round, but"
-                f" {objective.n_scores} are needed. Pass a model with the same number"
-                " of classes."
+                f" {self.n_scores} are needed. Pass a model with the same number"
+                " of classes, quantiles or targets."
             )
+
+
+@dataclass(frozen=True, eq=False)
+class MultiOutputSetup(FitSetup):
+    """What a fit of several outputs needs besides the rows.
+
+    Attributes
+    ----------
+    outputs : sequence of FitSetup
+        What the fit of each output needs. They have no ``init_ensemble``.
+    """
+
+    outputs: Sequence[FitSetup] = ()
+
+    def resume(self, boosting: MultiOutput, rows: Rows) -> MultiOutput:
+        """Continue from the trees of another fit, on other rows in the same bins."""
+        settings = [part.settings for part in boosting.parts]
+        outputs = [
+            replace(output, settings=changed)
+            for output, changed in zip(self.outputs, settings, strict=True)
+        ]
+        return FitSetup.resume(replace(self, outputs=outputs), boosting, rows)
+
+    def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> MultiOutput:
+        """Bin the rows once, and begin the fit of each output on them."""
+        self._check_init_ensemble()
+        dataset = self.binned(rows)
+        n_at_once, n_threads = 1, self.n_threads
+        # Functions of users need not be ready to be called by several threads at once.
+        if not self.has_functions:
+            n_at_once, n_threads = at_once(len(self.outputs), n_threads)
+        parts, first = [], 0
+        for output in self.outputs:
+            stop = first + output.n_scores
+            own = replace(
+                output,
+                n_threads=n_threads,
+                init_ensemble=self.init_ensemble
+                and self.init_ensemble.of_scores(first, stop),
+            )
+            binned = replace(rows.of_scores(first, stop), binned=dataset)
+            parts.append(own.begin(binned, []))
+            first = stop
+        joint = MultiOutput(
+            dataset,
+            parts,
+            self.settings,
+            self.n_threads,
+            n_at_once,
+            lambda: EvaluationSet(
+                "training", rows, self.metrics, None, is_training=True
+            ),
+        )
+        for named in sets:
+            joint.add(self.evaluation_set(dataset, rows, named))
+        return joint
 
 
 def _raw_scores(ensemble: Ensemble, rows: Rows, n_threads: int) -> Floats:

@@ -8,7 +8,6 @@ from typing import Any
 
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import OutOfFold
-from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
@@ -20,6 +19,7 @@ from skgoss.training.callback_api import (
 from skgoss.training.concurrent_fits import ConcurrentFits
 from skgoss.training.distributed_callbacks import AfterRound, DistributedCallbacks
 from skgoss.training.evaluation import by_name
+from skgoss.training.rounds import Rounds
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Trained:
 
 
 def train(
-    boosting: Boosting,
+    boosting: Rounds,
     model: Any = None,
     *,
     history: History | None = None,
@@ -61,7 +61,7 @@ def train(
 
     Parameters
     ----------
-    boosting : Boosting
+    boosting : Rounds
     model : object, default=None
         What callbacks get as the model.
     history : dict, default=None
@@ -97,7 +97,7 @@ def train(
 
 
 def run(
-    boosting: Boosting | ConcurrentFits,
+    boosting: Rounds | ConcurrentFits,
     model: Any,
     *,
     history: History,
@@ -144,7 +144,7 @@ def run(
 
 
 def result(
-    boosting: Boosting, stop: EarlyStopException | None, history: History
+    boosting: Rounds, stop: EarlyStopException | None, history: History
 ) -> Trained:
     """The model after the rounds that `run` has run."""
     if stop is not None:
@@ -157,7 +157,7 @@ def result(
 
 
 def _stopped_early(
-    boosting: Boosting, stop: EarlyStopException, history: History
+    boosting: Rounds, stop: EarlyStopException, history: History
 ) -> Trained:
     """The model up to the best round, as the exception tells it."""
     ensemble = boosting.ensemble()

@@ -70,6 +70,10 @@ class EvalData(NamedTuple):
         """The collective operations of the processes that hold the rows."""
         return ALONE if self.partition is None else self.partition.collectives
 
+    def of_output(self, number: int, first: int, stop: int) -> EvalData:
+        """The data of one of several outputs, and its scores ``first : stop``."""
+        return self._replace(scores=self.scores[first:stop])
+
     def on_all_rows(self, compute: Callable[[EvalData], Any]) -> Any:
         """The result of a function of the rows of all processes, in order.
 
@@ -160,6 +164,37 @@ def mean_of(
         return _sum(loss, data, value) / data.total_weight
 
     return compute
+
+
+def intervals(levels: Sequence[float]) -> list[tuple[int, int, float]]:
+    """The intervals between pairs of quantiles, from the widest to the narrowest.
+
+    Returns the numbers of both quantiles, and the share of the rows that is between
+    them if the levels are right.
+    """
+    last = len(levels) - 1
+    pairs = [(i, last - i) for i in range(len(levels) // 2)]
+    return [(low, high, levels[high] - levels[low]) for low, high in pairs]
+
+
+def _mean(values: Floats, data: EvalData) -> float:
+    total = exact_sum.weighted_sum(values, data.weight, data.collectives)
+    return total / data.total_weight
+
+
+def interval_coverage(data: EvalData, settings: Settings) -> list[float]:
+    y, scores, pairs = data.y, data.scores, intervals(settings.alpha)
+    return [
+        _mean(((scores[low] <= y) & (y <= scores[high])) * 1.0, data)
+        for low, high, _ in pairs
+    ]
+
+
+def interval_width(data: EvalData, settings: Settings) -> list[float]:
+    return [
+        _mean(data.scores[high] - data.scores[low], data)
+        for low, high, _ in intervals(settings.alpha)
+    ]
 
 
 def rmse(data: EvalData, settings: Settings) -> float:

@@ -95,7 +95,8 @@ class MetricSpec:
         Whether it is computed from raw scores and not from predictions, because only
         their order matters.
     task : str
-        'single': one score per row; 'multiclass': more than two classes; 'ranking'.
+        'single': one score per row; 'multiclass': more than two classes; 'ranking';
+        'quantiles': several quantiles of one target.
     targets : TargetRange
         The targets that it is defined for.
     """
@@ -118,6 +119,10 @@ METRICS: dict[str, MetricSpec] = {
         functions.mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")
     ),
     "quantile": MetricSpec(functions.mean_of("quantile", "alpha")),
+    "interval_coverage": MetricSpec(
+        functions.interval_coverage, maximize=True, task="quantiles"
+    ),
+    "interval_width": MetricSpec(functions.interval_width, task="quantiles"),
     "mape": MetricSpec(functions.mean_of("mape"), ("mean_absolute_percentage_error",)),
     "huber": MetricSpec(functions.mean_of("huber", "alpha")),
     "fair": MetricSpec(functions.mean_of("fair", "fair_c")),
@@ -265,6 +270,10 @@ class Metric:
             means = np.average(values, axis=1, weights=weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
+        if self.spec.task == "quantiles":
+            pairs = functions.intervals(self.settings.alpha)
+            names = [f"{self.name}@{share:g}" for _, _, share in pairs]
+            return zip(names, values, strict=True)
         top_k = self.settings.multi_error_top_k
         suffix = f"@{top_k}" if self.name == "multi_error" and top_k > 1 else ""
         return [(self.name + suffix, values)]
@@ -399,6 +408,16 @@ def _split_at_commas(names: str) -> list[str]:
 def default_name(objective: str) -> str | None:
     """LightGBM's default metric for an objective, given by any of its names."""
     return _NAME_OF.get(objective.lower())
+
+
+def canonical(name: str) -> str:
+    """The name in ``METRICS`` of a metric, given by any of its names in any case."""
+    return _NAME_OF.get(name.lower(), name)
+
+
+def is_of_quantiles(name: str) -> bool:
+    """Whether a metric, given by any of its names, is one of several quantiles."""
+    return canonical(name) in METRICS and METRICS[canonical(name)].task == "quantiles"
 
 
 def make(

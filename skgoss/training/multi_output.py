@@ -1,0 +1,218 @@
+"""Several outputs: a fit for each of them, side by side on the same bins.
+
+Each output has its own loss, start score, sample of rows and trees, so its trees are
+those of a fit of this output alone. Readers see one fit whose rounds have the trees of
+all outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.data.dataset import BinnedDataset
+from skgoss.data.row_partition import RowPartition
+from skgoss.model.ensemble import Ensemble, side_by_side
+from skgoss.training.boosting import Boosting, FinishedRounds
+from skgoss.training.concurrent_fits import call_side_by_side
+from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.rounds import Rounds
+
+if TYPE_CHECKING:
+    from skgoss.parameters.settings import Settings
+
+
+class _Finished:
+    """The finished rounds of all outputs; only ``ensemble`` is set later."""
+
+    def __init__(self, n: int, parts: list[FinishedRounds]) -> None:
+        self.n = n
+        self.parts = parts
+        self.ensemble: Ensemble | None = None
+
+
+class MultiOutput(Rounds):
+    """Fits of several outputs that advance together.
+
+    An output whose trees can no longer be split is finished, as in a fit of its own.
+    The others go on.
+
+    Parameters
+    ----------
+    dataset : BinnedDataset
+        The rows of all outputs.
+    parts : sequence of Boosting
+        The fit of each output. They have no evaluation sets.
+    settings : Settings
+    n_threads : int
+    n_at_once : int, default=1
+        How many of the fits grow their trees at the same time; 1: in the thread that
+        calls.
+    make_training_set : callable, default=None
+        Returns an evaluation set of the training rows, for `eval_train`.
+    """
+
+    def __init__(
+        self,
+        dataset: BinnedDataset,
+        parts: Sequence[Boosting],
+        settings: Settings,
+        n_threads: int,
+        n_at_once: int = 1,
+        make_training_set: Callable[[], EvaluationSet] | None = None,
+    ) -> None:
+        super().__init__(n_threads, make_training_set)
+        self.dataset = dataset
+        self.parts = list(parts)
+        self.settings = settings
+        self.n_at_once = n_at_once
+        n_scores = np.cumsum([0, *(part.objective.n_scores for part in parts)])
+        # The first and the last score, plus 1, of each output.
+        self.spans = list(pairwise(n_scores.tolist()))
+        # The rows of each evaluation set, as evaluation sets of the parts.
+        self._sets_of: dict[EvaluationSet, list[EvaluationSet]] = {}
+        self._has_failed = False
+        # Whether the trees of each output can no longer be split.
+        self._has_ended = [False] * len(parts)
+        self._publish()
+
+    @property
+    def first_round(self) -> int:
+        return self.parts[0].first_round
+
+    @property
+    def partition(self) -> RowPartition:
+        return self.parts[0].partition
+
+    def current_iteration(self) -> int:
+        return self.first_round + self.finished.n
+
+    def ensemble(self) -> Ensemble:
+        while (finished := self.finished).ensemble is None:
+            found = [
+                part.ensemble_of(rounds)
+                for part, rounds in zip(self.parts, finished.parts, strict=True)
+            ]
+            known = [ensemble for ensemble in found if ensemble is not None]
+            # Else some rounds were taken back while their trees were read.
+            if len(known) == len(found):
+                finished.ensemble = side_by_side(known)
+        return finished.ensemble
+
+    def _publish(self) -> None:
+        """Let readers see the rounds that are finished now, in one assignment."""
+        parts = [part.finished for part in self.parts]
+        self.finished = _Finished(max(rounds.n for rounds in parts), parts)
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
+        self.settings = self.settings.changed(params)
+        for part in self.parts:
+            part.reset_parameter(params)
+        return self
+
+    def boost(self, begin: Callable[[], None] | None = None) -> bool:
+        with self._lock:
+            self._undo_failed_round()
+            if begin is not None:
+                begin()
+            growing = [k for k, ended in enumerate(self._has_ended) if not ended]
+            try:
+                grew = call_side_by_side(
+                    [self.parts[k].boost for k in growing], self.n_at_once
+                )
+            except BaseException:
+                self._has_failed = True
+                raise
+            for k, has_grown in zip(growing, grew, strict=True):
+                self._has_ended[k] = not has_grown
+            self._publish()
+            return any(grew)
+
+    def rollback(self) -> None:
+        with self._lock:
+            self._undo_failed_round()
+            self._rewind(max(self.finished.n - 1, 0))
+
+    def end(self, n_rounds: int) -> None:
+        with self._lock:
+            for part in self.parts:
+                part.end(min(n_rounds, part.finished.n))
+            self._publish()
+
+    def set_leaf(self, tree: int, leaf: int, value: float) -> None:
+        with self._lock:
+            self._undo_failed_round()
+            index, score = divmod(tree, self.spans[-1][-1])
+            k = next(k for k, (_, stop) in enumerate(self.spans) if score < stop)
+            part, (first, stop) = self.parts[k], self.spans[k]
+            if index >= part.current_iteration():
+                raise ValueError(
+                    f"The leaves of tree {tree} cannot be changed in training: no tree"
+                    " of this output can be split any more."
+                )
+            part.set_leaf(index * (stop - first) + score - first, leaf, value)
+            self._publish()
+
+    def resume(
+        self, other: MultiOutput, with_metrics: Callable[[EvaluationSet], EvaluationSet]
+    ) -> None:
+        self._lock = other._lock
+        with self._lock:
+            other._undo_failed_round()
+            for part, earlier in zip(self.parts, other.parts, strict=True):
+                part.resume(earlier, lambda evaluation_set: evaluation_set)
+            self._has_ended = list(other._has_ended)
+            self.sets = [self._taken(e, with_metrics, other) for e in other.sets]
+            self.unlisted_sets = [
+                self._taken(e, with_metrics, other) for e in other.unlisted_sets
+            ]
+            self._publish()
+
+    def _taken(
+        self,
+        evaluation_set: EvaluationSet,
+        with_metrics: Callable[[EvaluationSet], EvaluationSet],
+        other: MultiOutput,
+    ) -> EvaluationSet:
+        taken = with_metrics(evaluation_set)
+        is_training = evaluation_set.binned is None
+        self._sets_of[taken] = (
+            self._parts_of(taken) if is_training else other._sets_of[evaluation_set]
+        )
+        return taken
+
+    def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
+        sets = self._sets_of[evaluation_set]
+        return np.concatenate(
+            [part.raw_scores(own) for part, own in zip(self.parts, sets, strict=True)]
+        )
+
+    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
+        sets = self._sets_of[evaluation_set] = self._parts_of(evaluation_set)
+        for part, own in zip(self.parts, sets, strict=True):
+            part.add(own)
+
+    def _parts_of(self, evaluation_set: EvaluationSet) -> list[EvaluationSet]:
+        """The rows of an evaluation set with the start scores of each output."""
+        rows = [evaluation_set.rows.of_scores(*span) for span in self.spans]
+        make = partial(EvaluationSet, evaluation_set.name, metrics=[])
+        return [make(rows=own, binned=evaluation_set.binned) for own in rows]
+
+    def _undo_failed_round(self) -> None:
+        if self._has_failed:
+            self._rewind(self.finished.n)
+
+    def _rewind(self, n_rounds: int) -> None:
+        """Forget later rounds of all outputs."""
+        self._has_failed = True
+        for k, part in enumerate(self.parts):
+            # If it has ended after these rounds, it ends there again.
+            self._has_ended[k] &= part.finished.n <= n_rounds
+            part.rewind(n_rounds)
+        self._publish()
+        self._has_failed = False

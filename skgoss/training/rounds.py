@@ -1,0 +1,218 @@
+"""Rounds of boosting, whatever grows in them: evaluation sets, and who may train."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.data.dataset import BinnedDataset
+from skgoss.data.row_partition import RowPartition
+from skgoss.model.ensemble import Ensemble
+from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.metrics import CustomMetric
+
+if TYPE_CHECKING:
+    from skgoss.parameters.settings import Settings
+
+
+class NonBlockingLock:
+    """A lock that raises an error instead of waiting."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                "This Booster is already training a round: objectives, metrics and"
+                " other threads must not train it at the same time."
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+class Rounds:
+    """What boosts: the interface of `Boosting` and `MultiOutput`.
+
+    Parameters
+    ----------
+    n_threads : int
+    make_training_set : callable, default=None
+        Returns an evaluation set of the training rows, for `eval_train`.
+
+    Attributes
+    ----------
+    settings : Settings
+    dataset : BinnedDataset
+        The training rows.
+    partition : RowPartition
+        Which of the rows of all processes are those of the training set.
+    first_round : int
+        The number of the first new round.
+    sets : list of EvaluationSet
+        Those that are evaluated after each round.
+    unlisted_sets : list of EvaluationSet
+        Those that are evaluated when asked for.
+    """
+
+    settings: Settings
+    dataset: BinnedDataset
+
+    def __init__(
+        self,
+        n_threads: int,
+        make_training_set: Callable[[], EvaluationSet] | None = None,
+    ) -> None:
+        self.n_threads = n_threads
+        self.make_training_set = make_training_set
+        self.sets: list[EvaluationSet] = []
+        self.unlisted_sets: list[EvaluationSet] = []
+        self._lock = NonBlockingLock()
+
+    @property
+    def partition(self) -> RowPartition:
+        """Which of the rows of all processes are those of the training set."""
+        raise NotImplementedError
+
+    @property
+    def first_round(self) -> int:
+        """The number of the first new round."""
+        raise NotImplementedError
+
+    def current_iteration(self) -> int:
+        """The number of finished rounds, including those of an earlier model."""
+        raise NotImplementedError
+
+    def ensemble(self) -> Ensemble:
+        """The trees of the finished rounds, in terms of columns and thresholds.
+
+        Any thread may ask for them, also while a round grows.
+        """
+        raise NotImplementedError
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
+        """Change options of single trees, by any of their names."""
+        raise NotImplementedError
+
+    def boost(self, begin: Callable[[], None] | None = None) -> bool:
+        """Grow the trees of one round.
+
+        If this fails, the round has not happened.
+
+        Parameters
+        ----------
+        begin : callable, default=None
+            Called as soon as no other round goes on.
+
+        Returns
+        -------
+        bool
+            Whether a tree could be split. If none could, no trees are added, except
+            constant trees in the first round.
+
+        Raises
+        ------
+        RuntimeError
+            If a round is going on.
+        """
+        raise NotImplementedError
+
+    def rollback(self) -> None:
+        """Forget the last round, as if it had not happened.
+
+        Trees of an earlier model stay.
+        """
+        raise NotImplementedError
+
+    def set_leaf(self, tree: int, leaf: int, value: float) -> None:
+        """Change the value of a leaf, and add all trees to the scores again."""
+        raise NotImplementedError
+
+    def end(self, n_rounds: int) -> None:
+        """Forget later rounds, for good.
+
+        Evaluation sets get the scores of the rounds that are kept. The training rows do
+        not, so no round can follow.
+        """
+        raise NotImplementedError
+
+    def resume(
+        self, other: Any, with_metrics: Callable[[EvaluationSet], EvaluationSet]
+    ) -> None:
+        """Take over the trees and evaluation sets of a fit on other rows in these bins.
+
+        ``with_metrics`` turns an evaluation set of the other fit into one of this fit.
+        """
+        raise NotImplementedError
+
+    @property
+    def training_names(self) -> set[str]:
+        """The names of the evaluation sets that are the training set."""
+        return {e.name for e in self.sets if e.is_training}
+
+    def training_sets(self) -> list[EvaluationSet]:
+        """The evaluation sets that are the training set, at least one."""
+        known = [e for e in (*self.sets, *self.unlisted_sets) if e.is_training]
+        if not known:
+            self.add(self.make_training_set(), is_listed=False)
+        return known or self.unlisted_sets[-1:]
+
+    def eval_train(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
+        """The metrics of the training set after the last round.
+
+        The training set need not be among the evaluation sets.
+        """
+        return self.evaluate_sets(self.training_sets(), more)
+
+    def eval_valid(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
+        """The metrics of the evaluation sets that are not the training set."""
+        return self.evaluate_sets([e for e in self.sets if not e.is_training], more)
+
+    def evaluate(self) -> list[EvalResult]:
+        """The metrics of the evaluation sets after the last round."""
+        return self.evaluate_sets(self.sets)
+
+    def evaluate_sets(
+        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
+    ) -> list[EvalResult]:
+        """The metrics of some evaluation sets, and ``more`` metrics."""
+        with self._lock:
+            self._undo_failed_round()
+            return [
+                result
+                for evaluation_set in sets
+                for result in evaluation_set.measure(
+                    self.raw_scores(evaluation_set), self.n_threads, more
+                )
+            ]
+
+    def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
+        """Add an evaluation set, with the scores of the trees so far.
+
+        It is evaluated after each round only if ``is_listed``.
+        """
+        with self._lock:
+            self._undo_failed_round()
+            self._start_scoring(evaluation_set)
+            (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
+
+    def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
+        """The raw scores of an evaluation set: the sum of the trees so far."""
+        raise NotImplementedError
+
+    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
+        """Set the scores of a new evaluation set."""
+        raise NotImplementedError
+
+    def _undo_failed_round(self) -> None:
+        """Undo a round that failed.
+
+        This takes time, so a fit that failed and is not used again does not do it.
+        """
+        raise NotImplementedError

@@ -1,0 +1,382 @@
+"""Several quantiles in one fit: the trees of separate fits, sorted predictions."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import mean_pinball_loss
+
+import skgoss
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.training.multi_output import MultiOutput
+
+LEVELS = [0.05, 0.3, 0.5, 0.95]
+SMALL = {
+    "objective": "quantile",
+    "n_estimators": 12,
+    "num_leaves": 7,
+    "min_child_samples": 5,
+    "random_state": 3,
+}
+PARAMS = {"objective": "quantile", "alpha": LEVELS, "num_leaves": 7, "verbosity": -1}
+KINDS = {
+    "plain": {},
+    "bagging": {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5},
+    "goss": {"data_sample_strategy": "goss", "learning_rate": 0.5},
+    "dart": {"boosting_type": "dart", "skip_drop": 0.2},
+    "forest": {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
+    "roots": {"reg_sqrt": True},
+    "zero": {"boost_from_average": False},
+    "ends early": {"min_split_gain": 4.0, "n_estimators": 40},
+}
+
+
+def make_data(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)).round(2)
+    X[::7, 1] = np.nan
+    X[:, 4] = rng.integers(0, 6, n)
+    y = X[:, 0] + (0.2 + np.abs(X[:, 2])) * rng.normal(size=n)
+    return X, y + 3 * (X[:, 4] == 2), rng.integers(0, 4, n)
+
+
+X, Y, WEIGHT = make_data()
+X_VALID, Y_VALID, WEIGHT_VALID = make_data(150, 1)
+FIT = {"sample_weight": WEIGHT, "categorical_feature": [4]}
+
+
+def fitted(**options):
+    return LGBMRegressor(**{**SMALL, "alpha": LEVELS, **options}).fit(X, Y, **FIT)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model whose raw scores cross, with an evaluation set."""
+    return LGBMRegressor(**SMALL, alpha=LEVELS, learning_rate=0.6).fit(
+        X,
+        Y,
+        **FIT,
+        eval_set=[(X_VALID, Y_VALID), (X, Y)],
+        eval_sample_weight=[WEIGHT_VALID, WEIGHT],
+        eval_metric=["quantile", "interval_coverage", "interval_width", "l1"],
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_raw_scores_are_those_of_separate_fits(kind):
+    model = fitted(**KINDS[kind])
+    alone = [clone(model).set_params(alpha=a).fit(X, Y, **FIT) for a in LEVELS]
+    expected = np.column_stack([m.predict(X_VALID, raw_score=True) for m in alone])
+    raw = model.predict(X_VALID, raw_score=True)
+    if kind == "ends early":
+        assert len({m.n_iter_ for m in alone}) > 1
+    assert model.n_iter_ == max(m.n_iter_ for m in alone)
+    np.testing.assert_array_equal(raw, expected)
+    by_level = np.column_stack([m.predict(X_VALID) for m in alone])
+    np.testing.assert_array_equal(model.predict(X_VALID), np.sort(by_level, axis=1))
+
+
+def test_predictions_never_cross(model, tmp_path):
+    raw = model.predict(X_VALID, raw_score=True)
+    assert (np.diff(raw) < 0).any()
+    expected = np.sort(raw, axis=1)
+    model.to_file(tmp_path / "model.txt")
+    booster = model.booster_
+    for same in (
+        model,
+        booster,
+        pickle.loads(pickle.dumps(model)),
+        pickle.loads(pickle.dumps(booster)),
+        LGBMRegressor.from_file(tmp_path / "model.txt"),
+        Booster(model_file=tmp_path / "model.txt"),
+        Booster(model_str=booster.model_to_string()),
+    ):
+        np.testing.assert_array_equal(same.predict(X_VALID), expected)
+        np.testing.assert_array_equal(same.predict(X_VALID[:1]), expected[:1])
+        np.testing.assert_array_equal(same.predict(X_VALID, raw_score=True), raw)
+    stages = list(model.staged_predict(X_VALID))
+    assert len(stages) == model.n_iter_
+    np.testing.assert_array_equal(stages[-1], expected)
+    assert all((np.diff(stage) >= 0).all() for stage in stages)
+    for number, stage in enumerate(stages[:2], 1):
+        part = model.predict(X_VALID, num_iteration=number)
+        np.testing.assert_array_equal(part, stage)
+
+
+def test_lightgbm_reads_the_file(model, tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    model.to_file(tmp_path / "model.txt")
+    theirs = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    assert theirs.num_model_per_iteration() == len(LEVELS)
+    raw = model.predict(X_VALID, raw_score=True)
+    np.testing.assert_allclose(theirs.predict(X_VALID), raw, rtol=1e-13)
+
+
+def test_onnx_predictions_are_sorted(model):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    for raw in (False, True):
+        proto = skgoss.to_onnx(model, X, raw_score=raw)
+        (found,) = runtime.InferenceSession(proto.SerializeToString()).run(
+            None, {"X": X_VALID}
+        )
+        expected = model.predict(X_VALID, raw_score=raw)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_shap_values_sum_to_raw_scores(model):
+    values = model.predict(X_VALID, pred_contrib=True)
+    by_level = values.reshape(len(X_VALID), len(LEVELS), X.shape[1] + 1)
+    raw = model.predict(X_VALID, raw_score=True)
+    np.testing.assert_allclose(by_level.sum(axis=2), raw, rtol=1e-10, atol=1e-10)
+    pytest.importorskip("shap")
+    found = model.explain(X_VALID)
+    assert found.output_names == ["0.05", "0.3", "0.5", "0.95"]
+    np.testing.assert_array_equal(found.values, np.moveaxis(by_level[:, :, :-1], 1, 2))
+
+
+def test_metrics_by_numpy(model):
+    predicted = model.predict(X_VALID)
+    losses = [
+        mean_pinball_loss(Y_VALID, column, alpha=a, sample_weight=WEIGHT_VALID)
+        for a, column in zip(LEVELS, predicted.T, strict=True)
+    ]
+    errors = np.abs(Y_VALID[:, None] - predicted)
+    wide = predicted[:, 3] - predicted[:, 0]
+    inside = (predicted[:, 0] <= Y_VALID) & (predicted[:, 3] >= Y_VALID)
+    inner = (predicted[:, 1] <= Y_VALID) & (predicted[:, 2] >= Y_VALID)
+    narrow = predicted[:, 2] - predicted[:, 1]
+    average = lambda values: np.average(values, weights=WEIGHT_VALID)  # noqa: E731
+    expected = {
+        "quantile": np.mean(losses),
+        "interval_coverage@0.9": average(inside),
+        "interval_coverage@0.2": average(inner),
+        "interval_width@0.9": average(wide),
+        "interval_width@0.2": average(narrow),
+        "l1": np.mean([average(column) for column in errors.T]),
+    }
+    last = {k: v[-1] for k, v in model.evals_result_["valid_0"].items()}
+    assert last == pytest.approx(expected, rel=1e-12)
+    on_training = model.evals_result_["training"]["quantile"][-1]
+    pinball = [
+        mean_pinball_loss(Y, column, alpha=a, sample_weight=WEIGHT)
+        for a, column in zip(LEVELS, model.predict(X).T, strict=True)
+    ]
+    assert on_training == pytest.approx(np.mean(pinball), rel=1e-12)
+
+
+def test_sorting_does_not_increase_the_loss(model):
+    raw, last = model.predict(X_VALID, raw_score=True), model.predict(X_VALID)
+    loss = [
+        sum(
+            mean_pinball_loss(Y_VALID, column, alpha=a)
+            for a, column in zip(LEVELS, values.T, strict=True)
+        )
+        for values in (raw, last)
+    ]
+    assert loss[1] < loss[0]
+
+
+def test_early_stopping_by_the_mean():
+    options = {**SMALL, "n_estimators": 200, "learning_rate": 0.3}
+    sets = {"eval_set": [(X_VALID, Y_VALID)]}
+    full = LGBMRegressor(**options, alpha=LEVELS).fit(X, Y, **sets)
+    losses = full.evals_result_["valid_0"]["quantile"]
+    model = LGBMRegressor(**options, alpha=LEVELS, early_stopping_round=20)
+    model.fit(X, Y, **sets)
+    assert model.best_iteration_ == model.n_iter_ == np.argmin(losses) + 1 < 180
+    assert model.best_score_["valid_0"]["quantile"] == min(losses)
+    np.testing.assert_array_equal(
+        model.predict(X), full.predict(X, num_iteration=model.n_iter_)
+    )
+    held_out = LGBMRegressor(**options, alpha=LEVELS, early_stopping_round=5)
+    held_out.fit(X, Y)
+    assert list(held_out.best_score_) == ["validation"]
+
+
+def test_any_number_of_threads():
+    expected, expected_history = None, None
+    for n_jobs in (1, 2, 3, 8):
+        model = LGBMRegressor(**SMALL, alpha=LEVELS, n_jobs=n_jobs, subsample_freq=1)
+        model.set_params(subsample=0.5).fit(X, Y, eval_set=[(X_VALID, Y_VALID)])
+        text = model.booster_.model_to_string().partition("parameters:")[0]
+        expected, expected_history = (
+            expected or text,
+            expected_history or model.evals_result_,
+        )
+        assert text == expected
+        assert model.evals_result_ == expected_history
+
+
+def test_weights_are_copies():
+    exact = {"min_child_samples": 1, "min_data_in_bin": 1}
+    model = LGBMRegressor(**SMALL | exact, alpha=LEVELS)
+    repeated = np.repeat(np.arange(len(X)), WEIGHT)
+    expected = clone(model).fit(X[repeated], Y[repeated]).predict(X)
+    np.testing.assert_array_equal(
+        model.fit(X, Y, sample_weight=WEIGHT).predict(X), expected
+    )
+
+
+def test_train_and_cv():
+    data = Dataset(X, label=Y, weight=WEIGHT)
+    model = skgoss.train(PARAMS, data, 8)
+    alone = [skgoss.train({**PARAMS, "alpha": a}, data, 8).predict(X) for a in LEVELS]
+    expected = np.sort(np.column_stack(alone), axis=1)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    as_text = {**PARAMS, "alpha": "0.05,0.3,0.5,0.95"}
+    np.testing.assert_array_equal(skgoss.train(as_text, data, 8).predict(X), expected)
+    found = skgoss.cv(PARAMS, data, 4, nfold=3, return_cvbooster=True)
+    assert found.keys() - {"cvbooster"} == {
+        "valid quantile-mean",
+        "valid quantile-stdv",
+    }
+    assert found["cvbooster"].predict(X)[0].shape == (300, 4)
+
+
+def test_folds():
+    model = LGBMRegressor(**SMALL, alpha=LEVELS, folds=3).fit(X, Y)
+    out_of_fold = model.oof_prediction_
+    assert out_of_fold.shape == (300, 4)
+    assert (np.diff(out_of_fold) >= 0).all()
+    with pytest.raises(AttributeError, match="no out-of-fold"):
+        fitted().oof_prediction_  # noqa: B018
+    refitted = LGBMRegressor(**SMALL, alpha=LEVELS, folds=3, refit=True).fit(X, Y)
+    rounds = clone(refitted).set_params(folds=None, refit=False)
+    rounds.set_params(n_estimators=refitted.n_iter_).fit(X, Y)
+    np.testing.assert_array_equal(refitted.predict(X), rounds.predict(X))
+
+
+def test_training_goes_on():
+    data = Dataset(X, label=Y, free_raw_data=False)
+    first = skgoss.train(PARAMS, data, 3)
+    more = skgoss.train(PARAMS, data, 4, init_model=first)
+    alone = [
+        skgoss.train(
+            {**PARAMS, "alpha": a},
+            data,
+            4,
+            init_model=skgoss.train({**PARAMS, "alpha": a}, data, 3),
+        ).predict(X, raw_score=True)
+        for a in LEVELS
+    ]
+    raw = more.predict(X, raw_score=True)
+    np.testing.assert_array_equal(raw, np.column_stack(alone))
+    with pytest.raises(ValueError, match="4 trees per round, but 1 are needed"):
+        skgoss.train({**PARAMS, "alpha": 0.5}, data, 1, init_model=first)
+
+
+def test_booster_in_training():
+    data = Dataset(X, label=Y)
+    valid = data.create_valid(X_VALID, label=Y_VALID)
+    whole = skgoss.train(PARAMS, data, 6).predict(X)
+    booster = Booster(PARAMS, data).add_valid(valid, "valid")
+    for _ in range(7):
+        assert not booster.update()
+    seventh = booster.predict(X)
+    assert booster.num_model_per_iteration() == 4
+    assert [r.metric_name for r in booster.eval_train()] == ["quantile"]
+    (result,) = booster.eval_valid()
+    losses = [
+        mean_pinball_loss(Y_VALID, column, alpha=a)
+        for a, column in zip(LEVELS, booster.predict(X_VALID).T, strict=True)
+    ]
+    assert result.metric_value == pytest.approx(np.mean(losses), rel=1e-12)
+    booster.rollback_one_iter()
+    assert booster.current_iteration() == 6
+    np.testing.assert_array_equal(booster.predict(X), whole)
+    booster.update()
+    np.testing.assert_array_equal(booster.predict(X), seventh)
+    booster.set_leaf_output(5, 0, 1.5)
+    assert booster.get_leaf_output(5, 0) == 1.5
+    other = Dataset(X[:200], label=Y[:200] + 1.0, reference=data)
+    booster.update(train_set=other)
+    booster.reset_parameter({"learning_rate": 0.01}).update()
+    assert booster.current_iteration() == 9
+    assert (np.diff(booster.predict(X)) >= 0).all()
+
+
+def test_a_round_that_fails_has_not_happened(monkeypatch):
+    data = Dataset(X, label=Y)
+    booster = Booster(PARAMS, data)
+    booster.update()
+    before = booster.predict(X)
+    state = booster._fit.state
+    assert isinstance(state, MultiOutput)
+
+    def fail():
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state.parts[2], "boost", fail)
+        with pytest.raises(MemoryError):
+            booster.update()
+    np.testing.assert_array_equal(booster.predict(X), before)
+    assert booster.current_iteration() == 1
+    booster.update()
+    np.testing.assert_array_equal(
+        booster.predict(X), skgoss.train(PARAMS, data, 2).predict(X)
+    )
+
+
+def test_readers_see_finished_rounds():
+    booster = Booster(PARAMS, Dataset(X, label=Y))
+    booster.update()
+    seen, is_over = [], threading.Event()
+
+    def read():
+        while not is_over.is_set():
+            seen.append(booster.predict(X[:3]).tobytes())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    finished = {booster.predict(X[:3]).tobytes()}
+    for _ in range(20):
+        booster.update()
+        finished.add(booster.predict(X[:3]).tobytes())
+    is_over.set()
+    reader.join()
+    assert seen
+    assert set(seen) <= finished
+
+
+def test_one_level_in_a_list():
+    model = fitted(alpha=[0.3])
+    expected = fitted(alpha=0.3).predict(X)
+    assert model.predict(X).shape == (300, 1)
+    np.testing.assert_array_equal(model.predict(X)[:, 0], expected)
+
+
+@pytest.mark.parametrize(
+    "alpha", [[0.5, 0.1], [0.1, 0.1], [0.0, 0.5], [0.5, 1.0], ["a"], "0.2,0.1", [True]]
+)
+def test_levels_that_are_refused(alpha):
+    with pytest.raises(ValueError, match="'alpha' parameter of LGBMRegressor must be"):
+        fitted(alpha=alpha)
+
+
+@pytest.mark.parametrize("objective", ["huber", "fair", "regression", None])
+def test_lists_are_for_quantiles(objective):
+    with pytest.raises(ValueError, match="'alpha' parameter of LGBMRegressor must be"):
+        fitted(objective=objective)
+
+
+def test_lists_are_for_regression():
+    options = {"objective": "quantile", "alpha": LEVELS}
+    with pytest.raises(ValueError, match="'alpha' parameter of LGBMClassifier must"):
+        LGBMClassifier(**options).fit(X, Y > 0)
+    with pytest.raises(ValueError, match="is not for ranking"):
+        LGBMRanker(**options).fit(X, Y > 0, group=[300])
+    with pytest.raises(ValueError, match="'interval_width' cannot be computed"):
+        LGBMRegressor(metric="interval_width").fit(X, Y, eval_set=[(X, Y)])
+
+
+def test_repeated_and_unknown_metrics():
+    model = LGBMRegressor(**SMALL, alpha=LEVELS)
+    sets = {"eval_set": [(X_VALID, Y_VALID)]}
+    with pytest.warns(skgoss.UnusedParameterWarning, match="'pinbal'") as caught:
+        model.fit(X, Y, **sets, eval_metric=["pinbal", "mae", "l1", "quantile"])
+    assert len(caught) == 1
+    assert list(model.evals_result_["valid_0"]) == ["l1", "quantile"]

@@ -39,7 +39,7 @@ LAYERS = tuple(
         "fixed_point.h losses.h exact_sum.h sampling.h partition.h feature_subset.h",
         "layout.h",
         # Predictions.
-        "model.few_rows model.contributions model.links",
+        "model.few_rows model.contributions model.links model.conformal",
         "model.predict model.linear",
         "model.leaves",
         "predict.h contributions.h linear.h links.h",

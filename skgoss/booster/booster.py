@@ -58,7 +58,9 @@ _ELSEWHERE = {
     "get_score": "feature_importance()",
     "load_model": "Booster(model_file=path)",
     "n_features_": "num_feature()",
+    "predict_interval": "LGBMRegressor.from_booster(booster).predict_interval(X)",
     "predict_proba": "predict(X), whose results are probabilities",
+    "predict_set": "LGBMClassifier.from_booster(booster).predict_set(X)",
     "save": "save_model(path)",
     "to_file": "save_model(path)",
 }
@@ -902,7 +904,8 @@ class Booster(InTraining, Elsewhere):
         options = parameters.resolve(model.options(), owner)[0]
         options |= parameters.resolve(self._changed_params(), owner)[0]
         trees = refit.run(model, options, rows, float(decay_rate), n_threads)
-        booster = self._of(replace(model, trees=trees, best_iteration=0, best_score={}))
+        model = replace(model.with_trees(trees), best_iteration=0, best_score={})
+        booster = self._of(model)
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
         return booster
 

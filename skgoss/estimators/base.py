@@ -26,7 +26,7 @@ from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datase
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
 from skgoss.inspection import explanation
-from skgoss.model import predictions
+from skgoss.model import conformal, predictions
 from skgoss.model.batch_predictions import predicted
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
@@ -67,8 +67,12 @@ _ELSEWHERE = {
     "partial_fit": "fit(X, y, init_model=model), which adds rounds",
     "plot_importance": "skgoss.plot_importance(model)",
     "plot_tree": "skgoss.plot_tree(model)",
+    "predict_interval": "LGBMRegressor, whose predictions are numbers; predict_set of"
+    " LGBMClassifier has sets of classes",
     "predict_log_proba": "numpy.log(predict_proba(X))",
     "predict_proba": "LGBMClassifier, whose predictions are of classes",
+    "predict_set": "LGBMClassifier, whose predictions are of classes;"
+    " predict_interval of LGBMRegressor has intervals",
     "save": "to_file(path)",
     "save_model": "to_file(path), which from_file reads",
 }
@@ -605,6 +609,25 @@ class LGBMModel(
             return finish(model, found) if finish and output == "prediction" else found
 
         return predicted(X, model.schema, compute, to_parquet)
+
+    def _covering(
+        self,
+        model: FittedModel,
+        X: ArrayLike,
+        coverage: Any,
+        kwargs: Mapping[str, Any],
+        compute: Callable[[Columns, NDArray[np.float64], int], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """Intervals or sets of classes; the last axis is that of several coverages."""
+        coverages, is_one = conformal.checked_coverage(coverage)
+        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
+        n_threads = compat.n_threads(n_jobs)
+        found = predicted(
+            X,
+            model.schema,
+            lambda rows: compute(self._columns(model, rows), coverages, n_threads),
+        )
+        return found[..., 0] if is_one else found
 
     @docstrings.of_stages("the target", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
-from skgoss.model import predictions
+from skgoss.model import conformal, predictions
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import compat
@@ -224,6 +224,70 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             validate_features,
             kwargs,
         )
+
+    @docstrings.of_prediction
+    def predict_set(
+        self,
+        X: ArrayLike,
+        coverage: float | Sequence[float] = 0.9,
+        **kwargs: Any,
+    ) -> NDArray[np.bool_]:
+        """Predict sets of classes that contain the label with a chosen probability.
+
+        The estimator must have been fitted with ``folds``. A set consists of the most
+        probable classes (adaptive prediction sets): only one where the models are sure,
+        more where they are not. How many is calibrated on the rows that the folds'
+        models were tested on. Of many new rows of the same distribution, the share
+        ``coverage`` or more have their label in the set. This need not hold for each
+        class, nor if the distribution changes.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples, n_classes, n_coverages)
+            Whether each class is in the set, in the order of ``classes_``. The last
+            axis is there if ``coverage`` is a list. No set is empty, so more rows may
+            be covered than asked for.
+
+        Raises
+        ------
+        ValueError
+            If the model cannot know sets, because it was fitted without ``folds``, with
+            ``init_score``, or with an objective that has no probabilities; or if there
+            are too few rows for the coverage.
+
+        See Also
+        --------
+        LGBMRegressor.predict_interval : Intervals.
+
+        Notes
+        -----
+        With weights, also those of classes, the share is that of the weight.
+
+        In a pipeline, other steps must transform the rows:
+        ``pipe[-1].predict_set(pipe[:-1].transform(X))``.
+
+        References
+        ----------
+        Y. Romano, M. Sesia and E. J. Candes, "Classification with Valid and Adaptive
+        Coverage", NeurIPS 2020.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skgoss import LGBMClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = LGBMClassifier(n_estimators=20, folds=5, random_state=0).fit(X, y)
+        >>> sets = model.predict_set(X[[0, 70, 98]], coverage=0.95)
+        >>> [model.classes_[row].tolist() for row in sets]
+        [[0], [1, 2], [0, 1]]
+        """
+        model = self._model
+        known = conformal.for_sets(model.conformal, model.link.kind, self._owner)
+        return self._covering(model, X, coverage, kwargs, known.sets)
 
     @property
     def oof_prediction_(self) -> NDArray[np.float64]:

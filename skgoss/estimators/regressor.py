@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
+from skgoss.model import conformal
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import compat
 
@@ -75,3 +77,67 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         groups: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
+
+    @docstrings.of_prediction
+    def predict_interval(
+        self,
+        X: ArrayLike,
+        coverage: float | Sequence[float] = 0.9,
+        **kwargs: Any,
+    ) -> NDArray[np.float64]:
+        """Predict intervals that cover the target with a chosen probability.
+
+        The estimator must have been fitted with ``folds``. The interval of a row
+        consists of the predictions of the folds' models and the residuals of the rows
+        that they were tested on (CV+). Of many new rows of the same distribution, the
+        share ``coverage`` lies in their intervals. This need not hold in each group of
+        rows, nor if the distribution changes.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), or (n_samples, 2, n_coverages) for a list
+            The lower and the upper end of each interval.
+
+        Raises
+        ------
+        ValueError
+            If the model cannot know intervals, because it was fitted without ``folds``,
+            with ``init_score``, or with an objective that does not predict the middle
+            of the target; or if there are too few rows for the coverage.
+
+        See Also
+        --------
+        LGBMClassifier.predict_set : Sets of classes.
+
+        Notes
+        -----
+        With weights, the share is that of the weight. For the objectives 'poisson',
+        'gamma' and 'tweedie', residuals are divided by the standard deviation that the
+        objective assumes, so intervals grow with the prediction. With ``reg_sqrt``,
+        they are residuals of roots.
+
+        In a pipeline, other steps must transform the rows:
+        ``pipe[-1].predict_interval(pipe[:-1].transform(X))``.
+
+        References
+        ----------
+        R. F. Barber, E. J. Candes, A. Ramdas and R. J. Tibshirani, "Predictive
+        inference with the jackknife+", Annals of Statistics 49(1), 2021.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from skgoss import LGBMRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = LGBMRegressor(folds=5, random_state=0).fit(X[:342], y[:342])
+        >>> lower, upper = model.predict_interval(X[342:], coverage=0.8).T
+        >>> print(((lower <= y[342:]) & (y[342:] <= upper)).mean())
+        0.83
+        """
+        model = self._model
+        known = conformal.for_intervals(model.conformal, model.objective, self._owner)
+        return self._covering(model, X, coverage, kwargs, known.intervals)

@@ -142,7 +142,7 @@ class FitOnFolds(Fit):
         fits = [self._with_options(options) for options in kinds]
         models = self._fold_models(fits, pairs, make_model)
         weights = self._weights(models)
-        trained = fold_fits.joined(models, weights, len(self.rows))
+        trained = fold_fits.joined(models, weights, self.rows)
         self.history |= trained.history
         if self.settings.refit:
             best = int(np.argmax(weights))
@@ -150,7 +150,11 @@ class FitOnFolds(Fit):
             fit.folds = None
             n_rounds = fold_fits.mean_rounds(models[best])
             ensemble = fit._refitted(n_rounds, make_model(fit))
-            trained = replace(trained, ensemble=ensemble)
+            trained = replace(
+                trained,
+                ensemble=ensemble,
+                out_of_fold=trained.out_of_fold.of_one_model(ensemble.n_rounds),
+            )
             self.settings = fit.settings
         self.preset_params |= presets.shares(self.settings, kinds, weights)
         return trained

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from skgoss.data.rows import Rows
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.out_of_fold import OutOfFold
+from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, EvalResult, History
 from skgoss.training.concurrent_fits import call_side_by_side
@@ -142,7 +143,7 @@ def side_by_side(
 
 
 def joined(
-    kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float], n_rows: int
+    kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float], rows: Rows
 ) -> Trained:
     """The weighted sum of the models of folds as one model.
 
@@ -156,8 +157,8 @@ def joined(
         The models of all folds, for each set of options.
     weights : sequence of float
         The weight of each set of options; see `best_weights`.
-    n_rows : int
-        The number of rows that were split into folds.
+    rows : Rows
+        The rows that were split into folds.
     """
     folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
     history: History = {}
@@ -167,11 +168,19 @@ def joined(
     metrics: dict[str, list[float]] = {}
     for result in results:
         metrics.setdefault(result.metric_name, []).append(result.metric_value)
+    trees, fold_of_round = _joined_trees(kinds, weights)
+    tested = [fold.test for fold in folds]
+    calibration = None
+    # Predictions for new rows have no initial scores.
+    if rows.init_score is None:
+        calibration = CalibrationRows.of(
+            rows.target, rows.weight, tested, fold_of_round
+        )
     return Trained(
-        _joined_trees(kinds, weights),
+        trees,
         best_score=by_name(results),
         history=history,
-        out_of_fold=OutOfFold(_out_of_fold(folds, n_rows), metrics),
+        out_of_fold=OutOfFold(_out_of_fold(folds, len(rows)), metrics, calibration),
     )
 
 
@@ -183,26 +192,29 @@ def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldMode
 
 def _joined_trees(
     kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float]
-) -> Ensemble:
+) -> tuple[Ensemble, NDArray[np.int32]]:
+    """The trees, and the fold of each round; -1 for rounds that all folds share."""
     models = [
-        (model, weight / len(models))
+        (model, weight / len(models), fold)
         for models, weight in zip(kinds, weights, strict=True)
-        for model in models
+        for fold, model in enumerate(models)
         if weight
     ]
-    first, n_rounds = models[0][0], [model.n_rounds for model, _ in models]
+    first, n_rounds = models[0][0], [model.n_rounds for model, *_ in models]
     # A forest divides by the number of all rounds.
     share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
     parts = [
         model.own_trees().scaled(weight * factor)
-        for (model, weight), factor in zip(models, share, strict=True)
+        for (model, weight, _), factor in zip(models, share, strict=True)
     ]
     index = np.concatenate([np.arange(n) for n in n_rounds])
     order = np.argsort(index, kind="stable")
     trees = parts[0].joined(*parts[1:]).chosen(order)
+    folds = np.repeat([fold for *_, fold in models], n_rounds)[order]
     if first.first_round:
         trees = first.trees.truncated(first.first_round).joined(trees)
-    return trees
+    shared = np.full(first.first_round, -1)
+    return trees, np.concatenate([shared, folds]).astype(np.int32)
 
 
 def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:

@@ -18,7 +18,7 @@ from skgoss._engine.model.predict import Predictor
 from skgoss.data.columns import Columns
 from skgoss.data.values import entries, vector, vectors
 from skgoss.model import checks
-from skgoss.model.linear import LINEAR_TYPES, LinearLeaves, RawColumns
+from skgoss.model.linear import LINEAR_TYPES, LinearLeaves, RawColumns, spans
 from skgoss.model.predictor_tables import make_predictor
 from skgoss.model.trees import (
     CATEGORICAL,
@@ -254,18 +254,15 @@ class Ensemble:
 
     def _with_trees(self, trees: NDArray[np.integer[Any]], n_scores: int) -> Ensemble:
         """Some trees, in the given order; without sharing arrays."""
-        linear = self.linear
-        if linear is not None:
-            spans = [self.leaf_start[tree : tree + 2].tolist() for tree in trees]
-            parts = [linear.leaves(0, 0), *(linear.leaves(*span) for span in spans)]
-            linear = LinearLeaves.joined(parts)
-        return Ensemble.of_trees(
-            [self.tree(tree) for tree in trees.tolist()],
-            n_scores,
-            self.n_features,
-            sets=self.sets,
-            average=self.average,
-            linear=linear,
+        first, n_leaves = self.leaf_start[trees], np.diff(self.leaf_start)[trees]
+        leaves, nodes = spans(first, n_leaves), spans(first - trees, n_leaves - 1)
+        at = dict.fromkeys(NODE_TYPES, nodes) | dict.fromkeys(LEAF_TYPES, leaves)
+        return replace(
+            self,
+            n_scores=n_scores,
+            arrays={name: values[at[name]] for name, values in self.arrays.items()},
+            leaf_start=np.concatenate([[0], np.cumsum(n_leaves)]),
+            linear=self.linear and self.linear.chosen(leaves),
         )
 
     def scaled(self, factor: float) -> Ensemble:

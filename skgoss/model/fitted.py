@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from numbers import Integral
 from types import NoneType
 from typing import Any, Self
@@ -18,6 +19,7 @@ from skgoss.data.categories import Categories
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.values import are_numbers, check_scores, entries, is_number
 from skgoss.model import category_sets, file_header, tables
+from skgoss.model.conformal import Conformal
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
@@ -158,6 +160,19 @@ class FittedModel:
             return start, n_rounds
         return start, min(start + length, n_rounds)
 
+    @cached_property
+    def conformal(self) -> Conformal | None:
+        """What intervals and sets of classes need; None if that is not known."""
+        tested = self.out_of_fold
+        rows = None if tested is None else tested.calibration
+        # Other programs may have left rounds out.
+        if rows is None or len(rows.fold_of_round) != self.trees.n_rounds:
+            return None
+        n_classes = None if self.classes is None else len(self.classes)
+        return Conformal(
+            self.trees, self.link, self.objective, n_classes, rows, tested.scores
+        )
+
     def has_given_names(self, X: Any) -> bool:
         """Whether a frame has the names that users gave columns without names."""
         if self.schema.feature_names is not None or isinstance(X, np.ndarray):
@@ -177,7 +192,8 @@ class FittedModel:
 
     def with_trees(self, trees: Ensemble) -> Self:
         """The same model with other trees."""
-        return replace(self, trees=trees)
+        out_of_fold = self.out_of_fold and self.out_of_fold.without_folds()
+        return replace(self, trees=trees, out_of_fold=out_of_fold)
 
     def with_record(self, record: EstimatorRecord) -> Self:
         """The same model of another estimator."""
@@ -222,6 +238,9 @@ class FittedModel:
                 raise ValueError(
                     "models for classification must have classes, others none"
                 )
+        if self.out_of_fold is not None:
+            n_classes = None if self.classes is None else len(self.classes)
+            self.out_of_fold.check(n_scores, n_classes)
         # What tables of the trees need is checked before one is made.
         self.shrinkage(self.options())
         return self

@@ -76,12 +76,29 @@ class LinearLeaves(NamedTuple):
             self.coefficient[span],
         )
 
+    def chosen(self, leaves: NDArray[np.integer[Any]]) -> LinearLeaves:
+        """Some leaves, in the given order."""
+        sizes = np.diff(self.start)[leaves]
+        at = spans(self.start[leaves], sizes)
+        return LinearLeaves(
+            self.constant[leaves],
+            np.concatenate([[0], np.cumsum(sizes)]),
+            self.feature[at],
+            self.coefficient[at],
+        )
+
     def scaled(self, factor: float, added: float) -> LinearLeaves:
         """All values times a factor, plus a constant."""
         return self._replace(
             constant=factor * self.constant + added,
             coefficient=factor * self.coefficient,
         )
+
+
+def spans(first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of several spans of places, one span after the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(first - before, sizes) + np.arange(sizes.sum())
 
 
 class Gradients(NamedTuple):

@@ -2,16 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.values import are_numbers, check_scores, entries
+from skgoss.data.values import are_numbers, check_scores, entries, vector
 
-_ENTRIES = {"scores": np.ndarray, "metrics": dict}
+Floats = NDArray[np.float64]
+
+_ENTRIES = {
+    "scores": np.ndarray,
+    "metrics": dict,
+    "calibration": (dict, NoneType),
+}
+_CALIBRATION = {
+    "target": np.ndarray,
+    "weight": (np.ndarray, NoneType),
+    "tests": np.ndarray,
+    "test_of_row": np.ndarray,
+    "fold_of_round": np.ndarray,
+}
+_OWNER = "the out-of-fold predictions"
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationRows:
+    """The rows that intervals are calibrated on, and the folds that test each.
+
+    Attributes
+    ----------
+    target : ndarray of shape (n_rows,), float64
+        Numbers of the classes in classification.
+    weight : ndarray of shape (n_rows,), float64, or None
+        None: ones.
+    tests : ndarray of shape (n_tests, n_folds), bool
+        Each row is a set of folds that test the same rows.
+    test_of_row : ndarray of shape (n_rows,), int32
+        The set of each row; -1: no fold tests it.
+    fold_of_round : ndarray of shape (n_rounds,), int32
+        The fold that a round of the model belongs to; -1: it is one of ``init_model``,
+        which all folds share. All are 0 if one model was fitted on all rows.
+    """
+
+    target: Floats
+    weight: Floats | None
+    tests: NDArray[np.bool_]
+    test_of_row: NDArray[np.int32]
+    fold_of_round: NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls,
+        target: Floats,
+        weight: Floats | None,
+        tested: Sequence[NDArray[np.int64]],
+        fold_of_round: NDArray[np.int32],
+    ) -> Self:
+        """Make it of the numbers of the rows that each fold tests."""
+        is_tested = np.zeros((len(target), len(tested)), dtype=bool)
+        for fold, rows in enumerate(tested):
+            is_tested[rows, fold] = True
+        if (is_tested.sum(axis=1) <= 1).all():
+            tests = np.eye(len(tested), dtype=bool)
+            number = is_tested.argmax(axis=1)
+        else:
+            tests, number = np.unique(is_tested, axis=0, return_inverse=True)
+            first = int(not tests[0].any())
+            tests, number = tests[first:], number.reshape(-1) - first
+        test_of_row = np.where(is_tested.any(axis=1), number, -1).astype(np.int32)
+        # Copies: users may change what they have passed.
+        weight = None if weight is None else weight.copy()
+        return cls(target.copy(), weight, tests, test_of_row, fold_of_round)
+
+    def of_one_model(self, n_rounds: int) -> Self:
+        """The same rows for a model that was fitted on all of them."""
+        return replace(
+            self,
+            tests=np.ones((1, 1), dtype=bool),
+            test_of_row=np.minimum(self.test_of_row, 0),
+            fold_of_round=np.zeros(n_rounds, dtype=np.int32),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """The object as a dict of arrays."""
+        return {name: getattr(self, name) for name in _CALIBRATION}
+
+    @classmethod
+    def from_state(cls, state: Any, n_rows: int) -> Self:
+        """The object of what `state` returned; ValueError if it is damaged."""
+        owner = f"the calibration rows of {_OWNER}"
+        target, weight, tests, number, rounds = entries(state, _CALIBRATION, owner)
+        target = vector(target, np.float64, "target")
+        if weight is not None:
+            weight = vector(weight, np.float64, "weight")
+        number = vector(number, np.int32, "test_of_row")
+        if any(len(v) != n_rows for v in (target, number, weight) if v is not None):
+            raise ValueError(f"{owner} must be {n_rows}")
+        if not np.isfinite(target).all():
+            raise ValueError(f"the targets of {owner} must be finite")
+        is_weight = weight is None or (np.isfinite(weight) & (weight >= 0)).all()
+        if not is_weight:
+            raise ValueError(f"the weights of {owner} must be finite and at least 0")
+        if tests.dtype != bool or tests.ndim != 2 or not tests.any(axis=1).all():
+            raise ValueError(f"{owner} must have sets of folds")
+        _check_numbers(number, len(tests), f"the sets of {owner}")
+        rounds = vector(rounds, np.int32, "fold_of_round")
+        _check_numbers(rounds, tests.shape[1], f"the folds of {owner}")
+        if (rounds[: int((rounds < 0).sum())] >= 0).any():
+            raise ValueError("rounds that folds share must be the first ones")
+        return cls(target, weight, tests, number, rounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +128,14 @@ class OutOfFold:
         there are several, NaN if there is none.
     metrics : dict
         Metrics by name: a list with the value of each fold.
+    calibration : CalibrationRows or None
+        What intervals need. None: the trees are no longer those of the folds, or
+        predictions lack the rows' initial scores.
     """
 
-    scores: NDArray[np.float64]
+    scores: Floats
     metrics: Mapping[str, list[float]]
+    calibration: CalibrationRows | None = None
 
     def mean(self) -> dict[str, float]:
         """The mean of each metric over the folds."""
@@ -41,16 +148,51 @@ class OutOfFold:
             for name, v in self.metrics.items()
         }
 
+    def check(self, n_scores: int, n_classes: int | None) -> None:
+        """Check that it belongs to a model; ValueError if it does not."""
+        rows = self.calibration
+        if rows is None:
+            return
+        if self.scores.shape[1] != n_scores:
+            raise ValueError(f"{_OWNER} must have {n_scores} columns")
+        is_tested = rows.test_of_row >= 0
+        if not np.isfinite(self.scores[is_tested]).all():
+            raise ValueError(f"{_OWNER} must be finite where folds test a row")
+        if (
+            n_classes is not None
+            and not np.isin(rows.target, np.arange(n_classes)).all()
+        ):
+            raise ValueError(f"the targets of {_OWNER} must be numbers of classes")
+
+    def of_one_model(self, n_rounds: int) -> Self:
+        """The same for a model that was fitted on all rows."""
+        rows = self.calibration
+        return replace(self, calibration=rows and rows.of_one_model(n_rounds))
+
+    def without_folds(self) -> Self:
+        """The same for a model whose trees have changed."""
+        return replace(self, calibration=None)
+
     def state(self) -> dict[str, Any]:
         """The object as dicts, numbers and arrays."""
-        return {"scores": self.scores, "metrics": dict(self.metrics)}
+        return {
+            "scores": self.scores,
+            "metrics": dict(self.metrics),
+            "calibration": self.calibration and self.calibration.state(),
+        }
 
     @classmethod
     def from_state(cls, state: Any) -> Self:
         """The object of what `state` returned; ValueError if it is damaged."""
-        owner = "the out-of-fold predictions"
-        scores, metrics = entries(state, _ENTRIES, owner)
+        scores, metrics, calibration = entries(state, _ENTRIES, _OWNER)
         if scores.dtype != np.float64 or scores.ndim != 2:
-            raise ValueError(f"{owner} must be a two-dimensional array of float64")
-        check_scores({"folds": metrics}, owner, are_numbers)
-        return cls(scores, metrics)
+            raise ValueError(f"{_OWNER} must be a two-dimensional array of float64")
+        check_scores({"folds": metrics}, _OWNER, are_numbers)
+        if calibration is not None:
+            calibration = CalibrationRows.from_state(calibration, len(scores))
+        return cls(scores, metrics, calibration)
+
+
+def _check_numbers(numbers: NDArray[np.int32], stop: int, name: str) -> None:
+    if len(numbers) and (numbers.min() < -1 or numbers.max() >= stop):
+        raise ValueError(f"{name} must be numbered from 0 to {stop - 1}, or -1")

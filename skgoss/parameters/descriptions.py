@@ -192,6 +192,11 @@ PREDICTION = {
         " Parquet files and other data that `Dataset` reads in batches are predicted in"
         " batches. Their columns are found by name; other columns are not read.",
     ),
+    "coverage": (
+        "float or list of float, default=0.9",
+        "The share of new rows whose target is to be covered, between 0 and 1. A list"
+        " gives the results for several shares at once.",
+    ),
     "raw_score": (
         "bool, default=False",
         "Whether to return raw scores: the sum of the values of all trees, or their"

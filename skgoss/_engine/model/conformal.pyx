@@ -1,0 +1,148 @@
+# cython: language_level=3
+"""Weighted quantiles of conformity scores around the predictions of several models."""
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+cdef enum:
+    # Below so many searches, starting a thread team costs more than it saves.
+    MIN_FOR_TEAM = 2000
+
+
+# Sorted scores in groups.
+cdef struct Groups:
+    int64_t n
+    const int64_t* start
+    const double* score
+    const double* weight      # the sum up to each score of its group
+
+
+# The places in a group that the quantile may still have.
+cdef struct Span:
+    int64_t first
+    int64_t stop
+    int64_t reached           # the first place above the value that is tried
+
+
+# A row: what the scores of each group are scaled by and added to.
+cdef struct Row:
+    const double* center
+    const double* scale
+
+
+cdef inline double value(
+    const Groups* groups, Row row, int64_t group, int64_t at,
+) noexcept nogil:
+    return row.center[group] + groups.score[at] * row.scale[group]
+
+
+cdef inline double reach(
+    const Groups* groups, Row row, double tried, Span* spans_inout,
+) noexcept nogil:
+    """Find the first place above a value in each group; return the weight below it."""
+    cdef double weight = 0.0
+    cdef int64_t group, first, stop, middle
+    for group in range(groups.n):
+        first, stop = spans_inout[group].first, spans_inout[group].stop
+        while first < stop:
+            middle = (first + stop) // 2
+            if value(groups, row, group, middle) <= tried:
+                first = middle + 1
+            else:
+                stop = middle
+        spans_inout[group].reached = first
+        if first > groups.start[group]:
+            weight += groups.weight[first - 1]
+    return weight
+
+
+cdef inline int64_t widest(const Groups* groups, const Span* spans) noexcept nogil:
+    """The group with the most places left; -1 if none has one."""
+    cdef int64_t group, found = -1, most = 0
+    for group in range(groups.n):
+        if spans[group].stop - spans[group].first > most:
+            most = spans[group].stop - spans[group].first
+            found = group
+    return found
+
+
+cdef double quantile(
+    const Groups* groups, const double* center, const double* scale, double needed,
+    Span* spans_out,
+) noexcept nogil:
+    """The smallest value up to which there is the weight ``needed``.
+
+    The middle value of the group with the most places left is tried, again and again.
+    """
+    cdef Row row = Row(center, scale)
+    cdef double tried, found = INFINITY
+    cdef int64_t group, middle, k
+    for k in range(groups.n):
+        spans_out[k].first, spans_out[k].stop = groups.start[k], groups.start[k + 1]
+    group = widest(groups, spans_out)
+    while group >= 0:
+        middle = (spans_out[group].first + spans_out[group].stop) // 2
+        tried = value(groups, row, group, middle)
+        if reach(groups, row, tried, spans_out) >= needed:
+            found = tried
+            for k in range(groups.n):
+                spans_out[k].stop = spans_out[k].reached
+            spans_out[group].stop = middle
+        else:
+            for k in range(groups.n):
+                spans_out[k].first = spans_out[k].reached
+        group = widest(groups, spans_out)
+    return found
+
+
+def quantiles(
+    const double[::1] score, const double[::1] weight, const int64_t[::1] start,
+    const double[:, ::1] center, const double[:, ::1] scale, const double[::1] needed,
+    int n_threads, double[:, ::1] quantiles_out,
+):
+    """The smallest values up to which there is enough weight.
+
+    The values of a row are ``center + score * scale``, with the center and the scale of
+    the score's group.
+
+    Parameters
+    ----------
+    score : (n,) float64
+        Rises within each group.
+    weight : (n,) float64
+        The sum of the weights of the group up to each score.
+    start : (n_groups + 1,) int64
+        Where the scores of each group begin.
+    center, scale : (n_rows, n_groups) float64
+        Scales must not be negative.
+    needed : (n_needed,) float64
+        The weights that are enough.
+    n_threads : int
+    quantiles_out : (n_rows, n_needed) float64
+        Infinity if the weight of all scores is not enough.
+    """
+    cdef:
+        Groups groups
+        int64_t n_rows = center.shape[0], n_needed = needed.shape[0], row, k
+        int64_t n_groups = center.shape[1]
+        Span* spans
+    if n_rows * n_needed < MIN_FOR_TEAM:
+        n_threads = 1
+    spans = <Span*> malloc(n_threads * n_groups * sizeof(Span))
+    if spans == NULL:
+        raise MemoryError
+    groups.n = n_groups
+    groups.start = &start[0]
+    groups.score = &score[0] if score.shape[0] else NULL
+    groups.weight = &weight[0] if weight.shape[0] else NULL
+    for row in prange(
+        n_rows, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        for k in range(n_needed):
+            quantiles_out[row, k] = quantile(
+                &groups, &center[row, 0], &scale[row, 0], needed[k],
+                spans + threadid() * n_groups)
+    free(spans)

@@ -1,0 +1,385 @@
+"""Intervals and sets of classes that cover the target with a chosen probability.
+
+Each row that a fold tests gets a conformity score: how far its target is from what the
+models that have not seen the row predict. A new row gets the targets whose own score is
+not among the largest. The models of all folds take part, each with the scores of its
+test rows: CV+ and cross-conformal sets.
+
+References
+----------
+V. Vovk, A. Gammerman and G. Shafer, "Algorithmic Learning in a Random World", Springer
+2005.
+R. F. Barber, E. J. Candes, A. Ramdas and R. J. Tibshirani, "Predictive inference with
+the jackknife+", Annals of Statistics 49(1), 2021: CV+, section 3.
+Y. Romano, E. Patterson and E. J. Candes, "Conformalized Quantile Regression", NeurIPS
+2019.
+Y. Romano, M. Sesia and E. J. Candes, "Classification with Valid and Adaptive Coverage",
+NeurIPS 2020: adaptive prediction sets, section 2.
+R. J. Tibshirani, R. F. Barber, E. J. Candes and A. Ramdas, "Conformal Prediction Under
+Covariate Shift", NeurIPS 2019: weights, section 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.model.conformal import quantiles
+from skgoss.data.columns import Columns
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.fold_models import FoldModels
+from skgoss.model.link import Link
+from skgoss.model.objective_names import OBJECTIVES
+from skgoss.model.out_of_fold import CalibrationRows
+
+Floats = NDArray[np.float64]
+
+# A needed weight is this much smaller, so that 0.55 * 20 is 11.
+_ROUNDING = 1e-12
+
+# The power of the mean that the standard deviation of the target grows with, by
+# objective. Residuals are measured in such deviations.
+_POWERS = {"poisson": 0.5, "gamma": 1.0, "tweedie": 0.75}
+
+# The limits of the target by objective.
+_LIMITS = {
+    **dict.fromkeys(_POWERS, (0.0, np.inf)),
+    **dict.fromkeys(("cross_entropy", "cross_entropy_lambda"), (0.0, 1.0)),
+}
+
+
+# --- Coverage -------------------------------------------------------------------------
+
+
+def checked_coverage(coverage: Any) -> tuple[Floats, bool]:
+    """One or several coverages as an array, and whether it is one.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a number nor a list of numbers.
+    ValueError
+        If a number does not lie between 0 and 1, or there is none.
+    """
+    values = np.asarray(coverage)
+    if values.dtype.kind not in "iuf" or values.ndim > 1:
+        raise TypeError(
+            "coverage must be a number between 0 and 1 or a list of such numbers, got"
+            f" {coverage!r}."
+        )
+    if values.size == 0:
+        raise ValueError("coverage must hold at least one number, got an empty list.")
+    wrong = values[~((values > 0) & (values < 1))]
+    if wrong.size:
+        raise ValueError(
+            f"coverage must lie between 0 and 1, got {wrong.flat[0]}. For 90 %, pass"
+            " 0.9."
+        )
+    return np.atleast_1d(values).astype(np.float64), values.ndim == 0
+
+
+# --- Conformity scores ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ConformityScores:
+    """The conformity scores of rows, in groups that the same models have not seen.
+
+    Attributes
+    ----------
+    score : ndarray of shape (n,), float64
+        Rises within each group.
+    weight : ndarray of shape (n,), float64
+        The sum of the weights of the group up to each score.
+    start : ndarray of shape (n_groups + 1,), int64
+        Where the scores of each group begin.
+    total : float
+        The weight of all scores.
+    new : float
+        The weight of a new row.
+    """
+
+    score: Floats
+    weight: Floats
+    start: NDArray[np.int64]
+    total: float
+    new: float
+
+    @classmethod
+    def of(
+        cls,
+        score: Floats,
+        group: NDArray[np.integer[Any]],
+        n_groups: int,
+        weight: Floats | None,
+    ) -> Self:
+        """Sort scores into groups.
+
+        A new row counts as one row or, where weights are small, as an average row that
+        is drawn by its weight.
+        """
+        order = np.lexsort((score, group))
+        weight = np.ones(len(score)) if weight is None else weight
+        start = np.searchsorted(group[order], np.arange(n_groups + 1))
+        parts = np.split(weight[order], start[1:-1])
+        sums = [np.cumsum(part) for part in parts]
+        total = sum(float(part[-1]) for part in sums if len(part))
+        new = min(1.0, float(weight @ weight) / total) if total else 1.0
+        return cls(score[order], np.concatenate(sums), start, total, new)
+
+    def needed(self, coverages: Floats) -> Floats:
+        """The weight of the scores that intervals must reach.
+
+        Raises
+        ------
+        ValueError
+            If it is more than that of all scores.
+        """
+        needed = coverages * (self.total + self.new) * (1 - _ROUNDING)
+        if (needed > self.total).any():
+            coverage = float(coverages.max())
+            raise ValueError(
+                f"coverage={coverage:g} needs at least"
+                f" {np.ceil(coverage / (1 - coverage) - _ROUNDING):.0f} rows that folds"
+                f" test, but the model was fitted on {len(self.score)}: the interval"
+                " would be infinite. Use a coverage of at most"
+                f" {self.total / (self.total + self.new):.4g}, or more rows."
+            )
+        return needed
+
+    def quantiles(
+        self, center: Floats, scale: Floats, needed: Floats, n_threads: int
+    ) -> Floats:
+        """The smallest ``center + score * scale`` up to which there is enough weight.
+
+        Parameters
+        ----------
+        center, scale : (n_rows, n_groups) float64
+        needed : (n_needed,) float64
+        n_threads : int
+
+        Returns
+        -------
+        (n_rows, n_needed) float64
+        """
+        out = np.empty((len(center), len(needed)))
+        quantiles(
+            self.score, self.weight, self.start, center, scale, needed, n_threads, out
+        )
+        return out
+
+    def weight_below(self, values: Floats) -> Floats:
+        """The weight of the scores that are smaller than those of a new row.
+
+        Parameters
+        ----------
+        values : (n_rows, n_groups, n_classes) float64
+
+        Returns
+        -------
+        (n_rows, n_classes) float64
+        """
+        found = np.zeros((len(values), values.shape[2]))
+        for group in range(values.shape[1]):
+            own = slice(self.start[group], self.start[group + 1])
+            weight = np.concatenate([[0.0], self.weight[own]])
+            found += weight[np.searchsorted(self.score[own], values[:, group])]
+        return found
+
+
+def mass_before(probabilities: Floats) -> Floats:
+    """The probability of all classes that are more probable, for each class.
+
+    This is the smallest tau whose set of the most probable classes contains the class:
+    the classes up to the first one at which their probabilities exceed tau.
+
+    Parameters
+    ----------
+    probabilities : (..., n_classes) float64
+
+    Returns
+    -------
+    (..., n_classes) float64
+    """
+    order = np.argsort(-probabilities, axis=-1, kind="stable")
+    falling = np.take_along_axis(probabilities, order, -1)
+    before = np.zeros_like(falling)
+    np.cumsum(falling[..., :-1], axis=-1, out=before[..., 1:])
+    out = np.empty_like(before)
+    np.put_along_axis(out, order, before, -1)
+    return out
+
+
+# --- Intervals and sets ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Conformal:
+    """What a model needs to predict intervals or sets of classes.
+
+    Attributes
+    ----------
+    trees : Ensemble
+    link : Link
+        From raw scores to predictions.
+    objective : str
+    n_classes : int or None
+        None without classes.
+    rows : CalibrationRows
+    scores : ndarray of shape (n_rows, n_scores), float64
+        The out-of-fold raw scores of these rows.
+    """
+
+    trees: Ensemble
+    link: Link
+    objective: str
+    n_classes: int | None
+    rows: CalibrationRows
+    scores: Floats
+
+    @cached_property
+    def _models(self) -> FoldModels:
+        return FoldModels.of(self.trees, self.rows)
+
+    def _groups(self, score: Floats) -> ConformityScores:
+        """Sort the conformity scores of the rows that folds test."""
+        rows = self.rows
+        used = rows.test_of_row >= 0
+        if rows.weight is not None:
+            used &= rows.weight > 0
+        return ConformityScores.of(
+            score[used],
+            rows.test_of_row[used],
+            len(rows.tests),
+            None if rows.weight is None else rows.weight[used],
+        )
+
+    # --- Regression -------------------------------------------------------------------
+
+    @property
+    def _has_roots(self) -> bool:
+        """Whether the model has learned roots of the target; residuals are of these."""
+        return self.link.kind == "signed_square"
+
+    def _centers(self, scores: Floats, n_threads: int = 1) -> Floats:
+        """What residuals are differences to."""
+        return scores if self._has_roots else self.link(scores, n_threads)
+
+    def _scales(self, center: Floats) -> Floats:
+        """What residuals are measured in."""
+        power = _POWERS.get(self.objective)
+        return np.ones_like(center) if power is None else center**power
+
+    @cached_property
+    def _residuals(self) -> ConformityScores:
+        target, center = self.rows.target, self._centers(self.scores[:, 0])
+        if self._has_roots:
+            target = np.copysign(np.sqrt(np.abs(target)), target)
+        return self._groups(np.abs(target - center) / self._scales(center))
+
+    def intervals(self, columns: Columns, coverages: Floats, n_threads: int) -> Floats:
+        """Intervals for the targets of rows, by CV+.
+
+        Parameters
+        ----------
+        columns : Columns
+        coverages : (n_coverages,) float64
+        n_threads : int
+
+        Returns
+        -------
+        (n_rows, 2, n_coverages) float64
+            The lower and the upper ends.
+        """
+        residuals = self._residuals
+        needed = residuals.needed(coverages)
+        scores = self._models.raw_scores(columns, n_threads)[..., 0]
+        center = np.ascontiguousarray(self._centers(scores, n_threads))
+        scale = self._scales(center)
+        out = np.empty((len(center), 2, len(needed)))
+        out[:, 0] = -residuals.quantiles(-center, scale, needed, n_threads)
+        out[:, 1] = residuals.quantiles(center, scale, needed, n_threads)
+        # Small coverages may leave nothing between the ends.
+        middle = self._centers(scores.mean(axis=1), n_threads)[:, None]
+        np.minimum(out[:, 0], middle, out=out[:, 0])
+        np.maximum(out[:, 1], middle, out=out[:, 1])
+        if self._has_roots:
+            out = self.link(out, n_threads)
+        return np.clip(out, *_LIMITS.get(self.objective, (None, None)), out=out)
+
+    # --- Classification ---------------------------------------------------------------
+
+    def _probabilities(self, scores: Floats, n_threads: int = 1) -> Floats:
+        """The probabilities of all classes; the last axis is that of the scores."""
+        flat = np.ascontiguousarray(scores.reshape(-1, scores.shape[-1]))
+        flat = self.link(flat, n_threads)
+        if flat.shape[1] == 1:
+            flat = np.hstack([1.0 - flat, flat])
+        return flat[:, : self.n_classes].reshape(*scores.shape[:-1], -1)
+
+    @cached_property
+    def _masses(self) -> ConformityScores:
+        mass = mass_before(self._probabilities(self.scores))
+        number = self.rows.target.astype(np.intp)
+        return self._groups(np.take_along_axis(mass, number[:, None], 1)[:, 0])
+
+    def sets(
+        self, columns: Columns, coverages: Floats, n_threads: int
+    ) -> NDArray[np.bool_]:
+        """Sets of classes of rows: adaptive prediction sets without random numbers.
+
+        The most probable class is always in the set.
+
+        Returns
+        -------
+        (n_rows, n_classes, n_coverages) bool
+        """
+        masses = self._masses
+        needed = masses.needed(coverages)
+        scores = self._models.raw_scores(columns, n_threads)
+        probabilities = self._probabilities(scores, n_threads)
+        below = masses.weight_below(mass_before(probabilities))
+        sets = below[:, :, None] < needed
+        best = self._probabilities(scores.mean(axis=1)).argmax(axis=1)
+        sets[np.arange(len(sets)), best] = True
+        return sets
+
+
+# --- What is refused ------------------------------------------------------------------
+
+
+def for_intervals(known: Conformal | None, objective: Any, owner: str) -> Conformal:
+    """What intervals need; ValueError if they cannot be known."""
+    if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
+        what = "a function" if callable(objective) else repr(objective)
+        raise ValueError(
+            f"{owner} cannot predict intervals: the objective is {what}, so predictions"
+            " are not in the units of the target. Fit with a named objective of"
+            " regression, such as 'regression'."
+        )
+    return _known(known, owner, "intervals")
+
+
+def for_sets(known: Conformal | None, link: str, owner: str) -> Conformal:
+    """What sets of classes need; ValueError if they cannot be known."""
+    if link not in ("logistic", "softmax"):
+        raise ValueError(
+            f"{owner} cannot predict sets of classes: its objective has no"
+            " probabilities. Fit with the default objective."
+        )
+    return _known(known, owner, "sets of classes")
+
+
+def _known(known: Conformal | None, owner: str, what: str) -> Conformal:
+    if known is None:
+        raise ValueError(
+            f"{owner} cannot predict {what}: the model has no out-of-fold predictions"
+            " that belong to its trees. Fit it with the option folds, such as"
+            " folds=5, and without init_score. Models of other libraries, and models"
+            " whose trees were changed or left out, have none."
+        )
+    return known

@@ -1,0 +1,61 @@
+"""The models of folds, taken out of the ensemble that is their mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.data.columns import Columns
+from skgoss.model.ensemble import Ensemble, side_by_side
+from skgoss.model.out_of_fold import CalibrationRows
+
+
+@dataclass(frozen=True, eq=False)
+class FoldModels:
+    """What the models of folds predict, each on its own.
+
+    Attributes
+    ----------
+    shared : Ensemble
+        The rounds of ``init_model``.
+    own : Ensemble
+        The rounds of all folds side by side: the scores of fold 0, then those of fold
+        1, and so on. A fold with fewer rounds than others has trees of one leaf.
+    factor : float
+        Of the scores of ``own``: the leaf values of the mean are shares.
+    mean : ndarray of shape (n_tests, n_folds), float64
+        The weights of the folds in the mean over those that test the same rows.
+    """
+
+    shared: Ensemble
+    own: Ensemble
+    factor: float
+    mean: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, trees: Ensemble, rows: CalibrationRows) -> Self:
+        """Take the models of folds out of the trees of their mean."""
+        mean = rows.tests / rows.tests.sum(axis=1, keepdims=True)
+        n_folds, fold = mean.shape[1], rows.fold_of_round
+        sums = replace(trees, average=False)
+        own = side_by_side(
+            [sums.chosen(np.flatnonzero(fold == k)) for k in range(n_folds)]
+        )
+        factor = n_folds / (trees.n_rounds if trees.average else 1)
+        return cls(trees.truncated(int((fold < 0).sum())), own, factor, mean)
+
+    def raw_scores(self, columns: Columns, n_threads: int) -> NDArray[np.float64]:
+        """The raw scores of rows by the mean model of each set of folds.
+
+        Returns
+        -------
+        (n_rows, n_tests, n_scores) float64
+        """
+        own = self.own.raw_scores(columns, n_threads=n_threads)
+        by_fold = own.reshape(len(own), self.mean.shape[1], -1)
+        shared = self.shared.raw_scores(columns, n_threads=n_threads)
+        scores = self.factor * by_fold + shared[:, None]
+        return np.einsum("tf,nfs->nts", self.mean, scores)

@@ -130,14 +130,15 @@ def _parse_libsvm(body: bytes) -> TextData:
 
 def _parse_by_pandas(body: bytes, separator: str) -> NDArray[np.float64] | None:
     """The numbers of a table; None: pandas cannot tell."""
+    if body.count(b"\r") != body.count(b"\r\n"):
+        return None  # pandas loses empty columns after lines that end in \r
     try:
         import pandas
     except ImportError:
         return None
     try:
         frame = pandas.read_csv(
-            # After blank lines, pandas drops empty columns at the end.
-            io.BytesIO(body.lstrip(b"\r\n")),
+            io.BytesIO(body),
             sep=separator,
             header=None,
             dtype=np.float64,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from instrumented import ROOT, coverage, run, sanitizers, threads
+from pages import pages
 from wheels import dependencies, targets, wheel
 
 METHODS = (Callable, property, classmethod, staticmethod)
@@ -82,7 +83,7 @@ def docstrings() -> int:
 CHECKS = {
     check.__name__: check
     for check in (
-        *(types, docstrings, spelling, coverage, sanitizers, threads),
+        *(types, docstrings, spelling, pages, coverage, sanitizers, threads),
         *(targets, wheel, dependencies),
     )
 }

@@ -30,6 +30,7 @@ _SPELLINGS = [
     for text in sorted(_MISSING)
     for change_case in (str.lower, str.upper, str.title)
 ]
+_NO_ROWS = "the file has no rows."
 # The format is guessed from so many lines.
 _N_LINES = 32
 
@@ -79,7 +80,7 @@ def read_table(path: str, header: bool) -> TextData:
         line, *rest = re.split(rb"\r\n?|\n", body, maxsplit=1)
         head, body = line.decode(), b"".join(rest)
     if not body or body.isspace():
-        raise ValueError("the file has no rows.")
+        raise ValueError(_NO_ROWS)
     start = b"".join(islice(io.BytesIO(body), _N_LINES))
     if b":" in start:
         return _parse_libsvm(body)
@@ -109,21 +110,28 @@ def _parse_libsvm(body: bytes) -> TextData:
 
     is_labelled = b":" not in body.split(maxsplit=1)[0]
     if not is_labelled:
-        body = b"".join(b"0 " + line for line in io.BytesIO(body))
+        lines = (line for line in io.BytesIO(body) if line.partition(b"#")[0].strip())
+        body = b"".join(b"0 " + line for line in lines)
     try:
         data, label, queries = load_svmlight_file(
             io.BytesIO(body), zero_based=True, query_id=True
         )
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:  # of huge column numbers
         raise ValueError(
             f"read as LibSVM, as the first lines have colons: {error}"
         ) from error
+    if not data.shape[0]:  # all lines are comments
+        raise ValueError(_NO_ROWS)
+    if len(queries) not in (0, data.shape[0]):
+        raise ValueError("read as LibSVM: some rows have a qid, and some have none.")
     group = query_sizes(queries) if len(queries) else None
     return TextData(data, None, label if is_labelled else None, group=group)
 
 
 def _parse_by_pandas(body: bytes, separator: str) -> NDArray[np.float64] | None:
     """The numbers of a table; None: pandas cannot tell."""
+    if body.count(b"\r") != body.count(b"\r\n"):
+        return None  # pandas loses empty columns after lines that end in \r
     try:
         import pandas
     except ImportError:

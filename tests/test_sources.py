@@ -214,6 +214,20 @@ def test_partitions_are_columns(tmp_path):
     assert as_text(str(tmp_path), label="y") == expected
 
 
+def test_readers_that_can_be_read_only_once_are_refused():
+    model = LGBMRegressor(n_estimators=2).fit(X, VALUES["y"])
+    reader = TABLE.to_reader()
+    for use in (
+        lambda: Dataset(reader, label="y").construct(),
+        lambda: LGBMRegressor().fit(reader, "y"),
+        lambda: LGBMRegressor().fit(reader, VALUES["y"]),
+        lambda: model.predict(reader),
+    ):
+        with pytest.raises(ValueError, match="Pass a function without arguments that"):
+            use()
+    assert reader.read_all().num_rows == N  # nothing was read
+
+
 def test_labels_of_words(folder):
     words = np.array(["no", "yes"])[(VALUES["y"] > 1).astype(int)]
     table = X.append_column("y", pyarrow.array(words))

@@ -52,7 +52,8 @@ def write(tmp_path):
 
 def read(path, **params):
     options, _ = parameters.file_options(params, "Dataset")
-    return text_files.read(path, text_files.FileOptions(**options))
+    text = text_files.read(path, text_files.FileOptions(**options))
+    return text._replace(data=text.data.loaded())
 
 
 def dense(data):

@@ -408,9 +408,10 @@ class Booster(InTraining, Elsewhere):
         n_threads = compat.n_threads(n_jobs)
 
         def compute(rows: Any) -> Any:
-            columns = self._columns(model, rows, validate_features, data_has_header)
+            columns = self._columns(model, rows, validate_features)
             return predictions.compute(model, columns, output, rounds, n_threads)
 
+        data = self._opened(model, data, data_has_header)
         return predicted(data, model.schema, compute, to_parquet)
 
     def _columns(
@@ -418,24 +419,27 @@ class Booster(InTraining, Elsewhere):
         model: FittedModel,
         data: Any,
         validate_features: bool = False,
-        header: bool = False,
     ) -> Columns:
-        """The columns of some data, by place, or of a file."""
-        data = input_rows.unstreamed(data)
-        if isinstance(data, str | os.PathLike):
-            words = ("label_column", "label")
-            label = {word: self.params[word] for word in words if word in self.params}
-            of_files, _ = parameters.file_options(label, "Booster")
-            data = text_files.read_features(
-                data,
-                model.feature_names,
-                header=header,
-                label_column=of_files.get("label_column", ()),
-            )
+        """The columns of some data, by place."""
+        data = input_rows.unstreamed(self._opened(model, data))
         if validate_features:
             model.check_names(data)
         owner = type(self).__name__
         return frames.columns(data, model.schema, owner=owner, by_name=False)
+
+    def _opened(self, model: FittedModel, data: Any, header: bool = False) -> Any:
+        """Data, of which text files are opened for reading in batches."""
+        if not isinstance(data, str | os.PathLike) or input_rows.is_source(data):
+            return data
+        words = ("label_column", "label")
+        label = {word: self.params[word] for word in words if word in self.params}
+        of_files, _ = parameters.file_options(label, "Booster")
+        return text_files.read_features(
+            data,
+            model.feature_names,
+            header=header,
+            label_column=of_files.get("label_column", ()),
+        )
 
     def _length(self, num_iteration: int | None) -> int | None:
         """The number of rounds; None stands for the best, if there is one."""

@@ -649,7 +649,9 @@ class Binning(Fields):
 
     def _has_columns_by_name(self) -> bool:
         """Whether fields can be set by the names of columns."""
-        return self._binned is None and input_rows.is_source(self.data)
+        if self._binned is not None:
+            return False
+        return input_rows.is_source(self.data) or input_rows.are_files(self.data)
 
     def _open(self) -> None:
         """Find out how the data are read; lazy frames and streams are collected."""
@@ -675,17 +677,12 @@ class Binning(Fields):
 
     def _close(self) -> None:
         """Forget what was read: files may be others when they are read again."""
-        opened = {n: v for n, v in self._opened.items() if getattr(self, n) is v}
-        vars(self).update({**dict.fromkeys(opened), "_source": None, "_opened": {}})
+        opened = {n: v for n, v in self._opened.items() if vars(self)[n] is v}
+        unset = {name: "auto" if name == "feature_name" else None for name in opened}
+        vars(self).update({**unset, "_source": None, "_opened": {}})
 
     def _load_values(self, needed: str) -> None:
         """Read all rows into memory, if what they come from allows it."""
-        if self._by_name:
-            raise ValueError(
-                f"{needed} needs the values of all rows in memory, but the columns of"
-                f" the Dataset are read in batches, and {', '.join(self._by_name)} by"
-                " name. Read the data first, and pass arrays or a data frame."
-            )
         try:
             self.data = self._source.loaded()
         except ValueError as error:

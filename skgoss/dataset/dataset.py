@@ -41,13 +41,14 @@ class Dataset(Binning):
         The rows, of shape (n_samples, n_features), in any type that the estimators
         accept. Paths of Parquet files and their folders, data sets of pyarrow, lazy
         frames of polars, `Sequence` objects, memory maps, lists of these and of
-        two-dimensional arrays, and functions that return an Arrow record batch reader
-        are read in batches: the values need not fit into memory. Other paths name a
-        text file (CSV, TSV or LibSVM), or a file that `save_binary` has written.
+        two-dimensional arrays, functions that return an Arrow record batch reader, and
+        paths of text files (CSV, TSV or LibSVM) are read in batches: the values need
+        not fit into memory. A path may also name a file that `save_binary` has written.
     label : array-like of shape (n_samples,) or str, default=None
         The target: numbers, or class labels of any type for a classifier. If columns
         with names are read in batches, `label`, `weight`, `group` and `init_score` may
-        be the name of a column, which is then not a feature.
+        be the name of a column, which is then not a feature. Text files have no start
+        scores by name.
     reference : Dataset, default=None
         For evaluation sets: the training set, whose bins, column names and categories
         are used. If it is None, the functions that take evaluation sets set it.
@@ -335,9 +336,13 @@ class Dataset(Binning):
         """
         if self.used_indices is not None:
             return input_rows.take(self.reference.get_data(), self.used_indices)
+        if input_rows.are_files(self.data):
+            self._given_data()
         self._check_raw("return its data")
         if sequences.are_chunks(self.data):
             return input_rows.loaded(self.data)
+        if input_rows.are_files(self.data):
+            return self._source.loaded()
         return self.data
 
     def get_params(self) -> dict[str, Any]:
@@ -626,12 +631,15 @@ class Dataset(Binning):
         if self._binned is not None:
             return self
         with self._lock:
-            is_path = isinstance(self.data, str | PathLike)
-            if is_path and not input_rows.is_source(self.data):
-                vars(self).update(dataset_files.read(self, self.data))
             if self._source is None:
                 self._open()
         return self
+
+    def _open(self) -> None:
+        if input_rows.are_files(self.data):
+            vars(self).update(dataset_files.read(self, self.data))
+        else:
+            super()._open()
 
 
 def _checked_params(params: Any) -> Mapping[str, Any]:

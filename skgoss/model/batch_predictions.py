@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -51,10 +52,15 @@ def predicted(
         return None
     if source is None:
         return compute(X)
-    n_rows, start, out = source.shape[0], 0, None
-    for part in _batches(X, source, compute):
-        if out is None:
-            out = np.empty((n_rows, *part.shape[1:]), dtype=part.dtype)
+    parts = _batches(X, source, compute)
+    first = next(parts)
+    if isinstance(first, list):
+        return [sp.vstack(scores, "csr") for scores in zip(first, *parts, strict=True)]
+    if sp.issparse(first):
+        return sp.vstack([first, *parts], "csr")
+    out = np.empty((source.shape[0], *first.shape[1:]), dtype=first.dtype)
+    start = 0
+    for part in chain([first], parts):
         out[start : start + len(part)] = part
         start += len(part)
     return out
@@ -62,12 +68,14 @@ def predicted(
 
 def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
     if source is None:
-        yield _dense(compute(X))
+        yield compute(X)
         return
+    if source.shape[0] == 0:
+        raise ValueError("data must have a row, but has none.")
     with said_once():
         for batch in read(source):
             with placed(batch.place):
-                part = _dense(compute(batch.rows))
+                part = compute(batch.rows)
             yield part
 
 
@@ -87,7 +95,7 @@ def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
         writer = None
         try:
             for part in batches:
-                table = _table(pyarrow, part)
+                table = _table(pyarrow, _dense(part))
                 if writer is None:
                     writer = parquet.ParquetWriter(file, table.schema)
                 writer.write_table(table)

@@ -153,6 +153,13 @@ def test_parsers_of_files():
         Dataset("rows.csv", params=given)
     with pytest.raises(ValueError, match=match.format("train")):
         train(given, dataset())
+    with pytest.raises(ValueError, match=match.format("LGBMRegressor")):
+        LGBMRegressor(**given)
+    with pytest.raises(ValueError, match="'parser_config_file'.* CSV, TSV or LibSVM"):
+        LGBMRegressor().set_params(**given)
+    assert LGBMRegressor(parser_config_file="").get_params() == (
+        LGBMRegressor().get_params()
+    )
 
 
 def test_ordered_categories_are_codes():
@@ -312,6 +319,19 @@ def test_attributes_that_callbacks_set_stay():
     found = cv(SMALL, dataset(), 4, nfold=2, callbacks=[note], return_cvbooster=True)
     assert [m.seen for m in found["cvbooster"].boosters] == [3, 3]
     assert found["cvbooster"].note == "kept"
+    estimator = LGBMRegressor(n_estimators=4).fit(X, Y, callbacks=[note])
+    assert (estimator.booster_.seen, estimator.booster_.note) == (3, "kept")
+    before = vars(LGBMRegressor(n_estimators=4).fit(X, Y).booster_).keys()
+    assert vars(estimator.booster_).keys() - before == {"seen", "note"}
+
+
+def test_settings_of_callbacks():
+    def rate(index):
+        return 0.1
+
+    for module in (lightgbm, skgoss):
+        assert [module.early_stopping(n).enabled for n in (-1, 0, 1)] == [0, 0, 1]
+        assert module.reset_parameter(eta=rate).kwargs == {"eta": rate}
 
 
 def test_sets_of_a_booster_in_training():

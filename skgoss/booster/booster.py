@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import shap
 
     from skgoss.dataset.dataset import Dataset
-    from skgoss.fit.fit import Fit
+    from skgoss.fit.fit import Fit, MakeModel
 
 
 # Methods and attributes of estimators, and of other libraries' boosters.
@@ -185,6 +185,16 @@ class Booster(InTraining, Elsewhere):
             **{"_live_fit": None, "params": self.params},
         }
         return self
+
+    def _shown_to_callbacks(self) -> MakeModel:
+        """Gives this Booster to callbacks of its fit, and others to those of folds."""
+        fit = self._live_fit
+        return lambda other: self if other is fit else self._in_training(other)
+
+    def _attributes_of_callbacks(self) -> dict[str, Any]:
+        """The attributes that callbacks have set."""
+        own = ("best_iteration", "best_score", *dir(type(self)))
+        return {name: value for name, value in vars(self).items() if name not in own}
 
     def _train(self, fit: Fit) -> None:
         self.__dict__ = {"_live_fit": fit, "best_iteration": 0, "best_score": {}}

@@ -107,7 +107,7 @@ def test_tables_have_the_bits_of_memory(
 ):
     if by == "numpy":
         monkeypatch.setattr(text_tables, "_parse_by_pandas", lambda *args: None)
-    else:
+    elif content.count("\r") == content.count("\r\n"):  # others are never pandas'
         pytest.importorskip("pandas")
         monkeypatch.setattr(text_tables, "_parse_by_numpy", None)
     in_memory = Dataset(**{"data": X, "label": Y, **fields})
@@ -273,7 +273,7 @@ FAULTS = {
     "binary": (rows_of(Y, X) + "\0\n", "a binary file"),
     "latin-1": (rows_of(Y, X).encode() + b"1,\xe9,3,4,5,6\n", "utf-8"),
     "libsvm": (libsvm(X, Y) + "1 0:1 x:2\n", f"read as LibSVM.* line {N + 1}: "),
-    "some qid": (libsvm(X, Y) + libsvm(X, Y, Q), "some rows have a qid, and others"),
+    "some qid": (libsvm(X, Y) + libsvm(X, Y, Q), "some rows have a qid, and some"),
 }
 
 

@@ -19,6 +19,7 @@ from skgoss.data import disk
 from skgoss.data.names import default as default_names
 from skgoss.data.sources import Batch, Source
 from skgoss.data.text_tables import (
+    NO_ROWS,
     Block,
     TextTable,
     Values,
@@ -213,6 +214,8 @@ def read(
             layout = _layout(tables[0], options, rows.n_columns)
     of_files = _fields_in_files(tables, [part.n_rows for part in parts])
     with disk.named(tables[0].path):
+        if rows.n_rows == 0:  # all lines of LibSVM are comments
+            raise ValueError(NO_ROWS)
         if rows.n_columns == 0:
             raise ValueError("the file has no column but the label.")
         of_columns = rows.fields(layout)
@@ -320,7 +323,7 @@ def _counted(tables: list[TextTable]) -> int:
     n_rows = 0
     for table in tables:
         with disk.named(table.path):
-            n_rows += sum(block.n_rows for block in table.blocks())
+            n_rows += sum(map(table.n_rows, table.blocks()))
     return n_rows
 
 

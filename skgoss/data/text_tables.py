@@ -33,7 +33,7 @@ _SPELLINGS = [
     for text in sorted(_MISSING)
     for change_case in (str.lower, str.upper, str.title)
 ]
-_NO_ROWS = "the file has no rows."
+NO_ROWS = "the file has no rows."
 # The format is guessed from so many lines.
 _N_LINES = 32
 _LINE_END = re.compile(rb"\r\n?|\n")
@@ -112,7 +112,7 @@ class TextTable:
         self.stamp = _stamp(path)
         first = next(self.blocks(), None)
         if first is None:
-            raise ValueError(_NO_ROWS)
+            raise ValueError(NO_ROWS)
         start = b"".join(islice(io.BytesIO(first.body), _N_LINES))
         self.is_libsvm = b":" in start
         self.separator = "\t" if b"\t" in start else ","
@@ -171,6 +171,13 @@ class TextTable:
             return table
         chosen = numbers if read is None else np.searchsorted(read, numbers)
         return table.T[chosen].T  # pandas has columns one after the other
+
+    def n_rows(self, block: Block) -> int:
+        """The number of rows of a block. In LibSVM, a line may be a comment."""
+        if not self.is_libsvm or b"#" not in block.body:
+            return block.n_rows
+        lines = io.BytesIO(block.body)
+        return sum(bool(line.partition(b"#")[0].strip()) for line in lines)
 
     def parse(self, block: Block) -> SparseRows:
         """The rows of a LibSVM file; raises ValueError as `columns`."""
@@ -279,7 +286,7 @@ def _load_libsvm(body: bytes, is_labelled: bool) -> SparseRows:
         io.BytesIO(body), zero_based=True, query_id=True
     )
     if len(queries) not in (0, len(label)):
-        raise ValueError("some rows have a qid, and others have none.")
+        raise ValueError("some rows have a qid, and some have none.")
     return SparseRows(
         data, label if is_labelled else None, queries if len(queries) else None
     )

@@ -10,7 +10,6 @@ files ``seed-*`` of it.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import sys
@@ -20,7 +19,6 @@ import zipfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,27 +100,29 @@ def use_state(loaded: Any) -> None:
     mutations.use_estimator(loaded)
 
 
-def read_either(file: bytes) -> text_tables.TextData:
+def read_either(file: bytes) -> text_files.TextData:
     """Rows in text, with a header if the first byte says so."""
     options = HEADER if file[:1] == b"#" else None
     return by_path(lambda path: text_files.read(path, options), file.removeprefix(b"#"))
 
 
-def use_rows(rows: text_tables.TextData) -> None:
+def use_rows(rows: text_files.TextData) -> None:
     """Rows and labels agree; NumPy reads what pandas has read."""
     n_rows = rows.data.shape[0]
     assert n_rows > 0
     assert rows.label is None or rows.label.shape == (n_rows,)
     assert rows.group is None or rows.group.sum() == n_rows
-    if sparse.issparse(rows.data):
-        rows.data.check_format()
+    data = rows.data.loaded()
+    assert data.shape == rows.data.shape
+    if sparse.issparse(data):
+        data.check_format()
         return
-    body = Path(FOLDER.name, "read").read_bytes()
-    if rows.names is None:
-        start = islice(io.BytesIO(body), text_tables._N_LINES)
-        separator = "\t" if b"\t" in b"".join(start) else ","
-        table = text_tables._parse_by_numpy(body, separator, 1)
-        assert_array_equal(table[:, 1:], rows.data)
+    (table,) = rows.data.tables
+    parts = [
+        text_tables._parse_by_numpy(block, table.separator, table.width)
+        for block in table.blocks()
+    ]
+    assert_array_equal(np.concatenate(parts)[:, 1:], data)
 
 
 # --- Seeds ----------------------------------------------------------------------------

@@ -9,12 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
 from skgoss.model import predictions
-from skgoss.model.fitted import FittedModel
+from skgoss.model.fitted import FittedModel, scores_of_targets
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import compat
 from skgoss.utils.messages import warn
@@ -91,14 +92,21 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return self._fit(X, y, FitArguments.of(locals()))
 
     @property
-    def classes_(self) -> NDArray[Any]:
-        """The sorted labels."""
+    def classes_(self) -> Any:
+        """The sorted labels; a list of arrays if there are several targets."""
         return self._model.classes
 
     @property
-    def n_classes_(self) -> int:
-        """The number of classes."""
-        return len(self.classes_)
+    def n_classes_(self) -> Any:
+        """The number of classes; a list if there are several targets."""
+        classes = self.classes_
+        return list(map(len, classes)) if isinstance(classes, list) else len(classes)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
 
     @docstrings.of_prediction
     def predict(
@@ -231,27 +239,54 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return _probabilities(self._model, super().oof_prediction_)
 
 
-def _probabilities(
-    model: FittedModel, output: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The probabilities of all classes; raw scores as they are if there is no link."""
-    if not isinstance(model.objective, str):
+def _probabilities(model: FittedModel, output: NDArray[np.float64]) -> Any:
+    """The probabilities of all classes, in a list if there are several targets.
+
+    Raw scores as they are if there is no link.
+    """
+    if not isinstance(model.objective, str | list):
         warn(
             "Cannot compute class probabilities or labels due to the usage of"
             " customized objective function.\nReturning raw scores instead."
         )
         return output
-    if output.ndim == 2:
-        return output
+    if not isinstance(model.classes, list):
+        return _of_all_classes(output, model.classes)
+    return [
+        _of_all_classes(output[:, first:stop], labels)
+        for (first, stop), labels in zip(
+            scores_of_targets(model.classes), model.classes, strict=True
+        )
+    ]
+
+
+def _of_all_classes(
+    output: NDArray[np.float64], classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """The probabilities of the classes of a target, given those of its scores."""
+    if output.ndim == 2 and output.shape[1] > 1:
+        return np.ascontiguousarray(output)
+    positive = output.reshape(len(output))
     both = np.empty((len(output), 2))
-    both[:, 1] = output
-    np.subtract(1.0, output, out=both[:, 0])
-    return both[:, : len(model.classes)]
+    both[:, 1] = positive
+    np.subtract(1.0, positive, out=both[:, 0])
+    return both[:, : len(classes)]
 
 
 def _labels(model: FittedModel, output: NDArray[np.float64]) -> NDArray[Any]:
-    """The labels of the most probable classes; raw scores if there is no link."""
+    """The labels of the most probable classes; raw scores if there is no link.
+
+    If there are several targets, each has a column.
+    """
     probabilities = _probabilities(model, output)
-    if not isinstance(model.objective, str):
+    if not isinstance(model.objective, str | list):
         return probabilities
-    return model.classes[probabilities.argmax(axis=1)]
+    if not isinstance(model.classes, list):
+        return model.classes[probabilities.argmax(axis=1)]
+    kinds = {labels.dtype.kind for labels in model.classes}
+    columns = [
+        # Numbers beside strings stay numbers.
+        labels.astype(object if len(kinds) > 1 else labels.dtype)[found.argmax(axis=1)]
+        for labels, found in zip(model.classes, probabilities, strict=True)
+    ]
+    return np.column_stack(columns)

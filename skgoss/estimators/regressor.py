@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
@@ -75,3 +76,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         groups: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -201,7 +201,7 @@ class MultiOutputSetup(FitSetup):
         if not self.has_functions:
             n_at_once, n_threads = at_once(len(self.outputs), n_threads)
         parts, first = [], 0
-        for output in self.outputs:
+        for k, output in enumerate(self.outputs):
             stop = first + output.n_scores
             own = replace(
                 output,
@@ -209,21 +209,28 @@ class MultiOutputSetup(FitSetup):
                 init_ensemble=self.init_ensemble
                 and self.init_ensemble.of_scores(first, stop),
             )
-            binned = replace(rows.of_scores(first, stop), binned=dataset)
-            parts.append(own.begin(binned, []))
+            learned = replace(rows, binned=dataset).of_output(k, first, stop)
+            learned = learned.without_missing_targets().without_zero_weights()
+            parts.append(own.begin(learned, []))
             first = stop
+        is_complete = all(part.dataset.n_rows == dataset.n_rows for part in parts)
+
+        def evaluation_set(named: NamedRows) -> EvaluationSet:
+            if named.rows is rows and not is_complete:
+                # The scores of an output are only those of the rows that it learns.
+                named = named._replace(rows=replace(rows, binned=dataset))
+            return self.evaluation_set(dataset, rows, named)
+
         joint = MultiOutput(
             dataset,
             parts,
             self.settings,
             self.n_threads,
             n_at_once,
-            lambda: EvaluationSet(
-                "training", rows, self.metrics, None, is_training=True
-            ),
+            lambda: evaluation_set(NamedRows("training", rows, True)),
         )
         for named in sets:
-            joint.add(self.evaluation_set(dataset, rows, named))
+            joint.add(evaluation_set(named))
         return joint
 
 

@@ -104,8 +104,16 @@ class Rows:
         )
 
     def without_missing_targets(self) -> Rows:
-        """The rows whose target is known."""
+        """The rows whose target is known.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
         known = ~np.isnan(self.target)
+        if len(known) and not known.any():
+            raise ValueError("A target is missing in all rows of a fold.")
         return self if known.all() else self.take(np.flatnonzero(known))
 
     def without_zero_weights(self) -> Rows:

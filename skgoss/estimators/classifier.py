@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
@@ -21,13 +22,25 @@ from skgoss.utils import compat
 from skgoss.utils.messages import warn
 
 
+def _has_one_target(classifier: LGBMClassifier) -> bool:
+    """Whether there is a `decision_function`; else AttributeError."""
+    fitted = classifier.__sklearn_is_fitted__()
+    if fitted and isinstance(classifier.classes_, list):
+        raise AttributeError(
+            "There is no decision_function for several targets. Use"
+            " predict_proba(X, raw_score=True)."
+        )
+    return True
+
+
 @docstrings.of_estimator
 class LGBMClassifier(ClassifierMixin, LGBMModel):
     """Gradient boosted trees for classification, by the LightGBM algorithm.
 
     The trees are histogram-based and grown leaf-wise. Labels may be numbers or strings.
     A round grows one tree for two classes, and one tree per class for more classes.
-    ``y`` may also hold a single class.
+    ``y`` may also hold a single class, or several columns: then each column is a
+    target, such as one of several labels, and is learned by trees of its own.
 
     Parameters
     ----------
@@ -35,9 +48,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The sorted class labels, including those of rows with weight 0.
-    n_classes_ : int
+    classes_ : ndarray of shape (n_classes,), or list of them
+        The sorted class labels, including those of rows with weight 0. A list with an
+        array for each column of ``y`` if there are several.
+    n_classes_ : int or list of int
         The number of classes.
     {attributes}
 
@@ -131,7 +145,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predicted labels. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
             ``pred_interactions``, or if the objective is a function, the result is that
             of ``predict_proba``.
@@ -177,7 +191,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             'multiclassova' do not sum to 1. With ``raw_score``, the shape is
             (n_samples,) for one or two classes. With ``pred_leaf``, it is (n_samples,
             n_trees). If the objective is a function, raw scores are returned, with a
-            warning.
+            warning. For several targets, a list with the probabilities of each; raw
+            scores are in one array, those of the first target first.
         """
         kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(
@@ -202,6 +217,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         model = self._model
         return (_probabilities(model, output) for output in self._staged(model, X))
 
+    # scikit-learn's other classifiers of several targets, too, have either this method
+    # or lists of probabilities.
+    @available_if(_has_one_target)
     @docstrings.of_prediction
     def decision_function(
         self,
@@ -212,7 +230,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[np.float64]:
-        """Compute raw scores.
+        """Compute raw scores; not for several targets.
 
         Parameters
         ----------

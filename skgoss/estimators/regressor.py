@@ -20,6 +20,10 @@ from skgoss.utils import compat
 class LGBMRegressor(RegressorMixin, LGBMModel):
     """Gradient boosted trees for regression, by the LightGBM algorithm.
 
+    ``y`` may have several columns. Each is a target, which is learned by trees of its
+    own. NaN in one of several columns is a missing target: the row is left out for this
+    column alone.
+
     Parameters
     ----------
     {parameters}

@@ -231,7 +231,13 @@ class Fit(FitData):
             for output in self.outputs
         ]
         return MultiOutputSetup(
-            settings, self.n_scores, make_metrics, n_threads, trees, parts
+            settings,
+            self.n_scores,
+            make_metrics,
+            n_threads,
+            trees,
+            parts,
+            [output.name for output in self.outputs],
         )
 
     def run(
@@ -265,11 +271,23 @@ class Fit(FitData):
         return self.model(trained)
 
     def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
-        """Warn if no tree of the fit has a split; all ranks ask at the same time."""
-        n_leaves = np.diff(ensemble.leaf_start)[self.n_earlier * ensemble.n_scores :]
-        if (n_leaves <= 1).all():
-            dataset = self.rows.binned or self.state.dataset
+        """Warn if no tree of the fit, or of one of its outputs, has a split.
+
+        All ranks ask at the same time.
+        """
+        dataset = self.rows.binned or self.state.dataset
+        n_leaves = np.diff(ensemble.leaf_start).reshape(-1, ensemble.n_scores)
+        has_split = (n_leaves[self.n_earlier :] > 1).any(axis=0)
+        if not has_split.any():
             nothing_learned.warn_of(self.fitted, dataset, self.settings)
+            return
+        first = 0
+        for k, output in enumerate(self.outputs):
+            stop = first + output.task.n_scores
+            if not has_split[first:stop].any():
+                rows = self.fitted.of_output(k, first, stop).without_missing_targets()
+                nothing_learned.warn_of(rows, dataset, self.settings, output.name)
+            first = stop
 
     @property
     def n_earlier(self) -> int:

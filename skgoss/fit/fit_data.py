@@ -186,6 +186,8 @@ class FitData:
             target = target.copy()
             weight = None if weight is None else weight.copy()
         targets.check_sum(target, weight, name, input_set.collectives)
+        if input_set.is_training:
+            task.check_learnable(target, weight)
         if init_score is not None:
             init_score = check_init_score(
                 init_score, n_rows, self.n_scores, f"{input_set.prefix}init_score"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skgoss.fit.several_targets import of_column
 from skgoss.fit.task import Task
 from skgoss.model.link import Link
 from skgoss.model.objective_names import canonical_name, make_link
 from skgoss.parameters.settings import Settings
 from skgoss.training import output_metrics
+from skgoss.utils.messages import about
 
 Objective = str | Callable[..., Any]
 
@@ -29,12 +29,15 @@ class Output:
         The objective by the name that the user passed.
     link : Link
         The function from its raw scores to predictions.
+    name : str, default=""
+        What messages call it, if there are several.
     """
 
     task: Task
     options: Mapping[str, Any]
     given_objective: Objective
     link: Link
+    name: str = ""
 
     def settings(self, settings: Settings) -> Settings:
         """The options of the output, given those of the fit."""
@@ -78,7 +81,11 @@ def of_fit(task: Task, settings: Settings, levels: Sequence[float]) -> list[Outp
     if not task.tasks:
         output = _output(task, settings, levels)
         return [
-            replace(output, options=output.options | {"alpha": level})
+            replace(
+                output,
+                options=output.options | {"alpha": level},
+                name=f"the quantile {level:g}",
+            )
             for level in levels
         ] or [output]
     if levels:
@@ -88,8 +95,8 @@ def of_fit(task: Task, settings: Settings, levels: Sequence[float]) -> list[Outp
         )
     outputs = []
     for part, column in zip(task.tasks, task.columns, strict=True):
-        with of_column(column):
-            outputs.append(_output(part, settings, levels))
+        with about(column):
+            outputs.append(replace(_output(part, settings, levels), name=column))
     return outputs
 
 

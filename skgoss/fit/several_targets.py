@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from skgoss.data.row_partition import RowPartition
 from skgoss.data.targets import TargetColumns
 from skgoss.fit.arguments import InputSet
 from skgoss.fit.task import Classification, Task
+from skgoss.utils.messages import about
 
 Floats = NDArray[np.float64]
 
@@ -101,16 +101,19 @@ class SeveralTargets(Task):
         for task, codes, of_target, column in zip(
             self.tasks, target.T, each, self.columns, strict=True
         ):
-            with of_column(column):
+            with about(column):
                 own = rows._replace(class_weight=of_target, sample_weight=weight)
                 weights.append(task.weights(own, codes, None))
         return np.column_stack(weights)
 
-    def check_learnable(self, target: Floats) -> None:
+    def check_learnable(self, target: Floats, weight: Floats | None) -> None:
         """Check that each target has a value; else ValueError."""
+        counts = np.ones(len(target), dtype=bool) if weight is None else weight > 0
         for values, column in zip(target.T, self.columns, strict=True):
-            if np.isnan(values).all():
-                raise ValueError(f"All values of {column} are missing.")
+            if np.isnan(values[counts]).all():
+                raise ValueError(
+                    f"All values of {column} are missing, or have the weight 0."
+                )
 
 
 def of(task: Task, y: TargetColumns) -> SeveralTargets:
@@ -126,7 +129,7 @@ def of(task: Task, y: TargetColumns) -> SeveralTargets:
     if known is None:
         tasks = []
         for values, name in zip(y.columns, y.names, strict=True):
-            with of_column(name):
+            with about(name):
                 if isinstance(task, Classification):
                     targets.check_complete(values, name)
                 tasks.append(task.of(values))
@@ -139,14 +142,3 @@ def of(task: Task, y: TargetColumns) -> SeveralTargets:
         )
     parts = tuple(replace(task, classes=labels) for labels in known)
     return SeveralTargets(task.owner, parts, y.names)
-
-
-@contextmanager
-def of_column(name: str) -> Iterator[None]:
-    """Say in errors which column they are about."""
-    try:
-        yield
-    except ValueError as error:
-        if name in str(error):
-            raise
-        raise ValueError(f"{name[0].upper()}{name[1:]}: {error}") from error

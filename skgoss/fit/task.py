@@ -99,7 +99,9 @@ class Task:
         """The weights for each target; None if they are those of the rows."""
         return None
 
-    def check_learnable(self, target: NDArray[np.float64]) -> None:
+    def check_learnable(
+        self, target: NDArray[np.float64], weight: NDArray[np.float64] | None
+    ) -> None:
         """Check that there is something to learn from; else ValueError."""
 
     def weights(

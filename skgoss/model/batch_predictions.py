@@ -40,7 +40,7 @@ def predicted(
 
     Returns
     -------
-    ndarray, csr_matrix or list of csr_matrix, or None
+    ndarray, csr_matrix, list of them, or None
         None if the predictions are written to a file.
     """
     source = input_rows.source(X) if input_rows.is_streamed(X) else None
@@ -53,11 +53,14 @@ def predicted(
         return compute(X)
     n_rows, start, out = source.shape[0], 0, None
     for part in _batches(X, source, compute):
+        arrays = part if isinstance(part, list) else [part]
         if out is None:
-            out = np.empty((n_rows, *part.shape[1:]), dtype=part.dtype)
-        out[start : start + len(part)] = part
-        start += len(part)
-    return out
+            is_list = isinstance(part, list)
+            out = [np.empty((n_rows, *a.shape[1:]), dtype=a.dtype) for a in arrays]
+        for whole, array in zip(out, arrays, strict=True):
+            whole[start : start + len(array)] = array
+        start += len(arrays[0])
+    return out if out is None or is_list else out[0]
 
 
 def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
@@ -72,8 +75,8 @@ def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
 
 
 def _dense(values: Any) -> Any:
-    """Predictions as one array."""
-    if isinstance(values, list):
+    """Predictions as one array, or one for each of several targets."""
+    if isinstance(values, list) and sp.issparse(values[0]):
         return np.hstack([part.toarray() for part in values])
     return values.toarray() if sp.issparse(values) else values
 
@@ -87,6 +90,7 @@ def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
         writer = None
         try:
             for part in batches:
+                part = np.hstack(part) if isinstance(part, list) else part
                 table = _table(pyarrow, part)
                 if writer is None:
                     writer = parquet.ParquetWriter(file, table.schema)

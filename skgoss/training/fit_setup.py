@@ -22,6 +22,7 @@ from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.metrics import CustomMetric, Metric
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
+from skgoss.utils.messages import about
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -179,9 +180,12 @@ class MultiOutputSetup(FitSetup):
     ----------
     outputs : sequence of FitSetup
         What the fit of each output needs. They have no ``init_ensemble``.
+    names : sequence of str
+        What messages call the outputs.
     """
 
     outputs: Sequence[FitSetup] = ()
+    names: Sequence[str] = ()
 
     def resume(self, boosting: MultiOutput, rows: Rows) -> MultiOutput:
         """Continue from the trees of another fit, on other rows in the same bins."""
@@ -210,8 +214,9 @@ class MultiOutputSetup(FitSetup):
                 and self.init_ensemble.of_scores(first, stop),
             )
             learned = replace(rows, binned=dataset).of_output(k, first, stop)
-            learned = learned.without_missing_targets().without_zero_weights()
-            parts.append(own.begin(learned, []))
+            with about(self.names[k]):
+                learned = learned.without_missing_targets().without_zero_weights()
+                parts.append(own.begin(learned, []))
             first = stop
         is_complete = all(part.dataset.n_rows == dataset.n_rows for part in parts)
 

@@ -269,12 +269,20 @@ class Booster(InTraining, Elsewhere):
         given = parameters.with_constructor_names(options)
         if record.estimator == TRAIN:
             given = copy.deepcopy(record.parameters)
-        if not self._header.objective:
+        if not self._objectives:
             given["objective"] = "none"  # it is a function
         return given
 
+    @property
+    def _objectives(self) -> list[str]:
+        """The names of the objectives; empty if it is a function, or not known."""
+        fit = self._live_fit
+        objective = self._fitted.objective if fit is None else fit.settings.objective
+        names = objective if isinstance(objective, list | tuple) else [objective]
+        return [name for name in names if isinstance(name, str)]
+
     def __repr__(self) -> str:
-        objective = self._header.objective.partition(" ")[0] or "of the user"
+        objective = ", ".join(dict.fromkeys(self._objectives)) or "of the user"
         chosen = self._model.preset_params.items()
         words = ", ".join(f"{name}={value!r}" for name, value in chosen)
         return (

@@ -571,7 +571,8 @@ class LGBMModel(
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
-            The predictions. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
+            The predictions; of shape (n_samples, n_outputs) for several targets or
+            quantiles. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
             ``pred_interactions``: raw scores, indices of leaves or SHAP values.
         """
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)

@@ -272,6 +272,19 @@ def flights_onehot(scale: float = 1.0) -> Problem:
     return split(Problem("binary", X, late), scale)
 
 
+def flights_delays() -> Problem:
+    """Load the same columns of flights; how many minutes late they were."""
+    table, _ = _flights()
+    X = table[TIMETABLE + NAMES].astype(dict.fromkeys(NAMES, "category"))
+    return Problem("regression", X, table["arr_delay"].to_numpy(np.float64))
+
+
+def of_column(problem: Problem, name: str) -> Problem:
+    """Predict a column of numbers from the others."""
+    y = problem.X[name].to_numpy(np.float64)
+    return Problem("regression", problem.X.drop(columns=name), y)
+
+
 def split(problem: Problem, scale: float = 1.0) -> Problem:
     """Shuffle, keep `scale` of the rows, hold out a fifth."""
     rows = np.random.default_rng(0).permutation(len(problem.y))
@@ -333,7 +346,7 @@ def small_table(name: str) -> Problem:
     """Load a table of `TABLES`, its strings as categories, or one of scikit-learn's."""
     import pandas as pd
 
-    if name in SKLEARN:
+    if name in SETS:
         return SETS[name]()
     table = pd.read_csv(TABLES / f"{name}.csv.gz")
     target = table.pop("target")

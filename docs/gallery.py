@@ -17,7 +17,7 @@ ORDER = [
     "train_and_cv.py",
     "plots.py",
     "explain_flights.py",
-    "prediction_intervals.py",
+    "intervals.py",
     "monotone_constraints.py",
     "custom_objective.py",
     "ranking.py",

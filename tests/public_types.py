@@ -40,7 +40,9 @@ def estimators(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     shares: NDArray[np.float64] = np.asarray(classifier.predict_proba(X))
     ranker: LGBMRanker = LGBMRanker().fit(X, y, group=[len(y)])
     booster: Booster = ranker.booster_
-    print(values, shares, booster.feature_importance().sum())
+    ends: NDArray[np.float64] = model.predict_interval(X, coverage=[0.5, 0.9])
+    sets: NDArray[np.bool_] = classifier.predict_set(X, coverage=0.9)
+    print(values, shares, ends, sets, booster.feature_importance().sum())
 
 
 def scripts(X: NDArray[np.float64], y: NDArray[np.float64], folder: Path) -> None:

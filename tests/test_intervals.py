@@ -70,10 +70,13 @@ def quantile(values, weight, coverage):
     return np.take_along_axis(values, order, 1)[np.arange(len(values)), place]
 
 
-def cv_plus(center, spread, weight, coverage):
-    """Barber et al. 2021, equation (11): arrays of new row by calibration row."""
-    lower = -quantile(spread - center, weight, coverage)
-    return np.stack([lower, quantile(center + spread, weight, coverage)], axis=1)
+def cv_plus(low, high, spread, weight, coverage):
+    """Barber et al. 2021, equation (11): arrays of new row by calibration row.
+
+    ``low`` and ``high`` are the same, or two quantiles.
+    """
+    lower = -quantile(spread - low, weight, coverage)
+    return np.stack([lower, quantile(high + spread, weight, coverage)], axis=1)
 
 
 def mass_before(probabilities):
@@ -132,7 +135,7 @@ def check_cv_plus(
     found = model.predict_interval(X_new, COVERAGES)
     assert found.shape == (len(X_new), 2, len(COVERAGES))
     for j, coverage in enumerate(COVERAGES):
-        twin = cv_plus(center, spread, weight, coverage)
+        twin = cv_plus(center, center, spread, weight, coverage)
         assert_allclose(found[:, :, j], np.maximum(twin, least), rtol=1e-9)
     return found
 
@@ -190,6 +193,62 @@ def test_roots_have_residuals_of_roots():
     of_roots = LGBMRegressor(**options).fit(X, np.sign(y - 1) * np.sqrt(abs(y - 1)))
     twin = of_roots.predict_interval(X_new)
     assert_allclose(model.predict_interval(X_new), np.sign(twin) * twin**2, rtol=1e-6)
+
+
+@pytest.fixture(scope="module", params=[False, True])
+def quantiles(request):
+    X, y, _, _ = split(*numbers())
+    options = {"alpha": [0.1, 0.4, 0.5, 0.9], "reg_sqrt": request.param}
+    model = LGBMRegressor(**SMALL, **options, objective="quantile", folds=FOLDS)
+    return model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "pair"), [(0.8, (0, 3)), (0.95, (0, 3)), (0.3, (1, 3))]
+)
+def test_conformalized_quantiles_are_their_twin(quantiles, coverage, pair):
+    """Romano, Patterson and Candes 2019, equation (6), with the models of CV+."""
+    X, y, X_new, _ = split(*numbers())
+    X_new = X_new[:40]
+
+    def of_pair(predicted):
+        """Residuals are those of roots if the model has learned roots."""
+        roots = np.sqrt(predicted) if quantiles.reg_sqrt else predicted
+        return roots[..., pair[0]], roots[..., pair[1]]
+
+    found, _ = unseen(quantiles, X, y, FOLDS, X_new, LGBMRegressor.predict)
+    low, high = of_pair(found)
+    own_low, own_high = of_pair(quantiles.oof_prediction_)
+    target = np.sqrt(y) if quantiles.reg_sqrt else y
+    spread = np.maximum(own_low - target, target - own_high)
+    twin = cv_plus(low, high, spread, np.ones(len(y)), coverage)
+    twin = twin**2 if quantiles.reg_sqrt else twin
+    assert_allclose(quantiles.predict_interval(X_new, coverage), twin, rtol=1e-7)
+
+
+def test_quantiles_are_wide_where_targets_spread(quantiles, regressor):
+    _, _, X, _ = split(*numbers())
+    lower, upper = quantiles.predict_interval(X, 0.8).T
+    wide = X[:, 0] > 0.5
+    ratio = (upper - lower)[wide].mean() / (upper - lower)[~wide].mean()
+    assert ratio > 1.3
+    lower, upper = regressor.predict_interval(X, 0.8).T
+    assert (upper - lower)[wide].mean() / (upper - lower)[~wide].mean() < 1.1
+
+
+def test_quantiles_without_folds_are_not_calibrated():
+    X, y, X_new, _ = split(*numbers())
+    options = {**SMALL, "objective": "quantile"}
+    model = LGBMRegressor(**options, alpha=[0.1, 0.25, 0.5, 0.75, 0.9]).fit(X, y)
+    predicted = model.predict(X_new)
+    found = model.predict_interval(X_new, [0.8, 0.5])
+    assert_array_equal(found, predicted[:, [[0, 1], [4, 3]]])
+    assert_array_equal(model.predict_interval(X_new, 0.8), predicted[:, [0, 4]])
+    with pytest.raises(ValueError, match=r"coverage=0\.9 .* alpha=\[0\.05, 0\.95\]"):
+        model.predict_interval(X_new)
+    model = LGBMRegressor(**options, alpha=[0.5, 0.9], folds=3).fit(X, y)
+    with pytest.raises(ValueError, match=r"the model has alpha=\[0\.5, 0\.9\]"):
+        model.predict_interval(X_new)
 
 
 def test_one_model_of_all_rows_has_one_width():
@@ -400,6 +459,22 @@ def test_data_frames(regressor):
     assert_array_equal(found, regressor.predict_interval(X_new))
 
 
+def test_dask_arrays(regressor, classifier):
+    array = pytest.importorskip("dask.array")
+    skgoss_dask = pytest.importorskip("skgoss.dask")
+    for model, X, predict in (
+        (regressor, numbers()[0], "predict_interval"),
+        (classifier, classes()[0], "predict_set"),
+    ):
+        kind = getattr(skgoss_dask, f"Dask{type(model).__name__}")
+        lazy = kind.from_booster(model.booster_)
+        found = getattr(lazy, predict)(array.from_array(X, (150, -1)), COVERAGES)
+        expected = getattr(model, predict)(X, COVERAGES)
+        assert found.chunks[0] == (150, 150, 100)
+        assert found.dtype == expected.dtype
+        assert_array_equal(found.compute(scheduler="sync"), expected)
+
+
 # --- What is refused ------------------------------------------------------------------
 
 
@@ -451,6 +526,11 @@ def test_objectives_without_a_middle():
     model = LGBMRegressor(**SMALL, folds=3, objective="binary").fit(X, y > 1)
     with pytest.raises(ValueError, match=r"the objective is 'binary'"):
         model.predict_interval(X_new)
+    options = {**SMALL, "folds": 3, "objective": "quantile"}
+    with pytest.raises(ValueError, match=r"its only quantile, alpha=0\.9"):
+        LGBMRegressor(**options).fit(X, y).predict_interval(X_new)
+    median = LGBMRegressor(**options, alpha=0.5).fit(X, y)
+    assert np.isfinite(median.predict_interval(X_new)).all()
     model = LGBMClassifier(**SMALL, folds=3, objective=squared).fit(X, y > 1)
     with pytest.raises(ValueError, match=r"objective has no probabilities"):
         model.predict_set(X_new)

@@ -256,6 +256,7 @@ class DaskLGBMClassifier(_OnCluster, LGBMClassifier):
     predict = _lazy(LGBMClassifier.predict)
     predict_proba = _lazy(LGBMClassifier.predict_proba)
     decision_function = _lazy(LGBMClassifier.decision_function)
+    predict_set = _lazy(LGBMClassifier.predict_set)
     score = _of_collections(LGBMClassifier.score)
 
 
@@ -296,6 +297,7 @@ class DaskLGBMRegressor(_OnCluster, LGBMRegressor):
     _local = LGBMRegressor
     fit = _on_cluster(LGBMRegressor.fit)
     predict = _lazy(LGBMRegressor.predict)
+    predict_interval = _lazy(LGBMRegressor.predict_interval)
     score = _of_collections(LGBMRegressor.score)
 
 

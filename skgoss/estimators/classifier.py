@@ -312,7 +312,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         [[0], [1, 2], [0, 1]]
         """
         model = self._model
-        known = conformal.for_sets(model.conformal, model.link.kind, self._owner)
+        known = conformal.for_sets(model, self._owner)
         return self._covering(model, X, coverage, kwargs, known.sets)
 
     @property

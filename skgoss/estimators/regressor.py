@@ -99,9 +99,14 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         The estimator must have been fitted with ``folds``. The interval of a row
         consists of the predictions of the folds' models and the residuals of the rows
-        that they were tested on (CV+). Of many new rows of the same distribution, the
-        share ``coverage`` lies in their intervals. This need not hold in each group of
-        rows, nor if the distribution changes.
+        that they were tested on (CV+). With ``objective="quantile"`` and several
+        ``alpha``, it consists of two quantiles and of how far targets were outside of
+        them (conformalized quantile regression): such intervals are wide only where
+        targets spread.
+
+        Of many new rows of the same distribution, the share ``coverage`` lies in their
+        intervals. This need not hold in each group of rows, nor if the distribution
+        changes.
 
         Parameters
         ----------
@@ -125,6 +130,10 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Notes
         -----
+        Several quantiles without ``folds`` are intervals, too, if the two quantiles of
+        the coverage are among them, such as 0.05 and 0.95 for 0.9. Without calibration
+        they often cover less.
+
         With weights, the share is that of the weight. For the objectives 'poisson',
         'gamma' and 'tweedie', residuals are divided by the standard deviation that the
         objective assumes, so intervals grow with the prediction. With ``reg_sqrt``,
@@ -138,6 +147,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         R. F. Barber, E. J. Candes, A. Ramdas and R. J. Tibshirani, "Predictive
         inference with the jackknife+", Annals of Statistics 49(1), 2021.
 
+        Y. Romano, E. Patterson and E. J. Candes, "Conformalized Quantile Regression",
+        NeurIPS 2019.
+
         Examples
         --------
         >>> from sklearn.datasets import load_diabetes
@@ -149,5 +161,5 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         0.83
         """
         model = self._model
-        known = conformal.for_intervals(model.conformal, model.objective, self._owner)
+        known = conformal.for_intervals(model, self._owner)
         return self._covering(model, X, coverage, kwargs, known.intervals)

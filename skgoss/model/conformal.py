@@ -21,9 +21,10 @@ Covariate Shift", NeurIPS 2019: weights, section 2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +37,19 @@ from skgoss.model.link import Link
 from skgoss.model.objective_names import OBJECTIVES
 from skgoss.model.out_of_fold import CalibrationRows
 
+if TYPE_CHECKING:
+    from skgoss.model.fitted import FittedModel
+
 Floats = NDArray[np.float64]
+
+# The numbers of two scores.
+Pair = tuple[int, int]
 
 # A needed weight is this much smaller, so that 0.55 * 20 is 11.
 _ROUNDING = 1e-12
+
+# Levels of quantiles that differ by no more are the same.
+_SAME_LEVEL = 1e-9
 
 # The power of the mean that the standard deviation of the target grows with, by
 # objective. Residuals are measured in such deviations.
@@ -265,9 +275,11 @@ class Conformal:
         """Whether the model has learned roots of the target; residuals are of these."""
         return self.link.kind == "signed_square"
 
-    def _centers(self, scores: Floats, n_threads: int = 1) -> Floats:
-        """What residuals are differences to."""
-        return scores if self._has_roots else self.link(scores, n_threads)
+    def _predicted(self, scores: Floats, n_threads: int = 1) -> Floats:
+        """What residuals are differences to; the last axis is that of the scores."""
+        link = replace(self.link, kind="identity") if self._has_roots else self.link
+        flat = np.ascontiguousarray(scores.reshape(-1, scores.shape[-1]))
+        return link(flat, n_threads).reshape(scores.shape)
 
     def _scales(self, center: Floats) -> Floats:
         """What residuals are measured in."""
@@ -275,14 +287,25 @@ class Conformal:
         return np.ones_like(center) if power is None else center**power
 
     @cached_property
-    def _residuals(self) -> ConformityScores:
-        target, center = self.rows.target, self._centers(self.scores[:, 0])
-        if self._has_roots:
-            target = np.copysign(np.sqrt(np.abs(target)), target)
-        return self._groups(np.abs(target - center) / self._scales(center))
+    def _residuals(self) -> dict[Pair, ConformityScores]:
+        return {}
+
+    def _residuals_of(self, pair: Pair) -> ConformityScores:
+        """How far the targets are outside of two predictions; negative inside."""
+        if pair not in self._residuals:
+            target, predicted = self.rows.target, self._predicted(self.scores)
+            if self._has_roots:
+                target = np.copysign(np.sqrt(np.abs(target)), target)
+            low, high = (predicted[:, j] for j in pair)
+            outside = np.maximum(low - target, target - high) / self._scales(low)
+            self._residuals[pair] = self._groups(outside)
+        return self._residuals[pair]
 
     def intervals(self, columns: Columns, coverages: Floats, n_threads: int) -> Floats:
-        """Intervals for the targets of rows, by CV+.
+        """Intervals for the targets of rows.
+
+        The two predictions around which residuals are calibrated are the same one
+        (CV+), or two quantiles (conformalized quantile regression with CV+).
 
         Parameters
         ----------
@@ -295,20 +318,26 @@ class Conformal:
         (n_rows, 2, n_coverages) float64
             The lower and the upper ends.
         """
-        residuals = self._residuals
-        needed = residuals.needed(coverages)
-        scores = self._models.raw_scores(columns, n_threads)[..., 0]
-        center = np.ascontiguousarray(self._centers(scores, n_threads))
-        scale = self._scales(center)
-        out = np.empty((len(center), 2, len(needed)))
-        out[:, 0] = -residuals.quantiles(-center, scale, needed, n_threads)
-        out[:, 1] = residuals.quantiles(center, scale, needed, n_threads)
-        # Small coverages may leave nothing between the ends.
-        middle = self._centers(scores.mean(axis=1), n_threads)[:, None]
-        np.minimum(out[:, 0], middle, out=out[:, 0])
-        np.maximum(out[:, 1], middle, out=out[:, 1])
+        pairs = [nearest_pair(self.link.levels, float(c)) for c in coverages]
+        needed = [
+            self._residuals_of(pair).needed(coverages[j : j + 1])
+            for j, pair in enumerate(pairs)
+        ]
+        scores = self._models.raw_scores(columns, n_threads)
+        predicted = self._predicted(scores, n_threads)
+        mean = self._predicted(scores.mean(axis=1), n_threads)
+        out = np.empty((len(mean), 2, len(pairs)))
+        for j, pair in enumerate(pairs):
+            low, high = (np.ascontiguousarray(predicted[..., i]) for i in pair)
+            scale, residuals = self._scales(low), self._residuals_of(pair)
+            lower = -residuals.quantiles(-low, scale, needed[j], n_threads)[:, 0]
+            upper = residuals.quantiles(high, scale, needed[j], n_threads)[:, 0]
+            # Small coverages may leave nothing between the ends.
+            middle = mean[:, pair].mean(axis=1)
+            out[:, 0, j] = np.minimum(lower, middle)
+            out[:, 1, j] = np.maximum(upper, middle)
         if self._has_roots:
-            out = self.link(out, n_threads)
+            out = replace(self.link, levels=())(out, n_threads)
         return np.clip(out, *_LIMITS.get(self.objective, (None, None)), out=out)
 
     # --- Classification ---------------------------------------------------------------
@@ -349,11 +378,82 @@ class Conformal:
         return sets
 
 
-# --- What is refused ------------------------------------------------------------------
+# --- Quantiles ------------------------------------------------------------------------
 
 
-def for_intervals(known: Conformal | None, objective: Any, owner: str) -> Conformal:
+def nearest_pair(levels: Sequence[float], coverage: float) -> Pair:
+    """The numbers of the quantiles that come closest to the ends of an interval.
+
+    A model of one number has one prediction for both ends.
+
+    Raises
+    ------
+    ValueError
+        If no quantile is below, or none above the median.
+    """
+    if not levels:
+        return 0, 0
+    distances = np.abs(np.array(levels)[:, None] - _ends(coverage))
+    distances[np.array(levels) >= 0.5, 0] = np.inf
+    distances[np.array(levels) <= 0.5, 1] = np.inf
+    if np.isinf(distances.min(axis=0)).any():
+        raise _no_pair(levels, coverage)
+    low, high = distances.argmin(axis=0)
+    return int(low), int(high)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiles:
+    """Two quantiles as an interval, without a guarantee.
+
+    Attributes
+    ----------
+    trees : Ensemble
+    link : Link
+        With the levels of the quantiles.
+    """
+
+    trees: Ensemble
+    link: Link
+
+    def intervals(self, columns: Columns, coverages: Floats, n_threads: int) -> Floats:
+        """Intervals for the targets of rows: see `Conformal.intervals`."""
+        pairs = np.array([self._pair(float(coverage)) for coverage in coverages])
+        scores = self.trees.raw_scores(columns, n_threads=n_threads)
+        return self.link(scores, n_threads)[:, pairs.T]
+
+    def _pair(self, coverage: float) -> Pair:
+        """The numbers of the quantiles that are the ends of an interval."""
+        levels = self.link.levels
+        low, high = nearest_pair(levels, coverage)
+        if not np.allclose(
+            [levels[low], levels[high]], _ends(coverage), rtol=0, atol=1e-9
+        ):
+            raise _no_pair(levels, coverage)
+        return low, high
+
+
+def _ends(coverage: float) -> Floats:
+    """The levels of the quantiles between which there is the share ``coverage``."""
+    return np.array([1.0 - coverage, 1.0 + coverage]) / 2
+
+
+def _no_pair(levels: Sequence[float], coverage: float) -> ValueError:
+    low, high = _ends(coverage)
+    return ValueError(
+        f"coverage={coverage:g} needs two quantiles, but the model has"
+        f" alpha={list(levels)}. Fit it with alpha=[{low:.6g}, {high:.6g}], and with"
+        " folds=5 for intervals that are calibrated: then any level below the median"
+        " and any above it will do."
+    )
+
+
+# --- What a model can do --------------------------------------------------------------
+
+
+def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
     """What intervals need; ValueError if they cannot be known."""
+    objective = model.objective
     if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
         what = "a function" if callable(objective) else repr(objective)
         raise ValueError(
@@ -361,25 +461,36 @@ def for_intervals(known: Conformal | None, objective: Any, owner: str) -> Confor
             " are not in the units of the target. Fit with a named objective of"
             " regression, such as 'regression'."
         )
-    return _known(known, owner, "intervals")
+    levels = model.link.levels
+    if objective == "quantile" and not levels:
+        alpha = float(model.options().get("alpha", 0.5))
+        if alpha != 0.5:
+            raise ValueError(
+                f"{owner} cannot predict intervals: its only quantile, alpha={alpha},"
+                " is not the middle of the target. Fit with two quantiles, such as"
+                " alpha=[0.05, 0.95]."
+            )
+    if levels and model.conformal is None:
+        return Quantiles(model.trees, model.link)
+    return _known(model, owner, "intervals")
 
 
-def for_sets(known: Conformal | None, link: str, owner: str) -> Conformal:
+def for_sets(model: FittedModel, owner: str) -> Conformal:
     """What sets of classes need; ValueError if they cannot be known."""
-    if link not in ("logistic", "softmax"):
+    if model.link.kind not in ("logistic", "softmax"):
         raise ValueError(
             f"{owner} cannot predict sets of classes: its objective has no"
             " probabilities. Fit with the default objective."
         )
-    return _known(known, owner, "sets of classes")
+    return _known(model, owner, "sets of classes")
 
 
-def _known(known: Conformal | None, owner: str, what: str) -> Conformal:
-    if known is None:
+def _known(model: FittedModel, owner: str, what: str) -> Conformal:
+    if model.conformal is None:
         raise ValueError(
             f"{owner} cannot predict {what}: the model has no out-of-fold predictions"
             " that belong to its trees. Fit it with the option folds, such as"
             " folds=5, and without init_score. Models of other libraries, and models"
             " whose trees were changed or left out, have none."
         )
-    return known
+    return model.conformal

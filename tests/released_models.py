@@ -1,7 +1,7 @@
 """The models and data sets that released versions have written, with what they predict.
 
-``python tests/released_models.py`` writes a folder of `tests/files` for the version that
-is installed. It is run once, when the version is released; later versions must read it
+``python tests/released_models.py`` writes a folder of `tests/files` for the installed
+version. It is run once, when the version is released; later versions must read it
 (`tests/test_released_models.py`). ``--again`` replaces a folder before the release.
 """
 
@@ -62,7 +62,7 @@ def rows() -> Rows:
 
 
 def models() -> Iterator[tuple[str, LGBMModel]]:
-    """Models of every kind, with a name. Names of models of words begin with 'words'."""
+    """Models of every kind, with names. Those that begin with 'words' learn words."""
     X, words, y = rows()
     many, positive = np.digitize(y, [0, 1, 2]), np.abs(y) + 0.1
     labels = np.where(y > 1, "yes", "no")

@@ -56,8 +56,11 @@ def workflows() -> int:
 
 
 def installed(name: str, *arguments: str) -> int:
-    """Run a program that a package has installed beside Python."""
-    path = shutil.which(name, path=Path(sys.executable).parent) or name
+    """Run a program that a package has installed, beside Python or on the path."""
+    path = shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
+    if path is None:
+        print(f'{name} is not installed: python -m pip install ".[checks,lint]"')
+        return 1
     return run(path, *arguments)
 
 

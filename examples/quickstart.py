@@ -4,10 +4,11 @@
 Fit a classifier, score it on held-out rows, and show what it uses.
 """
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_val_score
 
-from skgoss import LGBMClassifier
+from skgoss import LGBMClassifier, plot_importance
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_known, y_known, X_new = X[:-2], y[:-2], X[-2:]
@@ -18,5 +19,7 @@ print("probabilities of two new rows:", model.predict_proba(X_new).round(3).toli
 accuracy = cross_val_score(LGBMClassifier(), X, y, cv=5).mean()
 print(f"accuracy on rows that were held out: {accuracy:.3f}")
 
-best = sorted(zip(model.feature_importances_, X.columns, strict=True), reverse=True)
-print("most used features:", ", ".join(name for _, name in best[:3]))
+# What does the model use? The number of splits on each column.
+plot_importance(model, max_num_features=10)
+plt.tight_layout()
+plt.show()

@@ -35,9 +35,9 @@ def blocks(page: Path) -> list[Block]:
 def outputs_differ(page: list[Block], printed: str) -> bool:
     """Whether what a page shows is not what it has printed, in this order."""
     for block in page:
-        _, found, printed = printed.partition(block.shown)
-        if not found and block.shown:
+        if block.shown not in printed:
             return True
+        printed = printed[printed.index(block.shown) + len(block.shown) :]
     return False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -226,7 +225,7 @@ class FitData:
         self.link: Link = objective_names.make_link(
             objective, options.sigmoid, options.reg_sqrt
         )
-        self.settings = dataclasses.replace(options, objective=objective)
+        self.settings = options.replaced(objective=objective)
 
     def _apply_preset(self) -> None:
         """Replace the options that the user has not passed as the preset asks."""
@@ -239,7 +238,7 @@ class FitData:
             passed.union(self.passed),
             max((len(vocabulary.values) for vocabulary in known), default=0),
         )
-        self.settings = dataclasses.replace(self.settings, **self.preset_params)
+        self.settings = self.settings.replaced(**self.preset_params)
         self.search = (
             presets.search(self.settings, self.preset_params) if self.searches else None
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
 from skgoss.parameters.seeds import resolved_seeds
-from skgoss.parameters.table import OPTIONS
+from skgoss.parameters.table import DEFAULTS, OPTIONS
 
 # Options of single trees, which may change from round to round.
 CHANGEABLE = frozenset(
@@ -32,6 +32,14 @@ _Options: Any = dataclasses.make_dataclass(
 
 class Settings(_Options):
     """The checked values of all options for one fit, as attributes. Seeds are ints."""
+
+    def __init__(self, **options: Any) -> None:
+        # At once: a dataclass sets a hundred fields one by one, at every change.
+        vars(self).update(options)
+
+    def replaced(self, **options: Any) -> Settings:
+        """Return settings with other values of some options, unchecked."""
+        return Settings(**vars(self) | options)
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """Return settings with other values of some options.
@@ -59,7 +67,7 @@ class Settings(_Options):
             for name, value in values.items()
         }
         _check_together({**vars(self), **options}, "reset_parameter")
-        return dataclasses.replace(self, **options)
+        return self.replaced(**options)
 
 
 def changes(
@@ -115,14 +123,21 @@ def make_settings(values: Mapping[str, Any], owner: str) -> Settings:
     ValueError
         If an option is outside its domain, or options contradict each other.
     """
-    options = {
-        option.name: option.checked(values.get(option.name, option.default), owner)
-        for option in OPTIONS
-    }
+    options = dict(DEFAULTS)
+    for name, value in values.items():
+        # Most values are defaults: checking them all would slow down small fits.
+        if name in options and not _is_default(value, options[name]):
+            options[name] = OPTION[name].checked(value, owner)
     if options["boosting_type"] == "goss":
         options |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
     _check_together(options, owner)
     return Settings(**options | resolved_seeds(options))
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (
+        type(value) is type(default) in (float, int, tuple) and value == default
+    )
 
 
 def _check_together(options: Mapping[str, Any], owner: str) -> None:

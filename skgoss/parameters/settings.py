@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
 from skgoss.parameters.seeds import resolved_seeds
-from skgoss.parameters.table import DEFAULTS, OPTIONS
+from skgoss.parameters.table import DEFAULTS
 
 # Options of single trees, which may change from round to round.
 CHANGEABLE = frozenset(
@@ -24,18 +23,30 @@ CHANGEABLE = frozenset(
     }
 )
 
-# A dataclass with one field for each option.
-_Options: Any = dataclasses.make_dataclass(
-    "_Options", [option.name for option in OPTIONS], frozen=True
-)
 
-
-class Settings(_Options):
+class Settings:
     """The checked values of all options for one fit, as attributes. Seeds are ints."""
 
+    # Not a dataclass: one of a hundred fields would take long to make and to change.
     def __init__(self, **options: Any) -> None:
-        # At once: a dataclass sets a hundred fields one by one, at every change.
         vars(self).update(options)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"Settings never change: use replaced({name}=...).")
+
+    def __getattr__(self, name: str) -> Any:  # for type checkers: see `table.OPTIONS`
+        raise AttributeError(f"There is no option {name!r}.")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Settings):
+            return NotImplemented
+        return vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"Settings({values})"
 
     def replaced(self, **options: Any) -> Settings:
         """Return settings with other values of some options, unchecked."""

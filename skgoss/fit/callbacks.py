@@ -441,9 +441,9 @@ class _EarlyStopping(Listener):
             self._begin(env)
         results = env.evaluation_result_list
         watched = [
-            (self.watches[key], result.metric_value)
-            for result in results
-            if (key := result[:2]) in self.watches
+            (self.watches[dataset, metric], value)
+            for dataset, metric, value, *_ in results
+            if (dataset, metric) in self.watches
         ]
         for watch, value in watched:
             watch.see(env.iteration, value, results)

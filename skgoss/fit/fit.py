@@ -209,7 +209,7 @@ class Fit(FitData):
         settings = self.settings
         if callable(settings.objective) and rows.source is not None:
             bound = OfDataset(settings.objective, rows.source)
-            settings = replace(settings, objective=bound)
+            settings = settings.replaced(objective=bound)
         n_threads = self.n_threads or compat.n_threads(settings.n_jobs)
         make_metrics = partial(
             _metrics,
@@ -391,7 +391,7 @@ class Fit(FitData):
         other = copy.copy(self)
         objective = FunctionOfRound(function)
         other.link = objective_names.make_link(objective)
-        other.settings = replace(self.settings, objective=objective)
+        other.settings = self.settings.replaced(objective=objective)
         return other._going_on_from(self)
 
     def boost(self, function: Callable[..., Any] | None = None) -> bool:

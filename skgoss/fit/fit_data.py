@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -243,7 +242,7 @@ class FitData:
         )
         self._check_levels_of_init_model()
         objective = outputs.joint_objective(found)
-        self.settings = dataclasses.replace(self.settings, objective=objective)
+        self.settings = self.settings.replaced(objective=objective)
 
     def _check_levels_of_init_model(self) -> None:
         """Check that training continues with the same quantiles; else ValueError."""
@@ -278,7 +277,7 @@ class FitData:
             passed.union(self.passed),
             max((len(vocabulary.values) for vocabulary in known), default=0),
         )
-        self.settings = dataclasses.replace(self.settings, **self.preset_params)
+        self.settings = self.settings.replaced(**self.preset_params)
         self.search = (
             presets.search(self.settings, self.preset_params) if self.searches else None
         )

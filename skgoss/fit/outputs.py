@@ -41,7 +41,7 @@ class Output:
 
     def settings(self, settings: Settings) -> Settings:
         """The options of the output, given those of the fit."""
-        return replace(settings, **self.options)
+        return settings.replaced(**self.options)
 
     def of_metrics(self, settings: Settings) -> output_metrics.Output:
         """What the metrics of the output depend on, given the options of the fit."""

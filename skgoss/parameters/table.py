@@ -92,7 +92,6 @@ class Option:
         ValueError
             If it is outside the domain.
         """
-        # Most values are defaults: checking them all would slow down small fits.
         if value is self.default:
             return value
         converted = self.domain.convert(self.domain.parse(value))

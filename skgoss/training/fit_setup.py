@@ -111,7 +111,7 @@ class FitSetup:
 
     def resume(self, boosting: Rounds, rows: Rows) -> Rounds:
         """Continue from the trees of another fit, on other rows in the same bins."""
-        settings = replace(boosting.settings, objective=self.settings.objective)
+        settings = boosting.settings.replaced(objective=self.settings.objective)
         resumed = replace(self, settings=settings).begin(rows, [])
         resumed.resume(boosting, partial(self._with_metrics, resumed))
         return resumed

@@ -382,7 +382,10 @@ def test_values_in_memory_are_not_there(folder):
     with pytest.raises(ValueError, match="init_model needs the values"):
         train(PARAMS, Dataset(folder, label="y"), 2, init_model=model)
     estimator = LGBMRegressor(n_estimators=2).fit(folder, "y")
-    for method in (estimator.staged_predict, estimator.explain):
+    for method in (
+        *(estimator.staged_predict, estimator.explain, model.explain),
+        lambda path: model.refit(path, VALUES["y"]),
+    ):
         with pytest.raises(ValueError, match="data are read in batches"):
             method(folder)
     with pytest.raises(ValueError, match="data must have a row"):
@@ -438,6 +441,31 @@ def test_saved_bins_are_opened_in_their_file(folder, tmp_path):
         assert str(path) in maps.read_text()
     sparse = Dataset(folder, label="y", params=of_bins).save_binary(path)
     assert as_text(Dataset(path, memory_map=tmp_path)) == as_text(sparse)
+
+
+def test_a_mapped_file_that_is_cut_is_an_error(folder, tmp_path):
+    path = tmp_path / "bins"
+    data = dataset.dataset(TABLE.select(["a", "b", "c", "y"]))
+    Dataset(data, label="y", params={"max_bin": 63}).save_binary(path)
+    opened = Dataset(path, memory_map=tmp_path)
+    kept = as_text(opened, {"verbose": -1})
+    content = path.read_bytes()
+    path.rename(tmp_path / "moved")  # the map remains
+    path.write_bytes(content[:99])
+    assert as_text(opened, {"verbose": -1}) == kept
+    os.truncate(tmp_path / "moved", 4096)
+    (tmp_path / "moved").replace(path)
+    with pytest.raises(ValueError, match=r"bins: the file has changed since it was"):
+        as_text(opened, {"verbose": -1})
+    with pytest.raises(ValueError, match="bins: the file has changed since"):
+        as_text(opened.subset(np.arange(100)), {"verbose": -1})
+    rows = tmp_path / "rows.npy"
+    np.save(rows, np.random.default_rng(0).normal(size=(N, 4)))
+    cut = Dataset(np.load(rows, mmap_mode="r"), label=VALUES["y"])
+    assert cut.num_data() == N
+    os.truncate(rows, 4096)
+    with pytest.raises(ValueError, match=r"rows\.npy: the file has changed since"):
+        cut.construct()
 
 
 def test_text_in_batches(tmp_path):

@@ -6,7 +6,7 @@ import math
 import os
 import tempfile
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -44,6 +44,56 @@ class Memory:
         with tempfile.TemporaryFile(dir=self.folder) as file:
             _reserve(file, n_bytes)
             return np.memmap(file, dtype, "r+", shape=shape)
+
+
+class FileState(NamedTuple):
+    """What tells whether a file has changed.
+
+    Attributes
+    ----------
+    path : str
+    number, size, time : int
+        The inode, the bytes, and when it was written, in nanoseconds.
+    """
+
+    path: str
+    number: int
+    size: int
+    time: int
+
+    @classmethod
+    def of(cls, path: str | PathLike[str]) -> FileState:
+        """The state that a file has now."""
+        found = os.stat(path)
+        return cls(os.fspath(path), found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def check_unchanged(self) -> None:
+        """Raise ValueError unless the same file is there, as it was."""
+        self._check(FileState.of(self.path) == self)
+
+    def check_mapped(self, *, by_time: bool) -> None:
+        """Raise ValueError if the file is there, but is shorter, or written later.
+
+        What is mapped into memory remains if another file takes its place; but reading
+        behind the end of a file ends the process.
+
+        Parameters
+        ----------
+        by_time : bool
+            Whether to check when it was written.
+        """
+        try:
+            now = FileState.of(self.path)
+        except FileNotFoundError:
+            return
+        is_cut = now.size < self.size or (by_time and now.time != self.time)
+        self._check(now.number != self.number or not is_cut)
+
+    def _check(self, is_same: bool) -> None:
+        if not is_same:
+            raise ValueError(
+                f"{self.path}: the file has changed since it was first read."
+            )
 
 
 def _reserve(file: Any, n_bytes: int) -> None:

@@ -13,7 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, Sequence, train
+from skgoss import (
+    Dataset,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    Sequence,
+    cv,
+    train,
+)
 from skgoss.data import memory, sources
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -424,6 +432,24 @@ def test_bins_on_disk_have_the_bits_of_memory(folder, tmp_path):
         assert as_text(on_disk, params) == as_text(in_memory, params)
     assert isinstance(on_disk._binned.storage.rows, np.memmap)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_subsets_and_folds_of_bins_on_disk_lie_there(folder, tmp_path, monkeypatch):
+    rows = np.arange(0, N, 3)
+    on_disk = Dataset(folder, label="y", memory_map=tmp_path)
+    in_memory = Dataset(folder, label="y")
+    part = on_disk.subset(rows)
+    on_disk.construct()
+    made, reserve = [], memory._reserve
+    monkeypatch.setattr(
+        memory, "_reserve", lambda *args: made.append(args[1]) or reserve(*args)
+    )
+    assert as_text(part) == as_text(in_memory.subset(rows))
+    arrays = part._binned.storage.store.arrays
+    assert {arrays.bytes.nbytes, arrays.shorts.nbytes} - {0} <= {*made}
+    assert isinstance(part._binned.storage.rows, np.memmap)
+    results = [cv(PARAMS, data, 2, nfold=2) for data in (on_disk, in_memory)]
+    assert results[0] == results[1]
 
 
 def test_saved_bins_are_opened_in_their_file(folder, tmp_path):

@@ -439,7 +439,7 @@ def test_subsets_and_folds_of_bins_on_disk_lie_there(folder, tmp_path, monkeypat
     on_disk = Dataset(folder, label="y", memory_map=tmp_path)
     in_memory = Dataset(folder, label="y")
     part = on_disk.subset(rows)
-    on_disk.construct()
+    train(PARAMS, on_disk, 1)
     made, reserve = [], memory._reserve
     monkeypatch.setattr(
         memory, "_reserve", lambda *args: made.append(args[1]) or reserve(*args)

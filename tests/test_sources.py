@@ -8,6 +8,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -450,6 +451,22 @@ def test_subsets_and_folds_of_bins_on_disk_lie_there(folder, tmp_path, monkeypat
     assert isinstance(part._binned.storage.rows, np.memmap)
     results = [cv(PARAMS, data, 2, nfold=2) for data in (on_disk, in_memory)]
     assert results[0] == results[1]
+
+
+def test_bins_larger_than_memory_are_told(folder, tmp_path, monkeypatch):
+    assert memory.of_machine() > 1 << 27
+    group = tmp_path / "memory.max"
+    for content, expected in (("max\n", None), ("12345\n", 12345)):
+        group.write_text(content)
+        assert memory._limit_in(str(group)) == expected
+    assert memory._limit_in(str(tmp_path / "none")) is None
+    for limit, is_told in ((N, True), (1 << 40, False), (None, False)):
+        monkeypatch.setattr(memory, "of_machine", lambda limit=limit: limit)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            train(PARAMS, Dataset(folder, label="y", memory_map=tmp_path), 1)
+        told = [w for w in caught if "at the speed of the disk" in str(w.message)]
+        assert len(told) == is_told
 
 
 def test_saved_bins_are_opened_in_their_file(folder, tmp_path):

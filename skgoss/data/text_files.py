@@ -132,8 +132,7 @@ class TextSource(Source):
 
     def check_unchanged(self) -> None:
         for table in self.tables:
-            with disk.named(table.path):
-                table.check_unchanged()
+            table.check_unchanged()
 
     def batches(self) -> Iterator[Batch]:
         if self._only_batch is not None:

@@ -10,17 +10,17 @@ import codecs
 import csv
 import gzip
 import io
-import os
 import re
 import zlib
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skgoss.data.memory import FileState
 from skgoss.data.sources import block_bytes
 from skgoss.utils import compat
 
@@ -109,7 +109,7 @@ class TextTable:
     def __init__(self, path: str, header: bool) -> None:
         self.path = path
         self.has_header = header
-        self.stamp = _stamp(path)
+        self._state = FileState.of(path)
         first = next(self.blocks(), None)
         if first is None:
             raise ValueError(NO_ROWS)
@@ -129,8 +129,7 @@ class TextTable:
 
     def check_unchanged(self) -> None:
         """Raise ValueError if the file is no longer that which was opened."""
-        if _stamp(self.path) != self.stamp:
-            raise ValueError("the file has changed since it was first read.")
+        self._state.check_unchanged()
 
     def blocks(self) -> Iterator[Block]:
         """The rows, without the header."""
@@ -195,11 +194,6 @@ def read_table(path: str) -> Values:
 def read_words(path: str) -> list[bytes]:
     """The words of a small file."""
     return list(chain.from_iterable(body.split() for body in _blocks(path)))
-
-
-def _stamp(path: str) -> tuple[Any, ...]:
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def _blocks(path: str) -> Iterator[bytes]:

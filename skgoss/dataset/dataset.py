@@ -13,10 +13,11 @@ from skgoss import parameters
 from skgoss.data import input_rows, names, sequences
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.text_files import FileOptions
-from skgoss.dataset import binning
+from skgoss.dataset import binning, bins
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import files as dataset_files
-from skgoss.dataset.binning import OPTIONS, Binning
+from skgoss.dataset.binning import Binning
+from skgoss.dataset.bins import OPTIONS
 from skgoss.parameters import signatures
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
@@ -526,12 +527,10 @@ class Dataset(Binning):
         added: Any = other.construct()._binned, other._inputs
         with self._lock:
             own: Any = self.construct()._binned, self._inputs
-            self._binned, self._inputs = binning.joined(
-                own, added, compat.n_threads(None)
-            )
+            self._binned, self._inputs = bins.joined(own, added, compat.n_threads(None))
             self.feature_name = self._inputs.names or "auto"
             self.data = input_rows.side_by_side(self.data, other.data, self._own_names)
-            self._source = None
+            self._source = self._mapped = None
             self.categorical_feature = self._inputs.categorical
         return self
 

@@ -15,11 +15,12 @@ from skgoss.data import binary, binned_state, names, text_files
 from skgoss.data.categories import Categories
 from skgoss.data.columns import numbers
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
-from skgoss.data.memory import Memory
+from skgoss.data.memory import FileState, Memory
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.values import entries
 from skgoss.dataset import fields as dataset_fields
-from skgoss.dataset.binning import OPTIONS, Binning, BinningInputs, by_column
+from skgoss.dataset.binning import Binning
+from skgoss.dataset.bins import OPTIONS, BinningInputs, by_column
 from skgoss.dataset.fields import CHECKS
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
@@ -47,7 +48,7 @@ _STATE = {
 # Entries that states of earlier versions do not have.
 _ADDED: dict[str, Any] = {"_version": 0, "memory_map": None, "_by_name": {}}
 # What is found anew in files that are read in batches.
-_UNSAVED = {"_source", "_opened"}
+_UNSAVED = {"_source", "_opened", "_mapped"}
 _INPUTS = {
     "options": dict,
     "categorical_feature": (str, list, NoneType),
@@ -117,7 +118,7 @@ def _file_options(dataset: Dataset) -> text_files.FileOptions:
 
 
 def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
-    memory = Memory(dataset.memory_map)
+    memory, state = Memory(dataset.memory_map), FileState.of(path)
     binned, content = binary.read(path, compat.n_threads(None), memory)
     owner = f"the file {fspath(path)}"
     inputs = _restored_inputs(content, binned, owner)
@@ -141,6 +142,8 @@ def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
     if values is not None:
         _check_values(values, binned, owner)
         found["_keeps_values"] = True
+    if dataset.memory_map is not None:
+        found["_mapped"] = state
     return found | {
         **{"data": values, "_binned": binned},
         **{"_inputs": inputs, "params": params},

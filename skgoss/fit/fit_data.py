@@ -13,7 +13,7 @@ from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows, check_init_score, held_out
 from skgoss.data.schema import ColumnSchema
-from skgoss.dataset import binning
+from skgoss.dataset import bins
 from skgoss.dataset.binning import Prepared
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import outputs, several_targets
@@ -136,7 +136,7 @@ class FitData:
 
     def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
         """Read the training columns of data that are not a `Dataset`."""
-        columns, read = binning.read(
+        columns, read = bins.read(
             X, self.names, self.settings.categorical_feature, schema, self.task.owner
         )
         if self.training.is_empty:

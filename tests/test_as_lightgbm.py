@@ -69,6 +69,13 @@ assert LGBMRegressor is lightgbm.LGBMRegressor is skgoss.LGBMRegressor
 assert callback is lightgbm.callback is skgoss.callback
 assert lightgbm.train is train is skgoss.train
 assert lightgbm.compat.SKLEARN_INSTALLED and lightgbm.compat.LGBMNotFittedError
+from lightgbm.compat import _LGBMClassifierBase, _LGBMLabelEncoder, pd_DataFrame
+
+import pandas
+
+assert pd_DataFrame is pandas.DataFrame
+assert type("Own", (_LGBMClassifierBase, lightgbm.LGBMModel), {})().fit
+assert _LGBMLabelEncoder().fit_transform(["b", "a"]).tolist() == [1, 0]
 assert _ConfigAliases.get("bagging_freq", "word") == {
     "bagging_freq", "subsample_freq", "word"
 }

@@ -4,7 +4,39 @@ from pathlib import Path
 
 from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT, Option
 
+# The parameters that matter most: what to know before their description.
+FIRST = {
+    "objective": "what a model predicts: means, quantiles, counts, ...: see"
+    " [objectives.md](objectives.md)",
+    "preset": "'accurate': better predictions by one word: [accuracy.md](accuracy.md)",
+    "n_estimators": "the number of rounds. Early stopping finds a good one",
+    "early_stopping_round": "ends a fit when held-out rows are no longer predicted"
+    " better: [evaluation.md](evaluation.md#early-stopping)",
+    "learning_rate": "the size of a step. Half of it needs twice the rounds, and is"
+    " often a little better",
+    "num_leaves": "the size of a tree. The first to tune: [tuning.md](tuning.md)",
+    "min_child_samples": "the rows of the smallest leaf. Lower it if there are fewer"
+    " than 1,000 rows",
+    "colsample_bytree": "the fraction of the columns that a tree may use. 0.5 makes"
+    " trees differ, and fits faster",
+    "subsample": "the fraction of the rows for a tree. **No effect unless"
+    " `subsample_freq` is 1 or more**",
+    "reg_lambda": "restrains leaves of few rows",
+    "categorical_feature": "for arrays, and for codes in data frames. Strings need"
+    " nothing: [categories.md](categories.md)",
+    "n_jobs": "the number of threads. It never changes the model",
+}
+
 PAGE = """# Parameters: names, defaults, values and aliases
+
+This page is for those who look for a parameter, or for the meaning of one.
+
+## The twelve that matter
+
+| parameter | default | what to know |
+|---|---|---|
+{first}
+## All parameters
 
 These are the parameters of LGBMClassifier, LGBMRegressor, LGBMRanker, `train` and `cv`.
 The constructor, `set_params` and the grids of searches accept all names of a parameter.
@@ -37,8 +69,14 @@ def markdown() -> str:
         f"| {', '.join(f'`{name}`' for name in names)} | {reason} |\n"
         for reason, names in WITHOUT_EFFECT.items()
     )
+    by_name = {option.name: option for option in OPTIONS}
     return PAGE.format(
-        options="".join(map(row, OPTIONS)), without_effect="".join(without_effect)
+        first="".join(
+            f"| `{name}` | `{by_name[name].default!r}` | {note} |\n"
+            for name, note in FIRST.items()
+        ),
+        options="".join(map(row, OPTIONS)),
+        without_effect="".join(without_effect),
     )
 
 

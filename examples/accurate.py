@@ -6,6 +6,7 @@ random splits, and every library for gradient boosting that is installed, at its
 defaults.
 """
 
+import argparse
 import importlib
 import time
 
@@ -17,6 +18,10 @@ from sklearn.metrics import log_loss, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
 from skgoss import LGBMClassifier, LGBMRegressor
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--splits", type=int, default=2)
+n_splits = parser.parse_args().splits
 
 TABLES = (load_breast_cancer, load_wine, load_diabetes)
 
@@ -65,7 +70,7 @@ def measure(name):
     found = []
     for load in TABLES:
         X, y = load(return_X_y=True)
-        for seed in range(2):
+        for seed in range(n_splits):
             rows = train_test_split(X, y, test_size=0.3, random_state=seed)
             X_train, X_test, y_train, y_test = rows
             model = make(name, load is not load_diabetes)
@@ -98,7 +103,7 @@ print(model.preset_params_)
 
 # With folds, each row has a prediction by models that were not fitted on it.
 X, y = load_breast_cancer(return_X_y=True)
-model = LGBMClassifier(preset="accurate", folds=8).fit(X, y)
+model = LGBMClassifier(preset="accurate", folds=5).fit(X, y)
 print(f"out of fold: {model.oof_score_} ± {model.oof_score_error_}")
 assert log_loss(y, model.oof_prediction_) < 0.2
 plt.show()

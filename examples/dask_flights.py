@@ -25,6 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import dask.dataframe as dd
+import matplotlib.pyplot as plt
 import pandas as pd
 from distributed import Client
 from sklearn.metrics import roc_auc_score
@@ -68,6 +69,14 @@ def main() -> None:
         local = LGBMClassifier(**OPTIONS).fit(past[COLUMNS].compute(), past["late"])
         texts = [each.booster_.model_to_string() for each in (model, local)]
         print(f"the same model in one process, to the last bit: {texts[0] == texts[1]}")
+        draw(future[["origin", "late"]].compute().assign(predicted=late.compute()))
+
+
+def draw(flights: pd.DataFrame) -> None:
+    """Show the late flights of each airport, observed and predicted."""
+    ax = flights.groupby("origin").mean().plot.bar(rot=0)
+    ax.set(xlabel="", ylabel="share of late flights in November and December")
+    plt.show()
 
 
 if __name__ == "__main__":

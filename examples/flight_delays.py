@@ -29,6 +29,8 @@ import time
 from importlib.metadata import distribution
 from importlib.util import find_spec
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -87,6 +89,15 @@ def with_progress(estimator: LGBMClassifier) -> LGBMClassifier:
     return estimator
 
 
+def draw(hours: pd.Series, late: pd.Series, probability: np.ndarray) -> None:
+    """Compare the share of late flights with the predicted one, by hour."""
+    shares = pd.DataFrame({"observed": late, "predicted": probability})
+    ax = shares.groupby(hours).mean().plot(marker="o")
+    ax.set(xlabel="scheduled hour of departure", ylabel="share of late flights")
+    ax.set_title("November and December")
+    plt.show()
+
+
 def main() -> None:
     """Load, split by time, fit, score."""
     line = argparse.ArgumentParser(description="Predict the delays of real flights.")
@@ -110,6 +121,7 @@ def main() -> None:
     print(
         f"log loss {log_loss(y[~past], probability):.4f}, of the base rate {base:.4f}"
     )
+    draw(X["departure"][~past] // 60, y[~past], probability)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import resource
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow
 import pyarrow.parquet
@@ -63,7 +64,8 @@ with tempfile.TemporaryDirectory() as folder:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     before = peak_megabytes()
     model = train({}, Dataset(sales, label="units"), num_boost_round=20)
-    print(f"training took {max(0, peak_megabytes() - before)} MB more")
+    more = max(0, peak_megabytes() - before)
+    print(f"training took {more} MB more")
 
     # Predictions are computed in batches, too.
     predicted = model.predict(sales)
@@ -74,3 +76,8 @@ with tempfile.TemporaryDirectory() as folder:
         np.ones((n_rows, N_COLUMNS))
     except MemoryError:
         print("the values themselves do not fit")
+
+_, ax = plt.subplots(figsize=(6.4, 2.4), layout="constrained")
+ax.barh(["training", "the limit", "the values"], [more, values * 3 // 4, values])
+ax.set(xlabel="MB")
+plt.show()

@@ -8,6 +8,7 @@ needs `python -m pip install ".[onnx]"`.
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import onnxruntime
 import skl2onnx
@@ -42,3 +43,10 @@ print(f"largest difference of a probability: {difference:.0e}")
 # skgoss converts a model without skl2onnx.
 alone = skgoss.to_onnx(pipeline[-1])
 print("outputs of the model alone:", *(output.name for output in alone.graph.output))
+
+# The largest differences are as small as the rounding of double precision.
+_, ax = plt.subplots(layout="constrained")
+expected = pipeline.predict_proba(X_test)[:, 1]
+ax.plot(expected, proba[:, 1] - expected, ".")
+ax.set(xlabel="probability in scikit-learn", ylabel="in onnxruntime - in scikit-learn")
+plt.show()

@@ -8,6 +8,7 @@ passes it to the splitter, which keeps the documents of a query together, to the
 and to the scorer.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn import set_config
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -37,3 +38,18 @@ search.fit(X, grades, groups=qid)
 best = search.best_estimator_[-1]
 print(f"num_leaves: {best.num_leaves}, rounds: {best.best_iteration_}")
 print(f"NDCG@10 on held-out queries: {search.best_score_:.3f}")
+
+# How relevant are the documents at each place? The model has not seen these queries.
+is_new = qid >= 200
+model = search.best_estimator_
+model.fit(X[~is_new], grades[~is_new], groups=qid[~is_new])
+scores = model.predict(X[is_new])
+order = np.lexsort([-scores, qid[is_new]])
+by_place = grades[is_new][order].reshape(-1, 20)
+
+_, ax = plt.subplots(layout="constrained")
+ax.bar(np.arange(20) + 1, by_place.mean(axis=0))
+ax.axhline(grades.mean(), color="gray", linestyle="--", label="in random order")
+ax.set(xlabel="place in the ranking", ylabel="mean grade", xticks=[1, 5, 10, 15, 20])
+ax.legend()
+plt.show()

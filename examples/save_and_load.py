@@ -7,8 +7,10 @@ Save an estimator as text in LightGBM's format, load it, and continue training.
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from skgoss import Booster, LGBMClassifier
@@ -36,3 +38,12 @@ with tempfile.TemporaryDirectory() as folder:
     longer = LGBMClassifier(n_estimators=30, num_leaves=5).fit(X, y, init_model=path)
     print(f"rounds: {again.n_estimators_}, then {longer.n_estimators_}")
     print(f"accuracy on held-out rows: {longer.score(X_test, y_test):.2f}")
+
+# The loss of each round: the first 20 are those of the file.
+losses = [log_loss(y_test, p) for p in longer.staged_predict_proba(X_test)]
+_, ax = plt.subplots(layout="constrained")
+ax.plot(range(1, 21), losses[:20], label="read from the file")
+ax.plot(range(20, 51), losses[19:], label="trained further")
+ax.set(xlabel="round", ylabel="log loss on held-out rows")
+ax.legend()
+plt.show()

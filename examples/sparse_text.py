@@ -12,9 +12,10 @@ words make a message urgent, and so do some pairs of words that are harmless alo
 as "not" and "work".
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import RocCurveDisplay, log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
@@ -58,6 +59,10 @@ def main() -> None:
     print(f"{X.shape[0]:,} x {X.shape[1]:,} values, {X.nnz:,} of them not zero")
     dense = X.shape[0] * X.shape[1] * X.dtype.itemsize
     print(f"{12 * X.nnz / 1e6:.0f} MB; a dense array would take {dense / 1e9:.0f} GB")
+    RocCurveDisplay.from_predictions(
+        y_test, probability, name="urgent messages", plot_chance_level=True
+    )
+    plt.show()
 
 
 if __name__ == "__main__":

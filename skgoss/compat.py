@@ -1,8 +1,17 @@
-"""Which packages are installed, in a module with the name of LightGBM's."""
+"""Which packages are installed, in a module with the name of LightGBM's.
+
+LightGBM's names that begin with an underscore, and those of pandas, are private. They
+are here because public code imports them.
+"""
 
 from importlib.util import find_spec
+from typing import Any
 
+from sklearn.base import BaseEstimator as _LGBMModelBase  # noqa: F401
+from sklearn.base import ClassifierMixin as _LGBMClassifierBase  # noqa: F401
+from sklearn.base import RegressorMixin as _LGBMRegressorBase  # noqa: F401
 from sklearn.exceptions import NotFittedError as LGBMNotFittedError
+from sklearn.preprocessing import LabelEncoder as _LGBMLabelEncoder  # noqa: F401
 
 __all__ = [
     "DASK_INSTALLED",
@@ -20,3 +29,14 @@ MATPLOTLIB_INSTALLED = find_spec("matplotlib") is not None
 PANDAS_INSTALLED = find_spec("pandas") is not None
 PYARROW_INSTALLED = find_spec("pyarrow") is not None
 SKLEARN_INSTALLED = True
+
+
+def __getattr__(name: str) -> Any:
+    """Import pandas for its names only."""
+    if name not in ("pd_DataFrame", "pd_Series"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if not PANDAS_INSTALLED:
+        return type(name, (), {})
+    import pandas
+
+    return getattr(pandas, name.removeprefix("pd_"))

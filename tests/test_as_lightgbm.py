@@ -69,6 +69,13 @@ assert LGBMRegressor is lightgbm.LGBMRegressor is skgoss.LGBMRegressor
 assert callback is lightgbm.callback is skgoss.callback
 assert lightgbm.train is train is skgoss.train
 assert lightgbm.compat.SKLEARN_INSTALLED and lightgbm.compat.LGBMNotFittedError
+from lightgbm.compat import _LGBMClassifierBase, _LGBMLabelEncoder, pd_DataFrame
+
+import pandas
+
+assert pd_DataFrame is pandas.DataFrame
+assert type("Own", (_LGBMClassifierBase, lightgbm.LGBMModel), {})().fit
+assert _LGBMLabelEncoder().fit_transform(["b", "a"]).tolist() == [1, 0]
 assert _ConfigAliases.get("bagging_freq", "word") == {
     "bagging_freq", "subsample_freq", "word"
 }
@@ -244,6 +251,7 @@ PLAIN = {
     "mlflow": """
 import mlflow
 import mlflow.sklearn
+from sklearn.pipeline import make_pipeline
 
 from skgoss import LGBMClassifier
 
@@ -265,6 +273,24 @@ with mlflow.start_run():
         assert "untrusted types" in str(error)
 again = mlflow.sklearn.load_model(info.model_uri)
 assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
+
+
+def log_to_mlflow(env):
+    for name, metric, value, _ in env.evaluation_result_list:
+        mlflow.log_metric(f"{name}-{metric}", value, step=env.iteration)
+
+
+with mlflow.start_run() as run:
+    classifier.fit(X, y, eval_set=[(X, y)], callbacks=[log_to_mlflow])
+client = mlflow.MlflowClient()
+history = client.get_metric_history(run.info.run_id, "training-binary_logloss")
+assert [metric.step for metric in history] == [0, 1, 2, 3, 4]
+mlflow.sklearn.autolog(log_models=False)
+with mlflow.start_run() as run:
+    make_pipeline(classifier).fit(X, y)
+logged = mlflow.get_run(run.info.run_id).data
+assert logged.params["lgbmclassifier__n_estimators"] == "5"
+assert logged.metrics["training_accuracy_score"] == classifier.score(X, y)
 """,
     "m2cgen": """
 import m2cgen

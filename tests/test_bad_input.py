@@ -77,8 +77,9 @@ def test_y_as_a_column_is_flattened_with_a_warning(cls):
 
 
 @BOTH
-def test_y_must_be_one_column(cls):
-    refused("y should be a 1d array", cls, y=np.column_stack([Y, Y]))
+def test_y_must_have_one_or_two_dimensions(cls):
+    refused("dim 3", cls, y=np.zeros((len(Y), 2, 2)))
+    refused("inconsistent numbers of samples", cls, y=np.zeros((len(Y) + 1, 2)))
 
 
 def test_classes_are_not_numbers():

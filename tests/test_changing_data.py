@@ -38,6 +38,10 @@ def fit(X, sample_weight=None, **options):
     return model.fit(X, y, sample_weight=sample_weight)
 
 
+def text(model):
+    return model.booster_.model_to_string()
+
+
 def try_fit(X, **options):
     """Fit; how many rows differ decides whether the change is noticed."""
     with contextlib.suppress(ValueError):
@@ -163,6 +167,98 @@ def test_numbers_of_rows_are_read_in_bounds():
 def test_targets_are_copied():
     y = np.arange(3.0)
     assert not np.shares_memory(targets.numbers(y, "LGBMRanker"), y)
+
+
+def places(X):
+    """The arrays that say where the values of a matrix are."""
+    names = {"coo": ("row", "col"), "bsr": ("indices",), "dia": ("offsets",)}
+    return [getattr(X, name) for name in names[X.format]]
+
+
+OTHER_FORMATS = ["bsr", "coo", "dia", "lil", "dok"]
+
+
+def of_format(kind):
+    if kind != "dia":
+        return mostly_zero("csr").asformat(kind)
+    values = np.random.default_rng(0).integers(1, 9, (3, N_COLUMNS)).astype(float)
+    return sparse.dia_array((values, [0, -1, -40]), shape=(N_ROWS, N_COLUMNS))
+
+
+def change_places(X, value):
+    if X.format == "dok":
+        X[0, 0] = X[1, 0] = 3.0
+        del X[0, 0]
+        X._dict[value, 0] = 2.0
+    elif X.format == "lil":
+        X.rows[0] = [value, *X.rows[0]]
+        X.data[0] = [1.0, *X.data[0]]
+    else:
+        for array in places(X):
+            array[:] = value
+
+
+@pytest.mark.parametrize("kind", OTHER_FORMATS)
+def test_other_formats_are_copied_before_scipy_converts_them(kind, monkeypatch):
+    X = of_format(kind)
+    expected = text(fit(X.copy()))
+    copies, check = [], compressed.check
+    monkeypatch.setattr(
+        compressed, "check", lambda own: check(own) or copies.append(own)
+    )
+    # The second check is that of the copy, which SciPy converts then.
+    monkeypatch.setattr(
+        compressed,
+        "_own",
+        lambda X, own=compressed._own: [own(X), change_places(X, -7)][0],
+    )
+    assert text(fit(X)) == expected
+    assert len(copies) == 2
+
+
+@pytest.mark.parametrize("kind", OTHER_FORMATS)
+@pytest.mark.parametrize("value", [-7, N_ROWS, INT32_MAX - 1])
+def test_other_formats_that_change_before_the_copy(kind, value, monkeypatch):
+    X = of_format(kind)
+    monkeypatch.setitem(
+        compressed._COPIES,
+        kind,
+        lambda X, copy=compressed._COPIES[kind]: [change_places(X, value), copy(X)][1],
+    )
+    with pytest.raises(ValueError, match=MESSAGE):
+        fit(X)
+
+
+@pytest.mark.parametrize("kind", ["coo", "dok", "lil"])
+def test_other_formats_that_another_thread_changes(kind):
+    X, ended = mostly_zero("csr")[:500].asformat(kind), threading.Event()
+    y = np.arange(500) % 7
+    held = [array.copy() for array in places(X)] if kind == "coo" else None
+
+    def change():
+        while not ended.is_set():
+            if kind == "coo":
+                for array, values in zip(places(X), held, strict=True):
+                    array[:] = INT32_MAX
+                    array[:] = values
+            elif kind == "dok":
+                X[499, 7] = 1.0
+                X[499, 7] = 0.0
+            else:
+                X.rows[3].append(7)
+                X.data[3].append(1.0)
+                del X.rows[3][-1], X.data[3][-1]
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    stop = time.monotonic() + 0.5
+    try:
+        while time.monotonic() < stop:
+            with contextlib.suppress(ValueError):
+                skgoss.LGBMRegressor(**OPTIONS).fit(X, y)
+    finally:
+        ended.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "csc"])

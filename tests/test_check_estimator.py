@@ -28,6 +28,12 @@ ESTIMATORS = [
 ]
 
 
+# What the checks do: fits of a few rows, and parameters that no estimator has.
+WARNINGS = (
+    "default",
+    "ignore:No tree of the fit has a split",
+    "ignore:.* has no parameter 'kwargs'",
+)
 # A preset samples rows: a row of weight 2 is drawn once, two copies of it maybe twice.
 _SAMPLES_ROWS = {
     f"check_sample_weight_equivalence_on_{kind}_data": "rows are sampled"
@@ -35,13 +41,13 @@ _SAMPLES_ROWS = {
 }
 
 
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings(*WARNINGS)
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings(*WARNINGS)
 @parametrize_with_checks(
     [
         LGBMClassifier(preset="accurate", learning_rate=0.2),

@@ -34,6 +34,7 @@ FILES["README"] = ROOT / "README.md"
 PAGES = [name for name, path in FILES.items() if blocks(path)]
 NEEDS = {
     "README": ["pandas"],
+    "accuracy": ["pandas"],
     "categories": ["pandas", "polars"],
     "cv": ["pandas"],
     "dask": ["distributed", "dask.array"],
@@ -42,9 +43,12 @@ NEEDS = {
     "models": ["lightgbm", "skops"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
     "plots": ["igraph", "matplotlib", "pandas"],
+    "questions": ["pandas"],
     "scikit-learn": ["sklearn.callback", "skops"],
+    "serving": ["pandas"],
     "tools": ["shap", "treelite"],
     "training": ["pandas"],
+    "tuning": ["optuna", "pandas"],
 }
 # What this page does holds for a whole process.
 ALONE = "tools"
@@ -62,7 +66,17 @@ def test_pages_with_code():
         "models",
         "objectives",
     }
-    pages |= {"migrating", "onnx", "plots", "ranking", "scikit-learn", "sparse"}
+    pages |= {
+        "questions",
+        "serving",
+        "tuning",
+        "migrating",
+        "onnx",
+        "plots",
+        "ranking",
+        "scikit-learn",
+        "sparse",
+    }
     assert {*pages, "text-files", "tools", "training", "README"} <= set(PAGES)
 
 
@@ -184,7 +198,7 @@ def test_figures_are_drawn(tmp_path):
     assert drawn == sorted(figures["FIGURES"])
     pages = [
         (DOCS / name).read_text(encoding="utf-8")
-        for name in ("how-it-works.md", "accuracy.md")
+        for name in ("how-it-works.md", "accuracy.md", "evaluation.md")
     ]
     used = [name for page in pages for name in re.findall(r"\(figures/(.*?)\)", page)]
     assert {"thumbnail.svg", *used} == set(drawn)

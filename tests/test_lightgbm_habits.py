@@ -153,6 +153,13 @@ def test_parsers_of_files():
         Dataset("rows.csv", params=given)
     with pytest.raises(ValueError, match=match.format("train")):
         train(given, dataset())
+    with pytest.raises(ValueError, match=match.format("LGBMRegressor")):
+        LGBMRegressor(**given)
+    with pytest.raises(ValueError, match=r"'parser_config_file'.* CSV, TSV or LibSVM"):
+        LGBMRegressor().set_params(**given)
+    assert LGBMRegressor(parser_config_file="").get_params() == (
+        LGBMRegressor().get_params()
+    )
 
 
 def test_ordered_categories_are_codes():
@@ -182,6 +189,61 @@ def test_names_that_were_given_to_an_array():
     assert not hasattr(model, "feature_names_in_")
     with pytest.warns(UserWarning, match="fitted without feature names"):
         model.predict(frame.set_axis(list("wxyz"), axis=1))
+
+
+def test_binary_labels():
+    params = {**SMALL, "objective": "binary"}
+    expected = train(params, dataset(), 3).predict(X)
+    for module in (lightgbm, skgoss):
+        signed = module.Dataset(X, 2 * Y - 1)
+        found = module.train(params | {"min_data_in_leaf": 20}, signed, 3)
+        np.testing.assert_allclose(found.predict(X), expected, atol=0.05)
+    with pytest.raises(ValueError, match="the numbers 0 and 1"):
+        train(params, Dataset(X, CLASSES), 3)
+
+
+def test_metrics_of_two_classes_for_several():
+    params = {**SMALL, "objective": "multiclass", "num_class": 3}
+    data, history = Dataset(X, CLASSES), {}
+    record = skgoss.record_evaluation(history)
+    metric = ["binary_logloss", "binary_error"]
+    train({**params, "metric": metric}, data, 2, [data], callbacks=[record])
+    assert list(history["training"]) == ["multi_logloss", "multi_error"]
+    two = {**SMALL, "objective": "binary", "metric": "multi_error"}
+    with pytest.raises(ValueError, match="'multi_error' cannot be computed"):
+        train(two, dataset(), 2, [dataset()])
+
+
+def test_weights_of_0():
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        LGBMRegressor().fit(X, Y, sample_weight=np.zeros(300))
+    with pytest.raises(ValueError, match="all weights are zero"):
+        train(SMALL, dataset(weight=np.zeros(300)), 2)
+
+
+def test_names_that_are_shown():
+    model = LGBMRegressor(n_estimators=2, objective="mse", device="cpu", verbose=-1)
+    assert model.fit(X, Y).objective_ == "regression"
+    assert "device" not in model.get_params()
+    assert model.set_params(device="gpu") is model
+
+
+def test_fields_keep_their_values():
+    position = np.tile([15, 8, 27], 100)
+    data = dataset(weight=np.ones(300), position=position, group=[300]).construct()
+    assert (data.get_position() == position).all()
+    assert (data.get_weight() == 1.0).all()
+    precise = Dataset(X, Y + 1 / 3).construct()
+    assert (precise.get_label() == Y + 1 / 3).all()
+
+
+def test_refit_returns_a_model():
+    model = train(SMALL, dataset(), 3).refit(X, Y)
+    assert model.train_set is None
+    with pytest.raises(ValueError, match="not in training"):
+        model.update()
+    again = train(SMALL, dataset(free_raw_data=False), 2, init_model=model)
+    assert again.num_trees() == 5
 
 
 # --- Parameters of Boosters -----------------------------------------------------------
@@ -312,6 +374,19 @@ def test_attributes_that_callbacks_set_stay():
     found = cv(SMALL, dataset(), 4, nfold=2, callbacks=[note], return_cvbooster=True)
     assert [m.seen for m in found["cvbooster"].boosters] == [3, 3]
     assert found["cvbooster"].note == "kept"
+    estimator = LGBMRegressor(n_estimators=4).fit(X, Y, callbacks=[note])
+    assert (estimator.booster_.seen, estimator.booster_.note) == (3, "kept")
+    before = vars(LGBMRegressor(n_estimators=4).fit(X, Y).booster_).keys()
+    assert vars(estimator.booster_).keys() - before == {"seen", "note"}
+
+
+def test_settings_of_callbacks():
+    def rate(index):
+        return 0.1
+
+    for module in (lightgbm, skgoss):
+        assert [module.early_stopping(n).enabled for n in (-1, 0, 1)] == [0, 0, 1]
+        assert module.reset_parameter(eta=rate).kwargs == {"eta": rate}
 
 
 def test_sets_of_a_booster_in_training():

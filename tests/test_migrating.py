@@ -385,6 +385,21 @@ CHECKED_BY |= {
         "test_evaluation.py::test_names_of_columns",
         "test_lightgbm_habits.py::test_names_that_were_given_to_an_array",
     ],
+    "labels of 'binary' in train": ["test_lightgbm_habits.py::test_binary_labels"],
+    "'binary_logloss' of several classes": [
+        "test_lightgbm_habits.py::test_metrics_of_two_classes_for_several",
+    ],
+    "weights that are all 0": ["test_lightgbm_habits.py::test_weights_of_0"],
+    "objective_": ["test_lightgbm_habits.py::test_names_that_are_shown"],
+    "get_params": ["test_lightgbm_habits.py::test_names_that_are_shown"],
+    "fields of a constructed Dataset": [
+        "test_lightgbm_habits.py::test_fields_keep_their_values",
+    ],
+    "refit of a Booster": ["test_lightgbm_habits.py::test_refit_returns_a_model"],
+    "sigmoids of lambdarank": [
+        "test_ranking.py::test_lambdarank_twin",
+        "test_ranking.py::test_lambdarank_is_that_of_lightgbm",
+    ],
 }
 
 

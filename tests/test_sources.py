@@ -8,12 +8,21 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, Sequence, train
+from skgoss import (
+    Dataset,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    Sequence,
+    cv,
+    train,
+)
 from skgoss.data import memory, sources
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -214,6 +223,20 @@ def test_partitions_are_columns(tmp_path):
     assert as_text(str(tmp_path), label="y") == expected
 
 
+def test_readers_that_can_be_read_only_once_are_refused():
+    model = LGBMRegressor(n_estimators=2).fit(X, VALUES["y"])
+    reader = TABLE.to_reader()
+    for use in (
+        lambda: Dataset(reader, label="y").construct(),
+        lambda: LGBMRegressor().fit(reader, "y"),
+        lambda: LGBMRegressor().fit(reader, VALUES["y"]),
+        lambda: model.predict(reader),
+    ):
+        with pytest.raises(ValueError, match="Pass a function without arguments that"):
+            use()
+    assert reader.read_all().num_rows == N  # nothing was read
+
+
 def test_labels_of_words(folder):
     words = np.array(["no", "yes"])[(VALUES["y"] > 1).astype(int)]
     table = X.append_column("y", pyarrow.array(words))
@@ -368,7 +391,10 @@ def test_values_in_memory_are_not_there(folder):
     with pytest.raises(ValueError, match="init_model needs the values"):
         train(PARAMS, Dataset(folder, label="y"), 2, init_model=model)
     estimator = LGBMRegressor(n_estimators=2).fit(folder, "y")
-    for method in (estimator.staged_predict, estimator.explain):
+    for method in (
+        *(estimator.staged_predict, estimator.explain, model.explain),
+        lambda path: model.refit(path, VALUES["y"]),
+    ):
         with pytest.raises(ValueError, match="data are read in batches"):
             method(folder)
     with pytest.raises(ValueError, match="data must have a row"):
@@ -409,6 +435,40 @@ def test_bins_on_disk_have_the_bits_of_memory(folder, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_subsets_and_folds_of_bins_on_disk_lie_there(folder, tmp_path, monkeypatch):
+    rows = np.arange(0, N, 3)
+    on_disk = Dataset(folder, label="y", memory_map=tmp_path)
+    in_memory = Dataset(folder, label="y")
+    part = on_disk.subset(rows)
+    train(PARAMS, on_disk, 1)
+    made, reserve = [], memory._reserve
+    monkeypatch.setattr(
+        memory, "_reserve", lambda *args: made.append(args[1]) or reserve(*args)
+    )
+    assert as_text(part) == as_text(in_memory.subset(rows))
+    arrays = part._binned.storage.store.arrays
+    assert {arrays.bytes.nbytes, arrays.shorts.nbytes} - {0} <= {*made}
+    assert isinstance(part._binned.storage.rows, np.memmap)
+    results = [cv(PARAMS, data, 2, nfold=2) for data in (on_disk, in_memory)]
+    assert results[0] == results[1]
+
+
+def test_bins_larger_than_memory_are_told(folder, tmp_path, monkeypatch):
+    assert memory.of_machine() > 1 << 27
+    group = tmp_path / "memory.max"
+    for content, expected in (("max\n", None), ("12345\n", 12345)):
+        group.write_text(content)
+        assert memory._limit_in(str(group)) == expected
+    assert memory._limit_in(str(tmp_path / "none")) is None
+    for limit, is_told in ((N, True), (1 << 40, False), (None, False)):
+        monkeypatch.setattr(memory, "of_machine", lambda limit=limit: limit)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            train(PARAMS, Dataset(folder, label="y", memory_map=tmp_path), 1)
+        told = [w for w in caught if "at the speed of the disk" in str(w.message)]
+        assert len(told) == is_told
+
+
 def test_saved_bins_are_opened_in_their_file(folder, tmp_path):
     dense = ["a", "b", "c", "count", "y"]
     data = dataset.dataset(TABLE.select(dense))
@@ -424,6 +484,31 @@ def test_saved_bins_are_opened_in_their_file(folder, tmp_path):
         assert str(path) in maps.read_text()
     sparse = Dataset(folder, label="y", params=of_bins).save_binary(path)
     assert as_text(Dataset(path, memory_map=tmp_path)) == as_text(sparse)
+
+
+def test_a_mapped_file_that_is_cut_is_an_error(folder, tmp_path):
+    path = tmp_path / "bins"
+    data = dataset.dataset(TABLE.select(["a", "b", "c", "y"]))
+    Dataset(data, label="y", params={"max_bin": 63}).save_binary(path)
+    opened = Dataset(path, memory_map=tmp_path)
+    kept = as_text(opened, {"verbose": -1})
+    content = path.read_bytes()
+    path.rename(tmp_path / "moved")  # the map remains
+    path.write_bytes(content[:99])
+    assert as_text(opened, {"verbose": -1}) == kept
+    os.truncate(tmp_path / "moved", 4096)
+    (tmp_path / "moved").replace(path)
+    with pytest.raises(ValueError, match=r"bins: the file has changed since it was"):
+        as_text(opened, {"verbose": -1})
+    with pytest.raises(ValueError, match="bins: the file has changed since"):
+        as_text(opened.subset(np.arange(100)), {"verbose": -1})
+    rows = tmp_path / "rows.npy"
+    np.save(rows, np.random.default_rng(0).normal(size=(N, 4)))
+    cut = Dataset(np.load(rows, mmap_mode="r"), label=VALUES["y"])
+    assert cut.num_data() == N
+    os.truncate(rows, 4096)
+    with pytest.raises(ValueError, match=r"rows\.npy: the file has changed since"):
+        cut.construct()
 
 
 def test_text_in_batches(tmp_path):

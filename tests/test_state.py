@@ -136,13 +136,13 @@ def origin(name):
         (
             NUMERIC,
             put("_booster", "link", "levels"),
-            (0.1, 0.9),
-            "2 levels of quantiles do not fit 1 trees",
+            [0.1, 0.9],
+            "the link is made for 2 scores",
         ),
         (
             NUMERIC,
             put("_booster", "link", "levels"),
-            (0.9, 0.1),
+            [0.9, 0.1],
             "the levels of the link must be",
         ),
         (

@@ -52,7 +52,8 @@ def write(tmp_path):
 
 def read(path, **params):
     options, _ = parameters.file_options(params, "Dataset")
-    return text_files.read(path, text_files.FileOptions(**options))
+    text = text_files.read(path, text_files.FileOptions(**options))
+    return text._replace(data=text.data.loaded())
 
 
 def dense(data):
@@ -250,14 +251,18 @@ def test_more_files_than_lightgbm_reads(write, reader):
         b"\xef\xbb\xbf" + ROWS.encode(),
         "\n\n" + ROWS,
         ROWS.replace("\n", "\n  \n"),
-        ROWS.replace("\n", "\r"),
     ):
         assert_array_equal(read(write(text)).data, plain.data)
-    old = read(write(NAMED.replace("\n", "\r")), header=True)
-    assert old.names == ["a", "b", "c"]
-    assert_array_equal(old.data, plain.data)
     quoted = read(write('"y","a, 1",""," c"\n' + ROWS), header=True)
     assert quoted.names == ["a, 1", "", "c"]
+
+
+def test_lines_may_end_in_carriage_returns_alone(write):
+    plain = read(write(ROWS)).data
+    assert_array_equal(read(write(ROWS.replace("\n", "\r"))).data, plain)
+    old = read(write(NAMED.replace("\n", "\r")), header=True)
+    assert old.names == ["a", "b", "c"]
+    assert_array_equal(old.data, plain)
 
 
 def test_gz(tmp_path):
@@ -548,3 +553,23 @@ def test_refit_and_explain_take_files(models, write):
     explained = ours.explain(path)
     assert_array_equal(explained.values, ours.explain(X).values)
     assert_array_equal(explained.data, X)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # Found by tests/fuzz/readers.py.
+        ("1 " + "7" * 30 + ":1\n", "LibSVM.*too large"),
+        ("# 0:1\n", "the file has no rows"),
+        ("1 0:1\n1 qid:3 0:2\n", "some rows have a qid, and some have none"),
+        ("\r,,,\n,", "line 2 has 2 columns|line 3 has 2 columns"),
+    ],
+)
+def test_what_fuzzing_found_is_refused(write, text, message):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))
+
+
+def test_blank_lines_are_no_rows_without_labels(write):
+    data = read(write("\n0:1 2:3\n# 1:5\n\n1:2\n"))
+    assert_array_equal(dense(data.data), [[1, 0, 3], [0, 2, 0]])

@@ -77,6 +77,7 @@ TREES = [
     (r"^Tree=0(.*\n)*", "", "ends before its trees", ""),
     (r"^end of parameters\n(.*\n)*", "", "ends too early", ""),
     (r"^\[num_leaves: 5\]", "[num_leaves: 5", "must have the form", None),
+    (r"^\[num_leaves", "[num_\rleaves", "a carriage return must stand", None),
 ]
 DEEP = 100_000
 MODEL = r'"model": \{.*?\}\]\}'

@@ -9,13 +9,15 @@ import argparse
 import inspect
 import os
 import re
+import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from instrumented import ROOT, coverage, run, sanitizers, threads
-from wheels import dependencies, targets, wheel
+from pages import pages
+from wheels import dependencies, targets, twice, wheel
 
 METHODS = (Callable, property, classmethod, staticmethod)
 # numpydoc's checks for examples and links: methods have those of their class.
@@ -35,6 +37,66 @@ def types() -> int:
 def spelling() -> int:
     """Look for misspelt words."""
     return python("-m", "codespell_lib")
+
+
+def lint() -> int:
+    """Look at the style of the code, and at which room imports which."""
+    tools = (
+        ("ruff", "check", "."),
+        ("ruff", "format", "--check", "."),
+        ("cython-lint", "skgoss"),
+        ("lint-imports", "--no-cache"),
+    )
+    return max(installed(*tool) for tool in tools)
+
+
+def workflows() -> int:
+    """Check the workflows: what GitHub would refuse, and what is not secure."""
+    return max(installed("actionlint"), installed("zizmor", "--offline", ".github"))
+
+
+def installed(name: str, *arguments: str) -> int:
+    """Run a program that a package has installed, beside Python or on the path."""
+    path = shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
+    if path is None:
+        print(f'{name} is not installed: python -m pip install ".[checks,lint]"')
+        return 1
+    return run(path, *arguments)
+
+
+def site() -> int:
+    """Build the website; a warning is an error. It needs the extra ``docs``."""
+    return python("-m", "sphinx", "-q", "-W", "docs", "docs/_build")
+
+
+# How many mutations of a kind are tried.
+MUTATIONS = {
+    "text": 100_000,
+    "booster": 20_000,
+    "binary": 20_000,
+    "dataset": 20_000,
+    "estimator": 20_000,
+}
+
+
+def mutations() -> int:
+    """Load damaged models and data sets: others for each SKGOSS_NIGHT, a number."""
+    night = int(os.environ.get("SKGOSS_NIGHT", "0"))
+    return max(
+        python("tests/mutations.py", kind, str(night * n), str((night + 1) * n))
+        for kind, n in MUTATIONS.items()
+    )
+
+
+# The readers of files and states, and for how many seconds each is fuzzed.
+FUZZED = ("text", "booster", "binary", "dataset", "state", "csv", "libsvm")
+SECONDS = 600
+
+
+def fuzz() -> int:
+    """Fuzz the readers of files for ten minutes each. It needs the extra ``fuzz``."""
+    one = f"-max_total_time={SECONDS}"
+    return max(python("tests/fuzz/readers.py", name, one) for name in FUZZED)
 
 
 def reference() -> list[str]:
@@ -82,8 +144,9 @@ def docstrings() -> int:
 CHECKS = {
     check.__name__: check
     for check in (
-        *(types, docstrings, spelling, coverage, sanitizers, threads),
-        *(targets, wheel, dependencies),
+        *(lint, types, docstrings, spelling, workflows, pages, site),
+        *(coverage, sanitizers, threads, mutations, fuzz),
+        *(targets, wheel, twice, dependencies),
     )
 }
 

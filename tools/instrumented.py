@@ -130,6 +130,8 @@ def threads() -> int:
 
 # --- Coverage -------------------------------------------------------------------------
 
+# The share of the lines, in percent, that tests must run: of Python, and of the engine.
+LEAST_COVERED = 98
 # Counts of the lines of a file that have code, by number.
 Lines = dict[int, int]
 _MARK = re.compile(r'\s*/\* "(?P<path>.+)":(?P<line>\d+)$')
@@ -151,13 +153,13 @@ def coverage() -> int:
     run(*coverage_of, "erase", env=variables)
     failed = run(*coverage_of, "run", "-m", "pytest", "-q", env=variables)
     run(*coverage_of, "combine", "--quiet", env=variables)
-    run(*coverage_of, "report", env=variables)
-    report(engine_lines(ROOT / "build" / "coverage"))
-    return failed
+    few = run(*coverage_of, "report", f"--fail-under={LEAST_COVERED}", env=variables)
+    share = report(engine_lines(ROOT / "build" / "coverage"))
+    return failed or few or share < LEAST_COVERED / 100
 
 
-def report(lines: dict[str, Lines]) -> None:
-    """Print how many lines of each file have run, and which have not."""
+def report(lines: dict[str, Lines]) -> float:
+    """Print how many lines of each file have run, and which have not; their share."""
     table = [
         (sum(map(bool, counts.values())), len(counts), name, _missed(counts))
         for name, counts in lines.items()
@@ -166,6 +168,8 @@ def report(lines: dict[str, Lines]) -> None:
     table.append((sum(r[0] for r in table), sum(r[1] for r in table), "all", ""))
     for n_run, n_lines, name, missed in table:
         print(f"{name:45} {n_lines:5} {n_run / n_lines:7.1%}  {missed}")
+    n_run, n_lines, *_ = table[-1]
+    return n_run / n_lines
 
 
 def _missed(counts: Lines) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 from instrumented import ROOT
 
@@ -100,10 +101,10 @@ def targets() -> int:
     return bool(failed)
 
 
-def build_wheel(folder: Path) -> Path:
+def build_wheel(folder: Path, sources: Path = ROOT) -> Path:
     """Build the sdist, and from it the wheel, as they are released."""
     limited = "-Csetup-args=-Dpython.allow_limited_api=true"
-    command = [sys.executable, "-m", "build", limited, "-o", folder, ROOT]
+    command = [sys.executable, "-m", "build", limited, "-o", folder, sources]
     subprocess.run(command, check=True)
     (built,) = folder.glob("*.whl")
     return built
@@ -148,6 +149,24 @@ def wheel() -> int:
                 sys.executable, "-m", "abi3audit", "--strict", "--summary", repaired
             )
         )
+
+
+def twice() -> int:
+    """Build the sdist and the wheel twice, in other folders; they must be equal."""
+    fixed = {"SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "1700000000")}
+    with tempfile.TemporaryDirectory() as name, patch.dict(os.environ, fixed):
+        made = []
+        for folder in Path(name, "first"), Path(name, "of another length"):
+            copy = shutil.copytree(
+                ROOT,
+                folder / "skgoss",
+                ignore=shutil.ignore_patterns("build", "_build"),
+            )
+            build_wheel(folder / "dist", copy)
+            made.append({p.name: p.read_bytes() for p in (folder / "dist").iterdir()})
+    differing = [name for name in made[0] if made[0][name] != made[1].get(name)]
+    print(f"{len(made[0])} files, {len(differing)} differ:", *differing)
+    return bool(differing)
 
 
 def dependencies() -> int:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import shap
 
     from skgoss.dataset.dataset import Dataset
-    from skgoss.fit.fit import Fit
+    from skgoss.fit.fit import Fit, MakeModel
 
 
 # Methods and attributes of estimators, and of other libraries' boosters.
@@ -186,6 +186,16 @@ class Booster(InTraining, Elsewhere):
         }
         return self
 
+    def _shown_to_callbacks(self) -> MakeModel:
+        """Gives this Booster to callbacks of its fit, and others to those of folds."""
+        fit = self._live_fit
+        return lambda other: self if other is fit else self._in_training(other)
+
+    def _attributes_of_callbacks(self) -> dict[str, Any]:
+        """The attributes that callbacks have set."""
+        own = ("best_iteration", "best_score", *dir(type(self)))
+        return {name: value for name, value in vars(self).items() if name not in own}
+
     def _train(self, fit: Fit) -> None:
         self.__dict__ = {"_live_fit": fit, "best_iteration": 0, "best_score": {}}
 
@@ -259,12 +269,20 @@ class Booster(InTraining, Elsewhere):
         given = parameters.with_constructor_names(options)
         if record.estimator == TRAIN:
             given = copy.deepcopy(record.parameters)
-        if not self._header.objective:
+        if not self._objectives:
             given["objective"] = "none"  # it is a function
         return given
 
+    @property
+    def _objectives(self) -> list[str]:
+        """The names of the objectives; empty if it is a function, or not known."""
+        fit = self._live_fit
+        objective = self._fitted.objective if fit is None else fit.settings.objective
+        names = objective if isinstance(objective, list | tuple) else [objective]
+        return [name for name in names if isinstance(name, str)]
+
     def __repr__(self) -> str:
-        objective = self._header.objective.partition(" ")[0] or "of the user"
+        objective = ", ".join(dict.fromkeys(self._objectives)) or "of the user"
         chosen = self._model.preset_params.items()
         words = ", ".join(f"{name}={value!r}" for name, value in chosen)
         return (
@@ -408,9 +426,10 @@ class Booster(InTraining, Elsewhere):
         n_threads = compat.n_threads(n_jobs)
 
         def compute(rows: Any) -> Any:
-            columns = self._columns(model, rows, validate_features, data_has_header)
+            columns = self._columns(model, rows, validate_features)
             return predictions.compute(model, columns, output, rounds, n_threads)
 
+        data = self._opened(model, data, data_has_header)
         return predicted(data, model.schema, compute, to_parquet)
 
     def _columns(
@@ -418,24 +437,27 @@ class Booster(InTraining, Elsewhere):
         model: FittedModel,
         data: Any,
         validate_features: bool = False,
-        header: bool = False,
     ) -> Columns:
-        """The columns of some data, by place, or of a file."""
-        data = input_rows.unstreamed(data)
-        if isinstance(data, str | os.PathLike):
-            words = ("label_column", "label")
-            label = {word: self.params[word] for word in words if word in self.params}
-            of_files, _ = parameters.file_options(label, "Booster")
-            data = text_files.read_features(
-                data,
-                model.feature_names,
-                header=header,
-                label_column=of_files.get("label_column", ()),
-            )
+        """The columns of some data, by place."""
+        data = input_rows.unstreamed(self._opened(model, data))
         if validate_features:
             model.check_names(data)
         owner = type(self).__name__
         return frames.columns(data, model.schema, owner=owner, by_name=False)
+
+    def _opened(self, model: FittedModel, data: Any, header: bool = False) -> Any:
+        """Data, of which text files are opened for reading in batches."""
+        if not isinstance(data, str | os.PathLike) or input_rows.is_source(data):
+            return data
+        words = ("label_column", "label")
+        label = {word: self.params[word] for word in words if word in self.params}
+        of_files, _ = parameters.file_options(label, "Booster")
+        return text_files.read_features(
+            data,
+            model.feature_names,
+            header=header,
+            label_column=of_files.get("label_column", ()),
+        )
 
     def _length(self, num_iteration: int | None) -> int | None:
         """The number of rounds; None stands for the best, if there is one."""

@@ -162,9 +162,7 @@ def train(
             )
         return Booster._of(fit.run(Booster._in_training))
     in_training = Booster._in_training(fit)
-    model = fit.run(
-        lambda other: in_training if other is fit else Booster._in_training(other)
-    )
+    model = fit.run(in_training._shown_to_callbacks())
     if not keep_training_booster:
         return in_training._end(model)
     in_training.best_iteration = model.best_iteration

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar, cast
 
 from dask.base import compute
 from distributed import Client, default_client
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
@@ -105,6 +106,13 @@ class _OnCluster(LGBMModel):
     def __init__(self, *, client: Client | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.client = client
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
+        return tags
 
     @property
     def client_(self) -> Client:

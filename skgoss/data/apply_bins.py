@@ -222,19 +222,22 @@ def _plan_search(
     NDArray[np.uint16],
 ]:
     """Bounds of all columns, and the grids that find the place to search among them."""
-    inner = [mapper.upper_bounds[:-1] for mapper in mappers]
-    n_bounds = np.array([len(bounds) for bounds in inner], dtype=np.int64)
+    counts = [len(mapper.upper_bounds) - 1 for mapper in mappers]
+    n_bounds = np.array(counts, dtype=np.int64)
     # A search that starts at the last bound must still meet infinity.
-    end = np.cumsum(2 * n_bounds + 1)
-    start = end - (2 * n_bounds + 1)
-    bounds = np.full(int(end[-1]), np.inf)
-    place = np.repeat(start - np.cumsum(n_bounds) + n_bounds, n_bounds)
-    bounds[place + np.arange(len(place))] = np.concatenate(inner)
+    infinite = np.full(max(counts) + 1, np.inf)
+    parts = [
+        part
+        for mapper, count in zip(mappers, counts, strict=True)
+        for part in (mapper.upper_bounds[:-1], infinite[: count + 1])
+    ]
+    bounds = np.concatenate(parts)
+    length = 2 * n_bounds + 1
+    start = length.cumsum() - length
     grid = np.empty((len(mappers), kernels.GRID_FIELDS))
     first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
-    np.cumsum(
-        np.clip(BUCKETS_PER_BOUND * n_bounds, 1, MAX_BUCKETS), out=first_start[1:]
-    )
+    n_buckets = np.minimum(BUCKETS_PER_BOUND * n_bounds, MAX_BUCKETS)
+    np.maximum(n_buckets, 1).cumsum(out=first_start[1:])
     first = np.empty(first_start[-1], dtype=np.uint16)
     kernels.plan_search(bounds, start, n_bounds, first_start, grid, first)
     return bounds, start, grid, first_start, first

@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from skgoss.data.sources import Batch, Source, batch_rows, placed
 
@@ -283,6 +283,20 @@ def _table(batch: Any) -> Any:
     import pyarrow
 
     return pyarrow.table(batch)
+
+
+def is_read_once(X: Any) -> bool:
+    """Whether data are an Arrow record batch reader, which nobody can read again."""
+    return hasattr(X, "__arrow_c_stream__") and hasattr(X, "read_next_batch")
+
+
+def refuse_read_once(X: Any) -> NoReturn:
+    """Raise ValueError, before anything is read."""
+    raise ValueError(
+        f"data are a {type(X).__name__}, which can be read only once, but rows are read"
+        " several times. Pass a function without arguments that returns a new reader"
+        " each time; or, if the rows fit into memory, reader.read_all()."
+    )
 
 
 class ReaderSource(Source):

@@ -56,6 +56,8 @@ def make_groups(
     first_code = np.zeros(len(n_bins), dtype=np.int32)
     dense = np.flatnonzero(~is_sparse & (n_bins <= LANE_CODES))
     group[dense] = np.arange(len(dense))
+    if len(sparse.number) == 0:
+        return FeatureGroups(group, first_code, n_bins[dense].astype(np.int32))
     n_stored = n_bins[sparse.number] - 1
     bundle = (
         find_bundles(

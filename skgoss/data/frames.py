@@ -139,7 +139,9 @@ class _Reader:
             )
         if np.ma.is_masked(X):
             X = _filled(X)
-        if not self.learns and self._is_plain(X):
+        if self._is_plain(X):
+            if self.learns:
+                self._set_or_check(X, None)
             return self._number_columns(X)
         dtype = object if self._is_mixed(X) else "numeric"
         try:
@@ -202,9 +204,13 @@ class _Reader:
             type(X) is np.ndarray
             and X.dtype in (np.float64, np.float32)
             and X.ndim == 2
-            and X.shape[0] > 0
-            and X.shape[1] == self.schema.n_features
-            and not (self.by_name and self.schema.feature_names is not None)
+            and 0 not in X.shape
+            and (self.learns or self._has_expected_columns(X))
+        )
+
+    def _has_expected_columns(self, X: NDArray[Any]) -> bool:
+        return X.shape[1] == self.schema.n_features and not (
+            self.by_name and self.schema.feature_names is not None
         )
 
     def _is_mixed(self, X: Any) -> bool:

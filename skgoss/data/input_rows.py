@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence, Sized
+from os import PathLike
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -19,6 +20,13 @@ from skgoss.data.sources import JoinedSource, Source
 def is_source(X: Any) -> bool:
     """Whether `source` reads data in batches; files are not opened for it."""
     return any(belongs(X) for belongs, _ in _SOURCES) or _is_list_of_sources(X)
+
+
+def are_files(X: Any) -> bool:
+    """Whether data are paths of files of text or bins."""
+    paths = X if isinstance(X, list | tuple) else [X]
+    are_paths = len(paths) > 0 and all(isinstance(p, str | PathLike) for p in paths)
+    return are_paths and not is_source(X)
 
 
 def is_streamed(X: Any) -> bool:
@@ -87,6 +95,7 @@ _SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (polars_source.is_lazy, polars_source.LazySource),
     (sequences.are_chunks, sequences.ChunkSource),
     (_is_function, arrow_sources.ReaderSource),
+    (arrow_sources.is_read_once, arrow_sources.refuse_read_once),
 ]
 
 

@@ -5,14 +5,23 @@ from __future__ import annotations
 import math
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from skgoss.utils.messages import warn
+
 # So many bytes are written at a time where the system cannot reserve a file.
 _CHUNK = 1 << 24
+# Where Linux shows the limits of control groups, of the second version and the first.
+_LIMITS = {
+    "": ("/sys/fs/cgroup", "memory.max"),
+    "memory": ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+}
 
 
 class Memory:
@@ -28,6 +37,7 @@ class Memory:
 
     def __init__(self, folder: str | PathLike[str] | None = None) -> None:
         self.folder = folder
+        self._n_bytes = 0
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """An array whose values are not set.
@@ -43,7 +53,94 @@ class Memory:
             return np.empty(shape, dtype)
         with tempfile.TemporaryFile(dir=self.folder) as file:
             _reserve(file, n_bytes)
-            return np.memmap(file, dtype, "r+", shape=shape)
+            array = np.memmap(file, dtype, "r+", shape=shape)
+        self._tell_if_large(n_bytes)
+        return array
+
+    def _tell_if_large(self, n_bytes: int) -> None:
+        """Warn when the arrays begin to take more memory than there is."""
+        before, self._n_bytes = self._n_bytes, self._n_bytes + n_bytes
+        there = of_machine()
+        if there is not None and before <= there < self._n_bytes:
+            warn(
+                f"The bins take {self._n_bytes / 1e9:.1f} GB in {self.folder}, but"
+                f" there are {there / 1e9:.1f} GB of memory: rounds go on at the speed"
+                " of the disk."
+            )
+
+
+def of_machine() -> int | None:
+    """The bytes of memory that this process may use at most; None: it is not known."""
+    limits = [limit for limit in map(_limit_in, _limit_files()) if limit is not None]
+    with suppress(AttributeError, ValueError, OSError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return min(limits, default=None)
+
+
+def _limit_files() -> Iterator[str]:
+    """The files of Linux's control groups that may hold a limit."""
+    with suppress(OSError), open("/proc/self/cgroup", encoding="utf-8") as file:
+        for line in file:
+            _, controllers, group = line.rstrip("\n").split(":", 2)
+            if controllers in _LIMITS:
+                root, name = _LIMITS[controllers]
+                yield from (f"{root}{group}/{name}", f"{root}/{name}")
+
+
+def _limit_in(path: str) -> int | None:
+    with suppress(OSError, ValueError), open(path, encoding="ascii") as file:
+        return int(file.read())  # "max" stands for none
+    return None
+
+
+class FileState(NamedTuple):
+    """What tells whether a file has changed.
+
+    Attributes
+    ----------
+    path : str
+    number, size, time : int
+        The inode, the bytes, and when it was written, in nanoseconds.
+    """
+
+    path: str
+    number: int
+    size: int
+    time: int
+
+    @classmethod
+    def of(cls, path: str | PathLike[str]) -> FileState:
+        """The state that a file has now."""
+        found = os.stat(path)
+        return cls(os.fspath(path), found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def check_unchanged(self) -> None:
+        """Raise ValueError unless the same file is there, as it was."""
+        self._check(FileState.of(self.path) == self)
+
+    def check_mapped(self, *, by_time: bool) -> None:
+        """Raise ValueError if the file is there, but is shorter, or written later.
+
+        What is mapped into memory remains if another file takes its place; but reading
+        behind the end of a file ends the process.
+
+        Parameters
+        ----------
+        by_time : bool
+            Whether to check when it was written.
+        """
+        try:
+            now = FileState.of(self.path)
+        except FileNotFoundError:
+            return
+        is_cut = now.size < self.size or (by_time and now.time != self.time)
+        self._check(now.number != self.number or not is_cut)
+
+    def _check(self, is_same: bool) -> None:
+        if not is_same:
+            raise ValueError(
+                f"{self.path}: the file has changed since it was first read."
+            )
 
 
 def _reserve(file: Any, n_bytes: int) -> None:

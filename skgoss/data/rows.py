@@ -28,7 +28,8 @@ class Rows:
         None: the values are gone; only their bins are left.
     numbers : ndarray of shape (n_rows,), int64, or None
         The rows of the columns that these are, ascending; None: all.
-    target : ndarray of shape (n_rows,), float64
+    target : ndarray of shape (n_rows,) or (n_rows, n_targets), float64
+        NaN where one of several targets is missing.
     weight : ndarray of shape (n_rows,), float64, or None
         None: ones.
     queries : Queries or None
@@ -44,6 +45,8 @@ class Rows:
         Which of the rows of all processes these are; None: all.
     position : ndarray of shape (n_rows,), int64, or None
         The position at which each document was shown, as a number from 0.
+    output_weight : ndarray of shape (n_rows, n_targets), float64, or None
+        The weights for each target, if they differ: ``weight`` times those of classes.
     """
 
     columns: Columns | None
@@ -56,6 +59,7 @@ class Rows:
     source: Any = None
     partition: RowPartition | None = None
     position: NDArray[np.int64] | None = None
+    output_weight: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -80,13 +84,37 @@ class Rows:
             source=self.source and self.source.subset(at),
             partition=self.partition and self.partition.take(at),
             position=None if self.position is None else self.position[at],
+            output_weight=None
+            if self.output_weight is None
+            else self.output_weight[at],
         )
 
-    def of_scores(self, first: int, stop: int) -> Rows:
-        """The rows with some of the start scores, from ``first`` to ``stop - 1``."""
-        if self.init_score is None:
-            return self
-        return replace(self, init_score=self.init_score[first:stop])
+    def of_output(self, number: int, first: int, stop: int) -> Rows:
+        """The rows with the target, weights and start scores of one output.
+
+        Its scores are those from ``first`` to ``stop - 1``.
+        """
+        start, weight = self.init_score, self.output_weight
+        return replace(
+            self,
+            target=self.target if self.target.ndim == 1 else self.target[:, number],
+            weight=self.weight if weight is None else weight[:, number],
+            init_score=None if start is None else start[first:stop],
+            output_weight=None,
+        )
+
+    def without_missing_targets(self) -> Rows:
+        """The rows whose target is known.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        known = ~np.isnan(self.target)
+        if len(known) and not known.any():
+            raise ValueError("A target is missing in all rows of a fold.")
+        return self if known.all() else self.take(np.flatnonzero(known))
 
     def without_zero_weights(self) -> Rows:
         """The rows of positive weight; their weights are None if all of them are 1.

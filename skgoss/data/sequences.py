@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.data.memory import FileState
 from skgoss.data.sources import Batch, Source, batch_rows, placed
 
 
@@ -97,6 +98,8 @@ class ChunkSource(Source):
         self.chunks = [chunk for chunk in _listed(X) if len(chunk) > 0]
         if not self.chunks:
             raise ValueError("data must have a row, but all of its chunks are empty.")
+        maps = [chunk for chunk in self.chunks if _is_memory_map(chunk)]
+        self._mapped = [FileState.of(X.filename) for X in maps if X.filename]
         firsts = [_first_row(chunk) for chunk in self.chunks]
         self.dtype = reduce(np.promote_types, [row.dtype for row in firsts])
         self._shape = sum(map(len, self.chunks)), len(firsts[0])
@@ -109,12 +112,17 @@ class ChunkSource(Source):
         self.check_names(names)
         return self
 
+    def check_unchanged(self) -> None:
+        for state in self._mapped:
+            state.check_mapped(by_time=False)
+
     def batches(self) -> Iterator[Batch]:
         for number, chunk in enumerate(self.chunks):
             size, stop = self._batch_size(chunk), 0
             n_joined = max(1, batch_rows(self._shape[1]) // size) * size
             for start in range(0, len(chunk), n_joined):
                 stop = min(start + n_joined, len(chunk))
+                self.check_unchanged()  # a map of a file that is cut ends the process
                 rows = np.empty((stop - start, self._shape[1]), self.dtype)
                 for at in range(start, stop, size):
                     end = min(at + size, stop)

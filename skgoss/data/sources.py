@@ -140,6 +140,12 @@ class RemainingColumns(Source):
     def check_unchanged(self) -> None:
         self.source.check_unchanged()
 
+    def loaded(self) -> Any:
+        raise ValueError(
+            f"columns are read in batches, and {', '.join(self.taken)} by name. Read"
+            " the data first, and pass arrays or a data frame."
+        )
+
     def batches(self) -> Iterator[Batch]:
         start = 0
         for rows, place in self.source.batches():
@@ -201,6 +207,11 @@ def _described(part: Source) -> str:
 def batch_rows(n_features: int) -> int:
     """The number of rows of a batch."""
     return max(MIN_ROWS, BATCH_VALUES // max(1, n_features))
+
+
+def block_bytes() -> int:
+    """The size of a block of text: that of a batch, or less, as a value has commas."""
+    return 4 * BATCH_VALUES
 
 
 @contextmanager

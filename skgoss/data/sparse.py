@@ -192,7 +192,7 @@ def whole_columns(X: Any) -> Columns:
         csr = sp.csr_array((X.data, indices, _own_starts(X)), shape=X.shape)
         csc = csr.tocsc()
     else:
-        csc = _as_csc(X)
+        csc = _as_csc(_own(X))
     if not csc.has_canonical_format:
         csc = csc.copy()
         csc.sum_duplicates()
@@ -202,6 +202,48 @@ def whole_columns(X: Any) -> Columns:
     return stored_columns(
         as_kind(values, "X"), rows, csc.indptr.astype(np.int64), X.shape[0]
     )
+
+
+def _own(X: Any) -> Any:
+    """A checked matrix of another format, whose places nobody else changes.
+
+    SciPy counts them, and then writes without a look at the counts.
+    """
+    try:
+        own = _COPIES[X.format](X)
+        check(own)
+    except (RuntimeError, ValueError) as error:
+        raise changed() from error
+    return own
+
+
+def _own_bsr(X: Any) -> Any:
+    return sp.bsr_array((X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+
+
+def _own_coo(X: Any) -> Any:
+    return sp.coo_array((X.data, (X.row.copy(), X.col.copy())), shape=X.shape)
+
+
+def _own_dia(X: Any) -> Any:
+    return sp.dia_array((X.data, X.offsets.copy()), shape=X.shape)
+
+
+def _own_lil(X: Any) -> Any:
+    """A matrix with lists of its own, which are as long as each other."""
+    own = sp.lil_array(X.shape, dtype=X.dtype)
+    for i in range(X.shape[0]):
+        own.rows[i], own.data[i] = list(X.rows[i]), list(X.data[i])
+    return own
+
+
+_COPIES: dict[str, Callable[[Any], Any]] = {
+    "bsr": _own_bsr,
+    "coo": _own_coo,
+    "dia": _own_dia,
+    "lil": _own_lil,
+    "dok": lambda X: X.copy(),
+}
 
 
 def _own_starts(X: Any) -> NDArray[Any]:

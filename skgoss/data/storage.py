@@ -212,11 +212,15 @@ class Storage:
         return float(packed / (n_lanes + entries))
 
     def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
-        """The storage of some rows, ascending and distinct; all else is shared."""
+        """The storage of some rows, ascending and distinct; all else is shared.
+
+        Its bins are made where these are: in memory, or in files.
+        """
         arrays = self.store.arrays
         n_columns = len(arrays.bytes) + len(arrays.shorts)
         n_values = len(rows) * n_columns + len(arrays.sparse_rows)
-        store = self.store.take(rows, team(n_values // GATHERED_PER_VALUE, n_threads))
+        n_threads_used = team(n_values // GATHERED_PER_VALUE, n_threads)
+        store = self.store.take(rows, n_threads_used, self.memory.empty)
         return replace(self, store=store, n_threads=n_threads)
 
     def heavy(self, n_rows: int) -> NDArray[np.uint32]:

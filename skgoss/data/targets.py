@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,6 +19,57 @@ from skgoss.utils import compat
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
+
+
+class TargetColumns(NamedTuple):
+    """Several targets.
+
+    Attributes
+    ----------
+    columns : list of ndarray of shape (n_rows,), of any dtype
+    names : list of str
+        What messages call them.
+    """
+
+    columns: list[NDArray[Any]]
+    names: list[str]
+
+
+def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | None:
+    """The columns of a target that has several; None if it has one.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows, n_targets)
+        The columns of a data frame may have different types.
+    n_rows : int
+    name : str
+        The argument's name, for messages.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or the target is a sparse matrix.
+    """
+    if y is None:
+        return None
+    if sp.issparse(y):
+        raise ValueError(f"{name} must not be a sparse matrix: pass {name}.toarray().")
+    frame = nw.from_native(y, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        names = [f"column {column!r} of {name}" for column in frame.columns]
+        columns = [frame[:, j].to_numpy() for j in range(len(names))]
+    else:
+        check_unmasked(y, name)
+        array = np.asarray(y)
+        if array.ndim != 2:
+            return None
+        names = [f"column {j} of {name}" for j in range(array.shape[1])]
+        columns = list(array.T)
+    if len(columns) < 2:
+        return None
+    _check_length(columns[0], n_rows, name)
+    return TargetColumns(columns, names)
 
 
 def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]:
@@ -43,29 +96,58 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
             f"This {owner} estimator requires {name} to be passed, but the target"
             f" {name} is None."
         )
+    if not _is_plain(y):
+        y = _checked_column(y, name)
+    _check_length(y, n_rows, name)
+    return y
+
+
+def _is_plain(y: Any) -> bool:
+    """Whether scikit-learn would return ``y`` as it is, and finds nothing missing.
+
+    Its validation takes longer than a round on a few hundred rows.
+    """
+    if type(y) is not np.ndarray or y.ndim != 1:
+        return False
+    return y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
+
+
+def _checked_column(y: Any, name: str) -> NDArray[Any]:
+    """Any target as an array, without missing values."""
     check_unmasked(y, name)
     y = column_or_1d(y, warn=True)
+    check_complete(y, name)
+    return y
+
+
+def check_complete(y: NDArray[Any], name: str) -> None:
+    """Check that no value is missing or infinite; else ValueError."""
     try:
         _check_finite(y, name)
     except TypeError as error:  # a missing value of pandas has no truth value
         raise ValueError(f"Input {name} contains missing values: {error}.") from error
     if y.dtype.kind in "mM" and np.isnat(y).any():
         raise ValueError(f"Input {name} contains missing values: NaT.")
+
+
+def _check_length(y: NDArray[Any], n_rows: int, name: str) -> None:
     if len(y) != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples:"
             f" {[n_rows, len(y)]} ({name} is the last)"
         )
-    return y
 
 
-def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
+def numbers(
+    y: NDArray[Any], owner: str, name: str = "y", *, may_be_missing: bool = False
+) -> Floats:
     """A numeric target as float64: a copy, because kernels use labels as indices.
 
     Raises
     ------
     ValueError
-        If a value is not a number, or too large for float64.
+        If a value is not a number, or too large for float64; unless they
+        ``may_be_missing``, also if one is NaN or None.
     """
     try:
         target = np.array(as_floats(y, name))
@@ -73,7 +155,7 @@ def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
         raise ValueError(
             f"{error} {owner} needs numbers as targets. For labels, use LGBMClassifier."
         ) from error
-    _check_finite(target, name)
+    _check_finite(target[~np.isnan(target)] if may_be_missing else target, name)
     return target
 
 
@@ -87,7 +169,7 @@ def check_sum(
 ) -> None:
     """Check that the weighted sum of a target is finite, so that it has a mean."""
     with np.errstate(over="ignore"):
-        total = np.abs(target if weight is None else target * weight).sum()
+        total = np.nansum(np.abs(target if weight is None else target.T * weight))
         total = np.sum(collectives.all_gather(total))
     if not np.isfinite(total):
         raise ValueError(
@@ -163,14 +245,20 @@ def encode_labels(
     """
     if len(y) == 0:
         return np.empty(0)
-    known = np.isin(y, labels)
+    are_numbers = y.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
+    known = labels[_codes(y, labels)] == y if are_numbers else np.isin(y, labels)
     if not known.all():
         raise ValueError(
             f"{name} holds labels that {source} does not hold:"
             f" {np.unique(y[~known]).tolist()}."
         )
+    return _codes(y, labels).astype(np.float64)
+
+
+def _codes(y: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """The number of each label; that of another one for labels that are not known."""
     order = np.argsort(labels)
-    return order[np.searchsorted(labels, y, sorter=order)].astype(np.float64)
+    return order.take(np.searchsorted(labels, y, sorter=order), mode="clip")
 
 
 def weights(

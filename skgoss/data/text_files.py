@@ -1,4 +1,5 @@
-"""Data in text files: columns of labels and weights, and the files beside a file.
+"""Data in text files, read in batches: the columns of labels and weights, and the files
+beside a file.
 
 `skgoss.data.text_tables` reads the tables themselves.
 """
@@ -6,9 +7,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,14 @@ from scipy import sparse
 
 from skgoss.data import disk
 from skgoss.data.names import default as default_names
+from skgoss.data.sources import Batch, Source
 from skgoss.data.text_tables import (
-    TextData,
+    NO_ROWS,
+    Block,
+    TextTable,
     Values,
-    query_sizes,
-    read_bytes,
     read_table,
+    read_words,
 )
 from skgoss.utils.messages import hint
 
@@ -51,16 +54,138 @@ class FileOptions(NamedTuple):
     ignore_column: Chosen = ()
 
 
-def read(path: str | PathLike[str], options: FileOptions | None = None) -> TextData:
-    """Read training data.
+class TextData(NamedTuple):
+    """What files, and the files beside them, hold.
+
+    Attributes
+    ----------
+    data : TextSource
+        All columns but the label. Those of the weight, of the group and ignored ones
+        keep their place: all values are missing, or not stored.
+    names : list of str, or None
+        The names of the columns of ``data``, if there is a header.
+    label : ndarray of shape (n_rows,), float64, or None
+        None: LibSVM files without labels.
+    weight : ndarray of shape (n_rows,), float64, or None
+    group : ndarray of shape (n_queries,), int64, or None
+        The sizes of the queries.
+    init_score : ndarray of shape (n_rows,) or (n_rows, n_scores), float64, or None
+    position : ndarray of shape (n_rows,), int64, or None
+        Numbers of the positions, in the order in which they are first met.
+    """
+
+    data: TextSource
+    names: list[str] | None
+    label: NDArray[np.float64] | None = None
+    weight: NDArray[np.float64] | None = None
+    group: NDArray[np.int64] | None = None
+    init_score: NDArray[np.float64] | None = None
+    position: NDArray[np.int64] | None = None
+
+
+class TextSource(Source):
+    """The rows of text files.
+
+    The columns have no names here: they are found by their places, as in LightGBM.
+
+    Parameters
+    ----------
+    tables : list of TextTable
+    n_columns : int
+        The number of columns; LibSVM files may end before the last one.
+    n_rows : int, default=None
+        None: the rows are counted.
+    kept : list of int, default=None
+        The columns of CSV and TSV files to read, in this order; None: all.
+    cleared : list of int, default=()
+        Which of them get no values, so that no split uses them.
+    """
+
+    def __init__(
+        self,
+        tables: list[TextTable],
+        n_columns: int,
+        n_rows: int | None = None,
+        kept: list[int] | None = None,
+        cleared: Sequence[int] = (),
+    ) -> None:
+        self.tables = tables
+        self.n_columns = n_columns
+        self.n_rows = _counted(tables) if n_rows is None else n_rows
+        self.kept = kept
+        self.cleared = list(cleared)
+        # A file that is read at once needs not be read again.
+        self._only_batch: Batch | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, self.n_columns
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the files are LibSVM."""
+        return self.tables[0].is_libsvm
+
+    def select(self, names: list[str]) -> TextSource:
+        self.check_names(names)
+        return self
+
+    def check_unchanged(self) -> None:
+        for table in self.tables:
+            table.check_unchanged()
+
+    def batches(self) -> Iterator[Batch]:
+        if self._only_batch is not None:
+            yield self._only_batch
+            return
+        batch, n_batches = None, 0
+        for batch in self._parsed():
+            n_batches += 1
+            yield batch
+        self._only_batch = batch if n_batches == 1 else None
+
+    def _parsed(self) -> Iterator[Batch]:
+        for table in self.tables:
+            with disk.named(table.path):
+                for block in table.blocks():
+                    place = f"{table.path}, from line {block.line} on"
+                    yield Batch(self._features(table, block), place)
+
+    def _features(self, table: TextTable, block: Block) -> Values:
+        if table.is_libsvm:
+            data = table.parse(block).data
+            if data.shape[1] > self.n_columns:
+                raise _other_width(data.shape[1], self.n_columns)
+            data.resize(data.shape[0], self.n_columns)
+            if self.cleared:
+                data.data[np.isin(data.indices, self.cleared)] = 0
+                data.eliminate_zeros()
+            return data
+        data = table.columns(block, self.kept)
+        if self.cleared:
+            data[:, self.cleared] = np.nan
+        return data
+
+    def loaded(self) -> Values:
+        parts = [batch.rows for batch in self.batches()]
+        if self.is_sparse:
+            return sparse.vstack(parts, format="csr")
+        return np.concatenate(parts)
+
+
+def read(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    options: FileOptions | None = None,
+) -> TextData:
+    """Find training data in text files; all but the features are read.
 
     The files ``path`` + ``.weight``, ``.query``, ``.init`` and ``.position`` are read,
     too, if they are there. A column of the weight or of the group has priority.
 
     Parameters
     ----------
-    path : str or path
-        A file whose name ends in ``.gz`` is decompressed.
+    paths : str, path or list of those
+        Files whose names end in ``.gz`` are decompressed.
     options : FileOptions, default=None
 
     Returns
@@ -77,12 +202,26 @@ def read(path: str | PathLike[str], options: FileOptions | None = None) -> TextD
         begins with the path.
     """
     options = options or FileOptions()
-    file = os.fspath(path)
-    with disk.named(file):
-        text = _split_label(read_table(file, options.header), options.label_column)
-        from_columns = _fields_in_columns(text, options)
-        from_files = _fields_in_files(file, text.data.shape[0])
-    return text._replace(**(from_files | from_columns))
+    files = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    tables = _opened([os.fspath(file) for file in files], options.header)
+    with disk.named(tables[0].path):
+        layout = _layout(tables[0], options, _MANY)
+    parts = [_fields_in_columns(table, layout) for table in tables]
+    rows = _joined(parts)
+    if tables[0].is_libsvm:
+        with disk.named(tables[0].path):
+            layout = _layout(tables[0], options, rows.n_columns)
+    of_files = _fields_in_files(tables, [part.n_rows for part in parts])
+    with disk.named(tables[0].path):
+        if rows.n_rows == 0:  # all lines of LibSVM are comments
+            raise ValueError(NO_ROWS)
+        if rows.n_columns == 0:
+            raise ValueError("the file has no column but the label.")
+        of_columns = rows.fields(layout)
+    source = TextSource(
+        tables, rows.n_columns, rows.n_rows, layout.features, layout.cleared
+    )
+    return TextData(source, layout.names, **(of_files | of_columns))
 
 
 def read_features(
@@ -91,8 +230,8 @@ def read_features(
     *,
     header: bool = False,
     label_column: Chosen = (),
-) -> Values:
-    """Read rows to predict, with or without their labels.
+) -> TextSource:
+    """Find rows to predict, with or without their labels.
 
     Columns are found by their names if there is a header that has them. Otherwise they
     stand in the order of the model; if there is one column more, it is the label.
@@ -109,7 +248,8 @@ def read_features(
 
     Returns
     -------
-    ndarray or CSR matrix of shape (n_rows, n_columns), float64
+    TextSource
+        With the columns of the model.
 
     Raises
     ------
@@ -120,20 +260,30 @@ def read_features(
     """
     file = os.fspath(path)
     with disk.named(file):
-        text = read_table(file, header)
-        n_columns = text.data.shape[1]
-        if text.names and _is_by_name(names, text.names):
-            return text.data[:, [text.names.index(name) for name in names]]
-        if sparse.issparse(text.data) and n_columns <= len(names):
-            text.data.resize(text.data.shape[0], len(names))
-        elif n_columns == len(names) + 1 and not sparse.issparse(text.data):
-            return _split_label(text, label_column).data
-        elif n_columns != len(names):
-            raise ValueError(
-                f"the file has {n_columns} columns, the model has {len(names)} (and the"
-                " file may have one more, the label)."
-            )
-        return text.data
+        table = TextTable(file, header)
+        return TextSource([table], len(names), kept=_kept(table, names, label_column))
+
+
+def _kept(
+    table: TextTable, names: Sequence[str], label_column: Chosen
+) -> list[int] | None:
+    """The columns of a model, as far as they are not all in order."""
+    if table.width is None:
+        return None
+    if table.names and _is_by_name(names, table.names):
+        return [table.names.index(name) for name in names]
+    if table.width == len(names) + 1:
+        return _besides(table, _label(table, label_column))
+    if table.width != len(names):
+        raise _other_width(table.width, len(names))
+    return None
+
+
+def _other_width(n_columns: int, expected: int) -> ValueError:
+    return ValueError(
+        f"the file has {n_columns} columns, the model has {expected} (and the file may"
+        " have one more, the label)."
+    )
 
 
 def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
@@ -148,18 +298,48 @@ def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
     return not missing
 
 
+def _opened(files: list[str], header: bool) -> list[TextTable]:
+    """Tables, which must have the same columns."""
+    tables = []
+    for file in files:
+        with disk.named(file):
+            table = TextTable(file, header)
+            first = tables[0] if tables else table
+            if table.is_libsvm != first.is_libsvm:
+                raise ValueError("some files are LibSVM, and others are not.")
+            if table.width != first.width:
+                raise ValueError(
+                    f"the file has {table.width} columns, but {first.path} has"
+                    f" {first.width}."
+                )
+            if table.names != first.names:
+                raise ValueError(f"the header differs from that of {first.path}.")
+        tables.append(table)
+    return tables
+
+
+def _counted(tables: list[TextTable]) -> int:
+    n_rows = 0
+    for table in tables:
+        with disk.named(table.path):
+            n_rows += sum(map(table.n_rows, table.blocks()))
+    return n_rows
+
+
 # --- Columns --------------------------------------------------------------------------
 
 
-def _numbers(text: TextData, option: str, chosen: Chosen) -> list[int]:
+def _numbers(
+    names: list[str] | None, n_columns: int, option: str, chosen: Chosen
+) -> list[int]:
     """The numbers of the columns that an option names."""
     numbers = []
     for column in chosen:
-        if isinstance(column, str) and text.names is None:
+        if isinstance(column, str) and names is None:
             raise ValueError(
                 f"{option}='name:{column}' needs a first line of names and header=True."
             )
-        known = range(text.data.shape[1]) if isinstance(column, int) else text.names
+        known = range(n_columns) if isinstance(column, int) else names
         if column not in known:
             raise ValueError(
                 f"{option}: there is no column {column!r}; columns are"
@@ -176,78 +356,171 @@ def _shown(known: range | list[str]) -> str:
     return ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
 
 
-def _split_label(text: TextData, label_column: Chosen) -> TextData:
-    """Separate the label from the other columns."""
-    if sparse.issparse(text.data):
-        if label_column not in ((), (0,)):
-            raise ValueError("label_column must be 0: in LibSVM, the label is first.")
-        return text
-    [number] = _numbers(text, "label_column", label_column or (0,))
-    if text.data.shape[1] == 1:
-        raise ValueError("the file has no column but the label.")
-    names = text.names and [*text.names[:number], *text.names[number + 1 :]]
-    label = text.data[:, number].copy()
-    return text._replace(
-        data=np.delete(text.data, number, axis=1), names=names, label=label
+def _label(table: TextTable, label_column: Chosen) -> int:
+    """The number of the column of the label."""
+    [number] = _numbers(table.names, table.width, "label_column", label_column or (0,))
+    return number
+
+
+def _besides(table: TextTable, label: int) -> list[int]:
+    return [number for number in range(table.width) if number != label]
+
+
+class _Layout(NamedTuple):
+    """Which columns of a table are what.
+
+    Attributes
+    ----------
+    features : list of int, or None
+        The columns of the features; None: LibSVM, all.
+    names : list of str, or None
+        Those of the features.
+    fields : dict
+        The columns of the label, weight and query, as far as there are any.
+    cleared : list of int
+        The features without values, among them the weight and the query.
+    """
+
+    features: list[int] | None
+    names: list[str] | None
+    fields: dict[str, int]
+    cleared: list[int]
+
+
+# More columns than a LibSVM file has, as long as it has not been read.
+_MANY = 1 << 31
+
+
+def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _Layout:
+    """Find the columns that options name; LibSVM files have so many."""
+    features, names, fields = None, None, {}
+    if not table.is_libsvm:
+        fields["label"] = _label(table, options.label_column)
+        features = _besides(table, fields["label"])
+        names = table.names and [table.names[number] for number in features]
+        n_columns = len(features)
+    elif options.label_column not in ((), (0,)):
+        raise ValueError("label_column must be 0: in LibSVM, the label is first.")
+    chosen = {
+        option: _numbers(names, n_columns, option, getattr(options, option))
+        for option in ("weight_column", "group_column", "ignore_column")
+    }
+    for name in ("weight", "group"):
+        for number in chosen[f"{name}_column"]:
+            fields[name] = number if features is None else features[number]
+    return _Layout(features, names, fields, [j for js in chosen.values() for j in js])
+
+
+class _Rows(NamedTuple):
+    """What is read of rows besides their features.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+    columns : ndarray of shape (n_rows, n_fields), float64
+        Those of `_Layout.fields`.
+    label, queries : ndarray of shape (n_rows,), or None
+        Of LibSVM.
+    """
+
+    n_rows: int
+    n_columns: int
+    columns: NDArray[np.float64]
+    label: NDArray[np.float64] | None
+    queries: NDArray[np.int64] | None
+
+    def fields(self, layout: _Layout) -> dict[str, NDArray[Any]]:
+        """The fields of the rows, by their names."""
+        found: dict[str, NDArray[Any]] = {}
+        if self.label is not None:
+            found["label"] = self.label
+        if self.queries is not None:
+            found["group"] = query_sizes(self.queries)
+        for name, values in zip(layout.fields, self.columns.T, strict=True):
+            if name != "label" and np.isnan(values).any():
+                raise ValueError(f"{name}_column has missing values.")
+            found[name] = query_sizes(values) if name == "group" else values.copy()
+        return found
+
+
+def _fields_in_columns(table: TextTable, layout: _Layout) -> _Rows:
+    """Read a file for all but its features."""
+    with disk.named(table.path):
+        return _joined([_rows(table, block, layout) for block in table.blocks()])
+
+
+def _rows(table: TextTable, block: Block, layout: _Layout) -> _Rows:
+    numbers = list(layout.fields.values())
+    if not table.is_libsvm:
+        columns = table.columns(block, numbers, quick=True)
+        return _Rows(len(columns), len(layout.features), columns, None, None)
+    data, label, queries = table.parse(block)
+    n_rows, n_columns = data.shape
+    data.resize(n_rows, max([n_columns, *(number + 1 for number in numbers)]))
+    return _Rows(n_rows, n_columns, data[:, numbers].toarray(), label, queries)
+
+
+def _joined(parts: list[_Rows]) -> _Rows:
+    return _Rows(
+        sum(part.n_rows for part in parts),
+        max(part.n_columns for part in parts),
+        np.concatenate([part.columns for part in parts]),
+        _all_or_none("a label", [part.label for part in parts]),
+        _all_or_none("a qid", [part.queries for part in parts]),
     )
 
 
-def _fields_in_columns(text: TextData, options: FileOptions) -> dict[str, NDArray]:
-    """Weights and groups that are columns of the file; these columns are cleared."""
-    found = {} if text.group is None else {"group": text.group}
-    ignored = _numbers(text, "ignore_column", options.ignore_column)
-    for name in ("weight", "group"):
-        option = f"{name}_column"
-        numbers = _numbers(text, option, getattr(options, option))
-        if not numbers:
-            continue
-        column = text.data[:, numbers]
-        values = (column.toarray() if sparse.issparse(column) else column)[:, 0]
-        if np.isnan(values).any():
-            raise ValueError(f"{option} has missing values.")
-        found[name] = values if name == "weight" else query_sizes(values)
-        ignored += numbers
-    _clear(text.data, ignored)
-    return found
+def _all_or_none(what: str, parts: list[Any]) -> Any:
+    """Values of all parts, if there are any."""
+    if all(part is None for part in parts):
+        return None
+    if any(part is None for part in parts):
+        raise ValueError(f"some rows have {what}, and others have none.")
+    return np.concatenate(parts)
 
 
-def _clear(data: Values, columns: list[int]) -> None:
-    """Remove the values of columns, so that no split uses them."""
-    if not sparse.issparse(data):
-        data[:, columns] = np.nan
-    elif columns:
-        data.data[np.isin(data.indices, columns)] = 0
-        data.eliminate_zeros()
+def query_sizes(queries: NDArray[Any]) -> NDArray[np.int64]:
+    """The sizes of the queries, from the query of each row."""
+    first = np.flatnonzero(np.diff(queries)) + 1
+    return np.diff(np.concatenate([[0], first, [len(queries)]])).astype(np.int64)
 
 
-# --- Files beside the file ------------------------------------------------------------
+# --- Files beside the files -----------------------------------------------------------
 
 
-def _fields_in_files(path: str, n_rows: int) -> dict[str, NDArray]:
-    """Weights, groups and other fields in files beside a file."""
-    readers = {
+def _fields_in_files(
+    tables: list[TextTable], n_rows: list[int]
+) -> dict[str, NDArray[Any]]:
+    """Weights, groups and other fields in files beside files."""
+    readers: dict[str, tuple[str, Callable[[str], Any]]] = {
         "weight": (".weight", _column),
         "group": (".query", _group),
         "init_score": (".init", _scores),
-        "position": (".position", _positions),
+        "position": (".position", _words),
     }
     found = {}
     for name, (suffix, reader) in readers.items():
-        file = path + suffix
-        if not os.path.exists(file):
+        files = [table.path + suffix for table in tables]
+        if not any(map(os.path.exists, files)):
             continue
-        with disk.named(file):
-            found[name] = values = reader(file)
-            n = int(values.sum()) if name == "group" else len(values)
-            if n != n_rows:
-                raise ValueError(f"this is for {n} rows, but the data have {n_rows}.")
+        parts = []
+        for file, expected in zip(files, n_rows, strict=True):
+            with disk.named(file):
+                values = reader(file)
+                n = int(values.sum()) if name == "group" else len(values)
+                if n != expected:
+                    raise ValueError(
+                        f"this is for {n} rows, but the data have {expected}."
+                    )
+            parts.append(values)
+        found[name] = np.concatenate(parts)
+    if "position" in found:
+        found["position"] = _numbered(found["position"])
     return found
 
 
 def _scores(file: str) -> NDArray[np.float64]:
-    scores = read_table(file, header=False).data
-    if sparse.issparse(scores):
-        raise ValueError("columns between tabs or commas are expected, not LibSVM.")
+    scores = read_table(file)
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
@@ -265,7 +538,11 @@ def _group(file: str) -> NDArray[np.int64]:
     return sizes.astype(np.int64)
 
 
-def _positions(file: str) -> NDArray[np.int64]:
+def _words(file: str) -> NDArray[np.bytes_]:
+    return np.array(read_words(file), dtype=bytes)
+
+
+def _numbered(words: NDArray[np.bytes_]) -> NDArray[np.int64]:
+    """Numbers of words, in the order in which they are first met."""
     number: dict[bytes, int] = {}
-    positions = read_bytes(file).split()
-    return np.array([number.setdefault(p, len(number)) for p in positions], np.int64)
+    return np.array([number.setdefault(w, len(number)) for w in words], np.int64)

@@ -13,10 +13,11 @@ from skgoss import parameters
 from skgoss.data import input_rows, names, sequences
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.text_files import FileOptions
-from skgoss.dataset import binning
+from skgoss.dataset import binning, bins
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import files as dataset_files
-from skgoss.dataset.binning import OPTIONS, Binning
+from skgoss.dataset.binning import Binning
+from skgoss.dataset.bins import OPTIONS
 from skgoss.parameters import signatures
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
@@ -41,13 +42,14 @@ class Dataset(Binning):
         The rows, of shape (n_samples, n_features), in any type that the estimators
         accept. Paths of Parquet files and their folders, data sets of pyarrow, lazy
         frames of polars, `Sequence` objects, memory maps, lists of these and of
-        two-dimensional arrays, and functions that return an Arrow record batch reader
-        are read in batches: the values need not fit into memory. Other paths name a
-        text file (CSV, TSV or LibSVM), or a file that `save_binary` has written.
+        two-dimensional arrays, functions that return an Arrow record batch reader, and
+        paths of text files (CSV, TSV or LibSVM) are read in batches: the values need
+        not fit into memory. A path may also name a file that `save_binary` has written.
     label : array-like of shape (n_samples,) or str, default=None
         The target: numbers, or class labels of any type for a classifier. If columns
         with names are read in batches, `label`, `weight`, `group` and `init_score` may
-        be the name of a column, which is then not a feature.
+        be the name of a column, which is then not a feature. Text files have no start
+        scores by name.
     reference : Dataset, default=None
         For evaluation sets: the training set, whose bins, column names and categories
         are used. If it is None, the functions that take evaluation sets set it.
@@ -335,9 +337,13 @@ class Dataset(Binning):
         """
         if self.used_indices is not None:
             return input_rows.take(self.reference.get_data(), self.used_indices)
+        if input_rows.are_files(self.data):
+            self._given_data()
         self._check_raw("return its data")
         if sequences.are_chunks(self.data):
             return input_rows.loaded(self.data)
+        if input_rows.are_files(self.data):
+            return self._source.loaded()
         return self.data
 
     def get_params(self) -> dict[str, Any]:
@@ -521,12 +527,10 @@ class Dataset(Binning):
         added: Any = other.construct()._binned, other._inputs
         with self._lock:
             own: Any = self.construct()._binned, self._inputs
-            self._binned, self._inputs = binning.joined(
-                own, added, compat.n_threads(None)
-            )
+            self._binned, self._inputs = bins.joined(own, added, compat.n_threads(None))
             self.feature_name = self._inputs.names or "auto"
             self.data = input_rows.side_by_side(self.data, other.data, self._own_names)
-            self._source = None
+            self._source = self._mapped = None
             self.categorical_feature = self._inputs.categorical
         return self
 
@@ -626,12 +630,15 @@ class Dataset(Binning):
         if self._binned is not None:
             return self
         with self._lock:
-            is_path = isinstance(self.data, str | PathLike)
-            if is_path and not input_rows.is_source(self.data):
-                vars(self).update(dataset_files.read(self, self.data))
             if self._source is None:
                 self._open()
         return self
+
+    def _open(self) -> None:
+        if input_rows.are_files(self.data):
+            vars(self).update(dataset_files.read(self, self.data))
+        else:
+            super()._open()
 
 
 def _checked_params(params: Any) -> Mapping[str, Any]:

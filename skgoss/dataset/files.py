@@ -9,18 +9,18 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from skgoss import parameters
 from skgoss.data import binary, binned_state, names, text_files
 from skgoss.data.categories import Categories
 from skgoss.data.columns import numbers
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
-from skgoss.data.memory import Memory
+from skgoss.data.memory import FileState, Memory
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.values import entries
 from skgoss.dataset import fields as dataset_fields
-from skgoss.dataset.binning import OPTIONS, Binning, BinningInputs, by_column
+from skgoss.dataset.binning import Binning
+from skgoss.dataset.bins import OPTIONS, BinningInputs, by_column
 from skgoss.dataset.fields import CHECKS
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
@@ -48,7 +48,7 @@ _STATE = {
 # Entries that states of earlier versions do not have.
 _ADDED: dict[str, Any] = {"_version": 0, "memory_map": None, "_by_name": {}}
 # What is found anew in files that are read in batches.
-_UNSAVED = {"_source", "_opened"}
+_UNSAVED = {"_source", "_opened", "_mapped"}
 _INPUTS = {
     "options": dict,
     "categorical_feature": (str, list, NoneType),
@@ -60,14 +60,15 @@ _INPUTS = {
 # --- Files ----------------------------------------------------------------------------
 
 
-def read(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a file of bins or text.
+def read(dataset: Dataset, data: Any) -> dict[str, Any]:
+    """Read a file of bins, or open files of text.
 
     Parameters
     ----------
     dataset : Dataset
-        Its data are this file. It is not changed.
-    path : str or path
+        Its data are these files. It is not changed.
+    data : str, path, or list of those
+        Several files are text.
 
     Returns
     -------
@@ -81,24 +82,43 @@ def read(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
     ValueError
         If it is damaged, or does not fit what is set already.
     """
-    reader = _read_bins if binary.is_binary(path) else _read_text
-    return reader(dataset, path)
+    is_path = isinstance(data, str | PathLike)
+    reader = _read_bins if is_path and binary.is_binary(data) else _read_text
+    return reader(dataset, data)
 
 
-def _read_text(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
-    text = text_files.read(path, dataset._file_options)
+def _read_text(dataset: Dataset, paths: Any) -> dict[str, Any]:
+    """The fields of text files, and how their rows are read in batches."""
+    text = text_files.read(paths, _file_options(dataset))
     found = _completed(dataset, text._asdict(), text.data.shape[0])
-    if issparse(text.data) and dataset.reference is not None:
+    if text.data.is_sparse and dataset.reference is not None:
         # Columns behind the last value of a file are not in it.
-        n_features = max(text.data.shape[1], dataset._root.num_feature())
-        text.data.resize(text.data.shape[0], n_features)
+        text.data.n_columns = max(text.data.n_columns, dataset._root.num_feature())
     if text.names is not None and dataset._own_names is None:
         found["feature_name"] = text.names
-    return found | {"data": text.data}
+    own = dataset._fields
+    opened = {name: v for name, v in found.items() if own.get(name) is None}
+    return found | {"_source": text.data, "_opened": opened}
+
+
+def _file_options(dataset: Dataset) -> text_files.FileOptions:
+    """The options of text files, with the columns that are fields by their names."""
+    columns = {f"{field}_column": name for field, name in dataset._by_name.items()}
+    unknown = columns.keys() - text_files.FileOptions._fields
+    if unknown or not all(isinstance(name, str) for name in columns.values()):
+        raise ValueError(
+            "label, weight and group of a text file may be the name of a column, but"
+            f" not {dataset._by_name}: pass init_score as an array, or in a file whose"
+            " name ends in '.init'."
+        )
+    options = dataset._file_options._replace(
+        **{option: (name,) for option, name in columns.items()}
+    )
+    return options._replace(header=True) if columns else options
 
 
 def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
-    memory = Memory(dataset.memory_map)
+    memory, state = Memory(dataset.memory_map), FileState.of(path)
     binned, content = binary.read(path, compat.n_threads(None), memory)
     owner = f"the file {fspath(path)}"
     inputs = _restored_inputs(content, binned, owner)
@@ -122,6 +142,8 @@ def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
     if values is not None:
         _check_values(values, binned, owner)
         found["_keeps_values"] = True
+    if dataset.memory_map is not None:
+        found["_mapped"] = state
     return found | {
         **{"data": values, "_binned": binned},
         **{"_inputs": inputs, "params": params},

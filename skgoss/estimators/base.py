@@ -486,8 +486,9 @@ class LGBMModel(
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             hooks.begin()
-            model = fit.run(Booster._in_training, _listener(hooks))
-            self._keep(model)
+            booster = Booster._in_training(fit)
+            model = fit.run(booster._shown_to_callbacks(), _listener(hooks))
+            self._keep(model, booster._attributes_of_callbacks())
             hooks.end()
         return self
 
@@ -516,12 +517,17 @@ class LGBMModel(
             n_threads=n_threads,
         )
 
-    def _keep(self, model: FittedModel) -> None:
+    def _keep(
+        self, model: FittedModel, of_callbacks: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
         """Become the estimator of a model, in one assignment.
 
-        Threads that predict meanwhile see the former model or this one.
+        Threads that predict meanwhile see the former model or this one. The Booster has
+        the attributes that callbacks have set.
         """
-        self.__dict__ = states.without_learned(vars(self)) | states.learned(model)
+        learned = states.learned(model)
+        vars(learned["_booster"]).update(of_callbacks)
+        self.__dict__ = states.without_learned(vars(self)) | learned
 
     def _record(self) -> EstimatorRecord:
         """What models and their files keep of this estimator."""
@@ -565,7 +571,8 @@ class LGBMModel(
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
-            The predictions. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
+            The predictions; of shape (n_samples, n_outputs) for several targets or
+            quantiles. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
             ``pred_interactions``: raw scores, indices of leaves or SHAP values.
         """
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)

@@ -9,15 +9,28 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
 from skgoss.model import conformal, predictions
-from skgoss.model.fitted import FittedModel
+from skgoss.model.fitted import FittedModel, scores_of_targets
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import compat
 from skgoss.utils.messages import warn
+
+
+def _has_one_target(classifier: LGBMClassifier) -> bool:
+    """Whether there is a `decision_function`; else AttributeError."""
+    fitted = classifier.__sklearn_is_fitted__()
+    if fitted and isinstance(classifier.classes_, list):
+        raise AttributeError(
+            "There is no decision_function for several targets. Use"
+            " predict_proba(X, raw_score=True)."
+        )
+    return True
 
 
 @docstrings.of_estimator
@@ -26,7 +39,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     The trees are histogram-based and grown leaf-wise. Labels may be numbers or strings.
     A round grows one tree for two classes, and one tree per class for more classes.
-    ``y`` may also hold a single class.
+    ``y`` may also hold a single class, or several columns: then each column is a
+    target, such as one of several labels, and is learned by trees of its own.
 
     Parameters
     ----------
@@ -34,9 +48,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The sorted class labels, including those of rows with weight 0.
-    n_classes_ : int
+    classes_ : ndarray of shape (n_classes,), or list of them
+        The sorted class labels, including those of rows with weight 0. A list with an
+        array for each column of ``y`` if there are several.
+    n_classes_ : int or list of int
         The number of classes.
     {attributes}
 
@@ -91,14 +106,21 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return self._fit(X, y, FitArguments.of(locals()))
 
     @property
-    def classes_(self) -> NDArray[Any]:
-        """The sorted labels."""
+    def classes_(self) -> Any:
+        """The sorted labels; a list of arrays if there are several targets."""
         return self._model.classes
 
     @property
-    def n_classes_(self) -> int:
-        """The number of classes."""
-        return len(self.classes_)
+    def n_classes_(self) -> Any:
+        """The number of classes; a list if there are several targets."""
+        classes = self.classes_
+        return list(map(len, classes)) if isinstance(classes, list) else len(classes)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
 
     @docstrings.of_prediction
     def predict(
@@ -123,7 +145,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predicted labels. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
             ``pred_interactions``, or if the objective is a function, the result is that
             of ``predict_proba``.
@@ -169,7 +191,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             'multiclassova' do not sum to 1. With ``raw_score``, the shape is
             (n_samples,) for one or two classes. With ``pred_leaf``, it is (n_samples,
             n_trees). If the objective is a function, raw scores are returned, with a
-            warning.
+            warning. For several targets, a list with the probabilities of each; raw
+            scores are in one array, those of the first target first.
         """
         kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(
@@ -194,6 +217,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         model = self._model
         return (_probabilities(model, output) for output in self._staged(model, X))
 
+    # scikit-learn's other classifiers of several targets, too, have either this method
+    # or lists of probabilities.
+    @available_if(_has_one_target)
     @docstrings.of_prediction
     def decision_function(
         self,
@@ -204,7 +230,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[np.float64]:
-        """Compute raw scores.
+        """Compute raw scores; not for several targets.
 
         Parameters
         ----------
@@ -295,27 +321,54 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return _probabilities(self._model, super().oof_prediction_)
 
 
-def _probabilities(
-    model: FittedModel, output: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The probabilities of all classes; raw scores as they are if there is no link."""
-    if not isinstance(model.objective, str):
+def _probabilities(model: FittedModel, output: NDArray[np.float64]) -> Any:
+    """The probabilities of all classes, in a list if there are several targets.
+
+    Raw scores as they are if there is no link.
+    """
+    if not isinstance(model.objective, str | list):
         warn(
             "Cannot compute class probabilities or labels due to the usage of"
             " customized objective function.\nReturning raw scores instead."
         )
         return output
-    if output.ndim == 2:
-        return output
+    if not isinstance(model.classes, list):
+        return _of_all_classes(output, model.classes)
+    return [
+        _of_all_classes(output[:, first:stop], labels)
+        for (first, stop), labels in zip(
+            scores_of_targets(model.classes), model.classes, strict=True
+        )
+    ]
+
+
+def _of_all_classes(
+    output: NDArray[np.float64], classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """The probabilities of the classes of a target, given those of its scores."""
+    if output.ndim == 2 and output.shape[1] > 1:
+        return np.ascontiguousarray(output)
+    positive = output.reshape(len(output))
     both = np.empty((len(output), 2))
-    both[:, 1] = output
-    np.subtract(1.0, output, out=both[:, 0])
-    return both[:, : len(model.classes)]
+    both[:, 1] = positive
+    np.subtract(1.0, positive, out=both[:, 0])
+    return both[:, : len(classes)]
 
 
 def _labels(model: FittedModel, output: NDArray[np.float64]) -> NDArray[Any]:
-    """The labels of the most probable classes; raw scores if there is no link."""
+    """The labels of the most probable classes; raw scores if there is no link.
+
+    If there are several targets, each has a column.
+    """
     probabilities = _probabilities(model, output)
-    if not isinstance(model.objective, str):
+    if not isinstance(model.objective, str | list):
         return probabilities
-    return model.classes[probabilities.argmax(axis=1)]
+    if not isinstance(model.classes, list):
+        return model.classes[probabilities.argmax(axis=1)]
+    kinds = {labels.dtype.kind for labels in model.classes}
+    columns = [
+        # Numbers beside strings stay numbers.
+        labels.astype(object if len(kinds) > 1 else labels.dtype)[found.argmax(axis=1)]
+        for labels, found in zip(model.classes, probabilities, strict=True)
+    ]
+    return np.column_stack(columns)

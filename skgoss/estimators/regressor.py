@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
@@ -20,6 +21,10 @@ from skgoss.utils import compat
 @docstrings.of_estimator
 class LGBMRegressor(RegressorMixin, LGBMModel):
     """Gradient boosted trees for regression, by the LightGBM algorithm.
+
+    ``y`` may have several columns. Each is a target, which is learned by trees of its
+    own. NaN in one of several columns is a missing target: the row is left out for this
+    column alone.
 
     Parameters
     ----------
@@ -77,6 +82,11 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         groups: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     @docstrings.of_prediction
     def predict_interval(

@@ -242,6 +242,11 @@ def exported_model(
     fitted = booster._model
     classes = None
     if is_classifier(model) and not is_raw:
+        if isinstance(fitted.classes, list):
+            raise ValueError(
+                "A classifier of several targets cannot be exported: its outputs would"
+                " be lists. Use raw_score=True."
+            )
         if callable(fitted.objective):
             warn(
                 "The objective is a function, so there are no probabilities or labels:"

@@ -258,15 +258,15 @@ class _ResetParameter:
     order = 10
     before_iteration = True
 
-    def __init__(self, schedule: dict[str, Any]) -> None:
-        self.schedule = schedule
+    def __init__(self, kwargs: dict[str, Any]) -> None:
+        self.kwargs = kwargs
 
     def __call__(self, env: CallbackEnv) -> None:
         index = env.iteration - env.begin_iteration
         n_rounds = env.end_iteration - env.begin_iteration
         values = {
             name: self._value(name, values, index, n_rounds)
-            for name, values in self.schedule.items()
+            for name, values in self.kwargs.items()
         }
         env.model.reset_parameter(values)
         env.params.update(parameters.canonical(values, "reset_parameter"))
@@ -423,6 +423,11 @@ class _EarlyStopping(Listener):
         self.min_delta = min_delta
         self.watches: dict[tuple[str, str], _Watch] = {}
 
+    @property
+    def enabled(self) -> bool:
+        """Whether the callback can stop a fit."""
+        return self.stopping_rounds > 0
+
     def on_other_ranks(self) -> _EarlyStopping:
         """What decides the same where the rows of a fit are in several processes."""
         return _EarlyStopping(
@@ -430,15 +435,15 @@ class _EarlyStopping(Listener):
         )
 
     def __call__(self, env: CallbackEnv) -> None:
-        if self.stopping_rounds <= 0:
+        if not self.enabled:
             return
         if env.iteration == env.begin_iteration:
             self._begin(env)
         results = env.evaluation_result_list
         watched = [
-            (self.watches[key], result.metric_value)
-            for result in results
-            if (key := result[:2]) in self.watches
+            (self.watches[dataset, metric], value)
+            for dataset, metric, value, *_ in results
+            if (dataset, metric) in self.watches
         ]
         for watch, value in watched:
             watch.see(env.iteration, value, results)

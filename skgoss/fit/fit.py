@@ -17,7 +17,7 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks, nothing_learned
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
-from skgoss.fit.outputs import Output
+from skgoss.fit.outputs import Output, joint_link
 from skgoss.fit.task import Task
 from skgoss.model import objective_names
 from skgoss.model.ensemble import Ensemble
@@ -209,7 +209,7 @@ class Fit(FitData):
         settings = self.settings
         if callable(settings.objective) and rows.source is not None:
             bound = OfDataset(settings.objective, rows.source)
-            settings = replace(settings, objective=bound)
+            settings = settings.replaced(objective=bound)
         n_threads = self.n_threads or compat.n_threads(settings.n_jobs)
         make_metrics = partial(
             _metrics,
@@ -231,7 +231,13 @@ class Fit(FitData):
             for output in self.outputs
         ]
         return MultiOutputSetup(
-            settings, self.n_scores, make_metrics, n_threads, trees, parts
+            settings,
+            self.n_scores,
+            make_metrics,
+            n_threads,
+            trees,
+            parts,
+            [output.name for output in self.outputs],
         )
 
     def run(
@@ -265,11 +271,23 @@ class Fit(FitData):
         return self.model(trained)
 
     def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
-        """Warn if no tree of the fit has a split; all ranks ask at the same time."""
-        n_leaves = np.diff(ensemble.leaf_start)[self.n_earlier * ensemble.n_scores :]
-        if (n_leaves <= 1).all():
-            dataset = self.rows.binned or self.state.dataset
+        """Warn if no tree of the fit, or of one of its outputs, has a split.
+
+        All ranks ask at the same time.
+        """
+        dataset = self.rows.binned or self.state.dataset
+        n_leaves = np.diff(ensemble.leaf_start).reshape(-1, ensemble.n_scores)
+        has_split = (n_leaves[self.n_earlier :] > 1).any(axis=0)
+        if not has_split.any():
             nothing_learned.warn_of(self.fitted, dataset, self.settings)
+            return
+        first = 0
+        for k, output in enumerate(self.outputs):
+            stop = first + output.task.n_scores
+            if not has_split[first:stop].any():
+                rows = self.fitted.of_output(k, first, stop).without_missing_targets()
+                nothing_learned.warn_of(rows, dataset, self.settings, output.name)
+            first = stop
 
     @property
     def n_earlier(self) -> int:
@@ -295,6 +313,8 @@ class Fit(FitData):
         """The trained trees, with all that is known beside them."""
         objective = self.settings.objective
         forgets = self.task.functions_take_dataset and callable(objective)
+        if isinstance(objective, tuple):
+            objective = list(objective)
         return FittedModel(
             trained.ensemble,
             self.schema,
@@ -318,6 +338,8 @@ class Fit(FitData):
             self.column_names,
             (self.rows.binned or self.state.dataset).feature_infos(),
             self.n_scores,
+            self.link,
+            is_joint=bool(self.outputs),
         )
 
     def header(self) -> Header:
@@ -369,7 +391,7 @@ class Fit(FitData):
         other = copy.copy(self)
         objective = FunctionOfRound(function)
         other.link = objective_names.make_link(objective)
-        other.settings = replace(self.settings, objective=objective)
+        other.settings = self.settings.replaced(objective=objective)
         return other._going_on_from(self)
 
     def boost(self, function: Callable[..., Any] | None = None) -> bool:
@@ -462,8 +484,12 @@ def _metrics(
         default = usual if callable(objective) else objective
         words += [] if default is None else [metrics.default_name(default)]
     if outputs:
+        levels = () if link is None else link.levels
         by_name = output_metrics.make(
-            words, settings, [o.of_metrics(settings) for o in outputs], link
+            words,
+            settings,
+            [output.of_metrics(settings) for output in outputs],
+            joint_link([output.metric_link for output in outputs], task, levels),
         )
         return [*by_name, *_custom_metrics(task, functions, link)]
     # Named metrics treat raw scores of a function as those of the usual objective.
@@ -484,13 +510,18 @@ def _header(
     columns: Sequence[str] | None,
     feature_infos: list[str],
     n_scores: int,
+    link: Link,
+    *,
+    is_joint: bool,
 ) -> Header:
     """The content of a model file besides the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
     if columns is None:
         columns = names.default(len(feature_infos))
     words = ""
-    if not callable(objective):
+    if is_joint:
+        objective = objective_names.readable_for_lightgbm(objective, link)
+    if isinstance(objective, str):
         words = objective_names.text(
             objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skgoss.data import categories, frames, merged_schema, names, targets
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows, check_init_score, held_out
 from skgoss.data.schema import ColumnSchema
-from skgoss.dataset import binning
+from skgoss.dataset import bins
 from skgoss.dataset.binning import Prepared
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import outputs
+from skgoss.fit import outputs, several_targets
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.task import Task
-from skgoss.model import lightgbm_file, objective_names
+from skgoss.model import lightgbm_file
 from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
 from skgoss.parameters import presets
@@ -136,7 +136,7 @@ class FitData:
 
     def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
         """Read the training columns of data that are not a `Dataset`."""
-        columns, read = binning.read(
+        columns, read = bins.read(
             X, self.names, self.settings.categorical_feature, schema, self.task.owner
         )
         if self.training.is_empty:
@@ -173,35 +173,54 @@ class FitData:
         """Columns with the target, weight, query and start scores of each row."""
         input_set = input_set.agreed()
         partition = input_set.parts and input_set.parts.partition()
-        y = targets.one_column(
-            input_set.y, prepared.n_rows, self.task.owner, input_set.target_name
-        )
-        if input_set.is_training:
-            self.task = self.task.of(y, input_set.parts)
+        name, n_rows = input_set.target_name, prepared.n_rows
+        y = self._target(input_set, n_rows)
         task, init_score = self.task, input_set.init_score
-        target = task.encode(y, input_set)
+        # Labels of the training set are those of the task, or of an earlier model.
+        target = task.encode(y, name, "init_model" if input_set.is_training else "y")
         weight = task.weights(input_set, target, partition)
+        output_weight = task.output_weight(input_set, target, weight)
         if isinstance(input_set.X, Dataset):
             # Its arrays may be written to while this fit goes on.
             target = target.copy()
             weight = None if weight is None else weight.copy()
-        targets.check_sum(target, weight, input_set.target_name, input_set.collectives)
+        targets.check_sum(target, weight, name, input_set.collectives)
+        if input_set.is_training:
+            task.check_learnable(target, weight)
         if init_score is not None:
             init_score = check_init_score(
-                init_score, len(y), self.n_scores, f"{input_set.prefix}init_score"
+                init_score, n_rows, self.n_scores, f"{input_set.prefix}init_score"
             )
         return Rows(
             prepared.columns,
             target,
             weight,
-            task.queries(input_set, len(y)),
+            task.queries(input_set, n_rows),
             init_score,
             prepared.numbers,
             prepared.binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
             input_set.position if input_set.is_training else None,
+            output_weight,
         )
+
+    def _target(
+        self, input_set: InputSet, n_rows: int
+    ) -> NDArray[Any] | targets.TargetColumns:
+        """The target of a set; that of the training set determines the task."""
+        name, task = input_set.target_name, self.task
+        learns = input_set.is_training and not task.tasks
+        y: NDArray[Any] | targets.TargetColumns | None = None
+        if input_set.parts is None and (task.takes_several if learns else task.tasks):
+            y = targets.several_columns(input_set.y, n_rows, name)
+        if y is None:
+            y = targets.one_column(input_set.y, n_rows, task.owner, name)
+            if learns:
+                self.task = task.of(y, input_set.parts)
+        elif learns:
+            self.task = several_targets.of(task, y)
+        return y
 
     def _number_columns(self) -> None:
         """Replace names of columns in the options by their numbers."""
@@ -213,31 +232,28 @@ class FitData:
         )
 
     def _set_objective(self) -> None:
-        """Set the objective and the link, and the objective's canonical name."""
-        task, options = self.task, self.settings
+        """Set the objective by its canonical name, the link and the outputs."""
+        found = outputs.of_fit(self.task, self.settings, self.levels)
+        self.outputs = found if len(found) > 1 or self.levels else []
         # An alias may have a metric of its own.
-        self.given_objective = options.objective or task.default_objective
-        objective = self.given_objective
-        if objective is None:
-            raise ValueError(
-                f"The 'objective' parameter of {task.owner} must be"
-                " given. LGBMClassifier and LGBMRegressor choose one."
-            )
-        if not callable(objective):
-            objective = objective_names.canonical_name(objective)
-        self._check_alpha(objective)
-        if not callable(objective):
-            task.check_objective(objective)
-        self.link: Link = objective_names.make_link(
-            objective, options.sigmoid, options.reg_sqrt
+        self.given_objective = found[0].given_objective
+        self.link: Link = outputs.joint_link(
+            [output.link for output in found], self.task, self.levels
         )
-        self.settings = dataclasses.replace(options, objective=objective)
-        self.outputs = []
-        if self.levels:
-            self.outputs = outputs.of_quantiles(
-                task, self.levels, self.given_objective, self.link
+        self._check_levels_of_init_model()
+        objective = outputs.joint_objective(found)
+        self.settings = self.settings.replaced(objective=objective)
+
+    def _check_levels_of_init_model(self) -> None:
+        """Check that training continues with the same quantiles; else ValueError."""
+        if self.init_model is None or self.init_model.trees.n_scores == 1:
+            return
+        known = self.init_model.link.levels
+        if known != self.levels:
+            raise ValueError(
+                f"init_model has learned the quantiles {list(known)}, but alpha is"
+                f" {self.settings.alpha}."
             )
-            self.link = dataclasses.replace(self.link, levels=self.levels)
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -250,15 +266,6 @@ class FitData:
         """The number of trees of a round."""
         return len(self.levels) or self.task.n_scores
 
-    def _check_alpha(self, objective: str | Callable[..., Any]) -> None:
-        """Check that only a fit of quantiles has several levels."""
-        if self.levels and (objective != "quantile" or self.task.classes is not None):
-            raise ValueError(
-                f"The 'alpha' parameter of {self.task.owner} must be a number for"
-                f" objective={objective!r}. Only objective='quantile' of a regression"
-                " learns several quantiles."
-            )
-
     def _apply_preset(self) -> None:
         """Replace the options that the user has not passed as the preset asks."""
         # An argument of fit replaces the option of its name.
@@ -270,7 +277,7 @@ class FitData:
             passed.union(self.passed),
             max((len(vocabulary.values) for vocabulary in known), default=0),
         )
-        self.settings = dataclasses.replace(self.settings, **self.preset_params)
+        self.settings = self.settings.replaced(**self.preset_params)
         self.search = (
             presets.search(self.settings, self.preset_params) if self.searches else None
         )

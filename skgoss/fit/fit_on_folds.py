@@ -201,7 +201,7 @@ class FitOnFolds(Fit):
         if not options:
             return self
         fit = copy.copy(self)
-        fit.settings = replace(self.settings, **options)
+        fit.settings = self.settings.replaced(**options)
         fit.plan = fit._plan(self.rows)
         return fit
 
@@ -231,7 +231,7 @@ class FitOnFolds(Fit):
         """Choose options and the number of rounds by fits on folds."""
         chosen = self._best_options(search, make_model)
         self.preset_params = self.preset_params | chosen
-        self.settings = replace(self.settings, **chosen)
+        self.settings = self.settings.replaced(**chosen)
         self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
         self._begin(self.sets)

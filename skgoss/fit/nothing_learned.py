@@ -20,7 +20,9 @@ _LIMITS = {
 }
 
 
-def warn_of(rows: Rows, dataset: BinnedDataset, settings: Settings) -> None:
+def warn_of(
+    rows: Rows, dataset: BinnedDataset, settings: Settings, what: str = "the fit"
+) -> None:
     """Warn that no tree of a fit has a split.
 
     Parameters
@@ -30,6 +32,8 @@ def warn_of(rows: Rows, dataset: BinnedDataset, settings: Settings) -> None:
     dataset : BinnedDataset
         Their bins.
     settings : Settings
+    what : str, default="the fit"
+        What the trees belong to.
     """
     n_rows, target = len(rows), rows.target
     ends = target.min(initial=np.inf), target.max(initial=-np.inf)
@@ -38,7 +42,7 @@ def warn_of(rows: Rows, dataset: BinnedDataset, settings: Settings) -> None:
         return
     sizes, lowest, highest = zip(*of_ranks, strict=True)
     reason = _reason(sum(sizes), min(lowest) == max(highest), dataset, settings)
-    warn(f"No tree of the fit has a split, so it has learned nothing: {reason}")
+    warn(f"No tree of {what} has a split, so it has learned nothing: {reason}")
 
 
 def _reason(

@@ -46,6 +46,12 @@ class Task:
     # Whether functions of the user are f(predictions, dataset), as those of `train`. No
     # estimator could call these, so models forget them.
     functions_take_dataset: ClassVar[bool] = False
+    # Whether ``y`` may have several columns: see `several_targets`.
+    takes_several: ClassVar[bool] = False
+    # The task of each target, if there are several.
+    tasks: ClassVar[Sequence[Task]] = ()
+    # What messages call the column of each target, if there are several.
+    columns: ClassVar[Sequence[str]] = ()
 
     @property
     def n_classes(self) -> int | None:
@@ -71,9 +77,32 @@ class Task:
         """
         return self
 
-    def encode(self, y: NDArray[Any], rows: InputSet) -> NDArray[np.float64]:
-        """The target of a set as numbers."""
-        return targets.numbers(y, self.owner, rows.target_name)
+    def encode(
+        self, y: NDArray[Any], name: str, source: str = "y"
+    ) -> NDArray[np.float64]:
+        """The target of a set as numbers.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,)
+        name, source : str
+            The names of ``y`` and of what labels were learned from, for messages.
+        """
+        return targets.numbers(y, self.owner, name)
+
+    def output_weight(
+        self,
+        rows: InputSet,
+        target: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64] | None:
+        """The weights for each target; None if they are those of the rows."""
+        return None
+
+    def check_learnable(
+        self, target: NDArray[np.float64], weight: NDArray[np.float64] | None
+    ) -> None:
+        """Check that there is something to learn from; else ValueError."""
 
     def weights(
         self,
@@ -113,6 +142,7 @@ class Regression(Task):
     name = "regression"
     serves = ("regression",)
     default_objective = "regression"
+    takes_several = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +178,7 @@ class Classification(Task):
 
     name = "classification"
     serves = ("classification",)
+    takes_several = True
     classes: NDArray[Any] | None = None  # type: ignore[misc]
 
     @property
@@ -167,6 +198,11 @@ class Classification(Task):
 
     def of(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
         """The task with the classes that occur in a target."""
+        if isinstance(self.classes, list):
+            raise ValueError(
+                f"y has one column, but init_model has learned {len(self.classes)}"
+                " targets."
+            )
         if self.classes is not None:
             return self
         return replace(self, classes=targets.classes(y, parts))
@@ -183,10 +219,11 @@ class Classification(Task):
             )
         return replace(self, classes=model.classes)
 
-    def encode(self, y: NDArray[Any], rows: InputSet) -> NDArray[np.float64]:
+    def encode(
+        self, y: NDArray[Any], name: str, source: str = "y"
+    ) -> NDArray[np.float64]:
         """The label encoding: the number of each label."""
-        source = "init_model" if rows.is_training else "y"
-        return targets.encode_labels(y, self.classes, rows.target_name, source)
+        return targets.encode_labels(y, self.classes, name, source)
 
     def check_objective(self, name: str) -> None:
         """Check that an objective is for the number of classes."""
@@ -244,15 +281,17 @@ class TrainTask(Task):
         objective = self.objective or self.default_objective
         return None if callable(objective) else canonical_name(objective)
 
-    def encode(self, y: NDArray[Any], rows: InputSet) -> NDArray[np.float64]:
+    def encode(
+        self, y: NDArray[Any], name: str, source: str = "y"
+    ) -> NDArray[np.float64]:
         """The target, which must hold the numbers that the objective needs."""
-        target = super().encode(y, rows)
-        name = self.objective_name
-        if name is not None:
-            self.check_objective(name)
-        if name in _MANY_CLASSES:
+        target = super().encode(y, name, source)
+        objective = self.objective_name
+        if objective is not None:
+            self.check_objective(objective)
+        if objective in _MANY_CLASSES:
             _check_codes(target, range(self.num_class), f"num_class={self.num_class}")
-        elif name == "binary":
+        elif objective == "binary":
             other = -1 if (target < 0).any() else 0
             _check_codes(target, (other, 1), "objective='binary'")
         return target

@@ -40,7 +40,7 @@ def predicted(
 
     Returns
     -------
-    ndarray, csr_matrix or list of csr_matrix, or None
+    ndarray, csr_matrix, list of them, or None
         None if the predictions are written to a file.
     """
     source = input_rows.source(X) if input_rows.is_streamed(X) else None
@@ -51,31 +51,46 @@ def predicted(
         return None
     if source is None:
         return compute(X)
-    n_rows, start, out = source.shape[0], 0, None
+    n_rows, start, wholes = source.shape[0], 0, []
     for part in _batches(X, source, compute):
-        if out is None:
-            out = np.empty((n_rows, *part.shape[1:]), dtype=part.dtype)
-        out[start : start + len(part)] = part
-        start += len(part)
-    return out
+        is_list = isinstance(part, list)
+        arrays = part if is_list else [part]
+        wholes = wholes or [_empty(n_rows, array) for array in arrays]
+        for whole, array in zip(wholes, arrays, strict=True):
+            if isinstance(whole, list):
+                whole.append(array)
+            else:
+                whole[start : start + len(array)] = array
+        start += arrays[0].shape[0]
+    out = [sp.vstack(w, "csr") if isinstance(w, list) else w for w in wholes]
+    return out if is_list else out[0]
+
+
+def _empty(n_rows: int, first: Any) -> Any:
+    """An array for all rows; for sparse matrices, a list of those of the batches."""
+    if sp.issparse(first):
+        return []
+    return np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
 
 
 def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
     if source is None:
-        yield _dense(compute(X))
+        yield compute(X)
         return
+    if source.shape[0] == 0:
+        raise ValueError("data must have a row, but has none.")
     with said_once():
         for batch in read(source):
             with placed(batch.place):
-                part = _dense(compute(batch.rows))
+                part = compute(batch.rows)
             yield part
 
 
 def _dense(values: Any) -> Any:
-    """Predictions as one array."""
-    if isinstance(values, list):
-        return np.hstack([part.toarray() for part in values])
-    return values.toarray() if sp.issparse(values) else values
+    """Predictions, one array after the other if there are several."""
+    arrays = values if isinstance(values, list) else [values]
+    dense = [array.toarray() if sp.issparse(array) else array for array in arrays]
+    return np.hstack(dense) if isinstance(values, list) else dense[0]
 
 
 def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
@@ -87,7 +102,7 @@ def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
         writer = None
         try:
             for part in batches:
-                table = _table(pyarrow, part)
+                table = _table(pyarrow, _dense(part))
                 if writer is None:
                     writer = parquet.ParquetWriter(file, table.schema)
                 writer.write_table(table)

@@ -204,12 +204,18 @@ class Ensemble:
         n_leaves = int(self.leaf_start[n_trees])
         stop = dict.fromkeys(NODE_TYPES, n_leaves - n_trees)
         stop |= dict.fromkeys(LEAF_TYPES, n_leaves)
-        return replace(
-            self,
+        # Parts of what has been checked need no check.
+        part = object.__new__(Ensemble)
+        part.__dict__.update(
             arrays={name: self.arrays[name][:n] for name, n in stop.items()},
             leaf_start=self.leaf_start[: n_trees + 1],
+            n_scores=self.n_scores,
+            n_features=self.n_features,
+            sets=self.sets,
+            average=self.average,
             linear=self.linear and self.linear.leaves(0, n_leaves),
         )
+        return part
 
     def joined(self, *later: Ensemble) -> Ensemble:
         """The rounds of several ensembles, those of ``self`` first."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from numbers import Integral
 from types import NoneType
 from typing import Any, Self
@@ -34,7 +35,7 @@ History = dict[str, dict[str, list[float]]]
 # The entries of a state besides the trees and the header, with their types.
 _STATE = {
     "categories": object,
-    "objective": (str, Callable, NoneType),
+    "objective": (str, list, Callable, NoneType),
     "link": object,
     "best_iteration": Integral,
     "best_score": dict,
@@ -48,7 +49,7 @@ _ORIGIN = {
     "task": str,
     "parameters": dict,
     "unused": dict,
-    "classes": (np.ndarray, NoneType),
+    "classes": (np.ndarray, list, NoneType),
     "feature_names": (np.ndarray, NoneType),
     "history": dict,
     "is_foreign": bool,
@@ -67,8 +68,9 @@ class FittedModel:
     trees : Ensemble
     schema : ColumnSchema
         The columns of the training set.
-    objective : str, callable or None
-        The canonical name of the objective, or a function. None if it is not known.
+    objective : str, list of str, callable or None
+        The canonical name of the objective, or a function. A list if several targets
+        have different objectives. None if it is not known.
     link : Link
         From raw scores to predictions.
     make_header : callable
@@ -81,8 +83,8 @@ class FittedModel:
         stopping, else of the last round.
     history : dict
         Metrics of all rounds: a list for each evaluation set and name.
-    classes : ndarray of shape (n_classes,), or None
-        The labels; None without classes.
+    classes : ndarray of shape (n_classes,), list of them, or None
+        The labels; a list if there are several targets; None without classes.
     record : EstimatorRecord or None
         The estimator that was fitted; None for files of another library.
     is_foreign : bool
@@ -96,7 +98,7 @@ class FittedModel:
 
     trees: Ensemble
     schema: ColumnSchema
-    objective: str | Callable[..., Any] | None
+    objective: str | list[str] | Callable[..., Any] | None
     link: Link
     make_header: Callable[[], Header]
     best_iteration: int = 0
@@ -131,6 +133,8 @@ class FittedModel:
         """The names of the scores, where there may be several: classes or quantiles."""
         if self.link.levels:
             return [f"{level:g}" for level in self.link.levels]
+        if isinstance(self.classes, list):
+            return _score_names(self.classes)
         return None if self.classes is None else list(map(str, self.classes))
 
     @property
@@ -208,12 +212,14 @@ class FittedModel:
             If they contradict each other.
         """
         n_features, n_scores = self.trees.n_features, self.trees.n_scores
-        if isinstance(self.objective, str) and self.objective not in OBJECTIVES:
-            raise ValueError(f"the objective {self.objective!r} is not known")
-        if len(self.link.levels) not in (0, n_scores):
+        names = self.objective if isinstance(self.objective, list) else [self.objective]
+        for name in names:
+            if not callable(name) and name is not None and name not in OBJECTIVES:
+                raise ValueError(f"the objective {name!r} is not known")
+        if self.link.n_scores not in (None, n_scores):
             raise ValueError(
-                f"{len(self.link.levels)} levels of quantiles do not fit {n_scores}"
-                " trees a round"
+                f"the link is made for {self.link.n_scores} scores, but there are"
+                f" {n_scores} trees a round"
             )
         if self.best_iteration < 0:
             raise ValueError("best_iteration must be at least 0")
@@ -358,10 +364,24 @@ def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:
     return {**known, "record": EstimatorRecord(**record)}
 
 
-def check_classes(classes: NDArray[Any] | None, n_scores: int, task: str) -> None:
-    """Check labels; ValueError if they do not fit the number of trees a round."""
+def _score_names(classes: Sequence[NDArray[Any]]) -> list[str]:
+    """The names of the scores of several targets: their numbers and classes."""
+    names = []
+    for number, labels in enumerate(classes):
+        own = [f"{number}: {label}" for label in labels]
+        names += own if len(labels) > 2 else [str(number)]
+    return names
+
+
+def check_classes(classes: Any, n_scores: int, task: str) -> None:
+    """Check labels; ValueError if they do not fit the number of trees a round.
+
+    ``classes`` are those of a `FittedModel`.
+    """
     if classes is None:
         possible = {1 if task == "ranking" else n_scores}
+    elif isinstance(classes, list):
+        possible = {scores_of_targets(classes)[-1][-1]} if len(classes) > 1 else {0}
     else:
         _check_labels(classes)
         n_classes = len(classes)
@@ -372,8 +392,17 @@ def check_classes(classes: NDArray[Any] | None, n_scores: int, task: str) -> Non
         raise ValueError(f"n_scores must be {words}, got {n_scores}")
 
 
-def _check_labels(classes: NDArray[Any]) -> None:
-    if classes.ndim != 1 or len(classes) == 0:
+def scores_of_targets(classes: Sequence[NDArray[Any]]) -> list[tuple[int, int]]:
+    """The first score of each of several targets, and the last plus 1."""
+    n_scores = []
+    for labels in classes:
+        _check_labels(labels)
+        n_scores.append(len(labels) if len(labels) > 2 else 1)
+    return list(pairwise(accumulate(n_scores, initial=0)))
+
+
+def _check_labels(classes: Any) -> None:
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or len(classes) == 0:
         raise ValueError("the classes must be a one-dimensional array of labels")
     try:
         distinct = set(classes.tolist())

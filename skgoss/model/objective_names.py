@@ -158,3 +158,22 @@ def text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
     if reg_sqrt and objective.learns_roots:
         parts.append("sqrt")
     return " ".join(parts)
+
+
+def readable_for_lightgbm(objective: Any, link: Link) -> str | None:
+    """The objective of a file by which LightGBM predicts the scores of several outputs.
+
+    LightGBM applies the links of most objectives to the first score alone. So it needs
+    one that has no link, or one that has the same link for each score. None if there is
+    no such objective: then LightGBM predicts raw scores.
+
+    Parameters
+    ----------
+    objective : str, callable or tuple
+        That of all outputs, or one for each.
+    link : Link
+        The link of all outputs.
+    """
+    if link.kind == "logistic" and objective == "binary":
+        return "multiclassova"
+    return objective if link.kind == "identity" and isinstance(objective, str) else None

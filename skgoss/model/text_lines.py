@@ -151,7 +151,11 @@ def _lines(text: str | bytes) -> list[bytes]:
     if isinstance(text, str):
         # Characters that UTF-8 does not have are refused where they matter.
         text = text.encode(errors="surrogatepass")
-    return [line.rstrip() for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    lines = [line.rstrip() for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    for number, line in enumerate(lines if b"\r" in text else (), 1):
+        if b"\r" in line:
+            refuse(number, "a carriage return must stand at the end of a line")
+    return lines
 
 
 def _add(fields: dict[str, Line], number: int, line: bytes) -> None:

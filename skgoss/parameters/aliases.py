@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from skgoss.parameters.domains import NUMBERS
-from skgoss.parameters.table import NOT_AVAILABLE, OPTIONS, WITHOUT_EFFECT, Option
+from skgoss.parameters.table import (
+    NOT_AVAILABLE,
+    OPTIONS,
+    REFUSED,
+    WITHOUT_EFFECT,
+    Option,
+)
 from skgoss.utils import compat, messages
 from skgoss.utils.messages import UnusedParameterWarning, warn
 
@@ -224,6 +230,21 @@ def preferred(
             UnusedParameterWarning,
         )
     return used
+
+
+def check_available(values: Mapping[str, Any], owner: str) -> None:
+    """Check that no option is asked for that must not be ignored.
+
+    Raises
+    ------
+    ValueError
+        If one is passed, and not empty.
+    """
+    for name in REFUSED:
+        if values.get(name):
+            raise ValueError(
+                f"The {name!r} parameter of {owner} is not available. {_WHY_NOT[name]}"
+            )
 
 
 def warn_no_effect(problem: str, advice: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from skgoss.parameters.aliases import (
     OPTION,
+    check_available,
     group_by_option,
     preferred,
     same,
@@ -53,6 +54,7 @@ def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in of_subclass.items():
         if same(arguments[name], OPTION[name].default):
             setattr(estimator, name, value)
+    check_available(arguments["kwargs"], estimator._owner)
     by_option, unknown = group_by_option(arguments["kwargs"])
     if by_option:
         _set_aliases(estimator, by_option)

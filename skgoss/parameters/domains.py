@@ -318,12 +318,14 @@ OBJECTIVE = instance(
     lambda value: value is None or isinstance(value, str) or callable(value),
 )
 CLASS_WEIGHT = instance(
-    "dict, 'balanced' or None",
-    "a dict from labels to weights, 'balanced' or None",
-    lambda value: (
-        value is None
-        or isinstance(value, Mapping)
-        or (isinstance(value, str) and value == "balanced")
+    "dict, 'balanced', list of them or None",
+    "a dict from labels to weights, 'balanced' or None, or a list with one of these for"
+    " each of several targets",
+    lambda value: all(
+        weights is None
+        or isinstance(weights, Mapping)
+        or (isinstance(weights, str) and weights == "balanced")
+        for weights in (value if isinstance(value, list | tuple) else [value])
     ),
 )
 LEVELS = Domain(

@@ -8,6 +8,7 @@ from typing import Any
 from skgoss.parameters.aliases import (
     OPTION,
     canonical,
+    check_available,
     group_by_option,
     preferred,
     warn_no_effect,
@@ -77,11 +78,7 @@ def file_options(
     ValueError
         If a value is outside its domain, or a parser is asked for.
     """
-    if values.get("parser_config_file"):
-        raise ValueError(
-            f"The 'parser_config_file' parameter of {owner} is not available: files are"
-            " CSV, TSV or LibSVM. Read other files yourself, and pass their rows."
-        )
+    check_available(values, owner)
     of_files, others = {}, {n: v for n, v in values.items() if v is not None}
     for option in FILE_OPTIONS:
         passed = {n: others.pop(n) for n in option.precedence if n in others}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
 from skgoss.parameters.seeds import resolved_seeds
-from skgoss.parameters.table import OPTIONS
+from skgoss.parameters.table import DEFAULTS
 
 # Options of single trees, which may change from round to round.
 CHANGEABLE = frozenset(
@@ -24,14 +23,34 @@ CHANGEABLE = frozenset(
     }
 )
 
-# A dataclass with one field for each option.
-_Options: Any = dataclasses.make_dataclass(
-    "_Options", [option.name for option in OPTIONS], frozen=True
-)
 
-
-class Settings(_Options):
+class Settings:
     """The checked values of all options for one fit, as attributes. Seeds are ints."""
+
+    # Not a dataclass: one of a hundred fields would take long to make and to change.
+    def __init__(self, **options: Any) -> None:
+        vars(self).update(options)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"Settings never change: use replaced({name}=...).")
+
+    def __getattr__(self, name: str) -> Any:  # for type checkers: see `table.OPTIONS`
+        raise AttributeError(f"There is no option {name!r}.")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Settings):
+            return NotImplemented
+        return vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"Settings({values})"
+
+    def replaced(self, **options: Any) -> Settings:
+        """Return settings with other values of some options, unchecked."""
+        return Settings(**vars(self) | options)
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """Return settings with other values of some options.
@@ -59,7 +78,7 @@ class Settings(_Options):
             for name, value in values.items()
         }
         _check_together({**vars(self), **options}, "reset_parameter")
-        return dataclasses.replace(self, **options)
+        return self.replaced(**options)
 
 
 def changes(
@@ -115,14 +134,21 @@ def make_settings(values: Mapping[str, Any], owner: str) -> Settings:
     ValueError
         If an option is outside its domain, or options contradict each other.
     """
-    options = {
-        option.name: option.checked(values.get(option.name, option.default), owner)
-        for option in OPTIONS
-    }
+    options = dict(DEFAULTS)
+    for name, value in values.items():
+        # Most values are defaults: checking them all would slow down small fits.
+        if name in options and not _is_default(value, options[name]):
+            options[name] = OPTION[name].checked(value, owner)
     if options["boosting_type"] == "goss":
         options |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
     _check_together(options, owner)
     return Settings(**options | resolved_seeds(options))
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (
+        type(value) is type(default) in (float, int, tuple) and value == default
+    )
 
 
 def _check_together(options: Mapping[str, Any], owner: str) -> None:

@@ -92,7 +92,6 @@ class Option:
         ValueError
             If it is outside the domain.
         """
-        # Most values are defaults: checking them all would slow down small fits.
         if value is self.default:
             return value
         converted = self.domain.convert(self.domain.parse(value))
@@ -954,7 +953,6 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         *("two_round", "two_round_loading", "use_two_round_loading", "header"),
         *("has_header", "pre_partition", "is_pre_partition", "save_binary"),
         *("is_save_binary", "is_save_binary_file", "precise_float_parser"),
-        "parser_config_file",
     ),
     "Only for LightGBM's command line.": (
         *("task", "task_type", "config", "config_file", "metric_freq", "output_freq"),
@@ -987,4 +985,10 @@ NOT_AVAILABLE: dict[str, tuple[str, ...]] = {
         *("cegb_tradeoff", "cegb_penalty_split"),
         *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
     ),
+    "Files are CSV, TSV or LibSVM. Read other files yourself, and pass their rows.": (
+        "parser_config_file",
+    ),
 }
+
+# Those of them that are an error, because without them the rows would be others.
+REFUSED = ("parser_config_file",)

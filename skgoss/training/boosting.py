@@ -260,7 +260,7 @@ class Boosting(Rounds):
 
     def _apply_changed_settings(self) -> None:
         """Make anew what depends on settings that have changed since the last round."""
-        if self.settings == self._used_settings:
+        if self.settings is self._used_settings:
             return
         self._used_settings = self.settings
         self.sampler = self._sampler()

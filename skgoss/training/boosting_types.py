@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -152,7 +151,7 @@ class Forest(Boosting):
         super().__init__(*args, **kwargs)
 
     def _effective_settings(self, settings: Settings) -> Settings:
-        return replace(settings, learning_rate=1.0)
+        return settings.replaced(learning_rate=1.0)
 
     def _start_by_round(self, finished: FinishedRounds) -> Floats:
         return np.tile(finished.start, (finished.n, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -151,7 +151,7 @@ def resolve_columns(
                 "forcedsplits_filename can only split columns of numbers; column"
                 f" {reader.name(split.column)!r} holds categories."
             )
-    return replace(settings, **changes)
+    return settings.replaced(**changes)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from skgoss.model.ensemble import Ensemble
@@ -99,36 +97,34 @@ class DistributedCallbacks:
         # Whether an exception comes from a callback, which may end the fit by it.
         self._in_callbacks = False
 
-    @contextmanager
-    def _calling(self) -> Iterator[None]:
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Callbacks are called on one rank: they cannot reach the others."""
         self._in_callbacks = True
         if self.collectives.n_ranks == 1:
-            yield
+            result = function(*arguments)
         else:
             with self.collectives.forbidden(_ONE_OF_SEVERAL):
-                yield
+                result = function(*arguments)
         self._in_callbacks = False
+        return result
 
     def before_round(self, env: CallbackEnv) -> bool:
         """A round begins; returns whether it must not, as the fit is over."""
-        with self._calling():
-            self._calls.before_round(env)
+        self._call(self._calls.before_round, env)
         return self._synchronize()
 
     def after_round(self, env: CallbackEnv, index: int) -> bool:
         """A round has ended; returns whether the fit is over for this rank."""
-        with self._calling():
-            self._calls.after_round(env)
-            if self._after_round is not None:
-                self._is_over = self._after_round(index, self.boosting.ensemble)
+        self._call(self._calls.after_round, env)
+        if self._after_round is not None:
+            ensemble = self.boosting.ensemble
+            self._is_over = self._call(self._after_round, index, ensemble)
         return self._is_over
 
     def at_end(self) -> None:
         """The last round is over, and no callback has ended the fit."""
         has_heard = self._is_over and not self._is_first
-        with self._calling():
-            self._calls.at_end()
+        self._call(self._calls.at_end)
         if not has_heard:
             self._is_over = True
             self._synchronize()
@@ -161,7 +157,9 @@ class DistributedCallbacks:
         if outcome.stop is not None:
             self._in_callbacks = True
             raise EarlyStopException(*outcome.stop)
-        self.boosting.settings = replace(self.boosting.settings, **outcome.changed)
+        if outcome.changed:
+            settings = self.boosting.settings
+            self.boosting.settings = settings.replaced(**outcome.changed)
         self._is_over = outcome.is_over
         return outcome.is_over
 

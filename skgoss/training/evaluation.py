@@ -116,6 +116,7 @@ class EvaluationSet:
                     self._cache,
                     self._partition,
                     self._queries,
+                    self.rows.output_weight,
                 )
             )
         return [EvalResult(self.name, *result) for result in self._distinct(results)]

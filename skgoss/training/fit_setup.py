@@ -22,6 +22,7 @@ from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.metrics import CustomMetric, Metric
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
+from skgoss.utils.messages import about
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -110,7 +111,7 @@ class FitSetup:
 
     def resume(self, boosting: Rounds, rows: Rows) -> Rounds:
         """Continue from the trees of another fit, on other rows in the same bins."""
-        settings = replace(boosting.settings, objective=self.settings.objective)
+        settings = boosting.settings.replaced(objective=self.settings.objective)
         resumed = replace(self, settings=settings).begin(rows, [])
         resumed.resume(boosting, partial(self._with_metrics, resumed))
         return resumed
@@ -179,9 +180,12 @@ class MultiOutputSetup(FitSetup):
     ----------
     outputs : sequence of FitSetup
         What the fit of each output needs. They have no ``init_ensemble``.
+    names : sequence of str
+        What messages call the outputs.
     """
 
     outputs: Sequence[FitSetup] = ()
+    names: Sequence[str] = ()
 
     def resume(self, boosting: MultiOutput, rows: Rows) -> MultiOutput:
         """Continue from the trees of another fit, on other rows in the same bins."""
@@ -201,7 +205,7 @@ class MultiOutputSetup(FitSetup):
         if not self.has_functions:
             n_at_once, n_threads = at_once(len(self.outputs), n_threads)
         parts, first = [], 0
-        for output in self.outputs:
+        for k, output in enumerate(self.outputs):
             stop = first + output.n_scores
             own = replace(
                 output,
@@ -209,21 +213,29 @@ class MultiOutputSetup(FitSetup):
                 init_ensemble=self.init_ensemble
                 and self.init_ensemble.of_scores(first, stop),
             )
-            binned = replace(rows.of_scores(first, stop), binned=dataset)
-            parts.append(own.begin(binned, []))
+            learned = replace(rows, binned=dataset).of_output(k, first, stop)
+            with about(self.names[k]):
+                learned = learned.without_missing_targets().without_zero_weights()
+                parts.append(own.begin(learned, []))
             first = stop
+        is_complete = all(part.dataset.n_rows == dataset.n_rows for part in parts)
+
+        def evaluation_set(named: NamedRows) -> EvaluationSet:
+            if named.rows is rows and not is_complete:
+                # The scores of an output are only those of the rows that it learns.
+                named = named._replace(rows=replace(rows, binned=dataset))
+            return self.evaluation_set(dataset, rows, named)
+
         joint = MultiOutput(
             dataset,
             parts,
             self.settings,
             self.n_threads,
             n_at_once,
-            lambda: EvaluationSet(
-                "training", rows, self.metrics, None, is_training=True
-            ),
+            lambda: evaluation_set(NamedRows("training", rows, True)),
         )
         for named in sets:
-            joint.add(self.evaluation_set(dataset, rows, named))
+            joint.add(evaluation_set(named))
         return joint
 
 

@@ -37,7 +37,7 @@ class EvalData(NamedTuple):
 
     Attributes
     ----------
-    y : ndarray of shape (n,), float64
+    y : ndarray of shape (n,) or (n, n_targets), float64
         The target: numbers, codes of classes, or grades.
     scores : ndarray of shape (n_scores, n), float64
         Raw scores or predictions: see `MetricSpec`.
@@ -53,6 +53,8 @@ class EvalData(NamedTuple):
         Which of the rows of all processes these are; None: all.
     queries : RowPartition or None
         Which of the queries of all processes these are; None: all.
+    output_weight : ndarray of shape (n, n_targets), float64, or None
+        The weights for each target, if they differ.
     """
 
     y: Floats
@@ -64,6 +66,7 @@ class EvalData(NamedTuple):
     cache: dict[Any, Any] | None = None
     partition: RowPartition | None = None
     queries: RowPartition | None = None
+    output_weight: Floats | None = None
 
     @property
     def collectives(self) -> Collectives:
@@ -71,8 +74,29 @@ class EvalData(NamedTuple):
         return ALONE if self.partition is None else self.partition.collectives
 
     def of_output(self, number: int, first: int, stop: int) -> EvalData:
-        """The data of one of several outputs, and its scores ``first : stop``."""
-        return self._replace(scores=self.scores[first:stop])
+        """The data of one of several outputs, and its scores ``first : stop``.
+
+        Rows whose target is missing are left out.
+        """
+        scores = self.scores[first:stop]
+        if self.y.ndim == 1:
+            return self._replace(scores=scores)
+        y, weight, known, cache = self.cached(
+            ("output", number), lambda: self._column(number)
+        )
+        if known is not None:
+            scores = np.ascontiguousarray(scores[:, known])
+        return self._replace(y=y, scores=scores, weight=weight, cache=cache)
+
+    def _column(self, number: int) -> tuple[Floats, Floats | None, Any, dict[Any, Any]]:
+        """A target, its weights, which of its values are known, and its cache."""
+        y = np.ascontiguousarray(self.y[:, number])
+        weights = self.output_weight
+        weight = self.weight if weights is None else weights[:, number].copy()
+        known = ~np.isnan(y)
+        if known.all():
+            return y, weight, None, {}
+        return y[known], None if weight is None else weight[known], known, {}
 
     def on_all_rows(self, compute: Callable[[EvalData], Any]) -> Any:
         """The result of a function of the rows of all processes, in order.

@@ -6,7 +6,6 @@ compute values from targets and scores.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -516,7 +515,7 @@ def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
             f"The levels of 'ndcg' and 'map' must be from 1 to {MOST_DOCUMENTS}, got"
             f" {', '.join(map(str, levels))}."
         )
-    return dataclasses.replace(settings, eval_at=levels)
+    return settings.replaced(eval_at=levels)
 
 
 def _fits(name: str, n_scores: int, ranks: bool) -> bool:

@@ -199,9 +199,11 @@ class MultiOutput(Rounds):
 
     def _parts_of(self, evaluation_set: EvaluationSet) -> list[EvaluationSet]:
         """The rows of an evaluation set with the start scores of each output."""
-        rows = [evaluation_set.rows.of_scores(*span) for span in self.spans]
-        make = partial(EvaluationSet, evaluation_set.name, metrics=[])
-        return [make(rows=own, binned=evaluation_set.binned) for own in rows]
+        rows, binned = evaluation_set.rows, evaluation_set.binned
+        make = partial(EvaluationSet, evaluation_set.name, metrics=[], binned=binned)
+        return [
+            make(rows=rows.of_output(k, *span)) for k, span in enumerate(self.spans)
+        ]
 
     def _undo_failed_round(self) -> None:
         if self._has_failed:

@@ -111,7 +111,7 @@ class Objective:
     queries: Queries | None = field(default=None, repr=False)
     renewal_weight: Floats | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def n_scores(self) -> int:
         return len(self.average)
 
@@ -413,9 +413,8 @@ def _classes(
 
 def _binary_codes(name: str, rows: TrainingRows) -> Floats:
     """The codes 0 and 1 of two classes that are given as numbers."""
-    label_sets = ((0.0, 1.0), (-1.0, 1.0))
-    fits = [rows.all(np.isin(rows.y, labels)) for labels in label_sets]
-    if name != "binary" or not any(fits):
+    fits = any(rows.all((rows.y == low) | (rows.y == 1.0)) for low in (0.0, -1.0))
+    if name != "binary" or not fits:
         raise ValueError(
             f"objective={name!r} is for classification. Use LGBMClassifier. Other "
             "estimators accept only 'binary', with 0 and 1 (or -1 and 1) in y."

@@ -103,3 +103,14 @@ def said_once() -> Iterator[None]:
 
 def _package(names: dict[str, object]) -> str:
     return str(names.get("__name__", "")).partition(".")[0]
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Say in errors what they are about, unless they say it themselves."""
+    try:
+        yield
+    except ValueError as error:
+        if not name or name in str(error):
+            raise
+        raise ValueError(f"{name[0].upper()}{name[1:]}: {error}") from error

@@ -29,7 +29,9 @@ cdef void gather_items(
         out[i] = column[rows[i]]
 
 
-def gather_columns(const item_t[:, ::1] columns, const int64_t[::1] rows, int n_threads):
+def gather_columns(
+    const item_t[:, ::1] columns, const int64_t[::1] rows, int n_threads, item_t[:, ::1] taken_out,
+):
     """Gather rows of columns: the elements ``columns[:, rows]``.
 
     Parameters
@@ -37,18 +39,13 @@ def gather_columns(const item_t[:, ::1] columns, const int64_t[::1] rows, int n_
     columns : array of shape (n_columns, n_rows), uint8 or uint16
     rows : array of shape (n_taken,)
     n_threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_columns, n_taken)
+    taken_out : array of shape (n_columns, n_taken)
     """
     cdef Py_ssize_t n_taken = rows.shape[0]
     cdef Py_ssize_t block, j, n
     cdef Watch watch = start_watch()
-    taken = np.empty((columns.shape[0], n_taken), dtype=np.asarray(columns).dtype)
-    cdef item_t[:, ::1] out = taken
-    if taken.size == 0:
-        return taken
+    if columns.shape[0] == 0:
+        return
     for block in prange(
         (n_taken + BLOCK - 1) // BLOCK, nogil=True, schedule="dynamic",
         num_threads=n_threads, use_threads_if=n_threads > 1,
@@ -57,9 +54,8 @@ def gather_columns(const item_t[:, ::1] columns, const int64_t[::1] rows, int n_
             continue
         n = min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK)
         for j in range(columns.shape[0]):
-            gather_items(&columns[j, 0], &rows[block * BLOCK], n, &out[j, block * BLOCK])
+            gather_items(&columns[j, 0], &rows[block * BLOCK], n, &taken_out[j, block * BLOCK])
     end_watch(&watch)
-    return taken
 
 
 cdef int64_t count_gathered(

@@ -104,17 +104,21 @@ cdef class BinStore:
     def __dealloc__(self):
         free(self.columns)
 
-    def take(self, const int64_t[::1] rows, int n_threads):
-        """The store of some rows, ascending and distinct."""
+    def take(self, const int64_t[::1] rows, int n_threads, empty):
+        """The store of some rows, ascending and distinct; ``empty`` makes its large arrays."""
         *features, bytes, shorts, sparse_start, sparse_rows, bin_start, sparse_bins = self.arrays
         place = np.empty(0, dtype=np.int32)
         if self.has_sparse:
             place = np.full(self.n_rows, -1, dtype=np.int32)
             place[rows] = np.arange(rows.shape[0], dtype=np.int32)
+        dense = []
+        for columns in (bytes, shorts):
+            taken = empty((len(columns), len(rows)), columns.dtype)
+            gather_columns(columns, rows, n_threads, taken)
+            dense.append(taken)
         return BinStore(
             *features,
-            gather_columns(bytes, rows, n_threads),
-            gather_columns(shorts, rows, n_threads),
+            *dense,
             *gather_sparse_columns(
                 sparse_start, sparse_rows, bin_start, sparse_bins, place, n_threads),
         )

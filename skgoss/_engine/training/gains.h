@@ -231,8 +231,8 @@ typedef struct {
 
 /* Copies the sums of stored bins and puts what they leave of `total` where the implied bin
    belongs. */
-static inline void longs_with_implied(const int64_t *stored, int n_bins, int implied,
-                                      int64_t total, int64_t *sum_out)
+static SIMD_INLINE void longs_with_implied(const int64_t *stored, int n_bins, int implied,
+                                           int64_t total, int64_t *sum_out)
 {
     for (int b = 0; b < implied; b++)
         total -= sum_out[b] = stored[b];
@@ -241,8 +241,8 @@ static inline void longs_with_implied(const int64_t *stored, int n_bins, int imp
     sum_out[implied] = total;
 }
 
-static inline void ints_with_implied(const int32_t *stored, int n_bins, int implied,
-                                     int32_t total, int32_t *sum_out)
+static SIMD_INLINE void ints_with_implied(const int32_t *stored, int n_bins, int implied,
+                                          int32_t total, int32_t *sum_out)
 {
     for (int b = 0; b < implied; b++)
         total -= sum_out[b] = stored[b];
@@ -253,8 +253,9 @@ static inline void ints_with_implied(const int32_t *stored, int n_bins, int impl
 
 /* The bins of a feature. `room`: 3 n_bins integers, where the sums are put if one bin has
    no place of its own and is what the others leave of `node`. */
-static inline Bins feature_bins(const Binned *data, const Histogram *histogram, int feature,
-                                const Sums *node, const Encoding *encoding, int64_t *room)
+static SIMD_INLINE Bins feature_bins(const Binned *data, const Histogram *histogram,
+                                     int feature, const Sums *node, const Encoding *encoding,
+                                     int64_t *room)
 {
     int64_t at = data->offset[feature];
     int n = data->n_bins[feature], implied = data->implied[feature];
@@ -277,7 +278,7 @@ static inline Bins feature_bins(const Binned *data, const Histogram *histogram, 
 }
 
 /* Numbers of the bins in [first, last) that hold rows, 64 bins at a time. */
-static inline int held_bins(const Bins *bins, int first, int last, int32_t *bin_out)
+static SIMD_INLINE int held_bins(const Bins *bins, int first, int last, int32_t *bin_out)
 {
     int64_t at = bins->first_bit + first, end = bins->first_bit + last;
     int n = 0;
@@ -372,8 +373,8 @@ static SIMD_INLINE int improves(double gain, int feature, const Split *best)
     return gain > best->gain || (gain == best->gain && feature < best->feature);
 }
 
-static inline void improve(double gain, int feature, int bin, int missing_left,
-                           const SplitRules *rules, Split *best_out)
+static SIMD_INLINE void improve(double gain, int feature, int bin, int missing_left,
+                                const SplitRules *rules, Split *best_out)
 {
     if (gain <= 0 || !improves(gain + rules->min_gain, feature, best_out))
         return;

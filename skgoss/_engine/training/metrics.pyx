@@ -96,7 +96,7 @@ def pointwise(
         add_exact(
             loss, &weight[start] if weight is not None else NULL, size,
             &sums[omp_get_thread_num(), 0])
-    return np.sum(sums, axis=0)
+    return np.asarray(sums).sum(axis=0)
 
 
 cdef void class_losses(
@@ -159,7 +159,7 @@ def by_class(
         add_exact(
             loss, &weight[start] if weight is not None else NULL, size,
             &sums[omp_get_thread_num(), 0])
-    return np.sum(sums, axis=0)
+    return np.asarray(sums).sum(axis=0)
 
 
 # ------------------------------------------------------------------------ rows by score

@@ -23,7 +23,7 @@
 #define SINGLES_BLOCK 256
 
 /* Numbers of the bins in [first, last) that hold rows. */
-static inline int occupied(const int32_t *count, int first, int last, int32_t *bin_out)
+static SIMD_INLINE int occupied(const int32_t *count, int first, int last, int32_t *bin_out)
 {
     int n = 0;
     for (int b = first; b < last; b++) {
@@ -35,8 +35,8 @@ static inline int occupied(const int32_t *count, int first, int last, int32_t *b
 
 /* Numbers of the bins in [first, last) that hold rows, and the packed sums up to each,
    on top of *sum_inout. */
-static inline int scan_plain(const int64_t *packed, int first, int last,
-                             int64_t *sum_inout, int64_t *sum_out, int32_t *bin_out)
+static SIMD_INLINE int scan_plain(const int64_t *packed, int first, int last,
+                                  int64_t *sum_inout, int64_t *sum_out, int32_t *bin_out)
 {
     int64_t sum = *sum_inout;
     int n = 0;
@@ -91,8 +91,8 @@ SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int las
 }
 #endif
 
-static inline int scan(const int64_t *packed, int first, int last, int64_t *sum_inout,
-                       int64_t *sum_out, int32_t *bin_out)
+static SIMD_INLINE int scan(const int64_t *packed, int first, int last, int64_t *sum_inout,
+                            int64_t *sum_out, int32_t *bin_out)
 {
 #ifdef SIMD_FOR_AVX512
     if (simd_level == SIMD_AVX512)
@@ -101,7 +101,7 @@ static inline int scan(const int64_t *packed, int first, int last, int64_t *sum_
     return scan_plain(packed, first, last, sum_inout, sum_out, bin_out);
 }
 
-static inline int list_occupied(const Bins *bins, int first, int last, int32_t *bin_out)
+static SIMD_INLINE int list_occupied(const Bins *bins, int first, int last, int32_t *bin_out)
 {
     if (bins->held)
         return held_bins(bins, first, last, bin_out);
@@ -109,8 +109,8 @@ static inline int list_occupied(const Bins *bins, int first, int last, int32_t *
 }
 
 /* The same in a compact round, with the packed sums up to each, on top of *sum_inout. */
-static inline int scan_bins(const Bins *bins, int first, int last, int64_t *sum_inout,
-                            int64_t *sum_out, int32_t *bin_out)
+static SIMD_INLINE int scan_bins(const Bins *bins, int first, int last, int64_t *sum_inout,
+                                 int64_t *sum_out, int32_t *bin_out)
 {
     if (!bins->held)
         return scan(bins->gradient, first, last, sum_inout, sum_out, bin_out);
@@ -138,7 +138,7 @@ static SIMD_INLINE int cut_bin(const Cuts *cuts, int i, int missing_left)
 }
 
 /* Whether the first cut lies behind an empty side: missing values alone go left of it. */
-static inline int starts_empty(const Bins *bins, const Encoding *encoding)
+static SIMD_INLINE int starts_empty(const Bins *bins, const Encoding *encoding)
 {
     return bins->missing_bin == 0
            || (bins->missing_bin > 0
@@ -146,7 +146,7 @@ static inline int starts_empty(const Bins *bins, const Encoding *encoding)
 }
 
 /* How many of n counts, which ascend, are below `limit`. */
-static inline int fewer_than(const int32_t *count, int n, int64_t limit)
+static SIMD_INLINE int fewer_than(const int32_t *count, int n, int64_t limit)
 {
     int first = 0;
     while (n > 0) {
@@ -160,8 +160,8 @@ static inline int fewer_than(const int32_t *count, int n, int64_t limit)
 
 /* Adds the bins in [first, last) that hold rows to the cuts, with the sums up to each on top
    of *sums_inout. */
-static inline void scan_sums_plain(const Bins *bins, int first, int last, Sums *sums_inout,
-                                   Cuts *cuts)
+static SIMD_INLINE void scan_sums_plain(const Bins *bins, int first, int last,
+                                        Sums *sums_inout, Cuts *cuts)
 {
     int end = cuts->n + list_occupied(bins, first, last, cuts->bin + cuts->n);
     for (; cuts->n < end; cuts->n++) {
@@ -214,8 +214,8 @@ SIMD_FOR_AVX512 static void scan_sums_avx512(const Bins *bins, int first, int la
 }
 #endif
 
-static inline void scan_sums(const Bins *bins, int first, int last, Sums *sums_inout,
-                             Cuts *cuts)
+static SIMD_INLINE void scan_sums(const Bins *bins, int first, int last, Sums *sums_inout,
+                                  Cuts *cuts)
 {
 #ifdef SIMD_FOR_AVX512
     if (simd_level == SIMD_AVX512 && !bins->held) {
@@ -245,7 +245,7 @@ static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *encoding, in
 }
 
 /* How many of n packed sums, whose counts ascend, have a count below `limit`. */
-static inline int counts_below(const int64_t *sum, int n, int64_t count_mask, int64_t limit)
+static SIMD_INLINE int counts_below(const int64_t *sum, int n, int64_t count_mask, int64_t limit)
 {
     int first = 0;
     if (n == 0)
@@ -260,8 +260,8 @@ static inline int counts_below(const int64_t *sum, int n, int64_t count_mask, in
 
 /* The same in a compact round; `sum`: room for n_bins + SCRATCH_ROOM integers. */
 static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *encoding,
-                                          int64_t least, int64_t most,
-                                          int64_t *restrict sum, Cuts *cuts)
+                                          int64_t least, int64_t most, int64_t *restrict sum,
+                                          Cuts *cuts)
 {
     const Encoding local = *encoding;
     double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
@@ -377,7 +377,7 @@ static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStat
 }
 
 /* Leaves of the cuts the one that parts the rows as a cut after bin `bin` does. */
-static inline void keep_cut(int bin, Cuts *cuts)
+static SIMD_INLINE void keep_cut(int bin, Cuts *cuts)
 {
     int i = cuts->first;
     while (i < cuts->n && cuts->bin[i] <= bin)
@@ -514,8 +514,8 @@ static SIMD_INLINE int search_vectors(const Bins *bins, const Encoding *encoding
    SCRATCH_CUTS says, or SCRATCH_BOUNDED. */
 static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding,
                                       const FeatureSet *set, int feature,
-                                      const NodeStats *node, const SplitRules *rules,
-                                      int form, double *scratch, Split *best_out)
+                                      const NodeStats *node, const SplitRules *rules, int form,
+                                      double *scratch, Split *best_out)
 {
     int size = bins->n_bins + SCRATCH_ROOM;
     double *gain = scratch + 2 * size;
@@ -660,8 +660,8 @@ static SIMD_INLINE int singles_ahead(const Binned *data, const FeatureSet *set, 
 /* Searches all features of a set with one form of the gain formula. */
 static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding,
                                     const Histogram *histogram, const FeatureSet *set,
-                                    const NodeStats *node, const SplitRules *rules,
-                                    int form, double *scratch, Split *best_out)
+                                    const NodeStats *node, const SplitRules *rules, int form,
+                                    double *scratch, Split *best_out)
 {
     const Encoding local_encoding = *encoding;
     const SplitRules local_rules = *rules;
@@ -692,10 +692,9 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding
 
 /* Improves *best_out by the best split of a set of features; ties go to the first. */
 static SIMD_INLINE void search_features_body(const Binned *data, const Encoding *encoding,
-                                             const Histogram *histogram,
-                                             const FeatureSet *set, const NodeStats *node,
-                                             const SplitRules *rules, double *scratch,
-                                             Split *best_out)
+                                             const Histogram *histogram, const FeatureSet *set,
+                                             const NodeStats *node, const SplitRules *rules,
+                                             double *scratch, Split *best_out)
 {
     switch (gain_form(rules)) {
     case FORM_RIDGE:

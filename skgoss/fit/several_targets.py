@@ -1,0 +1,144 @@
+"""Several targets: each column of ``y`` is learned by a task of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.data import targets
+from skgoss.data.row_partition import RowPartition
+from skgoss.data.targets import TargetColumns
+from skgoss.fit.arguments import InputSet
+from skgoss.fit.task import Classification, Task
+from skgoss.utils.messages import about
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralTargets(Task):
+    """Learning several targets.
+
+    Attributes
+    ----------
+    tasks : tuple of Task
+        The task of each target.
+    columns : list of str
+        The name of each target in messages.
+    """
+
+    tasks: tuple[Task, ...] = ()
+    columns: Sequence[str] = ()
+
+    takes_several = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the task of each target."""
+        return self.tasks[0].name
+
+    @property
+    def classes(self) -> list[NDArray[Any]] | None:  # type: ignore[override]
+        """The labels of each target; None if they hold numbers."""
+        if self.tasks[0].classes is None:
+            return None
+        return [task.classes for task in self.tasks]
+
+    @property
+    def n_scores(self) -> int:
+        """The number of trees of a round."""
+        return sum(task.n_scores for task in self.tasks)
+
+    def encode(
+        self, y: NDArray[Any] | TargetColumns, name: str, source: str = "y"
+    ) -> Floats:
+        """The targets as numbers; NaN where a number is missing."""
+        n_columns = len(y.names) if isinstance(y, TargetColumns) else 1
+        if n_columns != len(self.tasks):
+            raise ValueError(
+                f"{name} must have {len(self.tasks)} columns, one for each target, got"
+                f" {n_columns}."
+            )
+        encoded = []
+        for task, values, own in zip(self.tasks, y.columns, y.names, strict=True):
+            if task.classes is None:
+                numbers = targets.numbers(values, task.owner, own, may_be_missing=True)
+                encoded.append(numbers)
+            else:
+                targets.check_complete(values, own)
+                encoded.append(task.encode(values, own, source))
+        return np.column_stack(encoded)
+
+    def weights(
+        self, rows: InputSet, target: Floats, partition: RowPartition | None
+    ) -> Floats | None:
+        """The weights of the rows, without those of classes."""
+        plain = rows._replace(class_weight=None)
+        return self.tasks[0].weights(plain, target[:, 0], partition)
+
+    def output_weight(
+        self, rows: InputSet, target: Floats, weight: Floats | None
+    ) -> Floats | None:
+        """The weights of the rows times those of their classes, for each target.
+
+        None if classes have no weights.
+        """
+        given = rows.class_weight
+        if given is None:
+            return None
+        each = given if isinstance(given, list | tuple) else [given] * len(self.tasks)
+        if len(each) != len(self.tasks):
+            raise ValueError(
+                f"{rows.prefix}class_weight must have one item for each of the"
+                f" {len(self.tasks)} targets, got {len(each)}."
+            )
+        weight = np.ones(len(target)) if weight is None else weight
+        weights = []
+        for task, codes, of_target, column in zip(
+            self.tasks, target.T, each, self.columns, strict=True
+        ):
+            with about(column):
+                own = rows._replace(class_weight=of_target, sample_weight=weight)
+                weights.append(task.weights(own, codes, None))
+        return np.column_stack(weights)
+
+    def check_learnable(self, target: Floats, weight: Floats | None) -> None:
+        """Check that each target has a value; else ValueError."""
+        counts = np.ones(len(target), dtype=bool) if weight is None else weight > 0
+        for values, column in zip(target.T, self.columns, strict=True):
+            if np.isnan(values[counts]).all():
+                raise ValueError(
+                    f"All values of {column} are missing, or have the weight 0."
+                )
+
+
+def of(task: Task, y: TargetColumns) -> SeveralTargets:
+    """The task of several targets: the given one for each column.
+
+    Raises
+    ------
+    ValueError
+        If a column does not fit the task, or if the task has the classes of another
+        number of targets.
+    """
+    known = task.classes
+    if known is None:
+        tasks = []
+        for values, name in zip(y.columns, y.names, strict=True):
+            with about(name):
+                if isinstance(task, Classification):
+                    targets.check_complete(values, name)
+                tasks.append(task.of(values))
+        return SeveralTargets(task.owner, tuple(tasks), y.names)
+    if not isinstance(known, list) or len(known) != len(y.names):
+        n_known = len(known) if isinstance(known, list) else 1
+        raise ValueError(
+            f"y has {len(y.names)} columns, but init_model has learned {n_known}"
+            " targets."
+        )
+    parts = tuple(replace(task, classes=labels) for labels in known)
+    return SeveralTargets(task.owner, parts, y.names)

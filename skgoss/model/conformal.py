@@ -453,7 +453,9 @@ def _no_pair(levels: Sequence[float], coverage: float) -> ValueError:
 
 def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
     """What intervals need; ValueError if they cannot be known."""
-    objective = model.objective
+    objective, levels = model.objective, model.link.levels
+    if model.trees.n_scores > 1 and not levels:
+        raise _several_targets(owner, "intervals")
     if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
         what = "a function" if callable(objective) else repr(objective)
         raise ValueError(
@@ -461,7 +463,6 @@ def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
             " are not in the units of the target. Fit with a named objective of"
             " regression, such as 'regression'."
         )
-    levels = model.link.levels
     if objective == "quantile" and not levels:
         alpha = float(model.options().get("alpha", 0.5))
         if alpha != 0.5:
@@ -477,12 +478,20 @@ def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
 
 def for_sets(model: FittedModel, owner: str) -> Conformal:
     """What sets of classes need; ValueError if they cannot be known."""
+    if isinstance(model.classes, list):
+        raise _several_targets(owner, "sets of classes")
     if model.link.kind not in ("logistic", "softmax"):
         raise ValueError(
             f"{owner} cannot predict sets of classes: its objective has no"
             " probabilities. Fit with the default objective."
         )
     return _known(model, owner, "sets of classes")
+
+
+def _several_targets(owner: str, what: str) -> ValueError:
+    return ValueError(
+        f"{owner} cannot predict {what} for several targets: fit a model for each."
+    )
 
 
 def _known(model: FittedModel, owner: str, what: str) -> Conformal:

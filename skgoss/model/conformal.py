@@ -152,12 +152,12 @@ class ConformityScores:
         needed = coverages * (self.total + self.new) * (1 - _ROUNDING)
         if (needed > self.total).any():
             coverage = float(coverages.max())
+            largest = self.total / (self.total + self.new)
             raise ValueError(
                 f"coverage={coverage:g} needs at least"
                 f" {np.ceil(coverage / (1 - coverage) - _ROUNDING):.0f} rows that folds"
-                f" test, but the model was fitted on {len(self.score)}: the interval"
-                " would be infinite. Use a coverage of at most"
-                f" {self.total / (self.total + self.new):.4g}, or more rows."
+                f" test, but the model has {len(self.score)}: the interval would be"
+                f" infinite. Use a coverage of at most {largest:.4g}, or more rows."
             )
         return needed
 

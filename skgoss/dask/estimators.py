@@ -65,7 +65,8 @@ def _lazy(method: Function) -> Function:
         check_is_fitted(self)
         return predictions.lazily(method, self.to_local(), X, args, kwargs)
 
-    predict.__doc__ = inspect.cleandoc(method.__doc__ or "") + _NOTE
+    doc, mark, rest = inspect.cleandoc(method.__doc__ or "").partition("\nReferences\n")
+    predict.__doc__ = f"{doc.rstrip()}{_NOTE}{mark}{rest}"
     return cast(Function, predict)
 
 

@@ -265,7 +265,11 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         more where they are not. How many is calibrated on the rows that the folds'
         models were tested on. Of many new rows of the same distribution, the share
         ``coverage`` or more have their label in the set. This need not hold for each
-        class, nor if the distribution changes.
+        class, nor if the distribution changes. With weights, also those of classes, the
+        share is that of the weight.
+
+        In a pipeline, other steps must transform the rows:
+        ``pipe[-1].predict_set(pipe[:-1].transform(X))``.
 
         Parameters
         ----------
@@ -288,13 +292,6 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         See Also
         --------
         LGBMRegressor.predict_interval : Intervals.
-
-        Notes
-        -----
-        With weights, also those of classes, the share is that of the weight.
-
-        In a pipeline, other steps must transform the rows:
-        ``pipe[-1].predict_set(pipe[:-1].transform(X))``.
 
         References
         ----------

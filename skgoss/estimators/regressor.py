@@ -106,7 +106,16 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Of many new rows of the same distribution, the share ``coverage`` lies in their
         intervals. This need not hold in each group of rows, nor if the distribution
-        changes.
+        changes. With weights, the share is that of the weight.
+
+        Several quantiles without ``folds`` are intervals, too, if the two quantiles of
+        the coverage are among them, such as 0.05 and 0.95 for 0.9. Without calibration
+        they cover less. For the objectives 'poisson', 'gamma' and 'tweedie', residuals
+        are divided by the standard deviation that the objective assumes, so intervals
+        grow with the prediction. With ``reg_sqrt``, they are residuals of roots.
+
+        In a pipeline, other steps must transform the rows:
+        ``pipe[-1].predict_interval(pipe[:-1].transform(X))``.
 
         Parameters
         ----------
@@ -127,20 +136,6 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         See Also
         --------
         LGBMClassifier.predict_set : Sets of classes.
-
-        Notes
-        -----
-        Several quantiles without ``folds`` are intervals, too, if the two quantiles of
-        the coverage are among them, such as 0.05 and 0.95 for 0.9. Without calibration
-        they often cover less.
-
-        With weights, the share is that of the weight. For the objectives 'poisson',
-        'gamma' and 'tweedie', residuals are divided by the standard deviation that the
-        objective assumes, so intervals grow with the prediction. With ``reg_sqrt``,
-        they are residuals of roots.
-
-        In a pipeline, other steps must transform the rows:
-        ``pipe[-1].predict_interval(pipe[:-1].transform(X))``.
 
         References
         ----------

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
 
 
+# Of fewer values, a tree takes less time than threads that wait for each other.
+_SMALL = 10_000
+
+
 @dataclass(frozen=True, eq=False)
 class FitSetup:
     """What a fit needs besides the rows.
@@ -201,8 +205,9 @@ class MultiOutputSetup(FitSetup):
         self._check_init_ensemble()
         dataset = self.binned(rows)
         n_at_once, n_threads = 1, self.n_threads
+        is_small = dataset.n_rows * len(dataset.feature) < _SMALL
         # Functions of users need not be ready to be called by several threads at once.
-        if not self.has_functions:
+        if not (self.has_functions or is_small):
             n_at_once, n_threads = at_once(len(self.outputs), n_threads)
         parts, first = [], 0
         for k, output in enumerate(self.outputs):

@@ -138,7 +138,7 @@ class LGBMModel(
         n_estimators: int = 100,
         subsample_for_bin: int = 200000,
         objective: str | Callable[..., Any] | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
+        class_weight: Mapping[Any, float] | str | Sequence[Any] | None = None,
         min_split_gain: float = 0.0,
         min_child_weight: float = 0.001,
         min_child_samples: int = 20,

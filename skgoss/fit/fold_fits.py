@@ -171,8 +171,8 @@ def joined(
     trees, fold_of_round = _joined_trees(kinds, weights)
     tested = [fold.test for fold in folds]
     calibration = None
-    # Predictions for new rows have no initial scores.
-    if rows.init_score is None:
+    # Predictions for new rows have no initial scores; intervals are for one target.
+    if rows.init_score is None and rows.target.ndim == 1:
         calibration = CalibrationRows.of(
             rows.target, rows.weight, tested, fold_of_round
         )

@@ -454,6 +454,7 @@ def _no_pair(levels: Sequence[float], coverage: float) -> ValueError:
 def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
     """What intervals need; ValueError if they cannot be known."""
     objective = model.objective
+    _check_has_one_target(model, owner, "intervals")
     if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
         what = "a function" if callable(objective) else repr(objective)
         raise ValueError(
@@ -477,12 +478,21 @@ def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
 
 def for_sets(model: FittedModel, owner: str) -> Conformal:
     """What sets of classes need; ValueError if they cannot be known."""
+    _check_has_one_target(model, owner, "sets of classes")
     if model.link.kind not in ("logistic", "softmax"):
         raise ValueError(
             f"{owner} cannot predict sets of classes: its objective has no"
             " probabilities. Fit with the default objective."
         )
     return _known(model, owner, "sets of classes")
+
+
+def _check_has_one_target(model: FittedModel, owner: str, what: str) -> None:
+    if model.has_several_targets:
+        raise ValueError(
+            f"{owner} cannot predict {what} for several targets. Fit a model for each"
+            " target."
+        )
 
 
 def _known(model: FittedModel, owner: str, what: str) -> Conformal:

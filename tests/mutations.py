@@ -798,6 +798,7 @@ def models() -> list[tuple[Any, np.ndarray]]:
     category = small | {"categorical_feature": [3], "min_data_per_group": 5}
     forest = small | {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}
     queries = np.repeat(np.arange(30), 10)
+    weight = 1.0 + np.arange(len(y)) % 3
     return [
         (skgoss.LGBMRegressor(**small).fit(X, y, feature_name=list("abcde")), X),
         (skgoss.LGBMRegressor(**large).fit(X, y), X),
@@ -807,6 +808,8 @@ def models() -> list[tuple[Any, np.ndarray]]:
         (skgoss.LGBMClassifier(**category).fit(towns, many), towns),
         (skgoss.LGBMClassifier(early_stopping_round=2, **small).fit(X, words), X),
         (skgoss.LGBMRanker(**small).fit(X, many, qid=queries), X),
+        (skgoss.LGBMRegressor(folds=2, **category).fit(X, y, sample_weight=weight), X),
+        (skgoss.LGBMClassifier(folds=2, **small).fit(X, words), X),
     ]
 
 
@@ -854,6 +857,11 @@ def use_estimator(loaded: Any) -> None:
     assert all(tree.n_leaves for tree in model._model.trees.trees)
     copy.deepcopy(model)
     repr((model.best_score_, model._repr_html_(), model.booster_.dump_model()))
+    # They are refused, or work.
+    with contextlib.suppress(ValueError, AttributeError):
+        model.predict_interval(X, coverage=[0.1, 0.9])
+    with contextlib.suppress(ValueError, AttributeError):
+        model.predict_set(X, coverage=[0.1, 0.9])
     if model._model.trees.linear is None:
         model.predict(X[:3], pred_contrib=True)
         model.predict(X[:3], pred_interactions=True)

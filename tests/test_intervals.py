@@ -504,6 +504,20 @@ def test_models_that_cannot_know(regressor, classifier, tmp_path):
         regressor.predict_set  # noqa: B018
 
 
+def test_several_targets():
+    X, y, X_new, _ = split(*numbers())
+    model = LGBMRegressor(**SMALL, folds=3).fit(X, np.column_stack([y, -y]))
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.oof_prediction_, model.oof_prediction_)
+    with pytest.raises(ValueError, match=r"intervals for several targets: fit a model"):
+        model.predict_interval(X_new)
+    for labels in (y > 1, np.digitize(y, [1, 2])):
+        both = np.column_stack([labels, y > 2])
+        model = LGBMClassifier(**SMALL, folds=3).fit(X, both)
+        with pytest.raises(ValueError, match=r"sets of classes for several targets"):
+            model.predict_set(X_new)
+
+
 def test_a_file_of_lightgbm():
     lightgbm = pytest.importorskip("lightgbm")
     X, y, X_new, _ = split(*numbers())

@@ -171,7 +171,7 @@ def joined(
     trees, fold_of_round = _joined_trees(kinds, weights)
     tested = [fold.test for fold in folds]
     calibration = None
-    # Predictions for new rows have no initial scores; intervals are for one target.
+    # Predictions for new rows have no initial scores; intervals are of one target.
     if rows.init_score is None and rows.target.ndim == 1:
         calibration = CalibrationRows.of(
             rows.target, rows.weight, tested, fold_of_round

@@ -152,12 +152,12 @@ class ConformityScores:
         needed = coverages * (self.total + self.new) * (1 - _ROUNDING)
         if (needed > self.total).any():
             coverage = float(coverages.max())
+            largest = self.total / (self.total + self.new)
             raise ValueError(
                 f"coverage={coverage:g} needs at least"
                 f" {np.ceil(coverage / (1 - coverage) - _ROUNDING):.0f} rows that folds"
-                f" test, but the model was fitted on {len(self.score)}: the interval"
-                " would be infinite. Use a coverage of at most"
-                f" {self.total / (self.total + self.new):.4g}, or more rows."
+                f" test, but the model has {len(self.score)}: the interval would be"
+                f" infinite. Use a coverage of at most {largest:.4g}, or more rows."
             )
         return needed
 
@@ -453,7 +453,7 @@ def _no_pair(levels: Sequence[float], coverage: float) -> ValueError:
 
 def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
     """What intervals need; ValueError if they cannot be known."""
-    objective = model.objective
+    objective, levels = model.objective, model.link.levels
     _check_has_one_target(model, owner, "intervals")
     if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
         what = "a function" if callable(objective) else repr(objective)
@@ -462,7 +462,6 @@ def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
             " are not in the units of the target. Fit with a named objective of"
             " regression, such as 'regression'."
         )
-    levels = model.link.levels
     if objective == "quantile" and not levels:
         alpha = float(model.options().get("alpha", 0.5))
         if alpha != 0.5:

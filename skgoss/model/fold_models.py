@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.columns import Columns
-from skgoss.model.ensemble import Ensemble, side_by_side
+from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows
+from skgoss.model.trees import zero_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,19 @@ class FoldModels:
         """Take the models of folds out of the trees of their mean."""
         mean = rows.tests / rows.tests.sum(axis=1, keepdims=True)
         n_folds, fold = mean.shape[1], rows.fold_of_round
-        sums = replace(trees, average=False)
-        own = side_by_side(
-            [sums.chosen(np.flatnonzero(fold == k)) for k in range(n_folds)]
+        rounds = [np.flatnonzero(fold == k) for k in range(n_folds)]
+        # The round after the last one adds nothing.
+        order = np.full((max(map(len, rounds)), n_folds), trees.n_rounds)
+        for k, own_rounds in enumerate(rounds):
+            order[: len(own_rounds), k] = own_rounds
+        nothing = [zero_tree()] * trees.n_scores
+        padded = trees.joined(
+            Ensemble.of_trees(nothing, trees.n_scores, trees.n_features)
+        )
+        own = replace(
+            padded.chosen(order.ravel()),
+            n_scores=n_folds * trees.n_scores,
+            average=False,
         )
         factor = n_folds / (trees.n_rounds if trees.average else 1)
         return cls(trees.truncated(int((fold < 0).sum())), own, factor, mean)

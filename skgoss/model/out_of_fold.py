@@ -129,8 +129,8 @@ class OutOfFold:
     metrics : dict
         Metrics by name: a list with the value of each fold.
     calibration : CalibrationRows or None
-        What intervals need. None: the trees are no longer those of the folds, or
-        predictions lack the rows' initial scores.
+        What intervals need. None: the trees are no longer those of the folds,
+        predictions lack the rows' initial scores, or there are several targets.
     """
 
     scores: Floats

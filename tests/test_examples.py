@@ -57,7 +57,9 @@ NEEDS = {
 
 def fenced(language: str) -> list[str]:
     """Return the README's code blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

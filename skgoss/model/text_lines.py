@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from skgoss.data.values import entries
 from skgoss.model.text_keys import (
     END_OF_TREES,
+    INTERNAL_LINES,
+    LEAF_LINES,
+    NODE_LINES,
     PANDAS_CATEGORICAL,
     PARAMETERS,
     SKGOSS_KEY,
@@ -30,6 +33,15 @@ from skgoss.utils.limits import INT32_MAX
 _AFTER_TREES = {
     *(END_OF_TREES.encode(), b"feature_importances:", b"feature importances:"),
     PARAMETERS[0].encode(),
+}
+
+# The keys of most lines: a known one need not be decoded.
+_NAMES = {
+    name.encode(): name
+    for name in (
+        *("num_leaves", "num_cat", "is_linear", "shrinkage"),
+        *(*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES),
+    )
 }
 
 # The greatest depth of nested lists and dicts of JSON.
@@ -160,7 +172,7 @@ def _lines(text: str | bytes) -> list[bytes]:
 
 def _add(fields: dict[str, Line], number: int, line: bytes) -> None:
     key, _, text = line.partition(b"=")
-    name = key.decode(errors="replace")
+    name = _NAMES.get(key) or key.decode(errors="replace")
     if name in fields:
         refuse(number, f"{name!r} comes twice; it is on line {fields[name].number}")
     text = b" ".join(text.split()) if b"  " in text else text.strip()

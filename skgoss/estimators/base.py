@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
-from skgoss.data import frames, input_rows
+from skgoss.data import frames, input_rows, names
 from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
@@ -615,7 +615,7 @@ class LGBMModel(
             found = predictions.compute(model, columns, output, rounds, n_threads)
             return finish(model, found) if finish and output == "prediction" else found
 
-        return predicted(X, model.schema, compute, to_parquet)
+        return predicted(self._opened(model, X), model.schema, compute, to_parquet)
 
     def _covering(
         self,
@@ -694,9 +694,14 @@ class LGBMModel(
     def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
         """The columns of rows to predict."""
         states.check_unchanged(self._booster)
-        X = input_rows.unstreamed(X)
+        X = input_rows.unstreamed(self._opened(model, X))
         by_name = not (model.is_foreign or model.has_given_names(X))
         return frames.columns(X, model.schema, owner=self._owner, by_name=by_name)
+
+    def _opened(self, model: FittedModel, X: Any) -> Any:
+        """Rows, of which text files are opened: their columns have names as in fit."""
+        has_names = list(model.feature_names) != names.default(len(model.feature_names))
+        return self._booster._opened(model, X, has_names)
 
     @property
     def _model(self) -> FittedModel:

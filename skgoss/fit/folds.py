@@ -162,6 +162,8 @@ def _split(
 
     Errors of a splitter name the argument.
     """
+    if isinstance(folds, type):
+        raise ValueError(f"{argument} is the class {folds.__name__}: pass an object.")
     if not hasattr(folds, "split"):
         return list(folds)
     X = np.zeros((len(target), 1))

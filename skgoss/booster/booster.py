@@ -61,6 +61,7 @@ _ELSEWHERE = {
     "predict_proba": "predict(X), whose results are probabilities",
     "predict_set": "LGBMClassifier.from_booster(booster).predict_set(X)",
     "save": "save_model(path)",
+    "shap_values": "explain(X), or predict(X, pred_contrib=True)",
     "to_file": "save_model(path)",
 }
 

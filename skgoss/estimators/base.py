@@ -48,6 +48,15 @@ EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 # Methods and attributes of other estimators.
 _ELSEWHERE = {
     "apply": "predict(X, pred_leaf=True)",
+    "best_params_": "preset_params_, what a preset has chosen, or get_params()",
+    "boosters_": "booster_, which holds the trees of all folds",
+    "cv_results_": "evals_result_, oof_score_ and oof_score_error_",
+    "estimators_": "booster_, which holds all trees",
+    "oof_pred": "oof_prediction_",
+    "oof_predictions_": "oof_prediction_",
+    "oof_scores_": "oof_score_",
+    "preset_params": "preset_params_",
+    "shap_values": "explain(X), or predict(X, pred_contrib=True)",
     "best_iteration": "best_iteration_",
     "best_score": "best_score_",
     "booster": "booster_",

@@ -189,7 +189,7 @@ class InputSet(NamedTuple):
         if self.y is None and held["y"] is None:
             raise ValueError(
                 "The label of the Dataset is None: pass Dataset(X, label=y), or call"
-                " set_label(y)."
+                " set_label(y). For a file, pass y, the name of its column."
             )
         return self._replace(
             **{
@@ -241,6 +241,11 @@ def with_datasets(
         X, values = _as_dataset(X, {"y": y, **values})
         y = values.pop("y")
         arguments = replace(arguments, **values)
+    elif isinstance(y, str) and not isinstance(X, str):
+        raise ValueError(
+            f"y must be an array of targets, got the str {y!r}, which can only be a"
+            f" column of a file. Else pass X.drop(columns={y!r}) and X[{y!r}]."
+        )
     if arguments.eval_set is None and arguments.eval_X is None:
         return X, y, arguments
     pairs = _pairs(arguments)

@@ -22,6 +22,7 @@ from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.metrics import CustomMetric, Metric
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
+from skgoss.training.user_functions import OfDataset
 from skgoss.utils.messages import about
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class FitSetup:
 
     def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Rounds:
         """Bin the rows to learn from, and those of the evaluation sets."""
-        settings, n_threads = self.settings, self.n_threads
+        settings, n_threads = self._settings_for(rows), self.n_threads
         objective = objectives.make(
             settings,
             rows.target,
@@ -101,6 +102,13 @@ class FitSetup:
                 "training", rows, metrics, None, is_training=True
             ),
         )
+
+    def _settings_for(self, rows: Rows) -> Settings:
+        """The settings; an objective ``f(predictions, dataset)`` gets these rows."""
+        objective = self.settings.objective
+        if rows.source is None or not callable(objective):
+            return self.settings
+        return self.settings.replaced(objective=OfDataset(objective, rows.source))
 
     def binned(self, rows: Rows) -> BinnedDataset:
         """The bins of the rows to learn from."""

@@ -489,8 +489,7 @@ def for_sets(model: FittedModel, owner: str) -> Conformal:
 def _check_has_one_target(model: FittedModel, owner: str, what: str) -> None:
     if model.has_several_targets:
         raise ValueError(
-            f"{owner} cannot predict {what} for several targets. Fit a model for each"
-            " target."
+            f"{owner} cannot predict {what} for several targets: fit a model for each."
         )
 
 

@@ -214,7 +214,7 @@ def test_estimators_take_files_with_names(tmp_path):
     assert_array_equal(model.predict(others), of_model)
     assert "l2" in model.evals_result_["valid_0"]
     with pytest.raises(
-        TypeError, match="must be the name of a column, got numpy.ndarray"
+        TypeError, match=r"must be the name of a column, got numpy\.ndarray"
     ):
         model.fit(path, Y)
     with pytest.raises(FileNotFoundError):

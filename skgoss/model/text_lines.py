@@ -140,6 +140,7 @@ def split(text: str | bytes) -> Sections:
     """
     lines = _lines(text)
     header, position = _header(lines)
+    _check_line_ends(lines)
     trees, position = _trees(lines, position)
     footer = _footer(lines, position, is_own=SKGOSS_KEY in header.fields)
     return Sections(header, trees, footer)
@@ -163,11 +164,14 @@ def _lines(text: str | bytes) -> list[bytes]:
     if isinstance(text, str):
         # Characters that UTF-8 does not have are refused where they matter.
         text = text.encode(errors="surrogatepass")
-    lines = [line.rstrip() for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-    for number, line in enumerate(lines if b"\r" in text else (), 1):
+    text = text.removeprefix(b"\xef\xbb\xbf")
+    return [line.rstrip() for line in text.split(b"\n")]
+
+
+def _check_line_ends(lines: list[bytes]) -> None:
+    for number, line in enumerate(lines, 1):
         if b"\r" in line:
             refuse(number, "a carriage return must stand at the end of a line")
-    return lines
 
 
 def _add(fields: dict[str, Line], number: int, line: bytes) -> None:

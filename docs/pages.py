@@ -11,6 +11,7 @@ INSIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks.md",
+    "docs/README.md": "guide.md",
 }
 
 
@@ -20,7 +21,8 @@ def lead_inside(text: str) -> str:
     text = re.sub(r"\]\((?:\.\./)?examples\)", "](examples/index.rst)", text)
     text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.rst)", text)
     for there, here in INSIDE.items():
-        text = re.sub(rf"\]\((?:\.\./)?{re.escape(there)}\)", f"]({here})", text)
+        link = rf"\]\((?:\.\./)?{re.escape(there)}(#[\w-]+)?\)"
+        text = re.sub(link, rf"]({here}\1)", text)
     return text
 
 

@@ -84,7 +84,7 @@ def measure(name):
 
 results = {name: measure(name) for name in MODELS}
 usual, _ = results["default"]
-_, ax = plt.subplots()
+_, ax = plt.subplots(layout="constrained")
 for name, result in results.items():
     if result is None:
         continue
@@ -95,6 +95,7 @@ for name, result in results.items():
     ax.scatter(seconds.mean(), ratio)
     ax.annotate(name, (seconds.mean(), ratio), (4, 4), textcoords="offset points")
 ax.set(xscale="log", xlabel="seconds a fit", ylabel="loss / loss of skgoss's default")
+ax.margins(x=0.3, y=0.1)  # room for the names
 
 # What the preset has chosen can be read from a fitted model.
 X, y = load_diabetes(return_X_y=True)

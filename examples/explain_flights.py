@@ -40,6 +40,7 @@ FLIGHTS = runpy.run_path(str(Path(sys.argv[0]).with_name("flight_delays.py")))
 
 def save(path: Path) -> None:
     """Write the current figure to a file."""
+    plt.tight_layout()
     plt.savefig(path, dpi=110, bbox_inches="tight")
     print(f"wrote {path.name}")
 

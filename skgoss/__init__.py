@@ -71,6 +71,16 @@ __all__ = [
 
 __version__: str
 
+# What to use instead of names of other packages.
+_ELSEWHERE = {
+    "DMatrix": "Dataset",
+    "Pool": "Dataset",
+    "TreeExplainer": "model.explain(X), or shap after import skgoss.as_lightgbm",
+    "load_model": "LGBMClassifier.from_file(path), or Booster(model_file=path)",
+    "save_model": "model.to_file(path), or booster.save_model(path)",
+    "shap_values": "model.explain(X)",
+}
+
 
 def __getattr__(name: str) -> Any:
     if name in ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"):
@@ -79,6 +89,8 @@ def __getattr__(name: str) -> Any:
         return getattr(dask, name)
     if name != "__version__":
         advice = _hint(name, __all__)
+        if name in _ELSEWHERE:
+            advice = f" Use {_ELSEWHERE[name]}."
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{advice}")
     if not (version := _version()):
         raise AttributeError(

@@ -31,28 +31,45 @@ def __getattr__(name: str) -> Any:
     return getattr(skgoss, name)
 
 
-class _Dask(MetaPathFinder, Loader):
-    """Imports Dask when ``lightgbm.dask`` is imported, and not before."""
+# The modules that stand for those of LightGBM, by its names. Dask is imported only if
+# somebody asks for its module.
+_PARTS = {
+    part.__name__.replace("skgoss", "lightgbm", 1): part
+    for part in (basic, callback, compat, engine, plotting, sklearn)
+}
+_MODULES = {"lightgbm": __name__, "lightgbm.dask": "skgoss.dask"} | {
+    name: part.__name__ for name, part in _PARTS.items()
+}
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds the modules of skgoss by LightGBM's names."""
 
     def find_spec(
         self, fullname: str, path: Any, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname == "lightgbm.dask" else None
+        return ModuleSpec(fullname, self) if fullname in _MODULES else None
 
     def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = importlib.import_module("skgoss.dask")
+        name = module.__name__
+        sys.modules[name] = importlib.import_module(_MODULES[name])
+
+
+def _is_of_lightgbm(name: str) -> bool:
+    """Whether a module that has been imported is one of the package lightgbm."""
+    ours = getattr(sys.modules[name], "__name__", "").partition(".")[0] == "skgoss"
+    return name.partition(".")[0] == "lightgbm" and not ours
 
 
 def _install() -> None:
-    module = sys.modules[__name__]
-    if sys.modules.setdefault("lightgbm", module) is not module:
+    if any(map(_is_of_lightgbm, list(sys.modules))):
         raise ImportError(
             "skgoss.as_lightgbm cannot be imported after the package lightgbm, which"
             " may be in use. Import it first, before packages that import lightgbm."
         )
-    for part in (basic, callback, compat, engine, plotting, sklearn):
-        sys.modules[f"lightgbm.{part.__name__.partition('.')[2]}"] = part
-    sys.meta_path.insert(0, _Dask())
+    sys.modules.update(_PARTS, lightgbm=sys.modules[__name__])
+    if not any(type(finder).__name__ == "_Finder" for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
 
 
 _install()

@@ -88,6 +88,10 @@ def models() -> Iterator[tuple[str, LGBMModel]]:
     yield "no-missing", regressor(use_missing=False).fit(X, y)
     yield "monotone", regressor(monotone_constraints=[1, -1, 0, 0, 0]).fit(X, y)
     yield "folds", regressor(folds=3).fit(X, y)
+    yield "targets", regressor().fit(X, np.column_stack([y, -y]))
+    quantiles = {"objective": "quantile", "alpha": [0.1, 0.5, 0.9]}
+    yield "quantiles", regressor(folds=3, **quantiles).fit(X, y)
+    yield "sets", classifier(folds=3).fit(X, many)
     yield "poisson", regressor(objective="poisson").fit(X, positive)
     yield "gamma", regressor(objective="gamma").fit(X, positive)
     yield "quantile", regressor(objective="quantile", alpha=0.8).fit(X, y)
@@ -110,6 +114,10 @@ def predictions(model: LGBMModel, name: str, given: Rows) -> dict[str, np.ndarra
     }
     if isinstance(model, LGBMClassifier):
         found["proba"] = model.predict_proba(X)
+    if name in ("folds", "quantiles"):
+        found["interval"] = model.predict_interval(X)
+    if name == "sets":
+        found["set"] = model.predict_set(X)
     return {f"{name}/{way}": values for way, values in found.items()}
 
 

@@ -94,6 +94,34 @@ else:
 """)
 
 
+def test_lightgbm_stays_skgoss():
+    """Whoever takes modules out of `sys.modules` gets those of skgoss again."""
+    check("""
+import importlib
+import sys
+
+import skgoss.as_lightgbm as first
+import lightgbm.sklearn
+
+n_finders = len(sys.meta_path)
+assert importlib.reload(first) is first
+for name in [name for name in sys.modules if name.startswith("lightgbm")]:
+    del sys.modules[name]
+import lightgbm
+from lightgbm.sklearn import LGBMRegressor
+
+import skgoss
+
+assert lightgbm is first
+assert LGBMRegressor is skgoss.LGBMRegressor
+del sys.modules["skgoss.as_lightgbm"]
+import skgoss.as_lightgbm as second
+
+assert sys.modules["lightgbm"] is second
+assert len(sys.meta_path) == n_finders
+""")
+
+
 def test_lightgbm_dask_is_skgoss_dask():
     pytest.importorskip("distributed")
     check("""
@@ -110,9 +138,13 @@ assert DaskLGBMRegressor is skgoss.dask.DaskLGBMRegressor
 
 def test_lightgbm_must_not_be_there_before():
     pytest.importorskip("lightgbm")
-    done = run("import lightgbm, skgoss.as_lightgbm")
-    assert done.returncode == 1
-    assert "cannot be imported after the package lightgbm" in done.stderr
+    for script in (
+        "import lightgbm, skgoss.as_lightgbm",
+        "import lightgbm, sys; del sys.modules['lightgbm']; import skgoss.as_lightgbm",
+    ):
+        done = run(script)
+        assert done.returncode == 1
+        assert "cannot be imported after the package lightgbm" in done.stderr
 
 
 TOOLS = {

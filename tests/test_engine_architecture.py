@@ -40,9 +40,10 @@ LAYERS = tuple(
         "layout.h",
         # Predictions.
         "model.few_rows model.contributions model.links model.conformal",
+        "model.decimals",
         "model.predict model.linear",
         "model.leaves",
-        "predict.h contributions.h linear.h links.h",
+        "predict.h contributions.h linear.h links.h decimals.h",
         "leaves.h",
         "leaf_exits.h",
         # Binned data.

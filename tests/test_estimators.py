@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
+import os
 import pickle
 
 import numpy as np
@@ -631,8 +633,8 @@ class Unforked(compat._Team):
 @pytest.fixture
 def eight_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(compat.joblib, "cpu_count", lambda: 16)
-    monkeypatch.setattr(compat, "_physical_cores", lambda: 8)
+    cores = {False: 16, True: 8}
+    monkeypatch.setattr(compat, "_known_cores", lambda *key: cores[key[0]])
     monkeypatch.setattr(compat, "_most_threads", lambda: 16)
     monkeypatch.setattr(compat.runtime, "max_threads", lambda: 16)
     monkeypatch.setattr(compat, "_Team", Unforked)
@@ -646,6 +648,37 @@ def eight_cores(monkeypatch):
 @pytest.mark.usefixtures("eight_cores")
 def test_n_threads(n_jobs, threads):
     assert compat.n_threads(n_jobs) == threads
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux has it")
+@pytest.mark.parametrize("n_jobs", [None, -1])
+def test_n_threads_follows_the_affinity(monkeypatch, n_jobs):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = os.sched_getaffinity(0)
+    many = compat.allowed_threads(n_jobs)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert compat.allowed_threads(n_jobs) == 1
+    finally:
+        os.sched_setaffinity(0, before)
+    assert compat.allowed_threads(n_jobs) == many
+
+
+@pytest.mark.parametrize(("n_jobs", "threads"), [(None, 2), (-1, 2), (-2, 1), (5, 5)])
+def test_n_threads_follows_the_quota_of_a_container(monkeypatch, n_jobs, threads):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 64)
+    # The file of the quota, as joblib reads it.
+    context = importlib.import_module("joblib.externals.loky.backend.context")
+    monkeypatch.setattr(context, "_cpu_count_cgroup", lambda os_cpu_count: 2)
+    monkeypatch.setattr(context, "_cpu_count_affinity", lambda os_cpu_count: 64)
+    compat._known_cores.cache_clear()
+    monkeypatch.setattr(compat, "_most_threads", lambda: 64)
+    try:
+        assert compat.allowed_threads(n_jobs) == threads
+    finally:
+        compat._known_cores.cache_clear()
 
 
 @pytest.mark.usefixtures("eight_cores")

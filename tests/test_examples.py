@@ -57,7 +57,9 @@ NEEDS = {
 
 def fenced(language: str) -> list[str]:
     """Return the README's code blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(), re.M | re.S)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -79,14 +81,14 @@ def test_every_example_is_tested() -> None:
 
 
 def test_the_quickstart_has_the_code_of_the_readme() -> None:
-    quickstart = (ROOT / "examples" / "quickstart.py").read_text()
+    quickstart = (ROOT / "examples" / "quickstart.py").read_text("utf-8")
     _, start, code = fenced("python")[0].partition("X, y = ")
     assert start + code in quickstart
 
 
 def test_checks_run_the_command_of_the_readme() -> None:
     command = next(line for line in commands() if line.endswith("python -m pytest"))
-    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
+    assert command in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
 
 
 def test_commands_of_the_readme_name_what_exists() -> None:

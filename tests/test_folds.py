@@ -9,7 +9,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_validate
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -220,6 +226,69 @@ def test_train_and_dataset():
     assert of_subset.oof_prediction_.shape == (200,)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"folds": 3},
+        {"folds": 3, "refit": True},
+        {"early_stopping_round": 3},
+        {"early_stopping_round": 3, "refit": True},
+    ],
+)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_objectives_of_train_get_the_rows_that_are_learned(options, is_weighted):
+    X, y = numbers()
+    weight = np.ones(len(y))
+    weight[::5] = 0
+
+    def squared(predictions, rows):
+        assert len(predictions) == len(rows.get_label()) == rows.num_data()
+        assert rows.get_weight() is None or rows.get_weight().all()
+        return predictions - rows.get_label(), np.ones(len(predictions))
+
+    models = []
+    for objective in ("regression", squared):
+        params = {"objective": objective, "metric": "l2", "boost_from_average": False}
+        rows = Dataset(X, y, weight=weight if is_weighted else None)
+        models.append(skgoss.train({**params, **options, "verbosity": -1}, rows, 8))
+    expected, found = (model.predict(X) for model in models)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_rows_of_weight_zero_are_ignored(refit):
+    X, y = numbers()
+    at = np.arange(len(y)) % 3 > 0
+    rows = np.flatnonzero(at)
+    options = {**SMALL, "refit": refit, "max_bin": 15}
+    pairs = [(rows[i::2], rows[1 - i :: 2]) for i in (0, 1)]
+    found = LGBMRegressor(**options, folds=pairs).fit(X, y, sample_weight=at * 1.0)
+    few = np.arange(len(rows))
+    pairs = [(few[i::2], few[1 - i :: 2]) for i in (0, 1)]
+    expected = LGBMRegressor(**options, folds=pairs).fit(X[at], y[at])
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(found.oof_prediction_[at], expected.oof_prediction_)
+
+
+@pytest.mark.parametrize("estimator", [LGBMRegressor, LGBMClassifier])
+def test_no_metric_means_all_rounds(estimator):
+    X, y = classes()
+    model = estimator(**SMALL, folds=2, metric="None").fit(X, y)
+    assert (model.n_iter_, model.oof_score_) == (60, {})
+    with pytest.raises(ValueError, match="Pass a metric"):
+        model.set_params(early_stopping_round=3).fit(X, y)
+
+
+def test_a_preset_finds_rounds_although_many_weights_are_zero():
+    X, y = numbers(60)
+    weight = np.zeros(60)
+    weight[:8] = 1
+    model = LGBMRegressor(preset="accurate", folds=KFold(2, shuffle=True)).fit(
+        X, y, sample_weight=weight
+    )
+    assert model.preset_params_["n_estimators"] >= 1
+
+
 def test_queries_stay_whole():
     rng = np.random.default_rng(0)
     X, sizes = rng.normal(size=(300, 5)), np.full(30, 10)
@@ -307,6 +376,50 @@ def test_wrong_folds(folds, message):
         LGBMRegressor(folds=folds).fit(*numbers())
 
 
+class Broken:
+    """A splitter that does nothing."""
+
+    def __repr__(self):
+        return "Broken()"
+
+    def split(self, X, y=None, groups=None):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        (KFold, r"a splitter of scikit-learn such as KFold\(5\).* Got <class"),
+        (KFold(2).split(np.zeros(240)), r"list of pairs .* Got <generator object"),
+        (GroupKFold(2), r"folds=GroupKFold\(.* needs the argument groups"),
+        (StratifiedKFold(2), r"folds=StratifiedKFold\(.* cannot split the 240 rows"),
+        (Broken(), r"folds=Broken\(\) cannot split .*'NoneType'"),
+        ([(np.arange(9), [])], r"fold 0: test must be a list of numbers of rows"),
+        ([(np.zeros(9, int), [9])], r"fold 0: train must differ, but 0 comes twice"),
+        ([([0], [1]), 3], r"fold 1: cannot unpack"),
+    ],
+)
+def test_what_no_splitter_is_names_the_argument(folds, message):
+    with pytest.raises(ValueError, match=message):
+        LGBMRegressor(folds=folds).fit(*numbers())
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_groups_must_not_be_missing(missing):
+    groups = np.array([3, missing, 4] * 80)
+    with pytest.raises(ValueError, match=r"groups must not be missing, .* in row 1"):
+        LGBMRegressor(folds=2).fit(*numbers(), groups=groups)
+
+
+@pytest.mark.parametrize(("first", "part"), [(1.0, "test"), (0.0, "train")])
+def test_each_fold_needs_weights(first, part):
+    weight = np.where(np.arange(240) < 120, first, 1 - first)
+    with pytest.raises(ValueError, match=f"All {part} rows of fold 0 have the weight"):
+        LGBMRegressor(folds=[(np.arange(120), np.arange(120, 240))]).fit(
+            *numbers(), sample_weight=weight
+        )
+
+
 def test_folds_larger_than_classes_or_groups():
     X, y = classes()
     with pytest.raises(ValueError, match=r"folds=200 needs .* 200 rows of a class"):
@@ -328,6 +441,8 @@ def test_contradictions_name_both():
     with pytest.raises(ValueError, match=r"groups must have one value for each .* 240"):
         LGBMRegressor(folds=4).fit(X, y, groups=y[:-1])
     rows = Dataset(X, y)
+    with pytest.raises(ValueError, match=r"valid_sets cannot be used with folds=3"):
+        skgoss.train({"folds": 3}, rows, valid_sets=[rows])
     with pytest.raises(ValueError, match=r"keep_training_booster=True .* folds"):
         skgoss.train({"folds": 3}, rows, keep_training_booster=True)
     with pytest.raises(ValueError, match=r"folds cannot be used with Booster"):

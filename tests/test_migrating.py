@@ -251,6 +251,15 @@ CHECKED_BY |= {
     "columns of words": [
         "test_categories_fit.py::test_values_count_and_not_their_container",
     ],
+    "several quantiles": [
+        "test_quantiles.py::test_raw_scores_are_those_of_separate_fits",
+        "test_quantiles.py::test_predictions_never_cross",
+    ],
+    "several targets": [
+        "test_multi_output.py::test_regressors_are_those_of_each_target",
+        "test_multi_output.py::test_classifiers_are_those_of_each_target",
+        "test_multi_output.py::test_missing_targets",
+    ],
     "interactions": ["test_explain.py::test_values_add_up_to_raw_scores"],
     "plots of shap": ["test_explain.py::test_explanation"],
     "ONNX": [

@@ -8,7 +8,9 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 
 import skgoss
 import skgoss.compat
@@ -50,6 +52,7 @@ def data(label=y, **arguments):
 model = classifier().fit(X, y)
 numbers = regressor().fit(X, r)
 booster = model.booster_
+frame = pd.DataFrame(X, columns=list("abcd"))
 # What the mistakes below are typed with.
 NAMES = {**vars(skgoss), **globals()}
 
@@ -225,14 +228,96 @@ MISTAKES = {
     "Dataset(X, y, qid=y)": ("'qid'", "group, the sizes"),
     "data().set_field('lable', y)": ("'lable'", "Did you mean 'label'?"),
     "booster.update()": ("not in training", "Booster(params, train_set)"),
+    # Presets and folds
+    "LGBMClassifier(presets='accurate')": ("'presets'", "Did you mean 'preset'?"),
+    "LGBMClassifier('accurate')": ("got 'accurate'", "Write their names"),
+    "classifier(preset='fast').fit(X, y)": ("'preset'", "{'accurate'}", "Got 'fast'"),
+    "classifier(preset=True).fit(X, y)": ("'preset'", "{'accurate'}", "Got True"),
+    "classifier().fit(X, y, preset='accurate')": ("'preset'", "to the constructor"),
+    "train(BINARY, data(), 2, preset='accurate')": ("'preset'", "belongs to params"),
+    "cv({**BINARY, 'preset': 'fast'}, data(), 2)": ("'preset'", "cv", "Got 'fast'"),
+    "LGBMClassifier(preset='accurate').preset_params_": ("not fitted", "Call 'fit'"),
+    "model.preset_params": ("use preset_params_",),
+    "model.best_params_": ("preset_params_", "get_params()"),
+    "LGBMClassifier(fold=5)": ("'fold'", "Did you mean 'folds'?"),
+    "classifier().fit(X, y, cv=3)": ("'cv'", "folds of the constructor"),
+    "classifier().fit(X, y, folds=3)": ("'folds'", "belongs to the constructor"),
+    "classifier(folds='5-fold').fit(X, y)": ("'folds'", "int >= 2", "Got '5-fold'"),
+    "classifier(folds=1).fit(X, y)": ("'folds'", "an int >= 2", "Got 1"),
+    "classifier(folds=0.2).fit(X, y)": ("'folds'", "an int >= 2", "Got 0.2"),
+    "classifier(folds=KFold).fit(X, y)": ("'folds'", "such as KFold(5)", "<class"),
+    "classifier(folds=KFold(5).split(X)).fit(X, y)": ("list of pairs", "<generator"),
+    "classifier(folds=GroupKFold(3)).fit(X, y)": ("folds=GroupKFold", "groups"),
+    "classifier(folds=100).fit(X, y)": ("folds=100", "X has 60", "smaller number"),
+    "classifier(folds=2).fit(X, y, eval_set=[(X, y)])": ("eval_set", "folds=2", "out"),
+    "classifier(folds=2).fit(X, y, groups=[1, 2])": ("groups", "60 rows", "(2,)"),
+    "classifier(folds=2).fit(X, y, groups='city')": ("groups", "60 rows", "()"),
+    "classifier().fit(X, y, groups=y)": ("groups", "needs the option folds"),
+    "ranker(folds=5).fit(X, y)": ("folds=5", "5 queries", "X has 1"),
+    "model.oof_prediction_": ("no out-of-fold", "without the option folds"),
+    "model.oof_predictions_": ("use oof_prediction_",),
+    "model.oof_scores_": ("use oof_score_",),
+    "model.cv_results_": ("use evals_result_, oof_score_",),
+    "model.boosters_": ("use booster_",),
+    "train({**BINARY, 'folds': 2}, data(), 2, valid_sets=[data()])": (
+        "valid_sets",
+        "folds=2",
+        "Leave valid_sets out",
+    ),
+    "cv({**BINARY, 'folds': 2}, data(), 2)": ("folds", "arguments nfold or folds"),
+    "skgoss.Booster({**BINARY, 'folds': 2}, data())": ("folds", "Use train"),
+    # Columns by name, and files
+    "classifier().fit(frame, 'y')": ("the str 'y'", "pass X.drop(columns='y')"),
+    "classifier().fit('train.csv', 'y')": ("X must be", "a str", "pandas.read_csv"),
+    "Dataset('train.csv', label='y')": ("label", "'y'", "{'label_column': 'name:y'"),
+    "Dataset(X, label='y')": ("label", "the str 'y'", "pass its values"),
+    "Dataset('train.csv', header=True)": ("'header'", "It belongs to params"),
+    "Dataset('train.csv', label_column='y')": ("'label_column'", "belongs to params"),
+    "Dataset('train.csv', params={'label_column': 'y'}).construct()": (
+        "'label_column'",
+        "'name:' and the name",
+        "Got 'y'",
+    ),
+    "Dataset('no.csv').construct()": ("No such file", "no.csv"),
+    "train(BINARY, 'train.csv')": ("train_set", "got str", "Dataset(X, label=y)"),
+    # Arguments of cv
+    "cv(BINARY, X, y)": ("train_set of cv", "numpy.ndarray", "Dataset(X, label=y)"),
+    "cv(BINARY, data(), nfold='5')": ("nfold", "at least 2", "got '5'"),
+    "cv(BINARY, data(), 2, n_folds=5)": ("'n_folds'", "Use nfold"),
+    "cv(BINARY, data(), 2, nfold=61)": ("nfold=61", "60", "smaller number"),
+    "cv(BINARY, data(), 2, folds=KFold)": ("folds", "class KFold", "an object"),
+    "cv(BINARY, data(), 2, stratify=True)": ("'stratify'", "mean 'stratified'?"),
+    "cv(BINARY, data(), 2, scoring='auc')": ("'scoring'", "Use metrics"),
+    "cv(BINARY, data(), 2, groups=y)": ("'groups'", "folds=GroupKFold"),
+    "cv(BINARY, data(), 2, random_state=1)": ("'random_state'", "Use seed"),
+    "cv(BINARY, data(), 2, metrics='auc')['auc']": ("'auc'", "valid auc-mean"),
     # Plots
     "skgoss.plot_importance(X)": ("booster must be", "got numpy.ndarray"),
     "skgoss.plot_importance(model, importance_type='gian')": ("'gain'", "Got 'gian'"),
+    "skgoss.plot_importance(model, max_features=3)": (
+        "'max_features'",
+        "mean 'max_num_features'?",
+    ),
+    "skgoss.plot_importance(model, top=3)": ("plot_importance", "no argument 'top'"),
     "skgoss.plot_metric(model)": ("no metric to plot", "eval_set"),
     "skgoss.plot_metric(booster)": ("fitted estimator", "got Booster"),
+    "skgoss.plot_tree(model, 99)": ("ax must be", "got int", "tree_index=0"),
     "skgoss.plot_tree(model, tree_idx=0)": ("'tree_idx'", "mean 'tree_index'?"),
     "skgoss.draw_tree(model, 99)": ("tree_index", "less than 2", "got 99"),
     "skgoss.plot_split_value_histogram(model, 'size')": ("feature='size'",),
+    # Explanations, and names of other packages
+    "model.shap_values(X)": ("'shap_values'", "use explain(X)"),
+    "booster.shap_values(X)": ("'shap_values'", "use explain(X)"),
+    "model.explain(X5)": ("5 features", "expecting 4"),
+    "model.predict(X, pred_contribs=True)": ("'pred_contribs'", "'pred_contrib'?"),
+    "classifier(linear_tree=True).fit(X, y).predict(X, pred_contrib=True)": (
+        "linear leaves",
+        "linear_tree=False",
+    ),
+    "skgoss.load_model('m.txt')": ("'load_model'", "Use LGBMClassifier.from_file"),
+    "skgoss.save_model(model, 'm.txt')": ("'save_model'", "Use model.to_file(path)"),
+    "skgoss.shap_values(model, X)": ("'shap_values'", "Use model.explain(X)"),
+    "skgoss.DMatrix(X)": ("'DMatrix'", "Use Dataset"),
 }
 
 
@@ -244,7 +329,7 @@ def test_a_mistake_is_answered(mistake):
         warnings.simplefilter("always")
         try:
             eval(mistake, NAMES)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
             answer = str(error)
         else:
             answer = "\n".join(str(warning.message) for warning in caught)

@@ -404,6 +404,11 @@ def test_folds_and_searches():
             assert out_of_fold.shape == Y.shape
         else:
             assert [part.shape[1] for part in out_of_fold] == [2, 4, 2]
+        again = pickle.loads(pickle.dumps(fitted))
+        np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+        predict = fitted.predict_interval if targets is Y else fitted.predict_set
+        with pytest.raises(ValueError, match="for several targets"):
+            predict(X)
     scores = cross_val_score(LGBMRegressor(**SMALL), X, Y, cv=3)
     alone = cross_val_score(MultiOutputRegressor(LGBMRegressor(**SMALL)), X, Y, cv=3)
     np.testing.assert_array_equal(scores, alone)
@@ -438,6 +443,24 @@ def test_one_column_is_one_target():
     with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
         model = LGBMRegressor(**SMALL).fit(X, Y[:, :1])
     assert model.predict(X).shape == (300,)
+
+
+def test_rows_in_batches(tmp_path):
+    pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    dataset = pytest.importorskip("pyarrow.dataset")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pa.table(list(X.T), names=[f"x{j}" for j in range(5)])
+    classifier = LGBMClassifier(**SMALL).fit(table.to_pandas(), C)
+    for part in range(2):
+        parquet.write_table(table.slice(150 * part, 150), tmp_path / f"{part}.parquet")
+    rows = dataset.dataset(tmp_path)
+    expected = classifier.predict_proba(table.to_pandas())
+    assert_lists_equal(classifier.predict_proba(rows), expected)
+    classifier.predict_proba(rows, to_parquet=tmp_path / "out")
+    found = parquet.read_table(tmp_path / "out")
+    written = np.column_stack([column.to_numpy() for column in found.columns])
+    np.testing.assert_array_equal(written, np.hstack(expected))
 
 
 def refused(message, model, y, **arguments):

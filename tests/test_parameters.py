@@ -29,6 +29,7 @@ from skgoss import (
 )
 from skgoss.fit.arguments import FitArguments
 from skgoss.parameters.table import DEFAULT_SEEDS, OPTIONS, WITHOUT_EFFECT
+from skgoss.utils import compat
 
 ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 ALIASES = [(alias, option) for option in OPTIONS for alias in option.aliases]
@@ -206,7 +207,10 @@ def test_a_name_at_its_default_counts_as_not_passed(passed):
         ({"nthread": "1", "n_jobs": 2}, 2),  # no number: the order of names decides
     ],
 )
-def test_the_smallest_number_of_threads_is_used(passed, used):
+def test_the_smallest_number_of_threads_is_used(passed, used, monkeypatch):
+    # The same on machines of one core, and under OMP_NUM_THREADS.
+    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 4)
+    monkeypatch.setattr(compat.joblib, "cpu_count", lambda: 4)
     with pytest.warns(UnusedParameterWarning, match="different values"):
         model = LGBMClassifier(**passed)
     assert model.n_jobs == used

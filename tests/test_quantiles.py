@@ -250,6 +250,11 @@ def test_folds():
     np.testing.assert_array_equal(refitted.predict(X), rounds.predict(X))
 
 
+def test_refit_is_refused(model):
+    with pytest.raises(ValueError, match="several quantiles or targets"):
+        model.booster_.refit(X, Y)
+
+
 def test_training_goes_on():
     data = Dataset(X, label=Y, free_raw_data=False)
     first = skgoss.train(PARAMS, data, 3)

@@ -196,6 +196,31 @@ def test_columns_by_name(tmp_path):
         Dataset(path, label="y", init_score="w").construct()
 
 
+def test_estimators_take_files_with_names(tmp_path):
+    header = "units,w," + ",".join(NAMES)
+    path = written(tmp_path / "rows.csv", rows_of(Y, W, X, header=header))
+    options = {"n_estimators": 3, "subsample_for_bin": 300}
+    model = LGBMRegressor(**options)
+    model.fit(path, "units", sample_weight="w", eval_set=[(path, "units")])
+    rows = Dataset(np.column_stack([CLEARED, X]), Y, weight=W)
+    expected = LGBMRegressor(**options).fit(rows, feature_name=["w", *NAMES])
+    of_model = model.predict(path)
+    assert_array_equal(of_model, expected.predict(np.column_stack([CLEARED, X])))
+    others = written(tmp_path / "others.tsv", rows_of(X, W, separator="\t"))
+    with pytest.raises(ValueError, match=r"others\.tsv: the header"):
+        model.predict(others)
+    header = "\t".join([*NAMES, "w"])
+    written(others, rows_of(X, W, separator="\t", header=header))
+    assert_array_equal(model.predict(others), of_model)
+    assert "l2" in model.evals_result_["valid_0"]
+    with pytest.raises(
+        TypeError, match=r"must be the name of a column, got numpy\.ndarray"
+    ):
+        model.fit(path, Y)
+    with pytest.raises(FileNotFoundError):
+        model.fit("none.csv", "y")
+
+
 def test_evaluation_sets_and_other_options(tmp_path):
     path = written(tmp_path / "rows.csv", rows_of(Y, X))
     valid = written(tmp_path / "valid.csv", rows_of(Y[::3], X[::3]))

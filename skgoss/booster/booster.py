@@ -6,7 +6,6 @@ import copy
 import json
 import math
 import numbers
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -62,6 +61,7 @@ _ELSEWHERE = {
     "predict_proba": "predict(X), whose results are probabilities",
     "predict_set": "LGBMClassifier.from_booster(booster).predict_set(X)",
     "save": "save_model(path)",
+    "shap_values": "explain(X), or predict(X, pred_contrib=True)",
     "to_file": "save_model(path)",
 }
 
@@ -447,7 +447,7 @@ class Booster(InTraining, Elsewhere):
 
     def _opened(self, model: FittedModel, data: Any, header: bool = False) -> Any:
         """Data, of which text files are opened for reading in batches."""
-        if not isinstance(data, str | os.PathLike) or input_rows.is_source(data):
+        if not input_rows.is_file(data):
             return data
         words = ("label_column", "label")
         label = {word: self.params[word] for word in words if word in self.params}

@@ -52,9 +52,13 @@ _OF_CLASSES = ("binary", "multiclass", "multiclassova")
     "params",
     cv="folds, or nfold for their number",
     eval_metric="metrics, or feval for a function",
+    groups="folds=GroupKFold(5).split(X, groups=groups)",
+    n_folds="nfold",
     n_estimators="num_boost_round",
     n_splits="nfold",
     num_round="num_boost_round",
+    random_state="seed, that of the folds, or random_state in params",
+    scoring="metrics, or feval for a function",
     verbose="verbose_eval",
 )
 def cv(

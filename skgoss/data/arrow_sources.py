@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -106,8 +107,7 @@ class FilesSource(Source):
         self.dataset = dataset
         self.strict = strict
         self.names = list(dataset.schema.names) if columns is None else columns
-        if len(set(dataset.schema.names)) < len(dataset.schema.names):
-            raise ValueError(f"Columns must have different names: {self.names}.")
+        _check_names(dataset.schema)
 
     @cached_property
     def _schema(self) -> Any:
@@ -263,6 +263,12 @@ def _check_schema(fragment: Any, schema: Any) -> None:
             )
 
 
+def _check_names(schema: Any) -> None:
+    names = schema.names
+    if len(set(names)) < len(names):
+        raise ValueError(f"Columns must have different names: {names}.")
+
+
 def _of_type(kind: Any) -> str:
     return "missing" if kind is None else f"of type {kind}"
 
@@ -306,16 +312,14 @@ class ReaderSource(Source):
     ----------
     make : callable
         It takes no arguments.
-    columns : list of str, default=None
-        Some of the columns; None: all.
     """
 
-    def __init__(
-        self, make: Callable[[], Any], columns: list[str] | None = None
-    ) -> None:
+    def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
-        self.columns = columns
-        self.names = columns or list(self._open().schema.names)
+        self._schema: Any = None
+        self._schema = self._open().schema
+        _check_names(self._schema)
+        self.names = list(self._schema.names)
 
     def _open(self) -> Any:
         import pyarrow
@@ -326,7 +330,14 @@ class ReaderSource(Source):
                 "A function that is passed as data must return an Arrow record batch"
                 f" reader, got {type(stream).__name__}."
             )
-        return pyarrow.RecordBatchReader.from_stream(stream)
+        reader = pyarrow.RecordBatchReader.from_stream(stream)
+        if self._schema is not None and not reader.schema.equals(self._schema):
+            raise ValueError(
+                "A function that is passed as data must return readers of the same"
+                f" columns, but after one of\n{self._schema}\nit returns one of"
+                f"\n{reader.schema}"
+            )
+        return reader
 
     @cached_property
     def _n_rows(self) -> int:
@@ -338,8 +349,9 @@ class ReaderSource(Source):
 
     def select(self, names: list[str]) -> ReaderSource:
         self.check_names(names)
-        chosen = ReaderSource(self.make, names)
-        vars(chosen)["_n_rows"] = self._n_rows
+        self._n_rows  # noqa: B018 - counted once
+        chosen = copy(self)
+        chosen.names = names
         return chosen
 
     def batches(self) -> Iterator[Batch]:

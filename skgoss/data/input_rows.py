@@ -22,11 +22,14 @@ def is_source(X: Any) -> bool:
     return any(belongs(X) for belongs, _ in _SOURCES) or _is_list_of_sources(X)
 
 
+def is_file(X: Any) -> bool:
+    """Whether data are the path of a file of text or bins."""
+    return isinstance(X, str | PathLike) and not is_source(X)
+
+
 def are_files(X: Any) -> bool:
-    """Whether data are paths of files of text or bins."""
-    paths = X if isinstance(X, list | tuple) else [X]
-    are_paths = len(paths) > 0 and all(isinstance(p, str | PathLike) for p in paths)
-    return are_paths and not is_source(X)
+    """Whether data are the path of a file of text or bins, or a list of those."""
+    return all(map(is_file, X)) if isinstance(X, list) and X else is_file(X)
 
 
 def is_streamed(X: Any) -> bool:

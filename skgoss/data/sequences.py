@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.memory import FileState
-from skgoss.data.sources import Batch, Source, batch_rows, placed
+from skgoss.data.sources import Batch, Source, batch_rows, check_needed, placed
 
 
 class Sequence(ABC):
@@ -125,6 +125,7 @@ class ChunkSource(Source):
                 self.check_unchanged()  # a map of a file that is cut ends the process
                 rows = np.empty((stop - start, self._shape[1]), self.dtype)
                 for at in range(start, stop, size):
+                    check_needed()
                     end = min(at + size, stop)
                     place = f"Chunk {number} of data, rows {at} to {end - 1}"
                     with placed(place):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
+from queue import SimpleQueue
+from threading import Thread, current_thread
 from typing import Any, NamedTuple, Self
 
 import narwhals.stable.v2 as nw
@@ -262,12 +264,52 @@ def read(source: Source) -> Iterator[Batch]:
 
 def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
     """The batches, of which the next is read while one is used."""
-    executor = ThreadPoolExecutor(1, thread_name_prefix="skgoss-reader")
+    reader = _Reader(batches)
+    reader.start()
     try:
-        coming = executor.submit(next, batches, None)
+        coming = reader.ask()
         while (batch := coming.result()) is not None:
-            coming = executor.submit(next, batches, None)
+            coming = reader.ask()
             yield batch
     finally:
-        # Nobody waits for a batch that nobody needs, such as after Ctrl-C.
-        executor.shutdown(wait=False, cancel_futures=True)
+        reader.end()
+
+
+class _Reader(Thread):
+    """Reads batches when it is asked to.
+
+    Nobody waits for a batch that nobody needs, such as after Ctrl-C: not even Python,
+    when it ends.
+    """
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        super().__init__(name="skgoss-reader", daemon=True)
+        self.batches = batches
+        self.asked: SimpleQueue[Future[Batch | None] | None] = SimpleQueue()
+        self.is_needed = True
+
+    def ask(self) -> Future[Batch | None]:
+        """The next batch, or None after the last one, as soon as it is there."""
+        future: Future[Batch | None] = Future()
+        self.asked.put(future)
+        return future
+
+    def end(self) -> None:
+        """Read no more."""
+        self.is_needed = False
+        self.asked.put(None)
+
+    def run(self) -> None:
+        while (future := self.asked.get()) is not None:
+            try:
+                future.set_result(next(self.batches, None))
+            except BaseException as error:
+                future.set_exception(error)
+                del error
+            del future  # nor does this thread keep the batch
+
+
+def check_needed() -> None:
+    """Raise an error if nobody needs the batch that this thread reads in pieces."""
+    if not getattr(current_thread(), "is_needed", True):
+        raise RuntimeError("nobody needs this batch any more")

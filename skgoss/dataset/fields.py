@@ -47,6 +47,12 @@ class Field:
             named = {**dataset._by_name, self.name: value}
             vars(dataset).update({"_by_name": named, self.name: None})
             return
+        if isinstance(value, str):
+            raise ValueError(
+                f"{self.name} must be an array, got the str {value!r}. For a column of"
+                " a data frame, pass its values; for one of a CSV or LibSVM file, pass"
+                f" params={{'{self.name}_column': 'name:{value}', 'header': True}}."
+            )
         if value is not None:
             value = np.array(self.check(value, dataset._shape[0]))
             vars(dataset)["_version"] = dataset.version + 1

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
-from skgoss.data import frames, input_rows
+from skgoss.data import frames, input_rows, names
 from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
@@ -48,6 +48,15 @@ EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 # Methods and attributes of other estimators.
 _ELSEWHERE = {
     "apply": "predict(X, pred_leaf=True)",
+    "best_params_": "preset_params_, what a preset has chosen, or get_params()",
+    "boosters_": "booster_, which holds the trees of all folds",
+    "cv_results_": "evals_result_, oof_score_ and oof_score_error_",
+    "estimators_": "booster_, which holds all trees",
+    "oof_pred": "oof_prediction_",
+    "oof_predictions_": "oof_prediction_",
+    "oof_scores_": "oof_score_",
+    "preset_params": "preset_params_",
+    "shap_values": "explain(X), or predict(X, pred_contrib=True)",
     "best_iteration": "best_iteration_",
     "best_score": "best_score_",
     "booster": "booster_",
@@ -138,7 +147,7 @@ class LGBMModel(
         n_estimators: int = 100,
         subsample_for_bin: int = 200000,
         objective: str | Callable[..., Any] | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
+        class_weight: Mapping[Any, float] | str | Sequence[Any] | None = None,
         min_split_gain: float = 0.0,
         min_child_weight: float = 0.001,
         min_child_samples: int = 20,
@@ -615,7 +624,7 @@ class LGBMModel(
             found = predictions.compute(model, columns, output, rounds, n_threads)
             return finish(model, found) if finish and output == "prediction" else found
 
-        return predicted(X, model.schema, compute, to_parquet)
+        return predicted(self._opened(model, X), model.schema, compute, to_parquet)
 
     def _covering(
         self,
@@ -694,9 +703,14 @@ class LGBMModel(
     def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
         """The columns of rows to predict."""
         states.check_unchanged(self._booster)
-        X = input_rows.unstreamed(X)
+        X = input_rows.unstreamed(self._opened(model, X))
         by_name = not (model.is_foreign or model.has_given_names(X))
         return frames.columns(X, model.schema, owner=self._owner, by_name=by_name)
+
+    def _opened(self, model: FittedModel, X: Any) -> Any:
+        """Rows, of which text files are opened: their columns have names as in fit."""
+        has_names = list(model.feature_names) != names.default(len(model.feature_names))
+        return self._booster._opened(model, X, has_names)
 
     @property
     def _model(self) -> FittedModel:

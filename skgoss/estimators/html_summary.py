@@ -27,7 +27,7 @@ def summary(model: FittedModel) -> str:
     """
     return (
         '<div class="skgoss-model" style="display:flex;flex-wrap:wrap;gap:0 3em;'
-        'margin:.6em 0">'
+        'align-items:flex-start;margin:.6em 0">'
         f"{_table(_facts(model))}{_table(_columns(model), head=True)}</div>"
     )
 

@@ -189,7 +189,7 @@ class InputSet(NamedTuple):
         if self.y is None and held["y"] is None:
             raise ValueError(
                 "The label of the Dataset is None: pass Dataset(X, label=y), or call"
-                " set_label(y)."
+                " set_label(y). For a file, pass y, the name of its column."
             )
         return self._replace(
             **{
@@ -236,15 +236,20 @@ def with_datasets(
     X: Any, y: Any, arguments: FitArguments
 ) -> tuple[Any, Any, FitArguments]:
     """The arguments of a fit, where data that are read in batches are a `Dataset`."""
-    if input_rows.is_streamed(X):
+    if _is_read(X):
         values = {name: getattr(arguments, name) for name in OF_ROWS}
         X, values = _as_dataset(X, {"y": y, **values})
         y = values.pop("y")
         arguments = replace(arguments, **values)
+    elif isinstance(y, str) and not isinstance(X, str):
+        raise ValueError(
+            f"y must be an array of targets, got the str {y!r}, which can only be a"
+            f" column of a file. Else pass X.drop(columns={y!r}) and X[{y!r}]."
+        )
     if arguments.eval_set is None and arguments.eval_X is None:
         return X, y, arguments
     pairs = _pairs(arguments)
-    if not any(input_rows.is_streamed(rows) for rows, _ in pairs):
+    if not any(_is_read(rows) for rows, _ in pairs):
         return X, y, arguments
     if not isinstance(X, Dataset):
         raise ValueError(
@@ -258,7 +263,7 @@ def with_datasets(
     sets = []
     for number, (rows, target) in enumerate(pairs):
         values = {"y": target, **{name: of_sets[name][number] for name in OF_ROWS}}
-        if input_rows.is_streamed(rows):
+        if _is_read(rows):
             rows, values = _as_dataset(rows, values)
         sets.append((rows, values.pop("y")))
         for name, value in values.items():
@@ -272,9 +277,20 @@ def with_datasets(
     return X, y, replace(arguments, eval_set=sets, **(none | given))
 
 
+def _is_read(X: Any) -> bool:
+    """Whether rows are read in batches, among them those of a text file."""
+    return input_rows.is_streamed(X) or input_rows.is_file(X)
+
+
 def _as_dataset(X: Any, values: dict[str, Any]) -> tuple[Dataset, dict[str, Any]]:
     """Data as a `Dataset`, and the arguments that are not among its fields."""
     named = {name: v for name, v in values.items() if dataset_fields.names_columns(v)}
+    if input_rows.is_file(X) and "y" not in named:
+        raise TypeError(
+            f"The target of the rows in the file {X} must be the name of a column, got"
+            f" {type_name(values['y'])}. If its first line holds no names, pass a"
+            " Dataset, for example Dataset(path, params={'label_column': 0})."
+        )
     rows = Dataset(X, **{_FIELDS[name]: v for name, v in named.items()})
     if "sample_weight" not in named:
         rows.weight = values["sample_weight"]

@@ -31,7 +31,6 @@ from skgoss.training.callback_api import CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 from skgoss.training.loop import Trained
-from skgoss.training.user_functions import OfDataset
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name
 
@@ -163,8 +162,8 @@ class Fit(FitData):
         self._last_model: tuple[Any, Any, Any] = (None, None, None)
         with callbacks.shown_reads(settings.verbosity):
             named = self.read(others)
-        self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
+        self.calls = self._callbacks()
         self._start(named, arguments)
 
     def _start(self, sets: list[NamedRows], arguments: FitArguments) -> None:
@@ -207,9 +206,6 @@ class Fit(FitData):
 
     def _plan(self, rows: Rows) -> FitSetup:
         settings = self.settings
-        if callable(settings.objective) and rows.source is not None:
-            bound = OfDataset(settings.objective, rows.source)
-            settings = settings.replaced(objective=bound)
         n_threads = self.n_threads or compat.n_threads(settings.n_jobs)
         make_metrics = partial(
             _metrics,
@@ -299,7 +295,7 @@ class Fit(FitData):
 
         Of the callbacks, only those that are called before rounds are called again.
         """
-        self.state = self.plan.begin(self.rows, [])
+        self.state = self.plan.begin(self.rows.without_zero_weights(), [])
         return loop.train(
             self.state,
             model,

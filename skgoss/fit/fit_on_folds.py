@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.data.dataset import BinnedDataset
 from skgoss.fit import callbacks, fold_fits, folds
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, Fit, MakeModel
@@ -57,14 +58,27 @@ class FitOnFolds(Fit):
         if self.folds is None and self.search is None:
             return self._begin(sets)
         if self.folds is not None and sets:
+            argument = "valid_sets" if self.task.owner == "train" else "eval_set"
             raise ValueError(
-                f"eval_set cannot be used with folds={self.settings.folds!r}: each"
-                " model is evaluated on the test rows of its fold. Leave eval_set out,"
-                " or set folds=None."
+                f"{argument} cannot be used with folds={self.settings.folds!r}: each"
+                f" model is evaluated on the test rows of its fold. Leave {argument}"
+                " out, or set folds=None."
             )
-        # All folds share these bins.
-        self.rows = replace(self.rows, binned=self.plan.binned(self.rows))
+        self.rows = replace(self.rows, binned=self._binned())
         self.fitted = self.rows
+
+    def _binned(self) -> BinnedDataset:
+        """The bins that all folds share; rows of weight 0 have no influence on them."""
+        weighted = self.rows.without_zero_weights()
+        found = self.plan.binned(weighted)
+        if len(weighted) == len(self.rows) or self.rows.binned is not None:
+            return self.rows.binned or found
+        return found.of_same_bins(
+            self.rows.columns,
+            self.settings,
+            rows=self.rows.numbers,
+            n_threads=self.plan.n_threads,
+        )
 
     def run(
         self, make_model: MakeModel, after_round: AfterRound | None = None
@@ -91,8 +105,9 @@ class FitOnFolds(Fit):
         options = self.settings
         if options.folds is None or options.early_stopping_round is not None:
             return super()._patience()
-        # The best round of each fold is kept, but none ends early.
-        return options.n_estimators if options.boosting_type != "dart" else 0
+        # The best round of each fold is kept, if there is one, but none ends early.
+        has_best = options.boosting_type != "dart" and self.plan.metrics
+        return options.n_estimators if has_best else 0
 
     # --- Rows -------------------------------------------------------------------------
 
@@ -116,21 +131,25 @@ class FitOnFolds(Fit):
             owner="X",
             things="groups" if self.rows.queries is None else "queries",
         )
-        return self._folds_of_equal_size(splitter)
+        return self._folds_of_equal_size(splitter, np.arange(len(self.rows)))
 
     @property
     def _stratifies(self) -> bool:
         """Whether each fold has the same fraction of each class."""
         return self.task.n_classes is not None
 
-    def _folds_of_equal_size(self, n_folds: int) -> list[folds.Pair]:
-        return folds.of_equal_size(
+    def _folds_of_equal_size(
+        self, n_folds: int, at: NDArray[np.int64]
+    ) -> list[folds.Pair]:
+        """Folds of some of the rows."""
+        pairs = folds.of_equal_size(
             n_folds,
-            self.rows.target,
-            self.groups,
+            self.rows.target[at],
+            None if self.groups is None else self.groups[at],
             stratify=self._stratifies,
             seed=self.settings.random_state,
         )
+        return [(at[train], at[test]) for train, test in pairs]
 
     # --- Models of folds --------------------------------------------------------------
 
@@ -215,6 +234,7 @@ class FitOnFolds(Fit):
     ) -> fold_fits.FoldModel:
         """Fit the model of one fold."""
         train, test = pair
+        self._check_weights(number, train=train, test=test)
         fit = copy.copy(self)
         fit.folds, fit.history = None, {}
         fit.fitted = fit.rows = self.rows.take(train).without_zero_weights()
@@ -224,6 +244,16 @@ class FitOnFolds(Fit):
         return fold_fits.fold_model(
             fit.state, test, make_model(fit), fit._callbacks(), is_cancelled
         )
+
+    def _check_weights(self, number: int, **rows: NDArray[np.int64]) -> None:
+        """Check that there are weights in both parts of a fold."""
+        weight = self.rows.weight
+        for part, at in rows.items():
+            if weight is not None and not weight[at].any():
+                raise ValueError(
+                    f"All {part} rows of fold {number} have the weight 0. Set folds to"
+                    " other rows or to a smaller number, or pass other weights."
+                )
 
     # --- Presets ----------------------------------------------------------------------
 
@@ -241,15 +271,17 @@ class FitOnFolds(Fit):
     ) -> dict[str, Any]:
         """The options of the best candidate, with the number of rounds."""
         chosen = {"n_estimators": search.n_rounds_without, "early_stopping_round": None}
-        rows = self.rows
-        most, _ = folds.most(rows.target, self.groups, stratify=self._stratifies)
+        rows, weight = self.rows, self.rows.weight
+        at = np.arange(len(rows)) if weight is None else np.flatnonzero(weight)
+        groups = None if self.groups is None else self.groups[at]
+        most, _ = folds.most(rows.target[at], groups, stratify=self._stratifies)
         n_folds = min(search.n_folds, most)
         if n_folds < 2:
             return chosen
         judged = self._loss()
         kinds = self._fold_models(
             [judged._with_options(search.options | more) for more in search.candidates],
-            self._folds_of_equal_size(n_folds),
+            self._folds_of_equal_size(n_folds, at),
             make_model,
         )
         losses = [fold_fits.loss(models, judged.plan.metrics) for models in kinds]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
+from skgoss.data.factorize import is_missing
 from skgoss.dataset import fields
 
 Indices = NDArray[np.int64]
@@ -128,7 +128,7 @@ def pairs(
     """
     found = [
         _pair(argument, i, pair, len(target))
-        for i, pair in enumerate(split(folds, target, groups))
+        for i, pair in enumerate(_split(folds, target, groups, argument))
     ]
     if not found:
         raise ValueError(f"{argument} must hold at least one pair of row numbers.")
@@ -143,28 +143,51 @@ def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
             f"groups must have one value for each of the {n_rows} rows, got the shape"
             f" {groups.shape}."
         )
+    missing = (i for i, group in enumerate(groups.tolist()) if is_missing(group))
+    row = next(missing, None)
+    if row is not None:
+        raise ValueError(
+            f"groups must not be missing, got {groups.tolist()[row]!r} in row {row}."
+        )
     return groups
 
 
-def split(
-    folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None
-) -> Iterable[Any]:
-    """The pairs of a splitter, or else the pairs themselves."""
+def _split(
+    folds: Any,
+    target: NDArray[np.float64],
+    groups: NDArray[Any] | None,
+    argument: str,
+) -> list[Any]:
+    """The pairs of a splitter, or else the pairs themselves.
+
+    Errors of a splitter name the argument.
+    """
+    if isinstance(folds, type):
+        raise ValueError(f"{argument} is the class {folds.__name__}: pass an object.")
     if not hasattr(folds, "split"):
-        return folds
+        return list(folds)
+    X = np.zeros((len(target), 1))
     options = {} if groups is None else {"groups": groups}
-    pairs: Iterator[Any] = folds.split(
-        X=np.zeros((len(target), 1)), y=target, **options
-    )
-    return pairs
+    try:
+        return list(folds.split(X=X, y=target, **options))
+    except (TypeError, ValueError) as error:
+        hint = "" if options else " A splitter of groups needs the argument groups."
+        raise ValueError(
+            f"{argument}={folds!r} cannot split the {len(target)} rows: {error}{hint}"
+        ) from error
 
 
 def _pair(argument: str, index: int, pair: Any, n_rows: int) -> Pair:
+    what = "the pair"
     try:
         train, test = pair
-        return fields.row_numbers(train, n_rows), fields.row_numbers(test, n_rows)
+        what = "train"
+        rows = fields.row_numbers(train, n_rows)
+        what = "test"
+        return rows, fields.row_numbers(test, n_rows)
     except (TypeError, ValueError) as error:
+        words = str(error).replace("used_indices", what)
         raise ValueError(
             f"{argument} must hold pairs of row numbers (train, test); fold {index}:"
-            f" {error}"
+            f" {words}"
         ) from error

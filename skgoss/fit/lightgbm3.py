@@ -124,7 +124,7 @@ class CVResults(dict[str, Any]):
     def __missing__(self, key: Any) -> Any:
         name = f"valid {key}"
         if not super().__contains__(name):
-            raise KeyError(key)
+            raise KeyError(f"{key!r} is not among the results: {', '.join(self)}")
         return super().__getitem__(name)
 
     def __contains__(self, key: Any) -> bool:

@@ -61,7 +61,11 @@ def rows(
     """
     n_rows, n_scores = columns.n_rows, model.trees.n_scores
     objective = model.objective
-    _check_has_one_output(model)
+    if model.has_several_targets or model.link.levels:
+        raise ValueError(
+            "refit cannot be used for models of several quantiles or targets. Fit a new"
+            " model, or pass this one as init_model."
+        )
     target = targets.numbers(
         targets.one_column(label, n_rows, owner, "label"), owner, "label"
     )
@@ -82,19 +86,6 @@ def rows(
             f"label must hold the numbers 0 to {n_scores - 1} of the classes."
         )
     return existing
-
-
-def _check_has_one_output(model: FittedModel) -> None:
-    several = isinstance(model.classes, list) or (
-        model.trees.n_scores > 1
-        and isinstance(model.objective, str)
-        and OBJECTIVES[model.objective].task == "regression"
-    )
-    if several:
-        raise ValueError(
-            "refit cannot be used for models of several quantiles or targets. Fit a new"
-            " model, or pass this one as init_model."
-        )
 
 
 def run(

@@ -114,5 +114,8 @@ def axes(ax: Axes | None, figsize: Pair | None, dpi: float | None) -> Axes:
     if ax is None:
         return optional("matplotlib.pyplot").subplots(figsize=figsize, dpi=dpi)[1]
     if not isinstance(ax, optional("matplotlib.axes").Axes):
-        raise TypeError(f"ax must be Axes of matplotlib, got {type(ax).__name__}.")
+        raise TypeError(
+            f"ax must be Axes of matplotlib, got {type(ax).__name__}. Pass other"
+            " arguments by name, such as tree_index=0."
+        )
     return ax

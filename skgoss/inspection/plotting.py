@@ -5,6 +5,7 @@ matplotlib is optional: the functions that need it import it.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from skgoss.inspection.arguments import (
 )
 from skgoss.parameters import docstrings
 from skgoss.utils import messages
+from skgoss.utils.messages import hint
 from skgoss.utils.models import is_estimator
 
 if TYPE_CHECKING:
@@ -136,7 +138,12 @@ def plot_importance(
         )
     widths, places = importance[order], np.arange(len(order))
     is_new, ax = ax is None, axes(ax, figsize, dpi)
-    ax.barh(places, widths, align="center", height=height, **kwargs)
+    try:
+        ax.barh(places, widths, align="center", height=height, **kwargs)
+    except AttributeError as error:  # of an argument that matplotlib does not know
+        name = next(name for name in kwargs if repr(name) in str(error))
+        advice = hint(name, inspect.signature(plot_importance).parameters)
+        raise TypeError(f"plot_importance has no argument {name!r}.{advice}") from error
     behind = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5}
     for place, width in zip(places.tolist(), widths.tolist(), strict=True):
         ax.annotate(

@@ -454,8 +454,7 @@ def _no_pair(levels: Sequence[float], coverage: float) -> ValueError:
 def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
     """What intervals need; ValueError if they cannot be known."""
     objective, levels = model.objective, model.link.levels
-    if model.trees.n_scores > 1 and not levels:
-        raise _several_targets(owner, "intervals")
+    _check_has_one_target(model, owner, "intervals")
     if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
         what = "a function" if callable(objective) else repr(objective)
         raise ValueError(
@@ -478,8 +477,7 @@ def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
 
 def for_sets(model: FittedModel, owner: str) -> Conformal:
     """What sets of classes need; ValueError if they cannot be known."""
-    if isinstance(model.classes, list):
-        raise _several_targets(owner, "sets of classes")
+    _check_has_one_target(model, owner, "sets of classes")
     if model.link.kind not in ("logistic", "softmax"):
         raise ValueError(
             f"{owner} cannot predict sets of classes: its objective has no"
@@ -488,10 +486,11 @@ def for_sets(model: FittedModel, owner: str) -> Conformal:
     return _known(model, owner, "sets of classes")
 
 
-def _several_targets(owner: str, what: str) -> ValueError:
-    return ValueError(
-        f"{owner} cannot predict {what} for several targets: fit a model for each."
-    )
+def _check_has_one_target(model: FittedModel, owner: str, what: str) -> None:
+    if model.has_several_targets:
+        raise ValueError(
+            f"{owner} cannot predict {what} for several targets: fit a model for each."
+        )
 
 
 def _known(model: FittedModel, owner: str, what: str) -> Conformal:

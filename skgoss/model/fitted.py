@@ -129,6 +129,12 @@ class FittedModel:
         return list(self.header.feature_names)
 
     @property
+    def has_several_targets(self) -> bool:
+        """Whether the model predicts several targets."""
+        is_wide = self.trees.n_scores > 1 and not self.link.levels
+        return isinstance(self.classes, list) or (is_wide and self.task == "regression")
+
+    @property
     def score_names(self) -> list[str] | None:
         """The names of the scores, where there may be several: classes or quantiles."""
         if self.link.levels:

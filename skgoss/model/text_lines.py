@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from skgoss.data.values import entries
 from skgoss.model.text_keys import (
     END_OF_TREES,
+    INTERNAL_LINES,
+    LEAF_LINES,
+    NODE_LINES,
     PANDAS_CATEGORICAL,
     PARAMETERS,
     SKGOSS_KEY,
@@ -30,6 +33,15 @@ from skgoss.utils.limits import INT32_MAX
 _AFTER_TREES = {
     *(END_OF_TREES.encode(), b"feature_importances:", b"feature importances:"),
     PARAMETERS[0].encode(),
+}
+
+# The keys of most lines: a known one need not be decoded.
+_NAMES = {
+    name.encode(): name
+    for name in (
+        *("num_leaves", "num_cat", "is_linear", "shrinkage"),
+        *(*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES),
+    )
 }
 
 # The greatest depth of nested lists and dicts of JSON.
@@ -128,6 +140,7 @@ def split(text: str | bytes) -> Sections:
     """
     lines = _lines(text)
     header, position = _header(lines)
+    _check_line_ends(lines)
     trees, position = _trees(lines, position)
     footer = _footer(lines, position, is_own=SKGOSS_KEY in header.fields)
     return Sections(header, trees, footer)
@@ -151,16 +164,19 @@ def _lines(text: str | bytes) -> list[bytes]:
     if isinstance(text, str):
         # Characters that UTF-8 does not have are refused where they matter.
         text = text.encode(errors="surrogatepass")
-    lines = [line.rstrip() for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-    for number, line in enumerate(lines if b"\r" in text else (), 1):
+    text = text.removeprefix(b"\xef\xbb\xbf")
+    return [line.rstrip() for line in text.split(b"\n")]
+
+
+def _check_line_ends(lines: list[bytes]) -> None:
+    for number, line in enumerate(lines, 1):
         if b"\r" in line:
             refuse(number, "a carriage return must stand at the end of a line")
-    return lines
 
 
 def _add(fields: dict[str, Line], number: int, line: bytes) -> None:
     key, _, text = line.partition(b"=")
-    name = key.decode(errors="replace")
+    name = _NAMES.get(key) or key.decode(errors="replace")
     if name in fields:
         refuse(number, f"{name!r} comes twice; it is on line {fields[name].number}")
     text = b" ".join(text.split()) if b"  " in text else text.strip()

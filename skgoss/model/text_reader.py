@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.model import decimals
 from skgoss.model import checks, text_lines
 from skgoss.model.category_sets import map_categories
 from skgoss.model.ensemble import Ensemble
@@ -43,17 +44,6 @@ _VERSIONS = (b"v2", b"v3", b"v4")
 # The largest number of scores of a model without trees.
 _MAX_EMPTY_SCORES = 1 << 16
 
-# Without possessive quantifiers, which Python 3.11.0 to 3.11.4 mistake.
-_FLOAT = rb"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf%s)"
-_GRAMMAR = {
-    "float": _FLOAT % rb"|nan(?:\(ind\))?",
-    "threshold": _FLOAT % b"",
-    "int": rb"-?\d{1,18}",
-}
-_NUMBER = {
-    kind: re.compile(rb"(?:%s)(?: (?!\Z)|\Z)" % number)
-    for kind, number in _GRAMMAR.items()
-}
 _MEANING = {"float": "numbers", "threshold": "numbers", "int": "whole numbers"}
 
 # Fields that every tree has; the others were added by later versions.
@@ -227,18 +217,17 @@ def _numbers(
     needed : bool, default=False
         Whether each tree must have the field. If not, its numbers are 0 without it.
     """
-    lines: list[Line] = []
-    has_line = np.zeros(len(trees), dtype=bool)
-    for i, (tree, size) in enumerate(zip(trees, sizes.tolist(), strict=True)):
-        line = tree.fields.get(key, NO_LINE)
-        if line.text:
-            if line.n_items != size:
-                refuse(line.number, f"{key} must have {size} numbers")
-            lines.append(line)
-            has_line[i] = True
-        elif needed and size:
-            refuse(tree.number, f"the tree has no {key!r}")
-    found = _parsed(lines, key, dtype)
+    lines = [tree.fields.get(key, NO_LINE) for tree in trees]
+    has_line = np.array([line.text != b"" for line in lines], dtype=bool)
+    if needed and (wrong := ~has_line & (sizes > 0)).any():
+        refuse(trees[int(wrong.argmax())].number, f"the tree has no {key!r}")
+    given = [line for line in lines if line.text]
+    n_items = np.array([line.n_items for line in given], dtype=np.int64)
+    if (wrong := n_items != sizes[has_line]).any():
+        at = int(wrong.argmax())
+        size = sizes[has_line][at]
+        refuse(given[at].number, f"{key} must have {size} numbers")
+    found = _parsed(given, n_items, key, dtype)
     if has_line.all():
         return found
     values = np.zeros(int(sizes.sum()), dtype=dtype)
@@ -246,25 +235,26 @@ def _numbers(
     return values
 
 
-def _are_numbers(text: bytes, kind: str) -> bool:
-    """Whether a text has numbers only, one space between them."""
-    return text != b"" and _NUMBER[kind].sub(b"", text) == b""
-
-
-def _parsed(lines: Sequence[Line], name: str, dtype: type) -> NDArray[Any]:
+def _parsed(
+    lines: Sequence[Line], n_items: Ints, name: str, dtype: type
+) -> NDArray[Any]:
     if not lines:
         return np.empty(0, dtype=dtype)
     is_float = dtype is np.float64
     kind = "threshold" if name == "threshold" else "float" if is_float else "int"
+    ends = np.cumsum(n_items)
+    values = np.empty(ends[-1], dtype=np.float64 if is_float else np.int64)
     text = b" ".join(line.text for line in lines)
-    if not _are_numbers(text, kind):
-        line = next(line for line in lines if not _are_numbers(line.text, kind))
+    n_read = (
+        decimals.read_floats(text, decimals.KINDS[kind], values)
+        if is_float
+        else decimals.read_ints(text, values)
+    )
+    if n_read < len(values):
+        line = lines[int(np.searchsorted(ends, n_read, side="right"))]
         refuse(line.number, f"{name} must have {_MEANING[kind]} only")
-    # The grammar has no text that NumPy would read in another way.
-    values = np.fromstring(text, dtype=np.float64 if is_float else np.int64, sep=" ")
     narrow = values.astype(dtype)
     if not is_float and (narrow != values).any():
-        ends = np.cumsum([line.n_items for line in lines])
         at = int((narrow != values).argmax())
         line = lines[int(np.searchsorted(ends, at, side="right"))]
         refuse(line.number, f"{name} must fit into {np.dtype(dtype)}, got {values[at]}")

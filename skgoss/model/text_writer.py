@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.model import decimals
 from skgoss.data.categories import Categories
 from skgoss.model import file_header as headers
 from skgoss.model import tables
@@ -206,6 +207,8 @@ def _blocks(
 
 def _texts(values: NDArray[Any]) -> list[str]:
     """Numbers as the shortest text that gives the same bits."""
+    if values.dtype == np.float64:
+        return decimals.texts(np.ascontiguousarray(values))
     return list(map(repr, values.tolist()))
 
 

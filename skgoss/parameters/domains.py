@@ -276,7 +276,9 @@ def _contents(*types: type) -> Callable[[Any], Any]:
 
 def _convert_folds(value: Any) -> Any:
     """Convert an int; splitters and pairs of row numbers stay as they are."""
-    if value is None or (hasattr(value, "split") and not isinstance(value, str)):
+    if value is None:
+        return value
+    if hasattr(value, "split") and not isinstance(value, str | type):
         return value
     if isinstance(value, list | tuple) and value:
         return value
@@ -340,8 +342,8 @@ ALPHA = Domain(
 )
 FOLDS = Domain(
     "int, splitter, list of pairs or None",
-    "None, an int >= 2, a splitter of scikit-learn, or a list of pairs of row numbers"
-    " (train, test)",
+    "None, an int >= 2, a splitter of scikit-learn such as KFold(5), or a list of pairs"
+    " of row numbers (train, test)",
     _convert_folds,
 )
 RANDOM_STATE = optional(

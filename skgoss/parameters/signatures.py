@@ -8,7 +8,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from skgoss.parameters.aliases import CANONICAL_NAME
+from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import hint
+
+# The names of the options of data files, which estimators do not have.
+OF_FILES = {name for option in FILE_OPTIONS for name in option.names}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,6 +53,7 @@ def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         known = signature.parameters.keys()
+        own_options = OF_FILES if options == "params" else ()
         owner = function.__qualname__.removesuffix(".__init__")
 
         @functools.wraps(function)
@@ -62,7 +67,7 @@ def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]
         def _advice(name: str) -> str:
             if name in instead:
                 return f" Use {instead[name]}."
-            if options and name in CANONICAL_NAME:
+            if options and (name in CANONICAL_NAME or name in own_options):
                 return f" It belongs to {options}."
             return hint(name, known)
 
@@ -75,6 +80,7 @@ def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]
 
 of_fit = helpful(
     "the constructor",
+    cv="the parameter folds of the constructor",
     eval_data="eval_set=[(X_valid, y_valid)]",
     group="LGBMRanker, which ranks the rows of queries",
     groups="qid, the query of each row, of LGBMRanker",

@@ -22,10 +22,15 @@ from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.metrics import CustomMetric, Metric
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
+from skgoss.training.user_functions import OfDataset
 from skgoss.utils.messages import about
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
+
+
+# Of fewer values, a tree takes less time than threads that wait for each other.
+_SMALL = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +68,7 @@ class FitSetup:
 
     def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Rounds:
         """Bin the rows to learn from, and those of the evaluation sets."""
-        settings, n_threads = self.settings, self.n_threads
+        settings, n_threads = self._settings_for(rows), self.n_threads
         objective = objectives.make(
             settings,
             rows.target,
@@ -97,6 +102,13 @@ class FitSetup:
                 "training", rows, metrics, None, is_training=True
             ),
         )
+
+    def _settings_for(self, rows: Rows) -> Settings:
+        """The settings; an objective ``f(predictions, dataset)`` gets these rows."""
+        objective = self.settings.objective
+        if rows.source is None or not callable(objective):
+            return self.settings
+        return self.settings.replaced(objective=OfDataset(objective, rows.source))
 
     def binned(self, rows: Rows) -> BinnedDataset:
         """The bins of the rows to learn from."""
@@ -201,8 +213,9 @@ class MultiOutputSetup(FitSetup):
         self._check_init_ensemble()
         dataset = self.binned(rows)
         n_at_once, n_threads = 1, self.n_threads
+        is_small = dataset.n_rows * len(dataset.feature) < _SMALL
         # Functions of users need not be ready to be called by several threads at once.
-        if not self.has_functions:
+        if not (self.has_functions or is_small):
             n_at_once, n_threads = at_once(len(self.outputs), n_threads)
         parts, first = [], 0
         for k, output in enumerate(self.outputs):

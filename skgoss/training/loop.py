@@ -11,6 +11,7 @@ from skgoss.model.out_of_fold import OutOfFold
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
+    CallbackList,
     EarlyStopException,
     EvalResult,
     History,
@@ -85,14 +86,19 @@ def train(
         the first round.
     """
     history = {} if history is None else history
-    stop = run(
-        boosting,
-        model,
-        history=history,
-        callbacks=callbacks,
-        after_round=after_round,
-        n_rounds=n_rounds,
-    )
+    if not boosting.sets and after_round is None and CallbackList(callbacks).may_lag:
+        boosting.expect(n_rounds or boosting.settings.n_estimators)
+    try:
+        stop = run(
+            boosting,
+            model,
+            history=history,
+            callbacks=callbacks,
+            after_round=after_round,
+            n_rounds=n_rounds,
+        )
+    finally:
+        boosting.expect(0)
     return result(boosting, stop, history)
 
 

@@ -7,6 +7,8 @@ all outputs.
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -19,12 +21,16 @@ from skgoss.data.dataset import BinnedDataset
 from skgoss.data.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.training.boosting import Boosting, FinishedRounds
-from skgoss.training.concurrent_fits import call_side_by_side
+from skgoss.training.concurrent_fits import AHEAD, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.rounds import Rounds
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
+
+
+# Whether a round has grown, and the finished rounds after it.
+_Round = tuple[bool, FinishedRounds]
 
 
 class _Finished:
@@ -77,6 +83,11 @@ class MultiOutput(Rounds):
         # The rows of each evaluation set, as evaluation sets of the parts.
         self._sets_of: dict[EvaluationSet, list[EvaluationSet]] = {}
         self._has_failed = False
+        # The rounds that have grown before they were asked for, and how many may.
+        self._grown: deque[dict[int, _Round]] = deque()
+        self._n_expected = 0
+        # What readers may see of each output.
+        self._seen = [part.finished for part in self.parts]
         # Whether the trees of each output can no longer be split.
         self._has_ended = [False] * len(parts)
         self._publish()
@@ -106,8 +117,14 @@ class MultiOutput(Rounds):
 
     def _publish(self) -> None:
         """Let readers see the rounds that are finished now, in one assignment."""
-        parts = [part.finished for part in self.parts]
-        self.finished = _Finished(max(rounds.n for rounds in parts), parts)
+        seen = list(self._seen)
+        self.finished = _Finished(max(rounds.n for rounds in seen), seen)
+
+    def _publish_all(self) -> None:
+        """Let readers see all rounds of the outputs."""
+        self._grown.clear()
+        self._seen = [part.finished for part in self.parts]
+        self._publish()
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
         self.settings = self.settings.changed(params)
@@ -115,23 +132,63 @@ class MultiOutput(Rounds):
             part.reset_parameter(params)
         return self
 
+    def expect(self, n_rounds: int) -> None:
+        self._n_expected = n_rounds
+        if n_rounds == 0 and self._grown:
+            # Nobody has asked for these rounds.
+            self._has_failed = True
+
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
         with self._lock:
             self._undo_failed_round()
             if begin is not None:
                 begin()
-            growing = [k for k, ended in enumerate(self._has_ended) if not ended]
-            try:
-                grew = call_side_by_side(
-                    [self.parts[k].boost for k in growing], self.n_at_once
-                )
-            except BaseException:
-                self._has_failed = True
-                raise
-            for k, has_grown in zip(growing, grew, strict=True):
+            if not self._grown:
+                try:
+                    self._grow(max(1, min(self._n_expected, AHEAD)))
+                except BaseException:
+                    self._has_failed = True
+                    raise
+            self._n_expected = max(0, self._n_expected - 1)
+            grown = self._grown.popleft()
+            for k, (has_grown, finished) in grown.items():
                 self._has_ended[k] = not has_grown
+                self._seen[k] = finished
             self._publish()
-            return any(grew)
+            return any(has_grown for has_grown, _ in grown.values())
+
+    def _grow(self, n_rounds: int) -> None:
+        """Grow some rounds of all outputs that have not ended.
+
+        A free thread takes the output that has fallen behind most.
+        """
+        rounds: list[list[_Round]] = [[] for _ in self.parts]
+        waiting = {k for k, ended in enumerate(self._has_ended) if not ended}
+        lock, is_over = threading.Lock(), threading.Event()
+
+        def take() -> int | None:
+            with lock:
+                ready = [k for k in waiting if len(rounds[k]) < n_rounds]
+                if not ready or is_over.is_set():
+                    return None
+                k = min(ready, key=lambda k: (len(rounds[k]), k))
+                waiting.remove(k)
+                return k
+
+        def work() -> None:
+            while (k := take()) is not None:
+                part = self.parts[k]
+                has_grown = part.boost()
+                rounds[k].append((has_grown, part.finished))
+                if has_grown:
+                    with lock:
+                        waiting.add(k)
+
+        call_side_by_side([work] * self.n_at_once, self.n_at_once, is_over.set)
+        for index in range(max(map(len, rounds))):
+            self._grown.append(
+                {k: own[index] for k, own in enumerate(rounds) if index < len(own)}
+            )
 
     def rollback(self) -> None:
         with self._lock:
@@ -142,7 +199,7 @@ class MultiOutput(Rounds):
         with self._lock:
             for part in self.parts:
                 part.end(min(n_rounds, part.finished.n))
-            self._publish()
+            self._publish_all()
 
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
         with self._lock:
@@ -156,7 +213,7 @@ class MultiOutput(Rounds):
                     " of this output can be split any more."
                 )
             part.set_leaf(index * (stop - first) + score - first, leaf, value)
-            self._publish()
+            self._publish_all()
 
     def resume(
         self, other: MultiOutput, with_metrics: Callable[[EvaluationSet], EvaluationSet]
@@ -171,7 +228,7 @@ class MultiOutput(Rounds):
             self.unlisted_sets = [
                 self._taken(e, with_metrics, other) for e in other.unlisted_sets
             ]
-            self._publish()
+            self._publish_all()
 
     def _taken(
         self,
@@ -207,6 +264,7 @@ class MultiOutput(Rounds):
 
     def _undo_failed_round(self) -> None:
         if self._has_failed:
+            self._n_expected = 0
             self._rewind(self.finished.n)
 
     def _rewind(self, n_rounds: int) -> None:
@@ -216,5 +274,5 @@ class MultiOutput(Rounds):
             # If it has ended after these rounds, it ends there again.
             self._has_ended[k] &= part.finished.n <= n_rounds
             part.rewind(n_rounds)
-        self._publish()
+        self._publish_all()
         self._has_failed = False

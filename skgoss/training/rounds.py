@@ -123,6 +123,12 @@ class Rounds:
         """
         raise NotImplementedError
 
+    def expect(self, n_rounds: int) -> None:
+        """Let so many rounds grow at once: nobody watches or changes the fit meanwhile.
+
+        They are finished one by one, by `boost`. 0: this is over.
+        """
+
     def rollback(self) -> None:
         """Forget the last round, as if it had not happened.
 

@@ -265,9 +265,22 @@ def round_hooks(
     return NoHooks()
 
 
+def _cores(*, only_physical: bool) -> int:
+    """The cores that this process may use: by its affinity, cgroup and environment."""
+    affinity = getattr(os, "sched_getaffinity", lambda process: ())(0)
+    limit = os.environ.get("LOKY_MAX_CPU_COUNT")
+    return _known_cores(only_physical, frozenset(affinity), limit)
+
+
 @functools.cache
-def _physical_cores() -> int:
-    return joblib.cpu_count(only_physical_cores=True)
+def _known_cores(
+    only_physical: bool, affinity: frozenset[int], limit: str | None
+) -> int:
+    """The same for one affinity and environment.
+
+    joblib reads the files of the cgroup each time, longer than a row is predicted.
+    """
+    return joblib.cpu_count(only_physical_cores=only_physical)
 
 
 # So many threads may run on any machine, however few cores it has.
@@ -372,7 +385,7 @@ def _wanted_threads(n_jobs: int | None) -> int:
         return n_jobs
     limit = runtime.max_threads()
     if n_jobs is not None and n_jobs < 0:
-        return max(1, min(limit, joblib.cpu_count() + 1 + n_jobs))
+        return max(1, min(limit, _cores(only_physical=False) + 1 + n_jobs))
     if "OMP_NUM_THREADS" in os.environ:
         return limit
-    return max(1, min(limit, _physical_cores()))
+    return max(1, min(limit, _cores(only_physical=True)))

@@ -1,0 +1,221 @@
+/* Numbers as text and back, to the last bit: what strtod and Python's repr give, for numbers of
+   usual size, in a tenth of the time.
+
+   A decimal is w 10^e. For |e| <= 19 the power of ten fits 64 bits, so products and quotients
+   are exact in 128 bits, and rounding them once is correct. A double has at most 17 digits:
+   15 always come back from the double they name, so the shortest text is that of 15, 16 or 17
+   digits, without the zeros at its end. */
+#ifndef SKGOSS_DECIMALS_H
+#define SKGOSS_DECIMALS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define DECIMAL_MOST_EXPONENT 19
+#define DECIMAL_ROOM 32
+
+static const uint64_t decimal_power[DECIMAL_MOST_EXPONENT + 1] = {
+    1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u,
+    10000000000u, 100000000000u, 1000000000000u, 10000000000000u, 100000000000000u,
+    1000000000000000u, 10000000000000000u, 100000000000000000u, 1000000000000000000u,
+    10000000000000000000u};
+
+enum { DECIMAL_FLOAT, DECIMAL_THRESHOLD, DECIMAL_INT };
+
+#ifdef __SIZEOF_INT128__
+typedef unsigned __int128 DecimalWide;
+
+static inline int decimal_bits(uint64_t x) { return x ? 64 - __builtin_clzll(x) : 0; }
+
+/* x 2^shift, rounded once, where `rest` says that x has left something out. */
+static inline double decimal_scaled(DecimalWide x, int rest, int shift)
+{
+    int surplus = decimal_bits((uint64_t)(x >> 64));
+    uint64_t top = (uint64_t)(x >> surplus);
+    rest |= surplus > 0 && (x & (((DecimalWide)1 << surplus) - 1)) != 0;
+    return ldexp((double)(top | (uint64_t)rest), shift + surplus);
+}
+
+/* The double nearest to w 10^e; whether it is known. */
+static inline int decimal_to_double(uint64_t w, int e, double *value_out)
+{
+    if (e < -DECIMAL_MOST_EXPONENT || e > DECIMAL_MOST_EXPONENT)
+        return 0;
+    if (e >= 0) {
+        *value_out = decimal_scaled((DecimalWide)w * decimal_power[e], 0, 0);
+        return 1;
+    }
+    /* Of at least 56 bits, so that the lowest may stand for the rest. */
+    uint64_t power = decimal_power[-e];
+    int shift = 56 + decimal_bits(power) - decimal_bits(w);
+    shift = shift > 0 ? shift : 0;
+    DecimalWide x = (DecimalWide)w << shift, quotient = x / power;
+    *value_out = decimal_scaled(quotient, quotient * power != x, -shift);
+    return 1;
+}
+
+/* The whole number nearest to m 2^-down 10^k; 0 where two are equally near. */
+static inline uint64_t decimal_nearest(uint64_t m, int down, int k)
+{
+    DecimalWide x = (DecimalWide)m * decimal_power[k], unit = (DecimalWide)1 << down;
+    DecimalWide twice = 2 * (x & (unit - 1));
+    return twice == unit ? 0 : (uint64_t)(x >> down) + (twice > unit);
+}
+
+/* The shortest digits that name a double, and the place of the point: 0.d1 d2 ... 10^point.
+   Returns how many; 0: not known. */
+static inline int decimal_shortest(double value, char *digits_out, int *point_out)
+{
+    uint64_t bits, m, w = 0;
+    double again;
+    memcpy(&bits, &value, sizeof bits);
+    int exponent = (int)(bits >> 52 & 2047) - 1075;
+    m = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    int down = -exponent;
+    /* Neighbours of a power of two are not equally far. */
+    if (m == UINT64_C(1) << 52 || !(value >= 1e-3 && value < 1e15) || down < 0)
+        return 0;
+    int before = 1; /* digits before the point, or minus the zeros after it */
+    while (before < 15 && value >= (double)decimal_power[before])
+        before++;
+    if (value < 1.0)
+        before = value >= 0.1 ? 0 : value >= 0.01 ? -1 : -2;
+    int k = 17 - before, n;
+    for (n = 15; n <= 17; n++) {
+        w = decimal_nearest(m, down, k - (17 - n));
+        if (w < decimal_power[n - 1] || w >= decimal_power[n])
+            return 0;
+        if (n == 17 || (decimal_to_double(w, 17 - n - k, &again) && again == value))
+            break;
+    }
+    for (int i = n - 1; i >= 0; i--, w /= 10)
+        digits_out[i] = (char)('0' + w % 10);
+    while (n > 1 && digits_out[n - 1] == '0')
+        n--;
+    *point_out = before;
+    return n;
+}
+#else
+static inline int decimal_to_double(uint64_t w, int e, double *value_out) { return 0; }
+static inline int decimal_shortest(double value, char *digits_out, int *point_out)
+{
+    return 0;
+}
+#endif
+
+/* Writes a double as Python's repr does, for usual ones; returns the length, 0: not known. */
+static inline int decimal_write(double value, char *text_out)
+{
+    char digits[20], *at = text_out;
+    int point, n;
+    if (value == 0 && !signbit(value)) {
+        memcpy(at, "0.0", 3);
+        return 3;
+    }
+    n = decimal_shortest(fabs(value), digits, &point);
+    if (n == 0)
+        return 0;
+    if (value < 0)
+        *at++ = '-';
+    if (point <= 0) {
+        memcpy(at, "0.0000", 2 + (size_t)-point);
+        at += 2 - point;
+        memcpy(at, digits, (size_t)n);
+        at += n;
+    } else {
+        int whole = n < point ? n : point;
+        memcpy(at, digits, (size_t)whole);
+        memset(at + whole, '0', (size_t)(point - whole));
+        at += point;
+        *at++ = '.';
+        if (n > point) {
+            memcpy(at, digits + point, (size_t)(n - point));
+            at += n - point;
+        } else {
+            *at++ = '0';
+        }
+    }
+    return (int)(at - text_out);
+}
+
+/* A number at the beginning of a text, which ends with a character that is none of a number. */
+typedef struct {
+    const char *end;  /* behind the number; NULL: there is none */
+    int is_known;     /* whether `value` is its value */
+    int negative;
+    uint64_t whole;   /* of a whole number of at most 18 digits */
+    double value;
+} Decimal;
+
+static inline int decimal_is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Reads inf, nan or nan(ind). */
+static inline const char *decimal_word(const char *at, int kind, double *value_out)
+{
+    if (!strncmp(at, "inf", 3)) {
+        *value_out = INFINITY;
+        return at + 3;
+    }
+    if (kind != DECIMAL_FLOAT || strncmp(at, "nan", 3))
+        return NULL;
+    *value_out = NAN;
+    return strncmp(at + 3, "(ind)", 5) ? at + 3 : at + 8;
+}
+
+/* Adds digits to the number; those that do not fit are counted. */
+static inline const char *decimal_add(const char *at, uint64_t *w, int *n_left_out)
+{
+    for (; decimal_is_digit(*at); at++) {
+        if (*w < UINT64_C(1000000000000000000))
+            *w = 10 * *w + (uint64_t)(*at - '0');
+        else
+            ++*n_left_out;
+    }
+    return at;
+}
+
+/* Reads a number of a kind: -?digits[.digits][e[+-]digits], -?inf, and -?nan where
+   allowed. */
+static inline Decimal decimal_read(const char *text, int kind)
+{
+    Decimal found = {NULL, 1, *text == '-', 0, 0.0};
+    const char *at = text + found.negative, *first = at;
+    int left_out = 0, exponent = 0;
+    if (!decimal_is_digit(*at)) {
+        if (kind != DECIMAL_INT)
+            found.end = decimal_word(at, kind, &found.value);
+        found.value = found.negative ? -found.value : found.value;
+        return found;
+    }
+    at = decimal_add(at, &found.whole, &left_out);
+    if (kind == DECIMAL_INT) {
+        found.end = at - first <= 18 ? at : NULL;
+        return found;
+    }
+    if (*at == '.') {
+        first = ++at;
+        at = decimal_add(at, &found.whole, &left_out);
+        exponent = -(int)(at - first);
+    }
+    found.end = at;
+    if (*at == 'e' || *at == 'E') {
+        int negative = at[1] == '-', power = 0;
+        at += 1 + (at[1] == '-' || at[1] == '+');
+        if (!decimal_is_digit(*at)) {
+            found.end = NULL;
+            return found;
+        }
+        for (; decimal_is_digit(*at); at++)
+            power = power < 100000 ? 10 * power + (*at - '0') : power;
+        exponent += negative ? -power : power;
+        found.end = at;
+    }
+    found.is_known = found.whole == 0
+                     || (left_out == 0
+                         && decimal_to_double(found.whole, exponent, &found.value));
+    found.value = found.negative ? -found.value : found.value;
+    return found;
+}
+
+#endif

@@ -1,0 +1,91 @@
+# cython: language_level=3
+"""Numbers as text and back, many at a time."""
+
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_DecodeASCII
+from libc.stdint cimport int64_t, uint64_t
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char*, char**, PyObject*) except? -1.0
+
+cdef extern from "decimals.h" nogil:
+    enum:
+        DECIMAL_FLOAT
+        DECIMAL_THRESHOLD
+        DECIMAL_INT
+        DECIMAL_ROOM
+    ctypedef struct Decimal:
+        const char* end
+        int is_known
+        int negative
+        uint64_t whole
+        double value
+    Decimal decimal_read(const char* text, int kind) noexcept
+    int decimal_write(double value, char* text_out) noexcept
+
+# Kinds of numbers: the first may be NaN, the last are whole numbers of at most 18 digits.
+KINDS = {"float": DECIMAL_FLOAT, "threshold": DECIMAL_THRESHOLD, "int": DECIMAL_INT}
+
+
+cdef bint is_followed(const char* end, const char* last, bint is_last) noexcept:
+    """Whether a number ends with the text if it is the last one, else with a space."""
+    return end != NULL and (end == last if is_last else end[0] == b" ")
+
+
+def read_floats(bytes text not None, int kind, double[::1] values_out) -> int:
+    """Read numbers with a space between them.
+
+    Parameters
+    ----------
+    text : bytes
+    kind : int
+        A value of ``KINDS``.
+    values_out : (n,) float64
+        They have the bits that Python's float() gives.
+
+    Returns
+    -------
+    int
+        How many numbers were read before one that is wrong; n if all are right.
+    """
+    cdef const char* at = text
+    cdef const char* last = at + len(text)
+    cdef Py_ssize_t i, n = values_out.shape[0]
+    cdef char* end
+    cdef Decimal found
+    for i in range(n):
+        found = decimal_read(at, kind)
+        if not is_followed(found.end, last, i == n - 1):
+            return i
+        values_out[i] = found.value
+        if not found.is_known:
+            values_out[i] = PyOS_string_to_double(at, &end, NULL)
+        at = found.end + 1
+    return n
+
+
+def read_ints(bytes text not None, int64_t[::1] values_out) -> int:
+    """Read whole numbers of at most 18 digits: see `read_floats`."""
+    cdef const char* at = text
+    cdef const char* last = at + len(text)
+    cdef Py_ssize_t i, n = values_out.shape[0]
+    cdef Decimal found
+    for i in range(n):
+        found = decimal_read(at, DECIMAL_INT)
+        if not is_followed(found.end, last, i == n - 1):
+            return i
+        values_out[i] = -<int64_t>found.whole if found.negative else <int64_t>found.whole
+        at = found.end + 1
+    return n
+
+
+def texts(const double[::1] values) -> list:
+    """What Python's repr gives for each number."""
+    cdef char[DECIMAL_ROOM] text
+    cdef Py_ssize_t i
+    cdef int n
+    found = []
+    for i in range(values.shape[0]):
+        n = decimal_write(values[i], text)
+        found.append(PyUnicode_DecodeASCII(text, n, NULL) if n else repr(values[i]))
+    return found

@@ -426,9 +426,8 @@ class Quantiles:
         """The numbers of the quantiles that are the ends of an interval."""
         levels = self.link.levels
         low, high = nearest_pair(levels, coverage)
-        if not np.allclose(
-            [levels[low], levels[high]], _ends(coverage), rtol=0, atol=1e-9
-        ):
+        distances = np.abs([levels[low], levels[high]] - _ends(coverage))
+        if distances.max() > _SAME_LEVEL:
             raise _no_pair(levels, coverage)
         return low, high
 

@@ -8,7 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
+from sklearn.model_selection import (
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -251,13 +256,15 @@ def test_quantiles_without_folds_are_not_calibrated():
         model.predict_interval(X_new)
 
 
-def test_one_model_of_all_rows_has_one_width():
+@pytest.mark.parametrize("splitter", [FOLDS, TimeSeriesSplit(4)])
+def test_one_model_of_all_rows_has_one_width(splitter):
     X, y, X_new, _ = split(*numbers())
-    model = LGBMRegressor(**SMALL, folds=FOLDS, refit=True).fit(X, y)
+    model = LGBMRegressor(**SMALL, folds=splitter, refit=True).fit(X, y)
     residuals = np.abs(y - model.oof_prediction_)
+    residuals = residuals[np.isfinite(residuals)]
     predicted = model.predict(X_new)
     for coverage in COVERAGES:
-        width = quantile(residuals[None], np.ones(len(y)), coverage)
+        width = quantile(residuals[None], np.ones(len(residuals)), coverage)
         found = model.predict_interval(X_new, coverage)
         assert_allclose(found, predicted[:, None] + [-width[0], width[0]], rtol=1e-9)
 

@@ -10,7 +10,7 @@ import pytest
 
 from skgoss._engine.data import columns
 from skgoss.data.columns import Columns
-from skgoss.model.ensemble import Ensemble, Tree
+from skgoss.model.ensemble import Ensemble, Tree, side_by_side
 
 
 def frame(X):
@@ -211,3 +211,19 @@ def test_bad_rounds_are_refused(trees, X):
         ensemble.raw_scores(frame(X), 0, -1)
     with pytest.raises(ValueError, match="columns has 2 features"):
         ensemble.leaves(frame(X[:, :2]))
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_scores_side_by_side(trees, X, average):
+    """Ensembles with several numbers of rounds and scores."""
+    spans = [(trees[:3], 1), (trees[2:], 2), ([*trees, *trees[:2]], 2)]
+    parts = [Ensemble.of_trees(own, n, 3, average=average) for own, n in spans]
+    joint = side_by_side(parts)
+    assert (joint.n_rounds, joint.n_scores) == (3, 5)
+    columns = frame(X)
+    expected = np.column_stack([part.raw_scores(columns) for part in parts])
+    np.testing.assert_allclose(joint.raw_scores(columns), expected, rtol=1e-15)
+    for (first, stop), part in zip([(0, 1), (1, 3), (3, 5)], parts, strict=True):
+        own = joint.of_scores(first, stop).raw_scores(columns)
+        np.testing.assert_allclose(own, part.raw_scores(columns), rtol=1e-15)
+    assert joint.tree(6).n_leaves == joint.tree(12).n_leaves == 1

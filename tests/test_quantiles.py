@@ -9,7 +9,15 @@ from sklearn.base import clone
 from sklearn.metrics import mean_pinball_loss
 
 import skgoss
-from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import (
+    Booster,
+    Dataset,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    parameters,
+)
+from skgoss.fit.fit import check_can_be_distributed
 from skgoss.training.multi_output import MultiOutput
 
 LEVELS = [0.05, 0.3, 0.5, 0.95]
@@ -353,6 +361,26 @@ def test_one_level_in_a_list():
     expected = fitted(alpha=0.3).predict(X)
     assert model.predict(X).shape == (300, 1)
     np.testing.assert_array_equal(model.predict(X)[:, 0], expected)
+
+
+def test_levels_in_an_array():
+    model = fitted(alpha=np.array(LEVELS))
+    np.testing.assert_array_equal(model.predict(X), fitted().predict(X))
+    again = Booster(model_str=model.booster_.model_to_string())
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_presets():
+    model = LGBMRegressor(objective="quantile", alpha=[0.1, 0.9], preset="accurate")
+    model.set_params(n_estimators=20, folds=2).fit(X, Y)
+    assert model.predict(X).shape == (300, 2)
+    assert list(model.oof_score_) == ["quantile"]
+
+
+def test_processes_that_share_the_rows_are_refused():
+    settings = parameters.make_settings({"alpha": LEVELS}, "LGBMRegressor")
+    with pytest.raises(ValueError, match="over several processes: set alpha=one"):
+        check_can_be_distributed(settings)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def train(
         Metric functions ``f(predictions, dataset)``. They return ``(name, value,
         is_higher_better)`` or a list of such tuples. ``predictions`` are probabilities
         or means, or raw scores if the objective is a function. The shape is
-        (n_samples,), or (n_samples, num_class) for several classes.
+        (n_samples,), or (n_samples, n_scores) for several classes or quantiles.
     init_model : Booster, str, path or estimator, default=None
         A model, or the path of a model file. Training continues from its trees.
     keep_training_booster : bool, default=False

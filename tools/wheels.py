@@ -154,16 +154,17 @@ def wheel() -> int:
 def twice() -> int:
     """Build the sdist and the wheel twice, in other folders; they must be equal."""
     fixed = {"SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "1700000000")}
+    without = shutil.ignore_patterns("build", "_build")
     with tempfile.TemporaryDirectory() as name, patch.dict(os.environ, fixed):
-        made = []
-        for folder in Path(name, "first"), Path(name, "of another length"):
-            copy = shutil.copytree(
-                ROOT,
-                folder / "skgoss",
-                ignore=shutil.ignore_patterns("build", "_build"),
-            )
-            build_wheel(folder / "dist", copy)
-            made.append({p.name: p.read_bytes() for p in (folder / "dist").iterdir()})
+        folders = [Path(name, "first"), Path(name, "of another length")]
+        for folder in folders:
+            shutil.copytree(ROOT, folder / "skgoss", ignore=without)
+        for folder in folders:
+            build_wheel(folder / "dist", folder / "skgoss")
+        made = [
+            {path.name: path.read_bytes() for path in (folder / "dist").iterdir()}
+            for folder in folders
+        ]
     differing = [name for name in made[0] if made[0][name] != made[1].get(name)]
     print(f"{len(made[0])} files, {len(differing)} differ:", *differing)
     return bool(differing)

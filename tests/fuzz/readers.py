@@ -100,19 +100,31 @@ def use_state(loaded: Any) -> None:
     mutations.use_estimator(loaded)
 
 
-def read_either(file: bytes) -> text_files.TextData:
+class Table(NamedTuple):
+    """A table of text, which is read in batches, and all of its rows."""
+
+    text: text_files.TextData
+    rows: Any
+
+
+def read_either(file: bytes) -> Table:
     """Rows in text, with a header if the first byte says so."""
     options = HEADER if file[:1] == b"#" else None
-    return by_path(lambda path: text_files.read(path, options), file.removeprefix(b"#"))
+
+    def read(path: Path) -> Table:
+        text = text_files.read(path, options)
+        return Table(text, text.data.loaded())
+
+    return by_path(read, file.removeprefix(b"#"))
 
 
-def use_rows(rows: text_files.TextData) -> None:
+def use_rows(read: Table) -> None:
     """Rows and labels agree; NumPy reads what pandas has read."""
+    rows, data = read
     n_rows = rows.data.shape[0]
     assert n_rows > 0
     assert rows.label is None or rows.label.shape == (n_rows,)
     assert rows.group is None or rows.group.sum() == n_rows
-    data = rows.data.loaded()
     assert data.shape == rows.data.shape
     if sparse.issparse(data):
         data.check_format()

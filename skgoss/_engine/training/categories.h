@@ -19,19 +19,27 @@
 
 #include "gains.h"
 
-/* Bytes that a search takes, aligned as doubles; less than search_feature's. */
-#define CATEGORY_SCRATCH(n_bins) ((size_t)(n_bins) * sizeof(Category))
+/* Bytes that a search takes, aligned as doubles; no more than the cuts of search_feature. */
+#define CATEGORY_SCRATCH(n_bins) (2 * (size_t)(n_bins) * sizeof(Category))
+
+/* So many categories are sorted; of more, those at the ends are selected. */
+#define SORTED_CATEGORIES 64
+
+/* Bins that are skipped together where none has enough rows. */
+#define CATEGORY_BLOCK 32
 
 typedef struct {
     double rank;
     int32_t bin; /* at the high end rank and bin are negative, so that lowest is first */
 } Category;
 
-/* The categories at one end: a heap with the last of them on top, at last a sorted list. */
+/* The categories at one end: a heap with the last of them on top, at last a sorted list. The
+   high end of a list that is sorted as a whole begins at its end, and its step is -1. */
 typedef struct {
     Category *list;
     int n;
     int room;
+    int step;
 } CategoryEnd;
 
 static inline int comes_before(Category a, Category b)
@@ -94,38 +102,108 @@ static inline double categories_l2(int n_bins, const SplitRules *rules)
     return one_against_rest(n_bins, rules) ? rules->l2 : rules->l2 + rules->cat_l2;
 }
 
-/* Sorts the categories with cat_smooth rows and their curvature as far as the search may go
-   from the low end (ends_out[1]) and from the high one (ends_out[0]). */
+static inline void sort_few(Category *list, int n)
+{
+    for (int i = 1; i < n; i++) {
+        Category moved = list[i];
+        int j = i;
+        for (; j > 0 && comes_before(moved, list[j - 1]); j--)
+            list[j] = list[j - 1];
+        list[j] = moved;
+    }
+}
+
+/* Whether no bin in [first, last) has `least` rows: no difference is without a sign. */
+static inline int are_rare(const Bins *bins, const Encoding *encoding, int first, int last,
+                           int32_t least)
+{
+    if (encoding->compact) {
+        const int64_t mask = ((int64_t)1 << encoding->count_bits) - 1;
+        int64_t signs = -1;
+        for (int b = first; b < last; b++)
+            signs &= (bins->gradient[b] & mask) - least;
+        return signs < 0;
+    }
+    int32_t signs = -1;
+    for (int b = first; b < last; b++)
+        signs &= bins->count[b] - least;
+    return signs < 0;
+}
+
+/* Lists the categories with cat_smooth rows and their curvature, with their ranks, in the
+   order of the bins. Returns how many there are. */
+static inline int list_categories(const Bins *bins, const Encoding *encoding,
+                                  const NodeStats *node, const SplitRules *rules,
+                                  Category *list_out)
+{
+    const double smooth = rules->cat_smooth < INT32_MAX ? rules->cat_smooth : INT32_MAX;
+    const int32_t least = smooth > 1 ? (int32_t)ceil(smooth) : 1;
+    double least_sum = curvature(rules->cat_smooth, node->sums, rules);
+    int used = 0;
+    for (int first = 1; first < bins->n_bins; first += CATEGORY_BLOCK) {
+        int last = first + CATEGORY_BLOCK < bins->n_bins ? first + CATEGORY_BLOCK : bins->n_bins;
+        if (are_rare(bins, encoding, first, last, least))
+            continue;
+        for (int b = first; b < last; b++) {
+            Sums sums = bin_sums(bins, b, encoding);
+            double gradient = (double)sums.gradient * rules->gradient_unit;
+            double hessian = (double)sums.hessian * rules->hessian_unit;
+            if (sums.count < least || hessian < least_sum)
+                continue;
+            list_out[used].rank = sums.gradient ? gradient / (hessian + rules->cat_smooth) : 0;
+            list_out[used++].bin = b;
+        }
+    }
+    return used;
+}
+
+/* The first categories of a list at each end, sorted, in memory of their own. */
+static inline void select_ends(const Category *list, int used, int room, Category *memory,
+                               CategoryEnd *ends_out)
+{
+    for (int low = 0; low < 2; low++) {
+        CategoryEnd end = {memory + low * room, 0, room, 1};
+        for (int i = 0; i < used; i++) {
+            Category category = list[i];
+            if (!low) {
+                category.rank = -category.rank;
+                category.bin = -category.bin;
+            }
+            offer(category, &end);
+        }
+        sort_end(&end);
+        ends_out[low] = end;
+    }
+}
+
+/* Sorts the categories as far as the search may go from the low end (ends_out[1]) and from the
+   high one (ends_out[0]). */
 static inline void rank_categories(const Bins *bins, const Encoding *encoding,
                                    const NodeStats *node, const SplitRules *rules,
                                    void *scratch, CategoryEnd *ends_out)
 {
-    double least = curvature(rules->cat_smooth, node->sums, rules);
-    int room = bins->n_bins / 2, used = 0;
+    Category *list = (Category *)scratch;
+    int used = list_categories(bins, encoding, node, rules, list);
+    int room = bins->n_bins / 2;
     room = room < rules->max_cat_threshold ? room : rules->max_cat_threshold;
-    for (int low = 0; low < 2; low++) {
-        CategoryEnd end = {(Category *)scratch + low * room, 0, room};
-        ends_out[low] = end;
-    }
-    for (int b = 1; b < bins->n_bins; b++) {
-        Sums sums = bin_sums(bins, b, encoding);
-        if (sums.count == 0 || (double)sums.count < rules->cat_smooth)
-            continue;
-        double gradient = (double)sums.gradient * rules->gradient_unit;
-        double hessian = (double)sums.hessian * rules->hessian_unit;
-        if (hessian < least)
-            continue;
-        double rank = sums.gradient ? gradient / (hessian + rules->cat_smooth) : 0;
-        Category low = {rank, b}, high = {-rank, -b};
-        offer(low, &ends_out[1]);
-        offer(high, &ends_out[0]);
-        used++;
+    if (used <= SORTED_CATEGORIES) {
+        CategoryEnd low = {list, used, room, 1}, high = {list + used - (used > 0), used, room, -1};
+        sort_few(list, used);
+        ends_out[0] = high;
+        ends_out[1] = low;
+    } else {
+        select_ends(list, used, room, list + bins->n_bins, ends_out);
     }
     for (int low = 0; low < 2; low++) {
-        sort_end(&ends_out[low]);
-        if (ends_out[low].n > (used + 1) / 2)
-            ends_out[low].n = (used + 1) / 2;
+        int most = (used + 1) / 2 < room ? (used + 1) / 2 : room;
+        ends_out[low].n = ends_out[low].n < most ? ends_out[low].n : most;
     }
+}
+
+/* The bin of the i-th category from an end. */
+static inline int bin_at(const CategoryEnd *end, int i)
+{
+    return abs(end->list[i * end->step].bin);
 }
 
 static inline Sums add_sums(Sums a, Sums b)
@@ -164,7 +242,7 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
     int64_t tried = 0; /* rows on the left when last a number was tried */
     double top = 0;
     for (int i = 0; i < end->n; i++) {
-        left = add_sums(left, bin_sums(bins, abs(end->list[i].bin), encoding));
+        left = add_sums(left, bin_sums(bins, bin_at(end, i), encoding));
         if (!holds_enough(left.count, left.hessian, rules->min_count, node->least_hessian,
                           rules))
             continue;
@@ -228,7 +306,7 @@ static inline void category_set(const Bins *bins, const Encoding *encoding,
     }
     rank_categories(bins, encoding, node, rules, scratch, ends);
     for (int i = 0; i < split->bin; i++)
-        goes_left_out[abs(ends[split->missing_left].list[i].bin)] = 1;
+        goes_left_out[bin_at(&ends[split->missing_left], i)] = 1;
 }
 
 #endif

@@ -153,6 +153,9 @@ class FilesSource(Source):
                     f"{_name(fragment)}: the file has changed since it was first read."
                 )
 
+    def give_back(self) -> None:
+        _give_back()
+
     def select(self, names: list[str]) -> FilesSource:
         self.check_names(names)
         chosen = FilesSource(self.dataset, names, self.strict)
@@ -217,7 +220,10 @@ def _of_row_group(opened: Any, group: int, columns: list[str], size: int) -> Any
     import pyarrow
 
     if columns:
-        return opened.iter_batches(size, row_groups=[group], columns=columns)
+        # Threads of pyarrow would keep memory of their own.
+        return opened.iter_batches(
+            size, row_groups=[group], columns=columns, use_threads=False
+        )
     n_rows = opened.metadata.row_group(group).num_rows
     empty = pyarrow.table({"": pyarrow.nulls(n_rows)})
     return iter(empty.to_batches())
@@ -291,6 +297,14 @@ def _table(batch: Any) -> Any:
     return pyarrow.table(batch)
 
 
+def _give_back() -> None:
+    """Return to the system what is kept for later: about 100 MB after a pass."""
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()
+    pyarrow.system_memory_pool().release_unused()  # also what NumPy has freed
+
+
 def is_read_once(X: Any) -> bool:
     """Whether data are an Arrow record batch reader, which nobody can read again."""
     return hasattr(X, "__arrow_c_stream__") and hasattr(X, "read_next_batch")
@@ -346,6 +360,9 @@ class ReaderSource(Source):
     @property
     def shape(self) -> tuple[int, int]:
         return self._n_rows, len(self.names)
+
+    def give_back(self) -> None:
+        _give_back()
 
     def select(self, names: list[str]) -> ReaderSource:
         self.check_names(names)

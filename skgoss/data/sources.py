@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from queue import SimpleQueue
 from threading import Thread, current_thread
 from typing import Any, NamedTuple, Self
@@ -22,6 +23,11 @@ from skgoss.utils.messages import hint
 BATCH_VALUES = 1 << 21
 MIN_ROWS = 256
 
+
+# Marks are computed for so many values at a time, by the top byte of a product with an
+# odd number near 2^64 divided by the golden ratio (Knuth, vol. 3, section 6.4).
+_MARKED = 1 << 18
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 # Hears how many rows of how many have been read: f(n_read, n_rows).
 READS: ContextVar[Callable[[int, int], None] | None] = ContextVar("READS", default=None)
@@ -69,6 +75,9 @@ class Source(ABC):
     def check_unchanged(self) -> None:  # noqa: B027 - what most sources cannot know
         """Raise ValueError if the rows are no longer those that were there at first."""
 
+    def give_back(self) -> None:  # noqa: B027 - most sources hold nothing
+        """Return to the system what readers keep for later."""
+
     def loaded(self) -> Any:
         """All rows in memory.
 
@@ -103,12 +112,20 @@ class Source(ABC):
         if not names:
             return {}
         self.check_names(names)
-        found: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        found: dict[str, NDArray[Any]] = {}
+        start = 0
         for batch in read(self.select(names)):
             frame = nw.from_native(batch.rows, eager_only=True)
             for name in names:
-                found[name].append(frame[name].to_numpy())
-        return {name: np.concatenate(parts) for name, parts in found.items()}
+                part = frame[name].to_numpy()
+                if name not in found:
+                    found[name] = np.empty(self.shape[0], part.dtype)
+                elif found[name].dtype != part.dtype:  # integers become floats by nulls
+                    dtype = np.result_type(found[name].dtype, part.dtype)
+                    found[name] = found[name].astype(dtype, copy=False)
+                found[name][start : start + len(part)] = part
+            start += len(frame)
+        return found
 
 
 class RemainingColumns(Source):
@@ -121,13 +138,15 @@ class RemainingColumns(Source):
     ----------
     source : Source
     taken : dict
-        The values of the other columns by their names.
+        The values of the other columns by their names. Of numbers, only a byte for each
+        is kept.
     """
 
     def __init__(self, source: Source, taken: dict[str, NDArray[Any]]) -> None:
         source.check_names(list(taken))
         self.source = source
-        self.taken = taken
+        self.taken = {name: _marks(values) for name, values in taken.items()}
+        self.dtypes = {name: values.dtype for name, values in taken.items()}
         self.names = [name for name in source.names or () if name not in taken]
         if not self.names:
             raise ValueError("data has no columns besides those of labels and weights.")
@@ -137,7 +156,10 @@ class RemainingColumns(Source):
         return self.source.shape[0], len(self.names or ())
 
     def select(self, names: list[str]) -> RemainingColumns:
-        return RemainingColumns(self.source.select([*names, *self.taken]), self.taken)
+        chosen = copy(self)
+        chosen.source = self.source.select([*names, *self.taken])
+        chosen.names = names
+        return chosen
 
     def check_unchanged(self) -> None:
         self.source.check_unchanged()
@@ -148,12 +170,15 @@ class RemainingColumns(Source):
             " the data first, and pass arrays or a data frame."
         )
 
+    def give_back(self) -> None:
+        self.source.give_back()
+
     def batches(self) -> Iterator[Batch]:
         start = 0
         for rows, place in self.source.batches():
             frame = nw.from_native(rows, eager_only=True)
             for name, values in self.taken.items():
-                again = frame[name].to_numpy()
+                again = _marks(frame[name].to_numpy().astype(self.dtypes[name]))
                 before = values[start : start + len(again)]
                 if len(before) == len(again) and not _are_equal(before, again):
                     raise ValueError(
@@ -163,6 +188,18 @@ class RemainingColumns(Source):
                     )
             start += len(frame)
             yield Batch(frame.select(self.names).to_native(), place)
+
+
+def _marks(values: NDArray[Any]) -> NDArray[Any]:
+    """A byte for each number, by which other numbers are found; or other values."""
+    if values.dtype.kind not in "iufmM" or values.dtype.itemsize > 8:
+        return values
+    marks = np.empty(len(values), dtype=np.uint8)
+    for start in range(0, len(values), _MARKED):
+        part = np.ascontiguousarray(values[start : start + _MARKED])
+        bits = part.view(f"u{part.dtype.itemsize}").astype(np.uint64)
+        marks[start : start + len(bits)] = (bits * _MIXER) >> np.uint64(56)
+    return marks
 
 
 def _are_equal(one: NDArray[Any], two: NDArray[Any]) -> bool:
@@ -198,6 +235,10 @@ class JoinedSource(Source):
     def check_unchanged(self) -> None:
         for part in self.parts:
             part.check_unchanged()
+
+    def give_back(self) -> None:
+        for part in self.parts:
+            part.give_back()
 
 
 def _described(part: Source) -> str:
@@ -242,6 +283,7 @@ def read(source: Source) -> Iterator[Batch]:
     """
     n_rows, n_read = source.shape[0], 0
     source.check_unchanged()
+    source.give_back()  # what was done with the pass before, too
     place = "data"
     for batch in _ahead(source.batches()):
         place = batch.place
@@ -254,6 +296,7 @@ def read(source: Source) -> Iterator[Batch]:
         if batch.rows.shape[0] > 0:
             yield batch
     source.check_unchanged()
+    source.give_back()
     if n_read != n_rows:
         raise ValueError(
             f"{place}: the data have {'more' if n_read > n_rows else 'fewer'} rows than"
@@ -271,6 +314,8 @@ def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
         while (batch := coming.result()) is not None:
             coming = reader.ask()
             yield batch
+        reader.end()
+        reader.join()
     finally:
         reader.end()
 

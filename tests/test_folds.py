@@ -391,7 +391,7 @@ class Broken:
     [
         (KFold, r"a splitter of scikit-learn such as KFold\(5\).* Got <class"),
         (KFold(2).split(np.zeros(240)), r"list of pairs .* Got <generator object"),
-        (GroupKFold(2), r"folds=GroupKFold\(.* needs the argument groups"),
+        (GroupKFold(2), r"folds=GroupKFold\(.* Pass the argument groups"),
         (StratifiedKFold(2), r"folds=StratifiedKFold\(.* cannot split the 240 rows"),
         (Broken(), r"folds=Broken\(\) cannot split .*'NoneType'"),
         ([(np.arange(9), [])], r"fold 0: test must be a list of numbers of rows"),

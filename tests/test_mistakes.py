@@ -89,7 +89,7 @@ MISTAKES = {
     "classifier().fit(X, r)": ("continuous", "use LGBMRegressor"),
     "classifier().fit(X, np.arange(60))": ("60 different labels", "LGBMRegressor"),
     "regressor().fit(X, np.where(y, 'yes', 'no'))": ("'yes'", "use LGBMClassifier"),
-    "classifier().fit(X, np.column_stack([y, 1 - y]))": ("1d array", "(60, 2)"),
+    "classifier().fit(X, np.column_stack([r, 1 - r]))": ("Column 0 of y", "continuous"),
     "classifier().fit('train.csv', y)": ("X must be", "a str", "pandas.read_csv"),
     "classifier().fit({'a': r}, y)": ("X must be", "a dict", "pandas.DataFrame"),
     "classifier().fit(X, y, sample_weight=[1, 2])": ("sample_weight", "(2,)", "(60,)"),
@@ -269,7 +269,6 @@ MISTAKES = {
     # Columns by name, and files
     "classifier().fit(frame, 'y')": ("the str 'y'", "pass X.drop(columns='y')"),
     "classifier().fit('train.csv', 'y')": ("X must be", "a str", "pandas.read_csv"),
-    "Dataset('train.csv', label='y')": ("label", "'y'", "{'label_column': 'name:y'"),
     "Dataset(X, label='y')": ("label", "the str 'y'", "pass its values"),
     "Dataset('train.csv', header=True)": ("'header'", "It belongs to params"),
     "Dataset('train.csv', label_column='y')": ("'label_column'", "belongs to params"),

@@ -50,8 +50,7 @@ class Field:
         if isinstance(value, str):
             raise ValueError(
                 f"{self.name} must be an array, got the str {value!r}. For a column of"
-                " a data frame, pass its values; for one of a CSV or LibSVM file, pass"
-                f" params={{'{self.name}_column': 'name:{value}', 'header': True}}."
+                " a data frame, pass its values."
             )
         if value is not None:
             value = np.array(self.check(value, dataset._shape[0]))

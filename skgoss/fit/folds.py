@@ -171,9 +171,10 @@ def _split(
     try:
         return list(folds.split(X=X, y=target, **options))
     except (TypeError, ValueError) as error:
-        hint = "" if options else " A splitter of groups needs the argument groups."
+        is_of_groups = not options and "groups" in str(error)
+        advice = " Pass the argument groups." if is_of_groups else ""
         raise ValueError(
-            f"{argument}={folds!r} cannot split the {len(target)} rows: {error}{hint}"
+            f"{argument}={folds!r} cannot split the {len(target)} rows: {error}{advice}"
         ) from error
 
 

@@ -210,7 +210,7 @@ def test_a_name_at_its_default_counts_as_not_passed(passed):
 def test_the_smallest_number_of_threads_is_used(passed, used, monkeypatch):
     # The same on machines of one core, and under OMP_NUM_THREADS.
     monkeypatch.setattr(compat.runtime, "max_threads", lambda: 4)
-    monkeypatch.setattr(compat.joblib, "cpu_count", lambda: 4)
+    monkeypatch.setattr(compat, "_cores", lambda only_physical: 4)
     with pytest.warns(UnusedParameterWarning, match="different values"):
         model = LGBMClassifier(**passed)
     assert model.n_jobs == used

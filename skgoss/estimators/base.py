@@ -799,8 +799,11 @@ class LGBMModel(
         return self.__sklearn_is_fitted__()
 
     @property
-    def objective_(self) -> str | Callable[..., Any] | None:
-        """The objective: a name or a function. None if a file holds no objective."""
+    def objective_(self) -> str | list[str] | Callable[..., Any] | None:
+        """The objective: a name or a function. None if a file holds no objective.
+
+        A list if the objectives of several targets differ.
+        """
         return self._model.objective
 
     @property

@@ -219,7 +219,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     # scikit-learn's other classifiers of several targets, too, have either this method
     # or lists of probabilities.
-    @available_if(_has_one_target)
+    @available_if(_has_one_target)  # type: ignore[untyped-decorator]
     @docstrings.of_prediction
     def decision_function(
         self,

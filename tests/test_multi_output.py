@@ -463,6 +463,36 @@ def test_rows_in_batches(tmp_path):
     np.testing.assert_array_equal(written, np.hstack(expected))
 
 
+STATES = {
+    "objective": (
+        [["binary"], "multiclass", "binary"],
+        "the objective .* is not known",
+    ),
+    "link": ({"kind": "joint", "slope": 1.0}, "the link must be one of"),
+    "parts": ([["logistic", 1.0, 2]], "the link is made for 2 scores"),
+    "no scores": ([["logistic", 1.0, 0]], "must have at least one score"),
+    "no part": (["logistic"], "must have three entries"),
+    "parts of parts": ([["joint", 1.0, 6]], "the link must be one of"),
+    "classes": ([np.arange(2), np.arange(4)], "n_scores must be 5, got 6"),
+    "no labels": ([1, 2, 3], "one-dimensional array of labels"),
+}
+
+
+@pytest.mark.parametrize("case", STATES)
+def test_states_that_were_changed(classifier, case):
+    value, message = STATES[case]
+    state = copy.deepcopy(classifier.__getstate__())
+    model = state["_booster"]
+    if case in ("objective", "link"):
+        model[case] = value
+    elif isinstance(value[0], list | str):
+        model["link"]["parts"] = value
+    else:
+        model["origin"]["classes"] = value
+    with pytest.raises(ValueError, match=message):
+        LGBMClassifier().__setstate__(state)
+
+
 def refused(message, model, y, **arguments):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y, **arguments)

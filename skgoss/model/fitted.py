@@ -218,10 +218,11 @@ class FittedModel:
             If they contradict each other.
         """
         n_features, n_scores = self.trees.n_features, self.trees.n_scores
-        names = self.objective if isinstance(self.objective, list) else [self.objective]
-        for name in names:
-            if not callable(name) and name is not None and name not in OBJECTIVES:
-                raise ValueError(f"the objective {name!r} is not known")
+        objective = self.objective
+        known = objective is None or callable(objective)
+        names = objective if isinstance(objective, list) else [objective]
+        if not known and not all(isinstance(n, str) and n in OBJECTIVES for n in names):
+            raise ValueError(f"the objective {objective!r} is not known")
         if self.link.n_scores not in (None, n_scores):
             raise ValueError(
                 f"the link is made for {self.link.n_scores} scores, but there are"

@@ -20,8 +20,9 @@ from sklearn.model_selection import train_test_split
 from skgoss import LGBMClassifier, LGBMRegressor
 
 parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--tables", type=int, default=3)
 parser.add_argument("--splits", type=int, default=2)
-n_splits = parser.parse_args().splits
+asked = parser.parse_args()
 
 TABLES = (load_breast_cancer, load_wine, load_diabetes)
 
@@ -68,9 +69,9 @@ def loss(model, X, y):
 def measure(name):
     """The loss and the seconds of a model's fits, on all tables and splits."""
     found = []
-    for load in TABLES:
+    for load in TABLES[: asked.tables]:
         X, y = load(return_X_y=True)
-        for seed in range(n_splits):
+        for seed in range(asked.splits):
             rows = train_test_split(X, y, test_size=0.3, random_state=seed)
             X_train, X_test, y_train, y_test = rows
             model = make(name, load is not load_diabetes)

@@ -5,10 +5,10 @@ The module holds for a whole process, so each script runs in a process of its ow
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib.util import find_spec
+from pathlib import Path
 
+import processes
 import pytest
 
 START = """
@@ -30,23 +30,20 @@ params = {"objective": "binary", "metric": "auc", "verbosity": -1}
 """
 
 
-def run(script: str, folder: object = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=folder,
-    )
+def run(script: str, folder: Path) -> processes.Done:
+    path = folder / "script.py"
+    path.write_text(script)
+    return processes.run(path, folder=folder)
 
 
-def check(script: str, folder: object = None) -> None:
+def check(script: str, folder: Path) -> None:
     done = run(script, folder)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_lightgbm_is_skgoss():
-    check("""
+def test_lightgbm_is_skgoss(tmp_path):
+    check(
+        """
 import importlib.util
 import pickle
 import sys
@@ -91,12 +88,15 @@ except ImportError:
     pass
 else:
     raise AssertionError("lightgbm.libpath is there")
-""")
+""",
+        tmp_path,
+    )
 
 
-def test_lightgbm_stays_skgoss():
+def test_lightgbm_stays_skgoss(tmp_path):
     """Whoever takes modules out of `sys.modules` gets those of skgoss again."""
-    check("""
+    check(
+        """
 import importlib
 import sys
 
@@ -119,12 +119,15 @@ import skgoss.as_lightgbm as second
 
 assert sys.modules["lightgbm"] is second
 assert len(sys.meta_path) == n_finders
-""")
+""",
+        tmp_path,
+    )
 
 
-def test_lightgbm_dask_is_skgoss_dask():
+def test_lightgbm_dask_is_skgoss_dask(tmp_path):
     pytest.importorskip("distributed")
-    check("""
+    check(
+        """
 import skgoss.as_lightgbm
 import lightgbm.dask
 from lightgbm import DaskLGBMRegressor
@@ -133,16 +136,18 @@ import skgoss.dask
 
 assert lightgbm.dask is skgoss.dask
 assert DaskLGBMRegressor is skgoss.dask.DaskLGBMRegressor
-""")
+""",
+        tmp_path,
+    )
 
 
-def test_lightgbm_must_not_be_there_before():
+def test_lightgbm_must_not_be_there_before(tmp_path):
     pytest.importorskip("lightgbm")
     for script in (
         "import lightgbm, skgoss.as_lightgbm",
         "import lightgbm, sys; del sys.modules['lightgbm']; import skgoss.as_lightgbm",
     ):
-        done = run(script)
+        done = run(script, tmp_path)
         assert done.returncode == 1
         assert "cannot be imported after the package lightgbm" in done.stderr
 

@@ -121,9 +121,12 @@ def queries_of(n_ranks, seed):
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", metrics.METRICS)
 def test_metrics_of_ranks_are_those_of_one(name, weights):
-    query = QUERY if metrics.METRICS[name].task == "ranking" else None
-    scores = SHARES if metrics.METRICS[name].task == "multiclass" else SCORES
-    metric = metrics.Metric(name, settings(eval_at=[2, 7]))
+    task = metrics.METRICS[name].task
+    query = QUERY if task == "ranking" else None
+    quantiles = np.vstack([SCORES - 0.5, SCORES + 0.5])
+    scores = {"multiclass": SHARES, "quantiles": quantiles}.get(task, SCORES)
+    levels = {"alpha": (0.1, 0.9)} if task == "quantiles" else {}
+    metric = metrics.Metric(name, settings(eval_at=[2, 7], **levels))
     given = Y[TARGET_OF.get(name, "one")], scores, WEIGHTS[weights], metric
     expected = evaluated(np.arange(N), *given, query=query)
     assert np.isfinite([result[2] for round_ in expected for result in round_]).all()
@@ -265,6 +268,7 @@ class FakeState:
     """A fit whose metric falls, then rises; a round notes its learning rate."""
 
     first_round = 0
+    sets = ("valid",)
 
     def __init__(self, collectives, n_rounds=8, best=3):
         self.settings = settings(n_estimators=n_rounds)
@@ -275,6 +279,10 @@ class FakeState:
 
     def reset_parameter(self, params):
         self.settings = self.settings.changed(params)
+
+    def expect(self, n_rounds):
+        """Rounds are not grown ahead: a set is evaluated after each."""
+        assert n_rounds == 0
 
     def boost(self):
         self.rates.append(self.settings.learning_rate)

@@ -6,11 +6,10 @@ import doctest
 import importlib
 import re
 import runpy
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
+import processes
 import pytest
 import sklearn
 
@@ -80,11 +79,11 @@ def test_pages_with_code():
     assert {*pages, "text-files", "tools", "training", "README"} <= set(PAGES)
 
 
-def test_code_runs_in_a_process_of_its_own():
+def test_code_runs_in_a_process_of_its_own(tmp_path):
     for module in NEEDS[ALONE]:
         pytest.importorskip(module)
-    code = "\n".join(blocks(FILES[ALONE]))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    (tmp_path / "page.py").write_text("\n".join(blocks(FILES[ALONE])))
+    done = processes.run(tmp_path / "page.py", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
 

@@ -22,13 +22,16 @@ EXAMPLES = {
     "ranking.py": ([], "NDCG@10 on held-out queries: 0.8"),
     "train_and_cv.py": ([], "AUC on held-out rows: 0.9"),
     "save_and_load.py": ([], "the same predictions: True"),
-    "accurate.py": (["--splits", "1"], 'preset="accurate"           loss 0.'),
+    "accurate.py": (
+        ["--tables", "2", "--splits", "1"],
+        'preset="accurate"           loss 0.',
+    ),
     "early_stopping.py": ([], "accuracy: 0.9"),
     "onnx_pipeline.py": ([], "accuracy in onnxruntime: 0.9"),
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),
     "explain_flights.py": (["--rows", "4000"], "wrote flights_waterfall.png"),
     "plots.py": (["--rows", "4000"], "Tree 1: 7 leaves"),
-    "larger_than_memory.py": ([], "the values themselves do not fit"),
+    "larger_than_memory.py": (["--rows", "400000"], "the values themselves do not fit"),
     "dask_flights.py": (["--rows", "4000"], "to the last bit: True"),
 }
 # What an example needs beside the dependencies.

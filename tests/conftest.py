@@ -1,5 +1,6 @@
 """Shared set-up."""
 
+import gc
 import logging
 import os
 
@@ -7,6 +8,12 @@ import pytest
 
 # scikit-learn's array API checks run only if SciPy was imported with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+
+def pytest_collection_finish():
+    """Let the garbage collector skip what was imported: no test releases it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Shared set-up."""
 
-import gc
 import logging
 import os
 
@@ -8,12 +7,6 @@ import pytest
 
 # scikit-learn's array API checks run only if SciPy was imported with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
-
-
-def pytest_collection_finish():
-    """Let the garbage collector skip what was imported: no test releases it."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture

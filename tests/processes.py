@@ -1,6 +1,6 @@
 """Scripts in processes of their own, which begin with large packages imported.
 
-Their environment is that of the first of them.
+Their environment is that of the first of their thread.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import subprocess
 import sys
+import threading
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -44,8 +45,8 @@ class Done(NamedTuple):
 
 
 @cache
-def server() -> subprocess.Popen[str]:
-    """The process that forks, which ends with this one."""
+def server(thread: int) -> subprocess.Popen[str]:
+    """The process that forks for a thread, which ends with this one."""
     found = subprocess.Popen(
         [sys.executable, "-c", SERVER],
         stdin=subprocess.PIPE,
@@ -62,7 +63,7 @@ def run(script: Path, *arguments: str, folder: Path) -> Done:
         command = [sys.executable, script, *arguments]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         return Done(done.returncode, done.stdout, done.stderr)
-    forks = server()
+    forks = server(threading.get_ident())
     forks.stdin.write("\t".join([str(folder), str(script), *arguments]) + "\n")
     forks.stdin.flush()
     status = int(forks.stdout.readline())

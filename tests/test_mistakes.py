@@ -23,6 +23,8 @@ from skgoss import (
     log_evaluation,
     train,
 )
+from skgoss.parameters import other_libraries
+from skgoss.parameters.aliases import CANONICAL_NAME
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -62,6 +64,13 @@ MISTAKES = {
     "LGBMClassifier(num_leafs=5)": ("'num_leafs'", "Did you mean 'num_leaves'?"),
     "LGBMClassifier(n_estimator=9)": ("'n_estimator'", "mean 'n_estimators'?"),
     "LGBMClassifier(bagging_fracton=0.5)": ("Did you mean 'bagging_fraction'?",),
+    "LGBMClassifier(cv=5)": ("'cv'", "Use folds."),
+    "LGBMClassifier(gamma=1)": ("'gamma'", "Use min_split_gain."),
+    "LGBMClassifier(tree_method='hist')": ("'tree_method'", "on histograms"),
+    "LGBMRegressor().set_params(use_gpu=True)": ("'use_gpu'", "on the processor"),
+    "train({'iterations': 9, **BINARY}, data(), 1)": ("'iterations'", "n_estimators"),
+    "numbers.predict(X, shap=True)": ("'shap'", "Use pred_contrib=True."),
+    "booster.predict(X, output_margin=True)": ("'output_margin'", "raw_score=True"),
     "LGBMClassifier(eval_metric='auc')": ("'eval_metric'", "an argument of fit"),
     "LGBMClassifier().set_params(num_leafs=5)": (
         "'num_leafs' for estimator LGBMClassifier",
@@ -334,6 +343,16 @@ def test_a_mistake_is_answered(mistake):
             answer = "\n".join(str(warning.message) for warning in caught)
     missing = [words for words in MISTAKES[mistake] if words not in answer]
     assert not missing, answer
+
+
+def test_names_of_other_libraries_lead_to_ours():
+    both = {*other_libraries.OF_FIT, *other_libraries.OF_PREDICTIONS}
+    assert len(both) > 60
+    assert not set(other_libraries.OF_FIT) & set(CANONICAL_NAME)
+    instead = {text[5:-1] for text in other_libraries.OF_FIT.values() if "Use" in text}
+    names = {name for name in instead if name.isidentifier()}
+    assert len(names) > 15
+    assert names <= set(CANONICAL_NAME)
 
 
 def test_what_is_not_a_mistake():

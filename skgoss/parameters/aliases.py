@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from skgoss.parameters import other_libraries
 from skgoss.parameters.domains import NUMBERS
 from skgoss.parameters.table import (
     NOT_AVAILABLE,
@@ -38,10 +39,12 @@ def suggestion(name: str) -> str:
     """The words " Did you mean ...?" for a misspelt name, or "" if none is close.
 
     The canonical name comes first where it is close, too. If LightGBM has the option,
-    the reason why it does not exist here.
+    the reason why it does not exist here. If another library has it, what to use.
     """
     if name in _WHY_NOT:
         return f" {_WHY_NOT[name]}"
+    if name in other_libraries.OF_FIT:
+        return other_libraries.OF_FIT[name]
     near = messages.closest(name, CANONICAL_NAME, n=5)
     canonical = [CANONICAL_NAME[other] for other in near[:1]]
     return messages.did_you_mean([n for n in canonical if n in near] or near)

@@ -14,6 +14,7 @@ from skgoss.parameters.aliases import (
     warn_no_effect,
 )
 from skgoss.parameters.descriptions import PREDICTION
+from skgoss.parameters.other_libraries import OF_PREDICTIONS
 from skgoss.parameters.seeds import derived_seeds, draw_seed
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import hint
@@ -98,7 +99,7 @@ def n_jobs(kwargs: Mapping[str, Any], default: Any, owner: str) -> int | None:
     for name in unknown:
         warn_no_effect(
             f"Predictions of {owner} have no argument {name!r}",
-            hint(name, [*PREDICTION, *option.precedence]),
+            OF_PREDICTIONS.get(name) or hint(name, [*PREDICTION, *option.precedence]),
         )
     for name in by_option.get("n_estimators", ()):
         warn_no_effect(

@@ -1,0 +1,74 @@
+"""Names of options in XGBoost, CatBoost and scikit-learn: what to use here instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# Of estimators and `train`. Names that are close to ours need no row.
+_OF_FIT = {
+    "folds": "cv kfold k_fold n_splits",
+    "n_estimators": "iterations n_trees n_tree ntree n_rounds epochs",
+    "early_stopping_round": "od_wait patience",
+    "max_depth": "depth",
+    "max_bin": "border_count",
+    "min_child_samples": "min_samples_split",
+    "min_split_gain": "gamma min_impurity_decrease",
+    "reg_lambda": "l2_leaf_reg",
+    "subsample": "max_samples",
+    "colsample_bytree": "rsm",
+    "colsample_bynode": "max_features",
+    "max_cat_to_onehot": "one_hot_max_size",
+    "extra_trees": "random_strength",
+    "boosting_type": "booster bootstrap bootstrap_type num_parallel_tree",
+    "objective": "criterion loss_function",
+    "metric": "custom_metric scoring",
+    "class_weight": "auto_class_weights class_weights",
+    "n_jobs": "thread_count",
+    "verbose": "logging_level",
+    "alpha, which may be a list, with objective='quantile'": "quantile quantiles",
+    "the argument categorical_feature of fit or Dataset": "cat_features",
+    "the argument eval_metric of fit": "eval_metric",
+    "the argument callbacks of fit or train": "callbacks",
+    "the argument init_model of fit or train": "warm_start",
+    "the argument init_score of fit or Dataset": "base_score",
+    "the argument sample_weight of fit, or weight of Dataset": "weights",
+    "reset_parameter(learning_rate=...) in callbacks": (
+        "decay learning_rate_decay scheduler"
+    ),
+    "oof_score_ of a model with folds": "oob_score",
+}
+_OF_PREDICTIONS = {
+    "pred_contrib=True": "contributions shap shap_values",
+    "pred_interactions=True": "shap_interactions shap_interaction_values",
+    "raw_score=True": "output_margin raw",
+    "num_iteration": "iteration_range ntree_end ntree_limit",
+    "predict_proba": "prediction_type proba",
+    "predict_interval": "coverage interval",
+    "n_jobs": "thread_count",
+}
+# What is so without an option.
+_ALWAYS = {
+    "Fits run on the processor.": "devices gpu gpu_id n_gpus use_gpu",
+    "Trees are grown leaf-wise on histograms; num_leaves and max_depth limit them.": (
+        "grow_policy tree_method"
+    ),
+    "Missing values need no option; see use_missing and zero_as_missing.": (
+        "missing nan_mode"
+    ),
+    "Columns of the dtype category are categorical without an option.": (
+        "enable_categorical feature_types"
+    ),
+}
+
+
+def _sentences(names: Mapping[str, str], sentence: str) -> dict[str, str]:
+    """The sentence for each name of other libraries."""
+    return {
+        name: sentence.format(instead)
+        for instead, others in names.items()
+        for name in others.split()
+    }
+
+
+OF_FIT = _sentences(_OF_FIT, " Use {}.") | _sentences(_ALWAYS, " {}")
+OF_PREDICTIONS = _sentences(_OF_PREDICTIONS, " Use {}.")

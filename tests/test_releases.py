@@ -73,7 +73,7 @@ def test_every_reader_is_fuzzed_at_night():
 
     words = re.search(r"reader: \[(.+?)\]", workflows()["nightly.yml"])[1]
     assert sorted(words.split(", ")) == sorted(READERS)
-    fuzzed = re.search(r"^FUZZED = \((.+?)\)$", text("tools/check.py"), re.M)[1]
+    fuzzed = re.search(r"^FUZZED = \((.+?)\)$", text("tools/instrumented.py"), re.M)[1]
     assert sorted(re.findall(r'"(\w+)"', fuzzed)) == sorted(READERS)
 
 

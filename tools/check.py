@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from instrumented import ROOT, coverage, run, sanitizers, threads
+from instrumented import ROOT, coverage, fuzz, run, sanitizers, threads
 from pages import pages
 from wheels import dependencies, targets, twice, wheel
 
@@ -86,17 +86,6 @@ def mutations() -> int:
         python("tests/mutations.py", kind, str(night * n), str((night + 1) * n))
         for kind, n in MUTATIONS.items()
     )
-
-
-# The readers of files and states, and for how many seconds each is fuzzed.
-FUZZED = ("text", "booster", "binary", "dataset", "state", "csv", "libsvm")
-SECONDS = 600
-
-
-def fuzz() -> int:
-    """Fuzz the readers of files for ten minutes each. It needs the extra ``fuzz``."""
-    one = f"-max_total_time={SECONDS}"
-    return max(python("tests/fuzz/readers.py", name, one) for name in FUZZED)
 
 
 def reference() -> list[str]:

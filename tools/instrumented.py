@@ -38,10 +38,11 @@ def run(*command: str | Path, **given: object) -> int:
     return subprocess.run(list(map(str, command)), cwd=ROOT, **given).returncode
 
 
-def built(name: str, *options: str) -> Path:
+def built(name: str, *options: str, **variables: str) -> Path:
     """Build the engine with options of Meson; the folder that has the package.
 
-    The folder stays, and the next build compiles what has changed since.
+    The folder stays, and the next build compiles what has changed since. The
+    variables are added to the environment.
     """
     made = ROOT / "build" / name
     again = ("--reconfigure",) if made.is_dir() else ()
@@ -50,7 +51,7 @@ def built(name: str, *options: str) -> Path:
         ("meson", "setup", *again, made, ROOT, "-Ddebug=true", *options),
         ("meson", "install", "--quiet", "-C", made, "--destdir", made / "installed"),
     ):
-        if run(*command):
+        if run(*command, env={**os.environ, **variables}):
             sys.exit(f"{name}: the engine could not be built.")
     return next((made / "installed").rglob("skgoss/__init__.py")).parents[1]
 
@@ -126,6 +127,39 @@ def threads() -> int:
         preload=[library("libtsan.so"), str(team)],
         TSAN_OPTIONS=f"exitcode=66:report_signal_unsafe=0:suppressions={not_ours}",
     )
+
+
+# --- Fuzzing --------------------------------------------------------------------------
+
+# The readers of files and states, and for how many seconds each is fuzzed.
+FUZZED = ("text", "booster", "binary", "dataset", "state", "csv", "libsvm")
+SECONDS = 600
+
+
+def fuzz() -> int:
+    """Fuzz the readers of files for ten minutes each. It needs the extra ``fuzz``.
+
+    SKGOSS_READER names one of them, and SKGOSS_SECONDS another time. With clang, bytes
+    are also sought that reach new lines of the engine.
+    """
+    asked = os.environ.get("SKGOSS_READER")
+    seconds = os.environ.get("SKGOSS_SECONDS", SECONDS)
+    program = (sys.executable, "tests/fuzz/readers.py")
+    variables = _followed() if shutil.which("clang") else {**os.environ}
+    variables |= {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
+    return max(
+        run(*program, name, f"-max_total_time={seconds}", env=variables)
+        for name in ((asked,) if asked else FUZZED)
+    )
+
+
+def _followed() -> dict[str, str]:
+    """Variables by which Python imports an engine whose lines libFuzzer counts."""
+    counted = "-fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp"
+    place = built("fuzz", f"-Dc_args={counted}", CC="clang")
+    question = [sys.executable, "-c", "import atheris; print(atheris.path())"]
+    folder = subprocess.check_output(question, text=True).strip()
+    return environment(place, LD_PRELOAD=str(Path(folder, "ubsan_with_fuzzer.so")))
 
 
 # --- Coverage -------------------------------------------------------------------------

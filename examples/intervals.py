@@ -52,6 +52,6 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
         ax.fill_between(line[:, 0], *bands[:, :, j].T, color="C0", alpha=0.3)
         ax.fill_between([], [], color="C0", alpha=0.3 * (j + 1), label=covered)
     ax.set(xlabel="x", title=name)
-    ax.legend(loc="lower left")
+    ax.legend(loc="upper left")
 axes[0].set_ylabel("y")
 plt.show()

@@ -108,6 +108,10 @@ def test_rows_get_the_values_of_their_leaves(n_leaves, n, missing):
         add_tree(store, nodes, missing_bin, words, value, n_threads, score)
         scores.append(score)
     np.testing.assert_array_equal(*scores)
+    numbers = np.flatnonzero(rng.random(n) < 0.7).astype(np.uint32)
+    some = before[numbers]
+    add_tree(store, nodes, missing_bin, words, value, 2, some, numbers)
+    np.testing.assert_array_equal(some, scores[0][numbers])
     leaves = [leaf_of(nodes, words, missing_bin, row) for row in bins.T[:400]]
     np.testing.assert_array_equal(scores[0][:400], before[:400] + value[leaves])
 

@@ -161,9 +161,12 @@ def test_layouts_are_those_that_the_cases_are_named_after():
 def test_rows_of_rows(made):
     first = np.flatnonzero(np.random.default_rng(2).random(made.data.n_rows) < 0.7)
     second = np.flatnonzero(np.random.default_rng(3).random(len(first)) < 0.5)
-    assert_same_storage(
-        made.data.take(first).take(second), made.data.take(first[second])
-    )
+    taken = made.data.take(first[second])
+    assert_same_storage(made.data.take(first).take(second), taken)
+    part = made.data.part(first).part(second)
+    assert part.storage is made.data.storage
+    np.testing.assert_array_equal(bins(part), bins(taken))
+    assert_same_storage(part.alone(), taken)
 
 
 def test_any_number_of_threads_gives_the_same(made, monkeypatch):
@@ -248,6 +251,8 @@ def test_trees_of_some_rows_do_not_depend_on_the_way_to_their_bins(made):
     one = trees(taken, made, rows)
     assert len(one["split_feature"]) > 20
     assert_same_trees(one, trees(twin, made, rows))
+    if made.is_exact:
+        assert_same_trees(one, trees(made.data.part(rows), made, rows))
 
 
 @pytest.mark.parametrize("options", FITS.values(), ids=FITS)
@@ -261,6 +266,8 @@ def test_all_fits_are_the_same(layout, options):
     for n_threads in (1, 2):
         assert_same_trees(one, trees(twin, given, rows, n_threads, **options))
         assert_same_trees(one, trees(taken, given, rows, n_threads, **options))
+        part = given.data.part(rows)
+        assert_same_trees(one, trees(part, given, rows, n_threads, **options))
 
 
 def test_few_of_many_rows():

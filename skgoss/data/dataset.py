@@ -76,6 +76,8 @@ class BinnedDataset:
         ``upper_bounds[j][b]`` is the threshold of a split after bin b of used column j.
     storage : Storage
         The bins themselves.
+    numbers : ndarray of shape (n_rows,), uint32, or None
+        The rows of the storage that these are, ascending; None: all.
     """
 
     n_rows: int
@@ -88,6 +90,7 @@ class BinnedDataset:
     categorical: NDArray[np.bool_]
     upper_bounds: list[NDArray[np.float64]]
     storage: Storage
+    numbers: NDArray[np.uint32] | None = None
 
     @classmethod
     def build(
@@ -187,6 +190,7 @@ class BinnedDataset:
         return replace(
             self,
             n_rows=columns.n_rows if rows is None else len(rows),
+            numbers=None,
             storage=storage.build(
                 *self._to_store(columns, settings, rows), n_threads=n_threads
             ),
@@ -280,6 +284,10 @@ class BinnedDataset:
         ValueError
             If the rows are not ascending or do not exist.
         """
+        return self.part(rows).alone(n_threads)
+
+    def part(self, rows: NDArray[np.int64]) -> BinnedDataset:
+        """Some of the rows, whose bins are not copied: see `take`."""
         if len(rows) == 0 or rows[0] < 0 or rows[-1] >= self.n_rows:
             raise ValueError(
                 f"rows must have at least one number, all from 0 to {self.n_rows - 1}."
@@ -288,9 +296,17 @@ class BinnedDataset:
             raise ValueError("rows must be ascending and distinct.")
         if len(rows) == self.n_rows:
             return self
-        return replace(
-            self, n_rows=len(rows), storage=self.storage.take(rows, n_threads)
-        )
+        numbers = rows.astype(np.uint32)
+        if self.numbers is not None:
+            numbers = self.numbers[rows]
+        return replace(self, n_rows=len(rows), numbers=numbers)
+
+    def alone(self, n_threads: int = 1) -> BinnedDataset:
+        """The same rows, with a copy of their bins if they are a part."""
+        if self.numbers is None:
+            return self
+        taken = self.storage.take(self.numbers.astype(np.int64), n_threads)
+        return replace(self, storage=taken, numbers=None)
 
     @property
     def used_mappers(self) -> list[BinMapper]:
@@ -314,7 +330,8 @@ class BinnedDataset:
 
     def bins(self, column: int) -> NDArray[np.uint16]:
         """The bins of all rows in a used column, (n_rows,)."""
-        return self.storage.store.bins(column)
+        bins = self.storage.store.bins(column)
+        return bins if self.numbers is None else bins[self.numbers]
 
 
 def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:

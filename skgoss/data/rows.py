@@ -89,6 +89,11 @@ class Rows:
             else self.output_weight[at],
         )
 
+    def part(self, at: NDArray[np.int64]) -> Rows:
+        """Some of the rows, ascending, as a part of the same bins: see `take`."""
+        taken = replace(self, binned=None).take(at)
+        return replace(taken, binned=self.binned and self.binned.part(at))
+
     def of_output(self, number: int, first: int, stop: int) -> Rows:
         """The rows with the target, weights and start scores of one output.
 

@@ -151,6 +151,10 @@ class Storage:
         )
         return entry_start, entries
 
+    def pack(self) -> None:
+        """Make lanes and entries now: threads that make them together make several."""
+        _ = self.rows, self._packed
+
     @property
     def row_updates(self) -> float:
         """The mean number of places that a row is added to."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.dataset import BinnedDataset
+from skgoss.data.rows import Rows
 from skgoss.fit import callbacks, fold_fits, folds
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, Fit, MakeModel
@@ -64,7 +65,9 @@ class FitOnFolds(Fit):
                 f" model is evaluated on the test rows of its fold. Leave {argument}"
                 " out, or set folds=None."
             )
-        self.rows = replace(self.rows, binned=self._binned())
+        binned = self._binned()
+        binned.storage.pack()
+        self.rows = replace(self.rows, binned=binned)
         self.fitted = self.rows
 
     def _binned(self) -> BinnedDataset:
@@ -237,13 +240,21 @@ class FitOnFolds(Fit):
         self._check_weights(number, train=train, test=test)
         fit = copy.copy(self)
         fit.folds, fit.history = None, {}
-        fit.fitted = fit.rows = self.rows.take(train).without_zero_weights()
+        fit.fitted = fit.rows = self._learned(train)
         fit.plan = replace(self.plan, n_threads=n_threads)
         tested = NamedRows(f"fold_{number}", self.rows.take(test))
         fit.state = fit.plan.begin(fit.fitted, [tested])
         return fold_fits.fold_model(
             fit.state, test, make_model(fit), fit._callbacks(), is_cancelled
         )
+
+    def _learned(self, train: NDArray[np.int64]) -> Rows:
+        """The rows that a fold learns from, as a part of the bins if they are most."""
+        rows, weight = self.rows, self.rows.weight
+        at = train if weight is None else train[weight[train] != 0]
+        # What a tree does with all rows would take long for a small part.
+        learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)
+        return learned.without_zero_weights()
 
     def _check_weights(self, number: int, **rows: NDArray[np.int64]) -> None:
         """Check that there are weights in both parts of a fold."""

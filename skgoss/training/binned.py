@@ -25,12 +25,15 @@ class BinnedRows(NamedTuple):
     raw : RawColumns or None
         The values of the columns, for linear leaves.
     n_rows : int
+    numbers : ndarray of shape (n_rows,), uint32, or None
+        The rows of the store that these are, ascending; None: all.
     """
 
     store: BinStore
     missing_bin: NDArray[np.int32]
     raw: RawColumns | None
     n_rows: int
+    numbers: NDArray[np.uint32] | None = None
 
 
 class BinnedTrees(NamedTuple):
@@ -121,4 +124,5 @@ class BinnedTrees(NamedTuple):
             values,
             n_threads,
             score_inout,
+            rows.numbers,
         )

@@ -138,7 +138,11 @@ class Boosting(Rounds):
         self.copy_weight = _by_score(objective.copy_weight)
         self.sampler = self._sampler()
         self.rows = BinnedRows(
-            dataset.storage.store, dataset.missing_bin, raw, dataset.n_rows
+            dataset.storage.store,
+            dataset.missing_bin,
+            raw,
+            dataset.n_rows,
+            dataset.numbers,
         )
         self.linear: list[list[LinearLeaves]] = []
         # The number of constant rounds, where no column can be split.
@@ -548,7 +552,13 @@ class Boosting(Rounds):
         first = forest.n_trees - self.objective.n_scores
         for rows, scores in scored_rows:
             add_trees(
-                forest, first, rows.store, rows.missing_bin, self.n_threads, scores
+                forest,
+                first,
+                rows.store,
+                rows.missing_bin,
+                self.n_threads,
+                scores,
+                rows.numbers,
             )
 
     def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:

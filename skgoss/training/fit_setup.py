@@ -86,6 +86,9 @@ class FitSetup:
                 " replaces the leaf values."
             )
         dataset = self.binned(rows)
+        if objective.copies is not None:
+            # Their numbers have bits for the rows of the fit only.
+            dataset = dataset.alone(n_threads)
         evaluation_sets = [self.evaluation_set(dataset, rows, named) for named in sets]
         init_score, raw = self._init_score(rows), self._raw_columns(rows)
         rows = rows.without_values()
@@ -150,8 +153,9 @@ class FitSetup:
         return RawColumns(rows.columns, rows.numbers) if is_linear else None
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
+        numbers = None
         if rows.binned is not None and rows.binned.has_bins_of(dataset):
-            store = rows.binned.storage.store
+            store, numbers = rows.binned.storage.store, rows.binned.numbers
         else:
             store = dataset.store(
                 rows.columns,
@@ -160,7 +164,7 @@ class FitSetup:
                 n_threads=self.n_threads,
             )
         raw = self._raw_columns(rows)
-        return BinnedRows(store, dataset.missing_bin, raw, len(rows))
+        return BinnedRows(store, dataset.missing_bin, raw, len(rows), numbers)
 
     def _init_score(self, rows: Rows) -> Floats | None:
         """The raw scores of ``init_model`` plus the user's ``init_score``."""

@@ -66,7 +66,7 @@ cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogi
     cdef Gradients sampled = gradients[0]
     cdef Gathered out
     cdef Py_ssize_t block
-    if sampled.ids == NULL:
+    if sampled.sampled == NULL:
         return 0
     if ws.gathered == NULL:
         ws.gathered = <double*>malloc(
@@ -367,7 +367,7 @@ cdef int encode_round(
     ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
     ws.encoding = choose_encoding(stats, gradients, wide)
     if not ws.encoding.packed and ws.pairs == NULL:
-        ws.pairs = <int64_t*>malloc(2 * gradients.n_rows * sizeof(int64_t))
+        ws.pairs = <int64_t*>malloc(2 * ws.data.n_rows * sizeof(int64_t))
         if ws.pairs == NULL:
             return NO_MEMORY
     roots_out[0] = encode(gradients, &ws.encoding, ws.n_threads, records_out, ws.pairs)

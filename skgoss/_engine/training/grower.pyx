@@ -27,7 +27,7 @@ from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
     ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE, UNBOUNDED,
     Bounding, Constraints, ForcedSplit, Leaf, Node, Pool, Round, Scratch, Settings, Shared, Tile,
-    TileSums, Workspace, allocate_histogram, clear_histogram)
+    TileSums, Workspace, allocate_histogram, clear_histogram, position_of)
 
 
 # Trees that sample features read rows of these alone if this takes at most this part of the
@@ -107,6 +107,7 @@ cdef class TreeGrower:
     cdef int n_threads
     cdef object dataset
     cdef BinStore store
+    cdef object numbers       # of the rows in the store; None: all of them
     cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
     cdef int64_t n_rows       # of all processes
@@ -159,10 +160,15 @@ cdef class TreeGrower:
         if self.n_rows > MAX_ROWS:
             raise ValueError(f"X has {self.n_rows} rows; at most {MAX_ROWS} can be used")
         self.store = storage.store
+        self.numbers = dataset.numbers
         self.shared.columns = self.store.columns
         self.shared.has_sparse = self.store.has_sparse
         self.arrays = []
-        data.n_rows = dataset.n_rows
+        data.n_rows = self.store.n_rows
+        if self.numbers is not None:
+            position = np.empty(self.store.n_rows, dtype=np.uint32)
+            position[self.numbers] = np.arange(len(self.numbers), dtype=np.uint32)
+            data.position = <const uint32_t*>self._address(position, np.uint32)
         data.n_features = len(dataset.feature)
         data.n_bins = <const int32_t*>self._address(dataset.n_bins, np.int32)
         data.missing_bin = <const int32_t*>self._address(dataset.missing_bin, np.int32)
@@ -179,7 +185,7 @@ cdef class TreeGrower:
 
     cdef _read_copies(self, copies):
         cdef Gradients* gradients = &self.gradients
-        gradients.n_rows = self.shared.data.n_rows
+        gradients.n_rows = self.dataset.n_rows
         gradients.n_rows_everywhere = gradients.n_copies = self.n_rows
         gradients.most_copies = 1
         if copies is not None:
@@ -525,13 +531,14 @@ cdef class TreeGrower:
         cdef int64_t n_trees = forest.n_trees
         cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
         cdef int wave, status, i
+        cdef const uint32_t[::1] ids = self._numbers(rows)
         self.shared.watch = start_watch()
         while first < n_scores:
             wave = 1
             if n_scores - first >= self.n_threads and n_updates > MIN_UPDATES_PER_WAVE:
                 wave = self.n_workspaces
             status = self._grow_wave(
-                gradient, hessian, weight, rows, scores, round_index, first, wave)
+                gradient, hessian, weight, rows, ids, scores, round_index, first, wave)
             end_watch(&self.shared.watch)
             if status == COLLECTIVE_FAILED:
                 raise self.collectives.error
@@ -543,10 +550,16 @@ cdef class TreeGrower:
             forest.drop(n_trees)
         return forest.n_nodes > n_nodes
 
+    cdef _numbers(self, rows):
+        """The numbers in the store of the sampled rows; None: all of the store's."""
+        if self.numbers is None:
+            return rows
+        return self.numbers if rows is None else self.numbers[np.asarray(rows)]
+
     cdef int _grow_wave(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
-        const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
-        uint64_t round_index, int first, int wave,
+        const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
+        double[:, ::1] scores, uint64_t round_index, int first, int wave,
     ) noexcept:
         """Trees ``first`` to ``first + wave``: one a thread, or one with all threads."""
         cdef Round* rounds = <Round*>calloc(wave, sizeof(Round))
@@ -568,8 +581,9 @@ cdef class TreeGrower:
             gradients.hessian = &hessian[k, 0] if hessian is not None else NULL
             if weight is not None:
                 gradients.weight = &weight[k if weight.shape[0] > 1 else 0, 0]
-            gradients.ids = &rows[0] if rows is not None else NULL
-            gradients.n = rows.shape[0] if rows is not None else gradients.n_rows
+            gradients.sampled = &rows[0] if rows is not None else NULL
+            gradients.ids = &ids[0] if ids is not None else NULL
+            gradients.n = ids.shape[0] if ids is not None else gradients.n_rows
             gradients.n_everywhere = gradients.n
             rounds[i].score = &scores[k, 0] if scores is not None else NULL
         with nogil:
@@ -609,7 +623,7 @@ cdef class TreeGrower:
             at = &ws.leaves[leaf]
             records = ws.records[at.buffer] + at.begin
             for i in range(at.end - at.begin):
-                rows_out[start_out[leaf] + i] = records[i] & ws.encoding.id_mask
+                rows_out[start_out[leaf] + i] = position_of(ws, records[i])
         return start, rows
 
 

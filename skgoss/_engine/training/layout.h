@@ -93,6 +93,7 @@ typedef struct {
     int64_t entry_sums;
     ptrdiff_t sums_size;
     double row_updates;
+    const uint32_t *position;
 } Binned;
 
 typedef struct {
@@ -101,6 +102,7 @@ typedef struct {
     const double *weight;
     const uint32_t *copies;
     const uint32_t *ids;
+    const uint32_t *sampled;
     ptrdiff_t n;
     ptrdiff_t n_rows;
     int64_t n_everywhere;

@@ -48,6 +48,8 @@ cdef extern from "layout.h" nogil:
         int64_t entry_sums           # where the entries' accumulators begin
         Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
         double row_updates           # places a row reaches, on average
+        # Of each row, where its gradient and score are; NULL: at its number.
+        const uint32_t* position
 
     # The rows of a round, with their gradients and hessians.
     ctypedef struct Gradients:
@@ -56,6 +58,7 @@ cdef extern from "layout.h" nogil:
         const double* weight         # of each copy; NULL: ones
         const uint32_t* copies       # how many each row stands for; NULL: one
         const uint32_t* ids          # the n rows meant; NULL: all n_rows
+        const uint32_t* sampled      # where their gradients are; NULL: one after the other
         Py_ssize_t n
         Py_ssize_t n_rows
         # Of the rows of all processes:

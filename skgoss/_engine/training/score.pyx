@@ -46,7 +46,9 @@ cdef struct Tree:
 cdef struct Plan:
     const BinColumn* columns  # of the store, by feature
     const int32_t* missing_bin
-    Py_ssize_t n_rows
+    Py_ssize_t n_rows         # of the store
+    const uint32_t* numbers   # of the rows that have scores, ascending; NULL: all
+    Py_ssize_t n_numbers
     Routes routes
     Pile sources              # of Source
     Pile tables               # of uint8_t
@@ -145,7 +147,10 @@ cdef void make_bits(
 cdef void score_tile(
     const Plan* plan, Py_ssize_t start, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
-    """Add the values of a tile's rows; behind `columns` is room for all of them."""
+    """Add the values of a tile's rows, one after the other, to scores.
+
+    Behind `columns` is room for all of them.
+    """
     cdef Py_ssize_t n = min(<Py_ssize_t>LEAF_TILE, plan.n_rows - start)
     cdef const Source* source = <const Source*>plan.sources.items
     cdef uint8_t* made = <uint8_t*>(columns + plan.sources.n)
@@ -165,15 +170,27 @@ cdef void score_tile(
         else:
             memcpy(made, codes, n)
             made += LEAF_TILE
-    add_values(&plan.routes, 0, columns, <int>n, 1, score_inout + start)
+    add_values(&plan.routes, 0, columns, <int>n, 1, score_inout)
 
 
 cdef void score_rows(
     const Plan* plan, Py_ssize_t first, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
+    cdef Py_ssize_t last = min(first + SCORE_ROWS, plan.n_rows)
     cdef Py_ssize_t start
-    for start from first <= start < min(first + SCORE_ROWS, plan.n_rows) by LEAF_TILE:
-        score_tile(plan, start, columns, score_inout)
+    cdef int64_t at
+    cdef double[LEAF_TILE] values
+    if plan.numbers == NULL:
+        for start from first <= start < last by LEAF_TILE:
+            score_tile(plan, start, columns, score_inout + start)
+        return
+    at = first_from(plan.numbers, plan.n_numbers, first)
+    for start from first <= start < last by LEAF_TILE:
+        memset(values, 0, sizeof(values))
+        score_tile(plan, start, columns, values)
+        while at < plan.n_numbers and plan.numbers[at] < start + LEAF_TILE:
+            score_inout[at] += values[plan.numbers[at] - start]
+            at += 1
 
 
 cdef int score_all(Plan* plan, int n_threads, double* score_inout) except -1:
@@ -319,8 +336,9 @@ def add_tree(
     const double[::1] leaf_value,
     int n_threads,
     double[::1] score_inout,
+    const uint32_t[::1] numbers=None,
 ):
-    """Add one tree's leaf values to the scores of all rows.
+    """Add one tree's leaf values to the scores of all rows, or of some.
 
     Parameters
     ----------
@@ -334,8 +352,10 @@ def add_tree(
     leaf_value : ndarray of shape (n_nodes + 1,), float64
     n_threads : int
     score_inout : ndarray of shape (n_rows,), float64
+    numbers : ndarray of shape (n_rows,), uint32, default=None
+        The rows of the store that have scores, ascending; None: all.
     """
-    cdef Plan plan = new_plan(store, &missing_bin[0], score_inout.shape[0])
+    cdef Plan plan = new_plan(store, &missing_bin[0], score_inout.shape[0], numbers)
     cdef const uint32_t* sets = &words[0] if words.shape[0] else NULL
     cdef Tree tree = Tree(nodes_of(nodes), &leaf_value[0], 1, <int32_t>len(nodes), sets)
     try:
@@ -346,7 +366,7 @@ def add_tree(
 
 def add_trees(
     Forest forest, int64_t first_tree, BinStore store, const int32_t[::1] missing_bin,
-    int n_threads, double[:, ::1] scores_inout,
+    int n_threads, double[:, ::1] scores_inout, const uint32_t[::1] numbers=None,
 ):
     """Add the trees of a forest from one on, a tree for each score: see `add_tree`.
 
@@ -358,9 +378,10 @@ def add_trees(
     missing_bin : ndarray of shape (n_features,), int32
     n_threads : int
     scores_inout : ndarray of shape (n_scores, n_rows), float64
+    numbers : ndarray of shape (n_rows,), uint32, default=None
     """
     cdef const int64_t* start = forest.leaf_start + first_tree
-    cdef Plan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1])
+    cdef Plan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
     cdef Tree tree
     cdef Py_ssize_t k
     try:
@@ -375,11 +396,15 @@ def add_trees(
 
 
 cdef Plan new_plan(
-    BinStore store, const int32_t* missing_bin, Py_ssize_t n_rows
+    BinStore store, const int32_t* missing_bin, Py_ssize_t n_rows, const uint32_t[::1] numbers,
 ) noexcept:
     cdef Plan plan
     memset(&plan, 0, sizeof(Plan))
     plan.columns = store.columns
     plan.missing_bin = missing_bin
     plan.n_rows = n_rows
+    if numbers is not None and n_rows > 0:
+        plan.n_rows = store.n_rows
+        plan.numbers = &numbers[0]
+        plan.n_numbers = n_rows
     return plan

@@ -34,7 +34,8 @@ from skgoss._engine.training.split cimport (
 from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Pool,
-    Round, Scratch, Shared, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove)
+    Round, Scratch, Shared, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove,
+    position_of)
 
 cdef enum:
     PREFETCH_AHEAD = 24
@@ -429,7 +430,6 @@ cdef void sum_leaf(
     cdef Leaf* leaf = &ws.leaves[index]
     cdef const Gradients* gradients = &round.gradients
     cdef const uint64_t* records
-    cdef uint64_t id_mask = ws.encoding.id_mask
     cdef int64_t gradient = 0
     cdef int64_t hessian = 0
     cdef Py_ssize_t i, row
@@ -437,13 +437,13 @@ cdef void sum_leaf(
     records = ws.records[leaf.buffer]
     for i in range(leaf.begin, leaf.end):
         if i + PREFETCH_AHEAD < leaf.end:
-            row = records[i + PREFETCH_AHEAD] & id_mask
+            row = position_of(ws, records[i + PREFETCH_AHEAD])
             prefetch(gradients.gradient + row)
             if gradients.hessian != NULL:
                 prefetch(gradients.hessian + row)
             if round.score != NULL:
                 prefetch(round.score + row)
-        row = records[i] & id_mask
+        row = position_of(ws, records[i])
         gradient += row_integer(
             gradients.gradient, gradients.weight, gradients.copies, row, ws.gradient_scale)
         hessian += row_integer(
@@ -471,7 +471,7 @@ cdef void set_leaf(
     ws.leaf_value[index] = value
     if round.score != NULL:
         for i in range(leaf.begin, leaf.end):
-            round.score[records[i] & ws.encoding.id_mask] += value
+            round.score[position_of(ws, records[i])] += value
 
 
 cdef void fill_leaf(

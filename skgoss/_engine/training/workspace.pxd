@@ -243,6 +243,11 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
 cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
     return 1 if leaf.buffer == 0 else 0
 
+# Where the gradient and the score of a record's row are.
+cdef inline Py_ssize_t position_of(const Workspace* ws, uint64_t record) noexcept nogil:
+    cdef Py_ssize_t row = record & ws.encoding.id_mask
+    return row if ws.data.position == NULL else ws.data.position[row]
+
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil
 
 cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil

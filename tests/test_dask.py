@@ -14,7 +14,7 @@ import processes
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, ShuffleSplit
 
 import skgoss
 from skgoss import (
@@ -355,6 +355,93 @@ def test_options(option):
         array(X), array(y), **{name: array(rows) for name, rows in of_rows.items()}
     )
     assert_same(fitted, local.fit(X, y, **of_rows), X)
+
+
+FOLDS = {
+    "folds": (LGBMRegressor, {"folds": 3}, {}),
+    "folds, classes, weights": (
+        LGBMClassifier,
+        {"folds": 3, "early_stopping_round": 2},
+        {"sample_weight": WEIGHT},
+    ),
+    "a splitter, refit": (
+        LGBMRegressor,
+        {"folds": ShuffleSplit(2, random_state=0), "refit": True},
+        {},
+    ),
+    "few rows": (
+        LGBMRegressor,
+        {"folds": [(np.arange(100), np.arange(900, N))]},
+        {},
+    ),
+    "groups": (LGBMRegressor, {"folds": 3}, {"groups": np.arange(N) // 40}),
+    "forest": (
+        LGBMRegressor,
+        {
+            "folds": 3,
+            "boosting_type": "rf",
+            "subsample": 0.5,
+            "subsample_freq": 1,
+        },
+        {"sample_weight": 2 * WEIGHT},
+    ),
+    "medians": (LGBMRegressor, {"folds": 3, "objective": "l1", "metric": "l2"}, {}),
+    "preset": (
+        LGBMClassifier,
+        {"preset": "accurate", "learning_rate": 1.0},
+        {"sample_weight": WEIGHT},
+    ),
+    "preset, folds": (
+        LGBMRegressor,
+        {"preset": "accurate", "folds": 3, "n_estimators": 8},
+        {},
+    ),
+    "preset, refit": (
+        LGBMClassifier,
+        {"preset": "accurate", "folds": 3, "n_estimators": 8, "refit": True},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("option", FOLDS)
+def test_folds_and_presets(option):
+    kind, given, of_rows = FOLDS[option]
+    small = {"num_leaves": 5, "n_estimators": 5} if "preset" not in given else {}
+    local = kind(random_state=0, **small | given)
+    y = CLASSES if kind is LGBMClassifier else TARGET
+    fitted = of(local).fit(
+        array(X), array(y), **{name: array(rows) for name, rows in of_rows.items()}
+    )
+    local.fit(X, y, **of_rows)
+    assert_same(fitted, local, X)
+    if "folds" in given:
+        np.testing.assert_array_equal(fitted.oof_prediction_, local.oof_prediction_)
+        assert fitted.oof_score_ == local.oof_score_
+        one, other = (m.booster_._model.out_of_fold.state() for m in (fitted, local))
+        np.testing.assert_equal(one, other)
+    if "preset" in given:
+        assert fitted.preset_params_ == local.preset_params_
+
+
+def test_processes_use_the_folds_that_one_of_them_draws():
+    model = DaskLGBMRegressor(n_estimators=3, folds=ShuffleSplit(1))
+    model.fit(array(X), array(TARGET))
+    at = np.isfinite(model.oof_prediction_)
+    assert at.sum() == N // 10
+    loss = np.mean((model.oof_prediction_[at] - TARGET[at]) ** 2)
+    assert model.oof_score_["l2"] == pytest.approx(loss)
+
+
+def test_folds_of_queries_and_of_an_earlier_model():
+    local = LGBMRanker(n_estimators=4, folds=3)
+    rows = [array(values, QUERY_CHUNKS) for values in (X, GRADES, QID)]
+    fitted = of(local).fit(*rows[:2], qid=rows[2])
+    assert_same(fitted, local.fit(X, GRADES, qid=QID), X)
+    first = LGBMRegressor(n_estimators=2).fit(X, TARGET)
+    local = LGBMRegressor(n_estimators=3, folds=2)
+    fitted = of(local).fit(array(X), array(TARGET), init_model=first)
+    assert_same(fitted, local.fit(X, TARGET, init_model=first), X)
 
 
 def test_bundles_of_sparse_columns():

@@ -103,10 +103,6 @@ def test_what_is_refused():
     params = {**ACCURATE, "objective": lambda predictions, data: (predictions, X[:, 0])}
     with pytest.raises(ValueError, match=r"preset='accurate' .* Set n_estimators"):
         skgoss.train(params, Dataset(X, y))
-    check = skgoss.fit.fit.check_can_be_distributed
-    settings = skgoss.parameters.make_settings(ACCURATE, "LGBMRegressor")
-    with pytest.raises(ValueError, match=r"preset='accurate' .* several processes"):
-        check(settings)
 
 
 def test_rounds_are_found_on_folds_that_keep_groups():

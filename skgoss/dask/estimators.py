@@ -181,6 +181,7 @@ class _OnCluster(LGBMModel):
             arguments.without_values(),
             callbacks=calls,
             init_model=init_model(arguments.init_model),
+            groups=compute(arguments.groups)[0],
         )
         hooks = compat.round_hooks(
             self,

@@ -167,6 +167,7 @@ class BinnedDataset:
         *,
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
+        n_global: int | None = None,
     ) -> BinnedDataset:
         """Put other rows into the bins of this data set.
 
@@ -181,6 +182,8 @@ class BinnedDataset:
             The rows to use, ascending; None: all.
         n_threads : int, default=1
             The result is the same for any number.
+        n_global : int, default=None
+            See `storage.build`.
 
         Returns
         -------
@@ -192,7 +195,7 @@ class BinnedDataset:
             n_rows=columns.n_rows if rows is None else len(rows),
             numbers=None,
             storage=storage.build(
-                *self._to_store(columns, settings, rows), n_threads=n_threads
+                *self._to_store(columns, settings, rows), n_threads, n_global
             ),
         )
 
@@ -284,14 +287,14 @@ class BinnedDataset:
         ValueError
             If the rows are not ascending or do not exist.
         """
+        if len(rows) == 0:
+            raise ValueError("rows must have at least one number.")
         return self.part(rows).alone(n_threads)
 
     def part(self, rows: NDArray[np.int64]) -> BinnedDataset:
-        """Some of the rows, whose bins are not copied: see `take`."""
-        if len(rows) == 0 or rows[0] < 0 or rows[-1] >= self.n_rows:
-            raise ValueError(
-                f"rows must have at least one number, all from 0 to {self.n_rows - 1}."
-            )
+        """Some of the rows, or none, whose bins are not copied: see `take`."""
+        if len(rows) > 0 and (rows[0] < 0 or rows[-1] >= self.n_rows):
+            raise ValueError(f"rows must be numbers from 0 to {self.n_rows - 1}.")
         if not (rows[1:] > rows[:-1]).all():
             raise ValueError("rows must be ascending and distinct.")
         if len(rows) == self.n_rows:

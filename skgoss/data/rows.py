@@ -80,7 +80,7 @@ class Rows:
             else self.queries.take(at, self.collectives),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
-            binned=self.binned and self.binned.take(at),
+            binned=self.binned and self.binned.part(at).alone(),
             source=self.source and self.source.subset(at),
             partition=self.partition and self.partition.take(at),
             position=None if self.position is None else self.position[at],

@@ -86,8 +86,6 @@ def check_can_be_distributed(settings: Settings) -> None:
     refused = (
         ("linear_tree", settings.linear_tree, False),
         ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
-        ("folds", settings.folds is not None, None),
-        ("preset", settings.preset is not None, None),
         ("alpha", isinstance(settings.alpha, tuple), "one level"),
     )
     for option, is_wrong, value in refused:

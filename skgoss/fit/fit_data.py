@@ -343,6 +343,9 @@ class FitData:
     def _forget_values(self) -> None:
         """Free the values of the rows: a rank keeps only the bins of its rows."""
         self.training = self.training.without_values()
-        if self.fitted is self.rows or not self.settings.refit:
-            self.rows = self.rows.without_values()
+        learns_all = self.fitted is self.rows
         self.fitted = self.fitted.without_values()
+        if learns_all:
+            self.rows = self.fitted
+        elif not self.settings.refit:
+            self.rows = self.rows.without_values()

@@ -42,7 +42,10 @@ class FitOnFolds(Fit):
 
     Attributes
     ----------
-    groups : ndarray of shape (n_rows,), or None
+    all_rows : Rows
+        Targets and weights of the rows of all processes. All numbers of rows are those
+        of these rows.
+    groups : ndarray of shape (n_all_rows,), or None
         The groups of rows that are in the same fold: the user's, or the queries.
     folds : list of (ndarray, ndarray), or None
         The rows to learn from and to test on; None without the option ``folds``.
@@ -54,6 +57,7 @@ class FitOnFolds(Fit):
     is_judged = False
 
     def _start(self, sets: list[NamedRows], arguments: FitArguments) -> None:
+        self.all_rows = self._all_rows()
         self.groups = self._groups(arguments.groups)
         self.folds, self.sets = self._folds(), sets
         if self.folds is None and self.search is None:
@@ -67,20 +71,23 @@ class FitOnFolds(Fit):
             )
         binned = self._binned()
         binned.storage.pack()
-        self.rows = replace(self.rows, binned=binned)
-        self.fitted = self.rows
+        self.fitted = self.rows = replace(self.rows, binned=binned)
+        # The trees of an earlier model need the values of each fold.
+        if self.rows.partition is not None and self.init_model is None:
+            self._forget_values()
 
     def _binned(self) -> BinnedDataset:
         """The bins that all folds share; rows of weight 0 have no influence on them."""
         weighted = self.rows.without_zero_weights()
-        found = self.plan.binned(weighted)
-        if len(weighted) == len(self.rows) or self.rows.binned is not None:
+        found, total = self.plan.binned(weighted), self.rows.collectives.total
+        if total(len(weighted)) == len(self.all_rows) or self.rows.binned is not None:
             return self.rows.binned or found
         return found.of_same_bins(
             self.rows.columns,
             self.settings,
             rows=self.rows.numbers,
             n_threads=self.plan.n_threads,
+            n_global=len(self.all_rows),
         )
 
     def run(
@@ -114,27 +121,53 @@ class FitOnFolds(Fit):
 
     # --- Rows -------------------------------------------------------------------------
 
+    def _all_rows(self) -> Rows:
+        rows, partition = self.rows, self.rows.partition
+        if partition is None:
+            return rows
+        weight = rows.weight
+        return Rows(
+            None,
+            partition.all_gather(rows.target),
+            None if weight is None else partition.all_gather(weight),
+            init_score=rows.init_score,
+        )
+
+    def _own(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which rows of this process are among some of all rows."""
+        partition = self.rows.partition
+        if partition is None:
+            return at
+        is_meant = np.zeros(partition.n_rows, dtype=bool)
+        is_meant[at] = True
+        return np.flatnonzero(is_meant[partition.numbers])
+
     def _groups(self, groups: Any) -> NDArray[Any] | None:
         if groups is not None:
-            return folds.check_groups(groups, len(self.rows))
-        queries = self.rows.queries
-        return None if queries is None else queries.number
+            return folds.check_groups(groups, len(self.all_rows))
+        queries, partition = self.rows.queries, self.rows.partition
+        if queries is None or partition is None:
+            return None if queries is None else queries.number
+        return partition.all_gather(queries.global_number[queries.number])
 
     def _folds(self) -> list[folds.Pair] | None:
         splitter = self.settings.folds
         if not isinstance(splitter, int):
-            target = self.rows.target
-            return splitter and folds.pairs(splitter, target, self.groups, "folds")
+            target, groups = self.all_rows.target, self.groups
+            # Two calls of a splitter may give different folds.
+            return splitter and self.rows.collectives.broadcast(
+                lambda: folds.pairs(splitter, target, groups, "folds")
+            )
         folds.check_number(
             splitter,
-            self.rows.target,
+            self.all_rows.target,
             self.groups,
             stratify=self._stratifies,
             argument="folds",
             owner="X",
             things="groups" if self.rows.queries is None else "queries",
         )
-        return self._folds_of_equal_size(splitter, np.arange(len(self.rows)))
+        return self._folds_of_equal_size(splitter, np.arange(len(self.all_rows)))
 
     @property
     def _stratifies(self) -> bool:
@@ -147,7 +180,7 @@ class FitOnFolds(Fit):
         """Folds of some of the rows."""
         pairs = folds.of_equal_size(
             n_folds,
-            self.rows.target[at],
+            self.all_rows.target[at],
             None if self.groups is None else self.groups[at],
             stratify=self._stratifies,
             seed=self.settings.random_state,
@@ -164,7 +197,7 @@ class FitOnFolds(Fit):
         fits = [self._with_options(options) for options in kinds]
         models = self._fold_models(fits, pairs, make_model)
         weights = self._weights(models)
-        trained = fold_fits.joined(models, weights, self.rows)
+        trained = fold_fits.joined(models, weights, self.all_rows)
         self.history |= trained.history
         if self.settings.refit:
             best = int(np.argmax(weights))
@@ -204,8 +237,12 @@ class FitOnFolds(Fit):
     ) -> list[list[fold_fits.FoldModel]]:
         """The models of each fit on the rows of each fold, several at once."""
         n_at_once, n_threads = 1, self.plan.n_threads
-        # Functions of users need not be ready to be called by several threads at once.
-        if not any(fit.arguments.callbacks or fit.plan.has_functions for fit in fits):
+        # Functions of users need not be ready to be called by several threads at once,
+        # and processes communicate in the same order.
+        is_one_by_one = self.rows.partition is not None or any(
+            fit.arguments.callbacks or fit.plan.has_functions for fit in fits
+        )
+        if not is_one_by_one:
             n_at_once, n_threads = at_once(len(fits) * len(pairs), n_threads)
         models = fold_fits.side_by_side(
             [
@@ -242,7 +279,7 @@ class FitOnFolds(Fit):
         fit.folds, fit.history = None, {}
         fit.fitted = fit.rows = self._learned(train)
         fit.plan = replace(self.plan, n_threads=n_threads)
-        tested = NamedRows(f"fold_{number}", self.rows.take(test))
+        tested = NamedRows(f"fold_{number}", self.rows.take(self._own(test)))
         fit.state = fit.plan.begin(fit.fitted, [tested])
         return fold_fits.fold_model(
             fit.state, test, make_model(fit), fit._callbacks(), is_cancelled
@@ -250,15 +287,15 @@ class FitOnFolds(Fit):
 
     def _learned(self, train: NDArray[np.int64]) -> Rows:
         """The rows that a fold learns from, as a part of the bins if they are most."""
-        rows, weight = self.rows, self.rows.weight
-        at = train if weight is None else train[weight[train] != 0]
+        rows, weight, at = self.rows, self.rows.weight, self._own(train)
+        at = at if weight is None else at[weight[at] != 0]
         # What a tree does with all rows would take long for a small part.
         learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)
         return learned.without_zero_weights()
 
     def _check_weights(self, number: int, **rows: NDArray[np.int64]) -> None:
         """Check that there are weights in both parts of a fold."""
-        weight = self.rows.weight
+        weight = self.all_rows.weight
         for part, at in rows.items():
             if weight is not None and not weight[at].any():
                 raise ValueError(
@@ -282,7 +319,7 @@ class FitOnFolds(Fit):
     ) -> dict[str, Any]:
         """The options of the best candidate, with the number of rounds."""
         chosen = {"n_estimators": search.n_rounds_without, "early_stopping_round": None}
-        rows, weight = self.rows, self.rows.weight
+        rows, weight = self.all_rows, self.all_rows.weight
         at = np.arange(len(rows)) if weight is None else np.flatnonzero(weight)
         groups = None if self.groups is None else self.groups[at]
         most, _ = folds.most(rows.target[at], groups, stratify=self._stratifies)

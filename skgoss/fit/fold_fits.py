@@ -45,11 +45,11 @@ class FoldModel:
     first_round : int
         The number of rounds of ``init_model`` among them.
     test : ndarray of shape (n_test,), int64
-        The numbers of the rows that the model is tested on.
+        The numbers, among those of all processes, of the rows that it is tested on.
     evaluation_set : EvaluationSet
-        These rows, without bins.
-    scores : ndarray of shape (n_scores, n_test)
-        The raw scores of these rows.
+        The rows of this process among them, without bins.
+    scores : ndarray of shape (n_scores, n_own_test)
+        The raw scores of the rows of this process.
     history : dict
         Metrics of all rounds.
     """
@@ -72,6 +72,11 @@ class FoldModel:
         if metrics is not None:
             tested = replace(tested, metrics=list(metrics))
         return tested.measure(self.scores, 1)
+
+    def scores_of_all(self) -> Floats:
+        """The raw scores of all test rows, (n_scores, n_test)."""
+        partition = self.evaluation_set.rows.partition
+        return self.scores if partition is None else partition.all_gather(self.scores)
 
     def own_trees(self) -> Ensemble:
         """The trees of this fit."""
@@ -158,7 +163,7 @@ def joined(
     weights : sequence of float
         The weight of each set of options; see `best_weights`.
     rows : Rows
-        The rows that were split into folds.
+        The rows that were split into folds, of all processes.
     """
     folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
     history: History = {}
@@ -222,7 +227,7 @@ def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:
     total = np.zeros((n_rows, models[0].trees.n_scores))
     count = np.zeros((n_rows, 1))
     for model in models:
-        total[model.test] += model.scores.T
+        total[model.test] += model.scores_of_all().T
         count[model.test] += 1
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 

@@ -151,6 +151,7 @@ FIT_OF_DASK = FIT | {
         " rechunked if all chunk lengths are known.",
     ),
     "sample_weight": ("Dask array or series, default=None", FIT["sample_weight"][1]),
+    "groups": ("Dask array or series, or array-like, default=None", FIT["groups"][1]),
     "init_score": ("Dask array or data frame, default=None", FIT["init_score"][1]),
     "group": (
         "Dask array or series, default=None",

@@ -244,7 +244,8 @@ def attribute_row(name: str, theirs: list[str], ours: list[str]) -> Row:
 
 def attributes(module: Any) -> dict[str, set[str]]:
     """The public attributes of a Dataset, a Booster and a CVBooster."""
-    data = module.Dataset(np.arange(60.0)[:, None], np.arange(60) % 2)
+    values = np.arange(100.0)
+    data = module.Dataset(values[:, None], values >= 50)
     params = {"objective": "binary", "verbose": -1}
     crossed = module.cv(params, data, 2, nfold=2, return_cvbooster=True)
     trained = module.train(params, data, 2, keep_training_booster=True)

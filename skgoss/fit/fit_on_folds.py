@@ -203,7 +203,7 @@ class FitOnFolds(Fit):
             best = int(np.argmax(weights))
             fit = copy.copy(fits[best])
             fit.folds = None
-            n_rounds = fold_fits.mean_rounds(models[best])
+            n_rounds = round(fold_fits.mean_rounds(models[best]))
             ensemble = fit._refitted(n_rounds, make_model(fit))
             trained = replace(
                 trained,
@@ -334,7 +334,7 @@ class FitOnFolds(Fit):
         )
         losses = [fold_fits.loss(models, judged.plan.metrics) for models in kinds]
         best = int(np.argmin(losses))
-        n_rounds = search.n_rounds_factor * fold_fits.geometric_mean_rounds(kinds[best])
+        n_rounds = search.n_rounds_factor * fold_fits.mean_rounds(kinds[best])
         return (
             chosen | search.candidates[best] | {"n_estimators": max(1, round(n_rounds))}
         )

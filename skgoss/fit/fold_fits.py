@@ -232,9 +232,9 @@ def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
-def mean_rounds(models: Sequence[FoldModel]) -> int:
-    """The mean of the numbers of rounds, at least 1."""
-    return max(1, round(np.mean([model.n_rounds for model in models])))
+def mean_rounds(models: Sequence[FoldModel]) -> float:
+    """The geometric mean of the numbers of rounds: a single large one counts little."""
+    return float(np.exp(np.mean([np.log(max(1, m.n_rounds)) for m in models])))
 
 
 def loss(models: Sequence[FoldModel], metrics: Sequence[Metric]) -> float:
@@ -307,8 +307,3 @@ def calibration(
     factor = float(minimize_scalar(loss_of, bounds=_FACTORS, method="bounded").x)
     n_rows = sum(len(model.test) for model in kinds[0])
     return 1.0 + (factor - 1.0) * n_rows / (n_rows + _ROWS_FOR_HALF)
-
-
-def geometric_mean_rounds(models: Sequence[FoldModel]) -> float:
-    """The geometric mean of the numbers of rounds."""
-    return float(np.exp(np.mean([np.log(model.n_rounds) for model in models])))

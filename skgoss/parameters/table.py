@@ -769,8 +769,9 @@ OPTIONS: tuple[Option, ...] = (
         "Whether to fit the model again on all rows after early stopping with"
         " held-out rows, for the best number of rounds. Callbacks that are called"
         " before rounds, such as ``reset_parameter``, are called again. With"
-        " ``folds``: whether to fit one model on all rows, for the mean of the best"
-        " numbers of rounds of the folds, instead of keeping the models of the folds.",
+        " ``folds``: whether to fit one model on all rows, for the geometric"
+        " mean of the best numbers of rounds of the folds, instead of keeping their"
+        " models.",
     ),
     _option(
         "folds",

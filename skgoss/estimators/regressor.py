@@ -165,7 +165,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         >>> model = LGBMRegressor(folds=5, random_state=0).fit(X[:342], y[:342])
         >>> lower, upper = model.predict_interval(X[342:], coverage=0.8).T
         >>> print(((lower <= y[342:]) & (y[342:] <= upper)).mean())
-        0.83
+        0.82
         """
         model = self._model
         conformal.check_method(method)

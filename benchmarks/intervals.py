@@ -36,7 +36,7 @@ def _folds(seed: int) -> Any:
     return KFold(FOLDS, shuffle=True, random_state=seed)
 
 
-def _skgoss(**options: Any) -> Fit:
+def _skgoss(method: str = "cv", **options: Any) -> Fit:
     def fit(X: Any, y: np.ndarray, coverage: float, seed: int) -> Any:
         from skgoss import LGBMRegressor
 
@@ -44,7 +44,7 @@ def _skgoss(**options: Any) -> Fit:
             folds=_folds(seed), n_jobs=1, random_state=seed, **options
         )
         model.fit(X, y)
-        return lambda X_new: model.predict_interval(X_new, coverage)
+        return lambda X_new: model.predict_interval(X_new, coverage, method=method)
 
     return fit
 
@@ -94,6 +94,7 @@ EARLY = {"early_stopping_round": 10}
 QUANTILES = {"objective": "quantile", **EARLY}
 VARIANTS: Mapping[str, Fit] = {
     "skgoss": _skgoss(),
+    "cv+": _skgoss("cv+"),
     "early stopping": _skgoss(**EARLY),
     "refit": _skgoss(refit=True, **EARLY),
     "accurate": _skgoss(preset="accurate"),

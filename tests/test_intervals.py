@@ -84,6 +84,11 @@ def cv_plus(low, high, spread, weight, coverage):
     return np.stack([lower, quantile(high + spread, weight, coverage)], axis=1)
 
 
+def as_wide(predicted, center):
+    """The prediction of each row instead of those of several models."""
+    return np.repeat(predicted[:, None], center.shape[1], axis=1)
+
+
 def mass_before(probabilities):
     """The probability of the classes that are more probable, class by class."""
     return [
@@ -125,7 +130,7 @@ def raw(model, X):
     return model.predict(X, raw_score=True)
 
 
-def check_cv_plus(
+def check_twins(
     model, splitter=FOLDS, weight=None, scale=np.ones_like, least=-np.inf, **fit
 ):
     X, y, X_new, _ = split(*numbers())
@@ -134,14 +139,16 @@ def check_cv_plus(
     model.fit(X, y, sample_weight=weight, **fit)
     center, tested = unseen(model, X, y, splitter, X_new, raw, weight, **fit)
     center = model._model.link(center)
+    centers = {"cv+": center, "cv": as_wide(model.predict(X_new), center)}
     own = model.oof_prediction_[tested]
-    spread = np.abs(y[tested] - own) / scale(own) * scale(center)
     weight = (np.ones(len(y)) if weight is None else weight)[tested]
-    found = model.predict_interval(X_new, COVERAGES)
-    assert found.shape == (len(X_new), 2, len(COVERAGES))
-    for j, coverage in enumerate(COVERAGES):
-        twin = cv_plus(center, center, spread, weight, coverage)
-        assert_allclose(found[:, :, j], np.maximum(twin, least), rtol=1e-9)
+    for method, center in centers.items():
+        spread = np.abs(y[tested] - own) / scale(own) * scale(center)
+        found = model.predict_interval(X_new, COVERAGES, method=method)
+        assert found.shape == (len(X_new), 2, len(COVERAGES))
+        for j, coverage in enumerate(COVERAGES):
+            twin = cv_plus(center, center, spread, weight, coverage)
+            assert_allclose(found[:, :, j], np.maximum(twin, least), rtol=1e-9)
     return found
 
 
@@ -154,8 +161,8 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_cv_plus_is_its_twin(kind):
-    check_cv_plus(LGBMRegressor(**SMALL, **KINDS[kind]))
+def test_intervals_are_their_twins(kind):
+    check_twins(LGBMRegressor(**SMALL, **KINDS[kind]))
 
 
 @pytest.mark.parametrize(
@@ -167,23 +174,23 @@ def test_cv_plus_is_its_twin(kind):
     ],
 )
 def test_each_row_belongs_to_the_mean_of_the_models_that_have_not_seen_it(splitter):
-    check_cv_plus(LGBMRegressor(**SMALL), splitter)
+    check_twins(LGBMRegressor(**SMALL), splitter)
 
 
 def test_weights_count():
     weight = np.random.default_rng(1).integers(0, 4, N_TRAIN) / 2
-    check_cv_plus(LGBMRegressor(**SMALL), weight=weight)
+    check_twins(LGBMRegressor(**SMALL), weight=weight)
 
 
 def test_earlier_rounds_belong_to_all_folds():
     X, y, _, _ = split(*numbers())
     first = LGBMRegressor(**SMALL).fit(X[:50], y[:50])
-    check_cv_plus(LGBMRegressor(**SMALL), init_model=first)
+    check_twins(LGBMRegressor(**SMALL), init_model=first)
 
 
 @pytest.mark.parametrize(("objective", "power"), [("poisson", 0.5), ("gamma", 1.0)])
 def test_residuals_are_in_standard_deviations(objective, power):
-    found = check_cv_plus(
+    found = check_twins(
         LGBMRegressor(**SMALL, objective=objective),
         scale=lambda mean: np.power(mean, power),
         least=0.0,
@@ -212,7 +219,7 @@ def quantiles(request):
     ("coverage", "pair"), [(0.8, (0, 3)), (0.95, (0, 3)), (0.3, (1, 3))]
 )
 def test_conformalized_quantiles_are_their_twin(quantiles, coverage, pair):
-    """Romano, Patterson and Candes 2019, equation (6), with the models of CV+."""
+    """Romano, Patterson and Candes 2019, equation (6): with one model, and with all."""
     X, y, X_new, _ = split(*numbers())
     X_new = X_new[:40]
 
@@ -222,13 +229,16 @@ def test_conformalized_quantiles_are_their_twin(quantiles, coverage, pair):
         return roots[..., pair[0]], roots[..., pair[1]]
 
     found, _ = unseen(quantiles, X, y, FOLDS, X_new, LGBMRegressor.predict)
-    low, high = of_pair(found)
     own_low, own_high = of_pair(quantiles.oof_prediction_)
     target = np.sqrt(y) if quantiles.reg_sqrt else y
     spread = np.maximum(own_low - target, target - own_high)
-    twin = cv_plus(low, high, spread, np.ones(len(y)), coverage)
-    twin = twin**2 if quantiles.reg_sqrt else twin
-    assert_allclose(quantiles.predict_interval(X_new, coverage), twin, rtol=1e-7)
+    mean = as_wide(quantiles.predict(X_new), found)
+    for method, center in {"cv+": found, "cv": mean}.items():
+        low, high = of_pair(center)
+        twin = cv_plus(low, high, spread, np.ones(len(y)), coverage)
+        twin = twin**2 if quantiles.reg_sqrt else twin
+        own = quantiles.predict_interval(X_new, coverage, method=method)
+        assert_allclose(own, twin, rtol=1e-7)
 
 
 def test_quantiles_are_wide_where_targets_spread(quantiles, regressor):
@@ -263,6 +273,9 @@ def test_one_model_of_all_rows_has_one_width(splitter):
     residuals = np.abs(y - model.oof_prediction_)
     residuals = residuals[np.isfinite(residuals)]
     predicted = model.predict(X_new)
+    assert_array_equal(
+        model.predict_interval(X_new, method="cv+"), model.predict_interval(X_new)
+    )
     for coverage in COVERAGES:
         width = quantile(residuals[None], np.ones(len(residuals)), coverage)
         found = model.predict_interval(X_new, coverage)
@@ -329,9 +342,12 @@ def test_quantiles_of_groups(has_ties):
 def test_threads_and_numbers_of_rows_do_not_change_a_bit():
     X, y = numbers(5000)
     model = LGBMRegressor(**SMALL, folds=3).fit(X, y)
-    expected = model.predict_interval(X, COVERAGES)
-    assert_array_equal(model.predict_interval(X, COVERAGES, n_jobs=3), expected)
-    assert_array_equal(model.predict_interval(X[7:9], COVERAGES), expected[7:9])
+    for method in conformal.METHODS:
+        options = {"coverage": COVERAGES, "method": method}
+        expected = model.predict_interval(X, **options)
+        found = model.predict_interval(X, **options, n_jobs=3)
+        assert_array_equal(found, expected)
+        assert_array_equal(model.predict_interval(X[7:9], **options), expected[7:9])
 
 
 # --- Promises -------------------------------------------------------------------------
@@ -341,19 +357,23 @@ def test_coverage_of_new_rows():
     """On average over many fits, of numbers and of classes."""
     X, y = numbers(6000)
     X_c, y_c = classes(4, 6000)
-    inside, in_set = [], []
+    inside, in_set = {method: [] for method in conformal.METHODS}, []
     for start in range(0, 6000, 400):
         train, test = slice(start, start + 150), slice(start + 150, start + 400)
         model = LGBMRegressor(**SMALL, folds=5).fit(X[train], y[train])
-        lower, upper = np.moveaxis(model.predict_interval(X[test], COVERAGES), 1, 0)
         target = y[test][:, None]
-        inside.append(((lower <= target) & (target <= upper)).mean(axis=0))
+        for method in conformal.METHODS:
+            found = model.predict_interval(X[test], COVERAGES, method=method)
+            lower, upper = np.moveaxis(found, 1, 0)
+            inside[method].append(((lower <= target) & (target <= upper)).mean(axis=0))
         model = LGBMClassifier(**SMALL, folds=5).fit(X_c[train], y_c[train])
         sets = model.predict_set(X_c[test], COVERAGES)
         in_set.append(sets[np.arange(250), y_c[test]].mean(axis=0))
-    surplus = np.mean(inside, axis=0) - COVERAGES
-    assert (surplus > -0.01).all()
-    assert (surplus < 0.05).all()
+    for shares in inside.values():
+        surplus = np.mean(shares, axis=0) - COVERAGES
+        assert (surplus > -0.01).all()
+        assert (surplus < 0.05).all()
+    assert (np.mean(inside["cv"], axis=0) < np.mean(inside["cv+"], axis=0)).all()
     assert (np.mean(in_set, axis=0) > np.array(COVERAGES) - 0.02).all()
     assert np.mean(in_set, axis=0)[2] < 0.98
 
@@ -577,6 +597,11 @@ def test_wrong_coverages(regressor, classifier, coverage, error, message):
         regressor.predict_interval(numbers()[0], coverage)
     with pytest.raises(error, match=message):
         classifier.predict_set(classes()[0], coverage)
+
+
+def test_unknown_methods(regressor):
+    with pytest.raises(ValueError, match=r"method must be 'cv' .* got 'minmax'\."):
+        regressor.predict_interval(numbers()[0], method="minmax")
 
 
 def test_the_largest_coverage(regressor):

@@ -1,15 +1,19 @@
 """Several targets in one fit: the bits of scikit-learn's MultiOutput estimators."""
 
 import copy
+import importlib
 import pickle
 
 import numpy as np
+import outputs
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import skgoss
@@ -17,11 +21,7 @@ from skgoss import Booster, Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
 
 SMALL = {"n_estimators": 8, "num_leaves": 7, "min_child_samples": 5, "random_state": 3}
 KINDS = {
-    "plain": {},
-    "bagging": {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5},
-    "goss": {"data_sample_strategy": "goss", "learning_rate": 0.5},
-    "dart": {"boosting_type": "dart", "skip_drop": 0.2},
-    "forest": {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
+    **outputs.KINDS,
     "linear": {"linear_tree": True},
     "extra": {"extra_trees": True},
     "ends early": {"min_split_gain": 9.0, "n_estimators": 60},
@@ -362,12 +362,50 @@ def test_onnx(regressor, classifier):
     proto = skgoss.to_onnx(regressor, X)
     found = runtime.InferenceSession(proto.SerializeToString()).run(None, {"X": X})
     np.testing.assert_allclose(found[0], regressor.predict(X), rtol=1e-12)
-    with pytest.raises(ValueError, match="A classifier of several targets"):
-        skgoss.to_onnx(classifier, X)
     proto = skgoss.to_onnx(classifier, X, raw_score=True)
     found = runtime.InferenceSession(proto.SerializeToString()).run(None, {"X": X})
     raw = classifier.predict_proba(X, raw_score=True)
     np.testing.assert_allclose(found[0], raw, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:No tree")
+@pytest.mark.parametrize("kind", ["several", "two", "one", "strings"])
+def test_onnx_of_labels(kind):
+    """Labels in one output, probabilities in one for each target."""
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    labels = {
+        "several": C,
+        "two": np.column_stack([Y[:, 0] > 0, Y[:, 1] > 1]).astype(int) * 7,
+        "one": np.column_stack([np.full(len(X), 5), C[:, 0]]),
+        "strings": np.array(["p", "q", "r", "s", "t"])[C],
+    }[kind]
+    model = LGBMClassifier(**SMALL).fit(X, labels)
+    session = runtime.InferenceSession(skgoss.to_onnx(model, X).SerializeToString())
+    found = session.run(None, {"X": X})
+    n_targets = labels.shape[1]
+    numbers = [f"probabilities_{number}" for number in range(n_targets)]
+    assert [output.name for output in session.get_outputs()] == ["label", *numbers]
+    np.testing.assert_array_equal(found[0], model.predict(X))
+    for own, expected in zip(found[1:], model.predict_proba(X), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-12)
+    proto = skgoss.to_onnx(model.booster_, X)
+    found = runtime.InferenceSession(proto.SerializeToString()).run(None, {"X": X})
+    np.testing.assert_allclose(found[0], model.booster_.predict(X), rtol=1e-12)
+
+
+def test_onnx_of_labels_that_it_cannot_hold():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("onnx")
+    mixed = pandas.DataFrame({"a": C[:, 0], "b": np.where(Y[:, 0] > 0, "p", "q")})
+    model = LGBMClassifier(**SMALL).fit(X, mixed)
+    with pytest.raises(ValueError, match=r"an output of ONNX has one type"):
+        skgoss.to_onnx(model, X)
+    skl2onnx = pytest.importorskip("skl2onnx")
+    importlib.import_module("skgoss.onnx")
+    pipe = make_pipeline(StandardScaler(), LGBMClassifier(**SMALL)).fit(X, C)
+    with pytest.raises(ValueError, match=r"Convert it with skgoss\.to_onnx"):
+        skl2onnx.to_onnx(pipe, X)
 
 
 def test_training_goes_on(regressor, classifier):

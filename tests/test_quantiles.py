@@ -4,6 +4,7 @@ import pickle
 import threading
 
 import numpy as np
+import outputs
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import mean_pinball_loss
@@ -30,11 +31,7 @@ SMALL = {
 }
 PARAMS = {"objective": "quantile", "alpha": LEVELS, "num_leaves": 7, "verbosity": -1}
 KINDS = {
-    "plain": {},
-    "bagging": {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5},
-    "goss": {"data_sample_strategy": "goss", "learning_rate": 0.5},
-    "dart": {"boosting_type": "dart", "skip_drop": 0.2},
-    "forest": {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
+    **outputs.KINDS,
     "roots": {"reg_sqrt": True},
     "zero": {"boost_from_average": False},
     "ends early": {"min_split_gain": 4.0, "n_estimators": 40},

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
-from skgoss.model import conformal, predictions
+from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel, scores_of_targets
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import compat
@@ -309,7 +309,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         [[0], [1, 2], [0, 1]]
         """
         model = self._model
-        known = conformal.for_sets(model, self._owner)
+        known = model.for_sets(self._owner)
         return self._covering(model, X, coverage, kwargs, known.sets)
 
     @property

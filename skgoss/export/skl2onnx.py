@@ -66,7 +66,13 @@ def _exported_step(model: Any) -> ExportedModel:
             "The objective of the classifier is a function, so it has no probabilities"
             " or labels. Convert it with skgoss.to_onnx, which exports raw scores."
         )
-    return exported_model(model)
+    exported = exported_model(model)
+    if isinstance(exported.classes, list):
+        raise ValueError(
+            "A classifier of several targets has an output for the probabilities of"
+            " each, but a step of a pipeline has one. Convert it with skgoss.to_onnx."
+        )
+    return exported
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:

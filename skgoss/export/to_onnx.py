@@ -21,6 +21,7 @@ from skgoss.export.onnx_graph import (
     rounds,
 )
 from skgoss.model.ensemble import Ensemble
+from skgoss.model.fitted import scores_of_targets
 from skgoss.model.link import Link
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name, warn
@@ -60,8 +61,9 @@ class ExportedModel(NamedTuple):
         Names of the columns.
     vocabularies : dict from int to Vocabulary
         The categories by column.
-    classes : ndarray of shape (n_classes,), int64 or object, or None
-        The labels, whole numbers or strings. None: no labels are computed.
+    classes : ndarray of shape (n_classes,), int64 or object, list of them, or None
+        The labels, whole numbers or strings; a list if there are several targets. None:
+        no labels are computed.
     is_raw : bool
         Whether raw scores are computed instead of predictions.
     """
@@ -71,7 +73,7 @@ class ExportedModel(NamedTuple):
     link: Link
     names: list[str]
     vocabularies: dict[int, Vocabulary]
-    classes: NDArray[Any] | None
+    classes: NDArray[Any] | list[NDArray[Any]] | None
     is_raw: bool
 
 
@@ -112,7 +114,10 @@ def to_onnx(
     -------
     onnx.ModelProto
         The outputs of a classifier are ``label``, of shape (n_samples,), and
-        ``probabilities``, of shape (n_samples, n_classes). The output of other models
+        ``probabilities``, of shape (n_samples, n_classes). For several targets,
+        ``label`` has the shape (n_samples, n_targets), and the probabilities of each
+        target are an output: ``probabilities_0``, ``probabilities_1`` and so on, as in
+        the list that ``predict_proba`` returns. The output of other models
         is ``variable``, of shape (n_samples, n_scores); several quantiles are sorted as
         in ``predict``. With ``raw_score``, and for
         classifiers whose objective is a function, the output is ``scores``, of shape
@@ -242,11 +247,6 @@ def exported_model(
     fitted = booster._model
     classes = None
     if is_classifier(model) and not is_raw:
-        if isinstance(fitted.classes, list):
-            raise ValueError(
-                "A classifier of several targets cannot be exported: its outputs would"
-                " be lists. Use raw_score=True."
-            )
         if callable(fitted.objective):
             warn(
                 "The objective is a function, so there are no probabilities or labels:"
@@ -254,7 +254,7 @@ def exported_model(
             )
             is_raw = True
         else:
-            classes = _labels(fitted.classes)
+            classes = _labels_of_model(fitted.classes)
     return ExportedModel(
         fitted.trees,
         fitted.rounds(start, length),
@@ -264,6 +264,22 @@ def exported_model(
         classes,
         is_raw,
     )
+
+
+def _labels_of_model(
+    classes: NDArray[Any] | list[NDArray[Any]],
+) -> NDArray[Any] | list[NDArray[Any]]:
+    """The labels, in a list if there are several targets."""
+    if not isinstance(classes, list):
+        return _labels(classes)
+    labels = list(map(_labels, classes))
+    if len({own.dtype for own in labels}) > 1:
+        raise ValueError(
+            "The labels of some targets are numbers, and those of others are strings:"
+            " an output of ONNX has one type. Use raw_score=True, or fit the model to"
+            " labels of one type."
+        )
+    return labels
 
 
 def _labels(classes: NDArray[Any]) -> NDArray[Any]:
@@ -307,34 +323,58 @@ def add_model(
     X, category_values = _matrix(graph, exported, inputs)
     values = add_scores(graph, X, ensemble, category_values)
     if not exported.is_raw:
-        values = _LINKS[link.kind](graph, values, link)
-        if link.levels:
-            values = _ascending(graph, values, len(link.levels))
+        values = _predictions(graph, values, link)
     if classes is None:
         name = "scores" if exported.is_raw else "variable"
         return {name: Value(values, DOUBLE, ensemble.n_scores)}
-    if ensemble.n_scores == 1:
-        values = _both_classes(graph, values, exported)
-    label = graph.add(
-        "Gather",
-        graph.constant(classes),
-        graph.add("ArgMax", values, axis=1, keepdims=0),
-    )
+    if isinstance(classes, list):
+        return _outputs_of_targets(graph, values, classes, exported.is_raw)
+    n_scores, n_classes = ensemble.n_scores, len(classes)
+    values = _of_all_classes(graph, values, n_scores, n_classes, exported.is_raw)
     return {
-        "label": Value(label, classes.dtype, None),
-        "probabilities": Value(values, DOUBLE, len(classes)),
+        "label": Value(_label(graph, values, classes), classes.dtype, None),
+        "probabilities": Value(values, DOUBLE, n_classes),
     }
 
 
-def _both_classes(graph: Graph, positive: str, exported: ExportedModel) -> str:
-    """Probabilities or scores of all classes, from those of the second class."""
-    if exported.is_raw:
-        negative = graph.add("Neg", positive)
+def _outputs_of_targets(
+    graph: Graph, values: str, classes: list[NDArray[Any]], is_raw: bool
+) -> dict[str, Value]:
+    """The labels of all targets, and the probabilities of each."""
+    labels, probabilities = [], {}
+    spans = scores_of_targets(classes)
+    for number, ((first, stop), own) in enumerate(zip(spans, classes, strict=True)):
+        of_target = _columns(graph, values, first, stop)
+        n_scores, n_classes = stop - first, len(own)
+        of_target = _of_all_classes(graph, of_target, n_scores, n_classes, is_raw)
+        labels.append(_label(graph, of_target, own, keepdims=1))
+        probabilities[f"probabilities_{number}"] = Value(of_target, DOUBLE, n_classes)
+    label = graph.add("Concat", *labels, axis=1)
+    return {"label": Value(label, classes[0].dtype, len(classes)), **probabilities}
+
+
+def _label(graph: Graph, values: str, classes: NDArray[Any], keepdims: int = 0) -> str:
+    """The label of the most probable class."""
+    best = graph.add("ArgMax", values, axis=1, keepdims=keepdims)
+    return graph.add("Gather", graph.constant(classes), best)
+
+
+def _of_all_classes(
+    graph: Graph, values: str, n_scores: int, n_classes: int, is_raw: bool
+) -> str:
+    """Probabilities or scores of all classes; a single one is of the second class."""
+    if n_scores > 1:
+        return values
+    if is_raw:
+        negative = graph.add("Neg", values)
     else:
-        negative = graph.add("Sub", graph.constant(1.0), positive)
-    if exported.classes is not None and len(exported.classes) == 1:
-        return negative
-    return graph.add("Concat", negative, positive, axis=1)
+        negative = graph.add("Sub", graph.constant(1.0), values)
+    return negative if n_classes == 1 else graph.add("Concat", negative, values, axis=1)
+
+
+def _columns(graph: Graph, values: str, first: int, stop: int) -> str:
+    """Some columns of a matrix."""
+    return graph.add("Gather", values, graph.constant(np.arange(first, stop)), axis=1)
 
 
 def add_output(graph: Graph, value: Value, name: str) -> Value:
@@ -347,6 +387,19 @@ def add_output(graph: Graph, value: Value, name: str) -> Value:
 
 
 # --- Links ----------------------------------------------------------------------------
+
+
+def _predictions(graph: Graph, scores: str, link: Link) -> str:
+    """What a link makes of raw scores."""
+    if link.kind == "joint":
+        stops = np.cumsum([width for _, width in link.parts]).tolist()
+        parts = [
+            _predictions(graph, _columns(graph, scores, stop - width, stop), own)
+            for (own, width), stop in zip(link.parts, stops, strict=True)
+        ]
+        return graph.add("Concat", *parts, axis=1)
+    values = _LINKS[link.kind](graph, scores, link)
+    return _ascending(graph, values, len(link.levels)) if link.levels else values
 
 
 def _logistic(graph: Graph, scores: str, link: Link) -> str:

@@ -2,13 +2,16 @@
 
 Each row that a fold tests gets a conformity score: how far its target is from what the
 models that have not seen the row predict. A new row gets the targets whose own score is
-not among the largest. The models of all folds take part, each with the scores of its
-test rows: CV+ and cross-conformal sets.
+not among the largest. Intervals lie around the prediction of the model, or the models
+of all folds take part, each with the scores of its test rows: CV+ and cross-conformal
+sets.
 
 References
 ----------
 V. Vovk, A. Gammerman and G. Shafer, "Algorithmic Learning in a Random World", Springer
 2005.
+L. Steinberger and H. Leeb, "Conditional predictive inference for stable algorithms",
+Annals of Statistics 51(1), 2023: residuals of cross-validation around one prediction.
 R. F. Barber, E. J. Candes, A. Ramdas and R. J. Tibshirani, "Predictive inference with
 the jackknife+", Annals of Statistics 49(1), 2021: CV+, section 3.
 Y. Romano, E. Patterson and E. J. Candes, "Conformalized Quantile Regression", NeurIPS
@@ -24,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +37,7 @@ from skgoss.data.columns import Columns
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fold_models import FoldModels
 from skgoss.model.link import Link
-from skgoss.model.objective_names import OBJECTIVES
 from skgoss.model.out_of_fold import CalibrationRows
-
-if TYPE_CHECKING:
-    from skgoss.model.fitted import FittedModel
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +49,9 @@ _ROUNDING = 1e-12
 
 # Levels of quantiles that differ by no more are the same.
 _SAME_LEVEL = 1e-9
+
+# How intervals use the models of folds.
+METHODS = ("cv", "cv+")
 
 # The power of the mean that the standard deviation of the target grows with, by
 # objective. Residuals are measured in such deviations.
@@ -90,6 +92,15 @@ def checked_coverage(coverage: Any) -> tuple[Floats, bool]:
             " 0.9."
         )
     return np.atleast_1d(values).astype(np.float64), values.ndim == 0
+
+
+def check_method(method: Any) -> None:
+    """Check the name of a method of intervals; ValueError if it is unknown."""
+    if method not in METHODS:
+        raise ValueError(
+            "method must be 'cv' (around the prediction) or 'cv+' (around the"
+            f" predictions of the folds' models), got {method!r}."
+        )
 
 
 # --- Conformity scores ----------------------------------------------------------------
@@ -252,6 +263,11 @@ class Conformal:
     scores: Floats
 
     @cached_property
+    def around_prediction(self) -> Conformal:
+        """The same with one model, the mean of the folds', instead of each of them."""
+        return replace(self, rows=self.rows.of_one_model(self.trees.n_rounds))
+
+    @cached_property
     def _models(self) -> FoldModels:
         return FoldModels.of(self.trees, self.rows)
 
@@ -304,8 +320,9 @@ class Conformal:
     def intervals(self, columns: Columns, coverages: Floats, n_threads: int) -> Floats:
         """Intervals for the targets of rows.
 
-        The two predictions around which residuals are calibrated are the same one
-        (CV+), or two quantiles (conformalized quantile regression with CV+).
+        The two predictions around which residuals are calibrated are the same one, or
+        two quantiles (conformalized quantile regression). With the models of all folds
+        this is CV+.
 
         Parameters
         ----------
@@ -445,59 +462,3 @@ def _no_pair(levels: Sequence[float], coverage: float) -> ValueError:
         " folds=5 for intervals that are calibrated: then any level below the median"
         " and any above it will do."
     )
-
-
-# --- What a model can do --------------------------------------------------------------
-
-
-def for_intervals(model: FittedModel, owner: str) -> Conformal | Quantiles:
-    """What intervals need; ValueError if they cannot be known."""
-    objective, levels = model.objective, model.link.levels
-    _check_has_one_target(model, owner, "intervals")
-    if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
-        what = "a function" if callable(objective) else repr(objective)
-        raise ValueError(
-            f"{owner} cannot predict intervals: the objective is {what}, so predictions"
-            " are not in the units of the target. Fit with a named objective of"
-            " regression, such as 'regression'."
-        )
-    if objective == "quantile" and not levels:
-        alpha = float(model.options().get("alpha", 0.5))
-        if alpha != 0.5:
-            raise ValueError(
-                f"{owner} cannot predict intervals: its only quantile, alpha={alpha},"
-                " is not the middle of the target. Fit with two quantiles, such as"
-                " alpha=[0.05, 0.95]."
-            )
-    if levels and model.conformal is None:
-        return Quantiles(model.trees, model.link)
-    return _known(model, owner, "intervals")
-
-
-def for_sets(model: FittedModel, owner: str) -> Conformal:
-    """What sets of classes need; ValueError if they cannot be known."""
-    _check_has_one_target(model, owner, "sets of classes")
-    if model.link.kind not in ("logistic", "softmax"):
-        raise ValueError(
-            f"{owner} cannot predict sets of classes: its objective has no"
-            " probabilities. Fit with the default objective."
-        )
-    return _known(model, owner, "sets of classes")
-
-
-def _check_has_one_target(model: FittedModel, owner: str, what: str) -> None:
-    if model.has_several_targets:
-        raise ValueError(
-            f"{owner} cannot predict {what} for several targets: fit a model for each."
-        )
-
-
-def _known(model: FittedModel, owner: str, what: str) -> Conformal:
-    if model.conformal is None:
-        raise ValueError(
-            f"{owner} cannot predict {what}: the model has no out-of-fold predictions"
-            " that belong to its trees. Fit it with the option folds, such as"
-            " folds=5, and without init_score. Models of other libraries, and models"
-            " whose trees were changed or left out, have none."
-        )
-    return model.conformal

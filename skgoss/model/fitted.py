@@ -20,7 +20,7 @@ from skgoss.data.categories import Categories
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.values import are_numbers, check_scores, entries, is_number
 from skgoss.model import category_sets, file_header, tables
-from skgoss.model.conformal import Conformal
+from skgoss.model.conformal import Conformal, Quantiles
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
@@ -182,6 +182,63 @@ class FittedModel:
         return Conformal(
             self.trees, self.link, self.objective, n_classes, rows, tested.scores
         )
+
+    def for_intervals(self, owner: str, method: str) -> Conformal | Quantiles:
+        """What intervals need, for a method of `conformal.METHODS`.
+
+        Raises
+        ------
+        ValueError
+            If they cannot be known.
+        """
+        objective, levels = self.objective, self.link.levels
+        self._check_has_one_target(owner, "intervals")
+        if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
+            what = "a function" if callable(objective) else repr(objective)
+            raise ValueError(
+                f"{owner} cannot predict intervals: the objective is {what}, so"
+                " predictions are not in the units of the target. Fit with a named"
+                " objective of regression, such as 'regression'."
+            )
+        if objective == "quantile" and not levels:
+            alpha = float(self.options().get("alpha", 0.5))
+            if alpha != 0.5:
+                raise ValueError(
+                    f"{owner} cannot predict intervals: its only quantile,"
+                    f" alpha={alpha}, is not the middle of the target. Fit with two"
+                    " quantiles, such as alpha=[0.05, 0.95]."
+                )
+        if levels and self.conformal is None:
+            return Quantiles(self.trees, self.link)
+        known = self._conformal(owner, "intervals")
+        return known.around_prediction if method == "cv" else known
+
+    def for_sets(self, owner: str) -> Conformal:
+        """What sets of classes need; ValueError if they cannot be known."""
+        self._check_has_one_target(owner, "sets of classes")
+        if self.link.kind not in ("logistic", "softmax"):
+            raise ValueError(
+                f"{owner} cannot predict sets of classes: its objective has no"
+                " probabilities. Fit with the default objective."
+            )
+        return self._conformal(owner, "sets of classes")
+
+    def _check_has_one_target(self, owner: str, what: str) -> None:
+        if self.has_several_targets:
+            raise ValueError(
+                f"{owner} cannot predict {what} for several targets: fit a model for"
+                " each."
+            )
+
+    def _conformal(self, owner: str, what: str) -> Conformal:
+        if self.conformal is None:
+            raise ValueError(
+                f"{owner} cannot predict {what}: the model has no out-of-fold"
+                " predictions that belong to its trees. Fit it with the option folds,"
+                " such as folds=5, and without init_score. Models of other libraries,"
+                " and models whose trees were changed or left out, have none."
+            )
+        return self.conformal
 
     def has_given_names(self, X: Any) -> bool:
         """Whether a frame has the names that users gave columns without names."""

@@ -198,6 +198,11 @@ PREDICTION = {
         "The share of new rows whose target is to be covered, between 0 and 1. A list"
         " gives the results for several shares at once.",
     ),
+    "method": (
+        "{'cv', 'cv+'}, default='cv'",
+        "How intervals are calibrated: around the prediction, or around the predictions"
+        " of the folds' models. Quantiles without ``folds`` do not use it.",
+    ),
     "raw_score": (
         "bool, default=False",
         "Whether to return raw scores: the sum of the values of all trees, or their"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,7 +38,7 @@ class NonBlockingLock:
         self._lock.release()
 
 
-class Rounds:
+class Rounds(ABC):
     """What boosts: the interface of `Boosting` and `MultiOutput`.
 
     Parameters
@@ -76,30 +77,31 @@ class Rounds:
         self._lock = NonBlockingLock()
 
     @property
+    @abstractmethod
     def partition(self) -> RowPartition:
         """Which of the rows of all processes are those of the training set."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def first_round(self) -> int:
         """The number of the first new round."""
-        raise NotImplementedError
 
+    @abstractmethod
     def current_iteration(self) -> int:
         """The number of finished rounds, including those of an earlier model."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ensemble(self) -> Ensemble:
         """The trees of the finished rounds, in terms of columns and thresholds.
 
         Any thread may ask for them, also while a round grows.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
         """Change options of single trees, by any of their names."""
-        raise NotImplementedError
 
+    @abstractmethod
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
         """Grow the trees of one round.
 
@@ -121,33 +123,33 @@ class Rounds:
         RuntimeError
             If a round is going on.
         """
-        raise NotImplementedError
 
-    def expect(self, n_rounds: int) -> None:
+    def expect(self, n_rounds: int) -> None:  # noqa: B027  not all grow ahead
         """Let so many rounds grow at once: nobody watches or changes the fit meanwhile.
 
         They are finished one by one, by `boost`. 0: this is over.
         """
 
+    @abstractmethod
     def rollback(self) -> None:
         """Forget the last round, as if it had not happened.
 
         Trees of an earlier model stay.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
         """Change the value of a leaf, and add all trees to the scores again."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, n_rounds: int) -> None:
         """Forget later rounds, for good.
 
         Evaluation sets get the scores of the rounds that are kept. The training rows do
         not, so no round can follow.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def resume(
         self, other: Any, with_metrics: Callable[[EvaluationSet], EvaluationSet]
     ) -> None:
@@ -155,7 +157,6 @@ class Rounds:
 
         ``with_metrics`` turns an evaluation set of the other fit into one of this fit.
         """
-        raise NotImplementedError
 
     @property
     def training_names(self) -> set[str]:
@@ -208,17 +209,17 @@ class Rounds:
             self._start_scoring(evaluation_set)
             (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
 
+    @abstractmethod
     def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
         """The raw scores of an evaluation set: the sum of the trees so far."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         """Set the scores of a new evaluation set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _undo_failed_round(self) -> None:
         """Undo a round that failed.
 
         This takes time, so a fit that failed and is not used again does not do it.
         """
-        raise NotImplementedError

@@ -130,6 +130,11 @@ class TextTable:
             head = _first_line(next(_blocks(path)))
             self.names = _names(head.decode(), self.separator, self.width)
 
+    @property
+    def n_bytes(self) -> int:
+        """The size of the file."""
+        return self._state.size
+
     def check_unchanged(self) -> None:
         """Raise ValueError if the file is no longer that which was opened."""
         self._state.check_unchanged()

@@ -13,6 +13,7 @@ from skgoss.data import queries, targets
 from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.row_partition import Parts
+from skgoss.data.stacked import Stack
 from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
 from skgoss.fit.fit import Fit
 
@@ -117,6 +118,15 @@ def taken(values, rows):
     return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
 
 
+def stacked(X, parts):
+    """The rows of parts in a piece for each, if several have rows."""
+    chosen = [part for part in sorted(parts) if len(parts[part])]
+    if len(chosen) < 2:
+        return taken(X, rows_of(parts))
+    names = [f"part {part}" for part in chosen]
+    return Stack([taken(X, parts[part]) for part in chosen], names)
+
+
 def input_sets(estimator, X, y, given, parts=None, eval_parts=()):
     """The sets of a fit, whose rows may be parts of those of all processes."""
     training = training_set(X, y, given, estimator.class_weight)._replace(parts=parts)
@@ -181,7 +191,7 @@ def assert_same_rows(got, expected, numbers):
         assert np.array_equal(number, expected.queries.number[numbers])
 
 
-def assert_same_parts(make, X, y, dealt, **given):
+def assert_same_parts(make, X, y, dealt, *, is_stacked=False, **given):
     """Read all rows, and those of processes; returns what was read of all."""
     whole = make()
     expected = read(whole, X, y, FitArguments(**given))
@@ -196,7 +206,8 @@ def assert_same_parts(make, X, y, dealt, **given):
         if own.get("sample_weight") is not None:
             own["sample_weight"] = own["sample_weight"][rows]
         estimator, parts = make(), parts_of(collectives, dealt[collectives.rank])
-        got = read(estimator, taken(X, rows), y[rows], FitArguments(**own), parts)
+        data = stacked(X, dealt[collectives.rank]) if is_stacked else taken(X, rows)
+        got = read(estimator, data, y[rows], FitArguments(**own), parts)
         schema, classes = got[0].schema, got[0].task.classes
         assert schema.n_features == expected[0].schema.n_features
         state = expected[0].schema.categories.__getstate__()
@@ -276,9 +287,10 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.parametrize("is_stacked", [False, True])
 @pytest.mark.parametrize("n_ranks", [1, 2, 3])
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_bins_of_parts_are_those_of_all_rows(n_ranks, container):
+def test_bins_of_parts_are_those_of_all_rows(n_ranks, container, is_stacked):
     random = np.random.default_rng(7)
     n_rows = 700
     X = CONTAINERS[container](random, n_rows)
@@ -291,7 +303,12 @@ def test_bins_of_parts_are_those_of_all_rows(n_ranks, container):
         ({"use_missing": False}, {"sample_weight": np.ones(n_rows)}),
         ({"zero_as_missing": True, "min_child_samples": 1}, {}),
     ):
-        assert_same_parts(lambda o=options: LGBMRegressor(**o), X, y, dealt, **given)
+        assert_same_parts(
+            lambda o=options: LGBMRegressor(**o),
+            *(X, y, dealt),
+            is_stacked=is_stacked,
+            **given,
+        )
 
 
 @pytest.mark.parametrize("container", ["frame", "CSR", "dense"])
@@ -310,25 +327,29 @@ def test_few_rows(n_rows, container):
         )
 
 
+@pytest.mark.parametrize("is_stacked", [False, True])
 @pytest.mark.parametrize("sparse_columns", [False, True])
-def test_many_rows_and_columns_share_places(sparse_columns):
+def test_many_rows_and_columns_share_places(sparse_columns, is_stacked):
     random = np.random.default_rng(0)
     # As many rows as columns in lists need, but on no process alone.
     X = random.normal(size=(5000, 6)) * (random.random((5000, 6)) < 0.2)
     X = sp.csr_array(X) if sparse_columns else X
     y = random.normal(size=5000)
-    _, dataset, _ = assert_same_parts(LGBMRegressor, X, y, deal(5000, 3, seed=1))
+    _, dataset, _ = assert_same_parts(
+        LGBMRegressor, X, y, deal(5000, 3, seed=1), is_stacked=is_stacked
+    )
     assert (dataset.storage.implied >= 0).all()
 
 
-def test_categories_named_by_the_option():
+@pytest.mark.parametrize("is_stacked", [False, True])
+def test_categories_named_by_the_option(is_stacked):
     random = np.random.default_rng(1)
     X = random.integers(-2, 40, (600, 4)).astype(float)
     X[:, 3] = random.integers(0, 3, 600)
     X[random.random(600) < 0.1, 0] = np.nan
     y = random.normal(size=600)
     dealt = deal(600, 3, seed=5)
-    given = {"categorical_feature": [0, 3]}
+    given = {"categorical_feature": [0, 3], "is_stacked": is_stacked}
     with pytest.warns(UserWarning, match="negative numbers count as missing"):
         assert_same_parts(LGBMRegressor, X, y, dealt, **given)
     # Stored zeros, none, and zeros that are not stored, on one process or another.
@@ -337,6 +358,17 @@ def test_categories_named_by_the_option():
     objects = np.where(np.isnan(X), None, np.abs(np.nan_to_num(X)).astype(int))
     objects[:, 3] = np.array(["a", "b", None], dtype=object)[X[:, 3].astype(int)]
     assert_same_parts(LGBMRegressor, objects, y, dealt, **given)
+
+
+def in_one_stack(frames):
+    """The categories and bins of frames that one process holds in pieces."""
+    estimator = LGBMRegressor(min_child_samples=1, min_data_in_bin=1)
+    lengths = dict(enumerate(map(len, frames)))
+    rows = Stack(frames, [f"part {part}" for part in lengths])
+    target = np.arange(rows.shape[0], dtype=float)
+    parts = Parts(ALONE, lengths)
+    fit, dataset, _ = read(estimator, rows, target, FitArguments(), parts)
+    return fit.schema.categories, dataset.mappers
 
 
 def test_categories_of_frames_that_differ():
@@ -361,7 +393,7 @@ def test_categories_of_frames_that_differ():
     whole = make()
     rows = pd.concat([X.astype({"c": object}) for X in frames])
     fit, dataset, _ = read(whole, rows, np.arange(9.0), FitArguments())
-    for known, mappers in run(3, work):
+    for known, mappers in [*run(3, work), in_one_stack(frames)]:
         assert known.__getstate__() == fit.schema.categories.__getstate__()
         assert_same_mappers(mappers, dataset.mappers)
     assert [mapper.n_bins for mapper in dataset.mappers] == [5, 3]
@@ -383,7 +415,7 @@ def test_missing_values_alone_have_no_kind(second):
 
     whole = LGBMRegressor(min_child_samples=1, min_data_in_bin=1)
     fit, dataset, _ = read(whole, pd.concat(frames), np.arange(4.0), FitArguments())
-    for known, mappers in run(2, work):
+    for known, mappers in [*run(2, work), in_one_stack(frames)]:
         assert known.__getstate__() == fit.schema.categories.__getstate__()
         assert_same_mappers(mappers, dataset.mappers)
 
@@ -400,7 +432,7 @@ def test_missing_values_alone_have_no_kind(second):
         ),
         (
             {"a": [1.0], "c": ["x"]},
-            "name of column 1 .* 'b' in part 0 and 'c' in parts 1",
+            "name of column 1 .* 'b' in part 0 and 'c' in parts? 1",
         ),
         ({"a": [1.0], "b": [2.0]}, "What column 1 holds .* 'strings or categories' in"),
         (np.ones((1, 2)), "Whether the columns have names .* True in part 0 and False"),
@@ -422,6 +454,8 @@ def test_columns_must_be_the_same(second, message):
 
     with pytest.raises(ValueError, match=message):
         run(2, work)
+    with pytest.raises(ValueError, match=message):
+        in_one_stack(frames)
 
 
 def test_what_cannot_be_spread():

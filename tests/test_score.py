@@ -123,7 +123,8 @@ def test_trees_of_a_forest_give_the_bits_of_their_arrays():
     labels = rng.integers(0, 3, 400)
     model = LGBMClassifier(n_estimators=2, min_child_samples=5, verbosity=-1)
     given = FitArguments(eval_set=[(X[:50], labels[:50])], categorical_feature=[1])
-    sets, settings = input_sets(X, labels, given, None), model._settings(X, given)
+    settings = model._settings(X, given)
+    sets = input_sets(X, labels, given, settings)
     state = model._start(sets, given, settings).state
     for _ in range(3):
         state.boost()

@@ -56,6 +56,18 @@ def read(path, **params):
     return text._replace(data=text.data.loaded())
 
 
+def test_rows_are_the_lines_that_are_not_empty():
+    letters = np.random.default_rng(0).choice([*b"1 ,\n\n\r "], (3000, 12))
+    n_seen = 0
+    for text in map(bytes, letters.astype(np.uint8)):
+        content = text.partition(b",")[0] + b"1" + text.partition(b",")[2]
+        lines = re.split(rb"\r\n?|\n", content)
+        n_rows = sum(bool(line.strip(b" ")) for line in lines)
+        assert text_tables.Block(content, 1).n_rows == n_rows
+        n_seen += n_rows < len(lines)
+    assert n_seen > 1000
+
+
 def dense(data):
     return data.toarray() if sparse.issparse(data) else data
 

@@ -192,8 +192,45 @@ def test_columns_by_name(tmp_path):
     assert as_text(file) == as_text(in_memory)
     with pytest.raises(ValueError, match=r"rows\.csv: label_column: there is no co"):
         Dataset(path, label="units").construct()
-    with pytest.raises(ValueError, match="pass init_score as an array"):
-        Dataset(path, label="y", init_score="w").construct()
+    with pytest.raises(ValueError, match="may be the name of a column, and init_score"):
+        Dataset(path, label="y", weight=["w", "q"]).construct()
+
+
+def test_the_search_for_labels_is_shown_if_asked(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setattr("skgoss.fit.callbacks.SHORT_FIT", -1.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    header = ",".join(["y", *NAMES])
+    path = written(tmp_path / "rows.csv", rows_of(Y, X, header=header))
+    for fit in (
+        lambda verbosity: train({"verbose": verbosity}, Dataset(path, label="y"), 1),
+        lambda verbosity: LGBMRegressor(verbosity=verbosity).fit(path, "y"),
+    ):
+        fit(1)
+        assert "bytes searched for labels" in capsys.readouterr().out
+        fit(-1)
+        assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("n_scores", [1, 3])
+def test_start_scores_by_name(n_scores, tmp_path):
+    scores = np.round(np.sin(np.arange(N * n_scores)), 3).reshape(N, n_scores)
+    of_scores = [f"s{k}" for k in range(n_scores)]
+    header = ",".join(["y", *NAMES, *of_scores])
+    path = written(tmp_path / "rows.csv", rows_of(Y, X, scores, header=header))
+    written(tmp_path / "rows.csv.init", "7\n" * N)  # the columns have priority
+    given = of_scores if n_scores > 1 else of_scores[0]
+    file = Dataset(path, label="y", init_score=given)
+    assert_array_equal(file.get_init_score(), scores.squeeze())
+    in_memory = Dataset(np.column_stack([X, np.full_like(scores, np.nan)]), Y)
+    in_memory.set_init_score(scores.squeeze()).set_feature_name([*NAMES, *of_scores])
+    if n_scores == 1:
+        assert as_text(file) == as_text(in_memory)
+    missing = np.where(np.arange(N) == 7, np.nan, 0.5)
+    header = ",".join(["y", *NAMES, "s"])
+    other = written(tmp_path / "other.csv", rows_of(Y, X, missing, header=header))
+    with pytest.raises(ValueError, match="init_score must be finite"):
+        Dataset(other, label="y", init_score="s").construct()
 
 
 def test_estimators_take_files_with_names(tmp_path):

@@ -173,9 +173,7 @@ class _OnCluster(LGBMModel):
     def _fit_on_workers(self, X: Any, y: Any, arguments: FitArguments) -> None:
         client, local = self._waiting_client(), self._unfitted()
         settings = fits.checked(local, X, arguments)
-        sets, delayed = partitions.cut(
-            input_sets(X, y, arguments, settings.class_weight)
-        )
+        sets, delayed = partitions.cut(input_sets(X, y, arguments, settings))
         calls = callbacks.of_one_fit(arguments.callbacks)
         arguments = dataclasses.replace(
             arguments.without_values(),

@@ -93,7 +93,9 @@ class Work:
         n_threads: int,
         tell: Callable[[Any], None],
     ) -> Fit:
-        sets = parts.together(collectives, self.sets, held)
+        # To go on from a model, scores are computed from the values.
+        is_stacked = self.arguments.init_model is None
+        sets = parts.together(collectives, self.sets, held, is_stacked=is_stacked)
         calls = list(self.arguments.callbacks)
         if self.tells_rounds and collectives.rank == 0:
             calls.append(_Rounds(tell))

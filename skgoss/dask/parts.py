@@ -18,6 +18,7 @@ from scipy import sparse
 from skgoss.data import input_rows
 from skgoss.data.collectives import Collectives
 from skgoss.data.row_partition import Parts
+from skgoss.data.stacked import Stack
 from skgoss.fit.arguments import OF_ROWS, InputSet
 from skgoss.utils.messages import type_name
 
@@ -222,9 +223,13 @@ def n_rows_of(value: Any) -> int:
 
 
 def together(
-    collectives: Collectives, sets: Sequence[InputSet], held: dict[PartKey, Part]
+    collectives: Collectives,
+    sets: Sequence[InputSet],
+    held: dict[PartKey, Part],
+    *,
+    is_stacked: bool,
 ) -> list[InputSet]:
-    """Join the parts of each set that a process holds.
+    """Put the parts of each set that a process holds together.
 
     Parameters
     ----------
@@ -233,6 +238,9 @@ def together(
         With columns instead of rows: see `cut`.
     held : dict
         The parts of the process. They are emptied, so that nothing holds the pieces.
+    is_stacked : bool
+        Whether each ``X`` of several pieces becomes a `Stack`, instead of a copy of
+        all its rows. The rest is joined.
 
     Returns
     -------
@@ -241,15 +249,22 @@ def together(
         has one of another process.
     """
     columns = {value for rows in sets for value in rows if isinstance(value, Column)}
+    stacked = {rows.X for rows in sets} if is_stacked else set()
     values: dict[Column, Any] = {}
     parts: dict[int, Parts] = {}
     for table in sorted({column.table for column in columns}):
         own = {i: held[t, i] for t, i in sorted(held) if t == table}
         parts[table] = Parts(collectives, {i: part.n_rows for i, part in own.items()})
         of_parts = _pieces(collectives, list(own.values()), sets[table].name)
+        places = [f"part {i}" for i, part in own.items() if part.n_rows > 0]
         for column in columns:
             if column.table == table:
-                whole = joined([pieces.pop(column.number) for pieces in of_parts])
+                pieces = [pieces.pop(column.number) for pieces in of_parts]
+                whole = (
+                    Stack(pieces, places)
+                    if column in stacked and len(pieces) > 1
+                    else joined(pieces)
+                )
                 values[column] = _distinct(whole, values.values())
     return [
         rows._replace(

@@ -17,6 +17,7 @@ from skgoss.data.apply_bins import n_values_of, row_places, team
 from skgoss.data.bin_mapper import ALL_ZERO, BinMapper, category_mapper, numeric_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.row_partition import RowPartition, joined
+from skgoss.data.stacked import StackedColumns, pieces
 
 # Bins are 16-bit numbers. If there are more categories, the rarest have no bin.
 MAX_CATEGORY_BINS = 65535
@@ -49,7 +50,7 @@ class BinningSettings(Protocol):
 
 
 def find_bin_mappers(
-    columns: Columns,
+    columns: Columns | StackedColumns,
     settings: BinningSettings,
     *,
     weight: NDArray[np.float64] | None = None,
@@ -68,8 +69,8 @@ def find_bin_mappers(
 
     Parameters
     ----------
-    columns : Columns
-        The data.
+    columns : Columns or StackedColumns
+        The data; in pieces only with a ``partition``.
     settings : BinningSettings
     weight : ndarray of shape (columns.n_rows,), default=None
         Whole numbers are numbers of copies; other weights are divided by the smallest.
@@ -96,7 +97,8 @@ def find_bin_mappers(
             f"weight has {len(weight)} values, but there are {columns.n_rows} rows; "
             "pass one for each row of the data, also for those left out."
         )
-    if partition is not None and not partition.is_alone:
+    is_stacked = isinstance(columns, StackedColumns)
+    if partition is not None and (is_stacked or not partition.is_alone):
         return _find_distributed(columns, settings, weight, rows, n_threads, partition)
     sample = sampled_rows(columns.n_rows, settings, rows)
     if weight is not None and sample is not None:
@@ -217,7 +219,7 @@ _ALL_ROWS = _RowSubset(None, None)
 
 
 def _find_distributed(
-    columns: Columns,
+    columns: Columns | StackedColumns,
     settings: BinningSettings,
     weight: NDArray[np.float64] | None,
     rows: NDArray[np.int64] | None,
@@ -234,13 +236,16 @@ def _find_distributed(
     n_rows = sum(map(len, places_of_ranks))
     edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
-    n_nonzero = count_nonzero(columns, settings, rows, n_threads)
-    sampled = distributed_sample.SampledColumns(columns, sample, spans)
-    for _, block in columns.blocks(n_threads):
-        sampled.add(block)
+    n_nonzero = np.zeros(columns.n_features, dtype=np.int64)
+    of_pieces = []
+    for piece, used, chosen in pieces(columns, rows, sample):
+        n_nonzero += count_nonzero(piece, settings, used, n_threads)
+        of_pieces.append(distributed_sample.blocks(piece, chosen, spans, n_threads))
     collectives.all_reduce(n_nonzero)
-    got = distributed_sample.joined(
-        collectives.all_to_all(sampled.blocks), places_of_ranks, n_rows
+    got = distributed_sample.joined_pieces(
+        collectives.all_to_all(list(zip(*of_pieces, strict=True))),
+        places_of_ranks,
+        n_rows,
     )
     found = []
     if got.n_features:

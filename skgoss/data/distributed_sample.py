@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,8 +64,10 @@ def _of_one_dtype(arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
     return [array.astype(dtype, copy=False) for array in arrays]
 
 
-class SampledColumns:
-    """The columns of the sampled rows of a process.
+def blocks(
+    columns: Columns, rows: NDArray[np.int64], spans: list[slice], n_threads: int
+) -> list[Block]:
+    """The sampled rows of some columns for each rank.
 
     Parameters
     ----------
@@ -73,22 +76,28 @@ class SampledColumns:
         The sampled rows, ascending.
     spans : list of slice
         The columns that each rank gets.
+    n_threads : int
     """
+    sampled = _SampledColumns(columns, rows)
+    for _, block in columns.blocks(n_threads):
+        sampled.add(block)
+    return [Block.of(sampled.columns[span], len(rows)) for span in spans]
 
-    def __init__(
-        self, columns: Columns, rows: NDArray[np.int64], spans: list[slice]
-    ) -> None:
+
+class _SampledColumns:
+    """The columns of sampled rows."""
+
+    def __init__(self, columns: Columns, rows: NDArray[np.int64]) -> None:
         self.rows = rows
-        self.spans = spans
         self.place = None
         if columns.is_sparse:
             self.place = np.full(columns.n_rows, -1, dtype=np.int32)
             self.place[rows] = np.arange(len(rows), dtype=np.int32)
-        self._columns: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
+        self.columns: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
 
     def add(self, columns: Columns) -> None:
         """Take the sampled rows of the next columns."""
-        self._columns += [self._sampled(columns, j) for j in range(columns.n_features)]
+        self.columns += [self._sampled(columns, j) for j in range(columns.n_features)]
 
     def _sampled(
         self, columns: Columns, column: int
@@ -100,11 +109,6 @@ class SampledColumns:
         chosen = place >= 0
         return place[chosen], values[chosen]
 
-    @property
-    def blocks(self) -> list[Block]:
-        """The block that each rank gets."""
-        return [Block.of(self._columns[span], len(self.rows)) for span in self.spans]
-
 
 def joined(
     blocks: Sequence[Block], places: Sequence[NDArray[np.int64]], n_rows: int
@@ -114,9 +118,9 @@ def joined(
     Parameters
     ----------
     blocks : sequence of Block
-        The same columns from all processes.
+        The same columns of some rows each, from all processes.
     places : sequence of ndarray of int64
-        The places of the rows of each process among all sampled ones.
+        The places of the rows of each block among all sampled ones.
     n_rows : int
         The number of all sampled rows.
     """
@@ -139,6 +143,19 @@ def joined(
         index=index,
         length=length,
     )
+
+
+def joined_pieces(
+    of_ranks: Sequence[Sequence[Block]],
+    places_of_ranks: Sequence[NDArray[np.int64]],
+    n_rows: int,
+) -> Columns:
+    """As `joined`, of the blocks of several pieces of the rows of each process."""
+    places: list[NDArray[np.int64]] = []
+    for blocks, at in zip(of_ranks, places_of_ranks, strict=True):
+        ends = np.cumsum([block.dense.shape[1] for block in blocks])
+        places += np.split(at, ends[:-1])
+    return joined(list(chain.from_iterable(of_ranks)), places, n_rows)
 
 
 def _dense(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from skgoss.data import categories, dataframes, factorize, sparse
+from skgoss.data import categories, dataframes, factorize, merged_schema, sparse
 from skgoss.data.categories import Categories
 from skgoss.data.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.data.floats import as_floats
 from skgoss.data.schema import ColumnSchema
+from skgoss.data.stacked import Stack, StackedColumns
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name
 
@@ -44,7 +46,8 @@ def learned(
     X : array-like or data frame of shape (n_rows, n_features)
         ndarray, list, sparse matrix or array, any data frame that narwhals reads
         (pandas, polars, pyarrow Table; lazy ones are collected), or anything else
-        that exports an Arrow schema, such as a pyarrow RecordBatch.
+        that exports an Arrow schema, such as a pyarrow RecordBatch. Or a `Stack` of
+        those, whose columns are then `StackedColumns`.
     owner : str
         The name of the estimator, for messages.
     categorical_feature : 'auto', None or list of str and int
@@ -66,6 +69,9 @@ def learned(
         With scikit-learn's messages, for arrays of objects that are not numbers, and
         for names of which only some are strings.
     """
+    if isinstance(X, Stack):
+        read = partial(learned, owner=owner, categorical_feature=categorical_feature)
+        return merged_schema.of_pieces(X.read(read), X.places)
     reader = _Reader(owner, None, categorical_feature)
     columns = reader.read(X)
     return columns, reader.schema
@@ -92,6 +98,9 @@ def columns(
     TypeError, ValueError
         As in `learned`, and if the number of columns or their names differ.
     """
+    if isinstance(X, Stack):
+        read = partial(columns, schema=schema, owner=owner, by_name=by_name)
+        return StackedColumns(tuple(X.read(read)))
     return _Reader(owner, schema, by_name=by_name).read(X)
 
 

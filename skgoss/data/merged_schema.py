@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -14,18 +14,23 @@ from skgoss.data.categories import Categories, Vocabulary, sort_key, with_values
 from skgoss.data.columns import Columns
 from skgoss.data.row_partition import Parts
 from skgoss.data.schema import ColumnSchema
+from skgoss.data.stacked import StackedColumns
 
 
 def merged(
-    columns: Columns, schema: ColumnSchema, parts: Parts, *, learned: bool
-) -> tuple[Columns, ColumnSchema]:
+    columns: Columns | StackedColumns,
+    schema: ColumnSchema,
+    parts: Parts,
+    *,
+    learned: bool,
+) -> tuple[Columns | StackedColumns, ColumnSchema]:
     """Check that all ranks have the same columns, and merge their categories.
 
     All ranks call this at the same time.
 
     Parameters
     ----------
-    columns : Columns
+    columns : Columns or StackedColumns
         The rows of this rank.
     schema : ColumnSchema
         The columns of these rows.
@@ -35,7 +40,7 @@ def merged(
 
     Returns
     -------
-    columns : Columns
+    columns : Columns or StackedColumns
         With the label encoding of the categories of all ranks.
     schema : ColumnSchema
         The same on all ranks.
@@ -105,25 +110,104 @@ _NUMBERS = _Found("numbers", [], False, False)
 
 
 def _of_same_categories(
-    columns: Columns, categories: Categories, parts: Parts
-) -> tuple[Columns, dict[int, Vocabulary]]:
+    columns: Columns | StackedColumns, categories: Categories, parts: Parts
+) -> tuple[Columns | StackedColumns, dict[int, Vocabulary]]:
     """The columns with the label encoding of all ranks' categories, and these."""
     own = categories.vocabularies
-    given = parts.collectives.all_gather(
-        {j: _Found.of(words) for j, words in own.items()}
-    )
-    known = sorted(set(chain.from_iterable(given)))
-    if not known:
+    given = parts.collectives.all_gather(_found(own))
+
+    def refuse(column: int, kinds: list[str]) -> None:
+        kind = kinds[parts.collectives.rank]
+        parts.check_same(f"What column {column} holds", kind)
+
+    if not any(given):
         return columns, {}
+    merged = _agreed(given, refuse)
+    return _with_categories(columns, own, merged), merged
+
+
+def of_pieces(
+    read: Sequence[tuple[Columns, ColumnSchema]], places: Sequence[str]
+) -> tuple[StackedColumns, ColumnSchema]:
+    """The columns of rows that were read in pieces, with the categories of all.
+
+    Parameters
+    ----------
+    read : sequence of (Columns, ColumnSchema)
+        What was learned from each piece.
+    places : sequence of str
+        What messages call the pieces.
+
+    Raises
+    ------
+    ValueError
+        If the pieces have other columns, or one holds categories and numbers. The
+        message names two pieces.
+    """
+
+    def check_same(what: str, values: Sequence[Any]) -> None:
+        for value, place in zip(values, places, strict=True):
+            if value != values[0]:
+                raise ValueError(
+                    f"{what} must be the same in all parts of the data, but is"
+                    f" {values[0]!r} in {places[0]} and {value!r} in {place}."
+                )
+
+    schemas = [schema for _, schema in read]
+    check_same("The number of columns of X", [schema.n_features for schema in schemas])
+    names = [schema.feature_names for schema in schemas]
+    check_same("Whether the columns have names", [own is not None for own in names])
+    if names[0] is not None:
+        for number, of_column in enumerate(zip(*names, strict=True)):
+            check_same(f"The name of column {number}", of_column)
+    vocabularies = [schema.categories.vocabularies for schema in schemas]
+    merged = _agreed(
+        list(map(_found, vocabularies)),
+        lambda column, kinds: check_same(f"What column {column} holds", kinds),
+    )
+    categories = Categories(schemas[0].categories.declared)
+    categories.vocabularies = merged
+    pieces = tuple(columns for columns, _ in read)
+    if any(vocabularies):
+        pieces = tuple(
+            _with_categories(columns, own, merged)
+            for columns, own in zip(pieces, vocabularies, strict=True)
+        )
+    return StackedColumns(pieces), replace(schemas[0], categories=categories)
+
+
+def _found(vocabularies: dict[int, Vocabulary]) -> dict[int, _Found]:
+    return {column: _Found.of(words) for column, words in vocabularies.items()}
+
+
+def _agreed(
+    given: Sequence[dict[int, _Found]], refuse: Callable[[int, list[str]], None]
+) -> dict[int, Vocabulary]:
+    """The categories of all rows, from those that were found in some rows each.
+
+    ``refuse`` gets a column that not all hold the same kind of values in, and what it
+    holds in the rows of each.
+    """
     merged = {}
-    for column in known:
-        found = [of_rank.get(column, _NUMBERS) for of_rank in given]
+    for column in sorted(set(chain.from_iterable(given))):
+        found = [of_rows.get(column, _NUMBERS) for of_rows in given]
         says = [one for one in found if one.kind is not None] or found
         if any(one.kind != says[0].kind for one in says):
-            kind = found[parts.collectives.rank].kind or says[0].kind
-            parts.check_same(f"What column {column} holds", kind)
+            refuse(column, [one.kind or says[0].kind for one in found])
         if says[0].kind != _NUMBERS.kind:
             merged[column] = _merged(says[0], found)
+    return merged
+
+
+def _with_categories(
+    columns: Columns | StackedColumns,
+    own: dict[int, Vocabulary],
+    merged: dict[int, Vocabulary],
+) -> Any:
+    """The columns with the numbers of other categories."""
+    if isinstance(columns, StackedColumns):
+        pieces = (_with_categories(piece, own, merged) for piece in columns.pieces)
+        return StackedColumns(tuple(pieces))
     numbered = {
         column: _recoded(columns.stored(column), own[column], words)
         for column, words in merged.items()
@@ -132,11 +216,10 @@ def _of_same_categories(
     n_categories = np.zeros(columns.n_features, dtype=np.int32)
     for column, words in merged.items():
         n_categories[column] = words.n_categories
-    columns = replace(
+    return replace(
         with_values(columns.whole, numbered),
         n_categories=n_categories if n_categories.any() else None,
     )
-    return columns, merged
 
 
 class GrowingVocabulary:

@@ -29,8 +29,10 @@ MIN_ROWS = 256
 _MARKED = 1 << 18
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
-# Hears how many rows of how many have been read: f(n_read, n_rows).
-READS: ContextVar[Callable[[int, int], None] | None] = ContextVar("READS", default=None)
+# Hears how much of what has been done: f(3, 10, "rows read").
+READS: ContextVar[Callable[[int, int, str], None] | None] = ContextVar(
+    "READS", default=None
+)
 
 
 class Batch(NamedTuple):
@@ -292,7 +294,7 @@ def read(source: Source) -> Iterator[Batch]:
             break
         report = READS.get()
         if report is not None:
-            report(n_read, n_rows)
+            report(n_read, n_rows, "rows read")
         if batch.rows.shape[0] > 0:
             yield batch
     source.check_unchanged()

@@ -41,6 +41,7 @@ from skgoss.data.sparse_columns import (
     find,
     sparse_numbers,
 )
+from skgoss.data.stacked import StackedColumns, pieces
 
 # Rows are read as 64-bit integers.
 ROW_ALIGNMENT = 8
@@ -394,7 +395,7 @@ class _Values:
 
 
 def build(
-    columns: Columns,
+    columns: Columns | StackedColumns,
     mappers: list[BinMapper],
     settings: StorageSettings,
     rows: NDArray[np.int64] | None,
@@ -405,7 +406,7 @@ def build(
 
     Parameters
     ----------
-    columns : Columns
+    columns : Columns or StackedColumns
         The used columns.
     mappers : list of BinMapper
         Of these columns.
@@ -422,8 +423,28 @@ def build(
     -------
     Storage
     """
-    values = _Values.of(columns, mappers, settings, rows, n_threads, n_global)
-    return lay_out(values, mappers, settings, n_threads)
+    source = _source(columns, mappers, settings, rows, n_threads, n_global)
+    return lay_out(source, mappers, settings, n_threads)
+
+
+def _source(
+    columns: Columns | StackedColumns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    n_global: int | None = None,
+) -> Bins | _Values:
+    """The values to store, or their bins if they are in several pieces."""
+    if not isinstance(columns, StackedColumns):
+        return _Values.of(columns, mappers, settings, rows, n_threads, n_global)
+    n_rows = columns.n_rows if rows is None else len(rows)
+    n_global = n_rows if n_global is None else n_global
+    values = (
+        _Values.of(piece, mappers, settings, used, n_threads, n_global)
+        for piece, used in pieces(columns, rows)
+    )
+    return _binned(values, n_rows, mappers, settings, n_global, IN_MEMORY)
 
 
 def build_batches(
@@ -452,9 +473,26 @@ def build_batches(
     Storage
         That of `build` for all rows.
     """
+    values = (
+        _Values.of(columns, mappers, settings, None, n_threads, n_rows)
+        for columns in batches
+    )
+    bins = _binned(values, n_rows, mappers, settings, n_rows, memory)
+    return replace(lay_out(bins, mappers, settings, n_threads), memory=memory)
+
+
+def _binned(
+    batches: Iterable[_Values],
+    n_rows: int,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_global: int,
+    memory: Memory,
+) -> OwnBins:
+    """The bins of values that come in batches, of so many rows altogether."""
     is_narrow = _n_bins(mappers) <= LANE_CODES
     is_sparse = np.zeros(len(mappers), dtype=bool)
-    is_sparse[sparse_numbers(mappers, settings, n_rows)] = True
+    is_sparse[sparse_numbers(mappers, settings, n_global)] = True
     members = [
         np.flatnonzero(~is_sparse & chosen) for chosen in (is_narrow, ~is_narrow)
     ]
@@ -464,8 +502,7 @@ def build_batches(
     )
     lists: list[tuple[int, SparseColumns]] = []
     start = 0
-    for columns in batches:
-        values = _Values.of(columns, mappers, settings, None, n_threads, n_rows)
+    for values in batches:
         stop = start + values.n_rows
         for chosen, out in zip(members, (bytes_, shorts), strict=True):
             if len(chosen):
@@ -473,12 +510,11 @@ def build_batches(
         lists.append((start, values.sparse))
         start = stop
     sparse = SparseColumns.stacked(np.flatnonzero(is_sparse), lists)
-    bins = OwnBins(sparse, bytes_, shorts, memory)
-    return replace(lay_out(bins, mappers, settings, n_threads), memory=memory)
+    return OwnBins(sparse, bytes_, shorts, memory)
 
 
 def store(
-    columns: Columns,
+    columns: Columns | StackedColumns,
     mappers: list[BinMapper],
     settings: StorageSettings,
     rows: NDArray[np.int64] | None,
@@ -489,8 +525,8 @@ def store(
     See `build` for the parameters. Columns of a bundle must not conflict here:
     ``settings.max_conflict_rate`` is 0.
     """
-    values = _Values.of(columns, mappers, settings, rows, n_threads)
-    bin_store, _ = _store(values, mappers, settings, n_threads)
+    source = _source(columns, mappers, settings, rows, n_threads)
+    bin_store, _ = _store(source, mappers, settings, n_threads)
     return bin_store
 
 

@@ -17,11 +17,12 @@ from skgoss.data import binning, distributed_sample, frames, storage
 from skgoss.data.categories import FLOAT32_CODES, Categories, Vocabulary
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, used_features
-from skgoss.data.distributed_sample import Block, SampledColumns
+from skgoss.data.distributed_sample import Block
 from skgoss.data.memory import IN_MEMORY, Memory
 from skgoss.data.merged_schema import GrowingVocabulary, looked_up
 from skgoss.data.schema import ColumnSchema
 from skgoss.data.sources import Source, placed, read
+from skgoss.data.stacked import within
 from skgoss.utils.messages import said_once
 
 
@@ -198,18 +199,15 @@ class _Survey:
 
     def _add(self, columns: Columns, start: int) -> None:
         existing, sample = (
-            _within(rows, start, columns.n_rows)
-            for rows in (self.existing, self.sample)
+            within(rows, start, columns.n_rows) for rows in (self.existing, self.sample)
         )
         self.n_nonzero += binning.count_nonzero(
             columns, self.task.options, existing, self.task.n_threads
         )
         if sample is None:
             sample = np.arange(columns.n_rows)
-        sampled = SampledColumns(columns, sample, [slice(0, columns.n_features)])
-        for _, block in columns.blocks(self.task.n_threads):
-            sampled.add(block)
-        [block] = sampled.blocks
+        spans = [slice(0, columns.n_features)]
+        [block] = distributed_sample.blocks(columns, sample, spans, self.task.n_threads)
         self.blocks.append(_renumbered(block, self.numbers))
 
     def sampled(self) -> tuple[Columns, ColumnSchema]:
@@ -231,16 +229,6 @@ class _Survey:
         if n_categories.any():
             columns = replace(columns, n_categories=n_categories)
         return columns, schema
-
-
-def _within(
-    rows: NDArray[np.int64] | None, start: int, n: int
-) -> NDArray[np.int64] | None:
-    """Those of some rows that are among n ones, counted from the first of these."""
-    if rows is None:
-        return None
-    first, last = np.searchsorted(rows, [start, start + n])
-    return rows[first:last] - start
 
 
 def _renumbered(block: Block, numbers: dict[int, NDArray[np.float64]]) -> Block:

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from skgoss.data import disk
 from skgoss.data.names import default as default_names
-from skgoss.data.sources import Batch, Source
+from skgoss.data.sources import READS, Batch, Source
 from skgoss.data.text_tables import (
     NO_ROWS,
     Block,
@@ -45,6 +45,8 @@ class FileOptions(NamedTuple):
         One column, or none. Numbers do not count the column of the label.
     ignore_column : tuple
         Any columns. Numbers do not count the column of the label.
+    init_score_column : tuple
+        None, one column, or one for each class; the same.
     """
 
     header: bool = False
@@ -52,6 +54,7 @@ class FileOptions(NamedTuple):
     weight_column: Chosen = ()
     group_column: Chosen = ()
     ignore_column: Chosen = ()
+    init_score_column: Chosen = ()
 
 
 class TextData(NamedTuple):
@@ -180,7 +183,7 @@ def read(
     """Find training data in text files; all but the features are read.
 
     The files ``path`` + ``.weight``, ``.query``, ``.init`` and ``.position`` are read,
-    too, if they are there. A column of the weight or of the group has priority.
+    too, if they are there. Columns of the file have priority.
 
     Parameters
     ----------
@@ -206,7 +209,8 @@ def read(
     tables = _opened([os.fspath(file) for file in files], options.header)
     with disk.named(tables[0].path):
         layout = _layout(tables[0], options, _MANY)
-    parts = [_fields_in_columns(table, layout) for table in tables]
+    tell = _teller(sum(table.n_bytes for table in tables))
+    parts = [_fields_in_columns(table, layout, tell) for table in tables]
     rows = _joined(parts)
     if tables[0].is_libsvm:
         with disk.named(tables[0].path):
@@ -377,6 +381,8 @@ class _Layout(NamedTuple):
         Those of the features.
     fields : dict
         The columns of the label, weight and query, as far as there are any.
+    scores : list of int
+        The columns of the start scores.
     cleared : list of int
         The features without values, among them the weight and the query.
     """
@@ -384,7 +390,13 @@ class _Layout(NamedTuple):
     features: list[int] | None
     names: list[str] | None
     fields: dict[str, int]
+    scores: list[int]
     cleared: list[int]
+
+    @property
+    def read_first(self) -> list[int]:
+        """The columns of all fields."""
+        return [*self.fields.values(), *self.scores]
 
 
 # More columns than a LibSVM file has, as long as it has not been read.
@@ -403,12 +415,25 @@ def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _Layout:
         raise ValueError("label_column must be 0: in LibSVM, the label is first.")
     chosen = {
         option: _numbers(names, n_columns, option, getattr(options, option))
-        for option in ("weight_column", "group_column", "ignore_column")
+        for option in (
+            *("weight_column", "group_column", "ignore_column"),
+            "init_score_column",
+        )
+    }
+    of_table = {
+        option: [j if features is None else features[j] for j in numbers]
+        for option, numbers in chosen.items()
     }
     for name in ("weight", "group"):
-        for number in chosen[f"{name}_column"]:
-            fields[name] = number if features is None else features[number]
-    return _Layout(features, names, fields, [j for js in chosen.values() for j in js])
+        for number in of_table[f"{name}_column"]:
+            fields[name] = number
+    return _Layout(
+        features,
+        names,
+        fields,
+        of_table["init_score_column"],
+        [j for js in chosen.values() for j in js],
+    )
 
 
 class _Rows(NamedTuple):
@@ -418,7 +443,7 @@ class _Rows(NamedTuple):
     ----------
     n_rows, n_columns : int
     columns : ndarray of shape (n_rows, n_fields), float64
-        Those of `_Layout.fields`.
+        Those of `_Layout.read_first`.
     label, queries : ndarray of shape (n_rows,), or None
         Of LibSVM.
     """
@@ -436,21 +461,47 @@ class _Rows(NamedTuple):
             found["label"] = self.label
         if self.queries is not None:
             found["group"] = query_sizes(self.queries)
-        for name, values in zip(layout.fields, self.columns.T, strict=True):
+        n_fields = len(layout.fields)
+        scores = self.columns[:, n_fields:]
+        if layout.scores:
+            found["init_score"] = scores[:, 0] if scores.shape[1] == 1 else scores
+        for name, values in zip(
+            layout.fields, self.columns[:, :n_fields].T, strict=True
+        ):
             if name != "label" and np.isnan(values).any():
                 raise ValueError(f"{name}_column has missing values.")
             found[name] = query_sizes(values) if name == "group" else values.copy()
         return found
 
 
-def _fields_in_columns(table: TextTable, layout: _Layout) -> _Rows:
+def _fields_in_columns(
+    table: TextTable, layout: _Layout, tell: Callable[[int], None]
+) -> _Rows:
     """Read a file for all but its features."""
+    parts = []
     with disk.named(table.path):
-        return _joined([_rows(table, block, layout) for block in table.blocks()])
+        for block in table.blocks():
+            parts.append(_rows(table, block, layout))
+            tell(len(block.body))
+        return _joined(parts)
+
+
+def _teller(n_bytes: int) -> Callable[[int], None]:
+    """Tells how many bytes have been read; the text of gzip files has more."""
+    n_read = 0
+
+    def tell(n_more: int) -> None:
+        nonlocal n_read
+        n_read += n_more
+        report = READS.get()
+        if report is not None:
+            report(n_read, max(n_read, n_bytes), "bytes searched for labels")
+
+    return tell
 
 
 def _rows(table: TextTable, block: Block, layout: _Layout) -> _Rows:
-    numbers = list(layout.fields.values())
+    numbers = layout.read_first
     if not table.is_libsvm:
         columns = table.columns(block, numbers, quick=True)
         return _Rows(len(columns), len(layout.features), columns, None, None)

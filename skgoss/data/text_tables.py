@@ -37,6 +37,8 @@ NO_ROWS = "the file has no rows."
 # The format is guessed from so many lines.
 _N_LINES = 32
 _LINE_END = re.compile(rb"\r\n?|\n")
+_TEXT = re.compile(rb"[^ \r\n]")
+_NO_SPACE = re.compile(rb" *[^ \n]")
 
 
 class Block(NamedTuple):
@@ -56,9 +58,10 @@ class Block(NamedTuple):
     def n_rows(self) -> int:
         """The number of rows: of lines that are not empty."""
         body = _LINE_END.sub(b"\n", self.body) if b"\r" in self.body else self.body
-        body = body.rstrip(b" \n") + b"\n"
         text = np.frombuffer(body, np.uint8)
-        start = np.append(0, np.flatnonzero(text == ord("\n")) + 1)[:-1]
+        start = np.append(0, np.flatnonzero(text == ord("\n")) + 1)
+        if body.endswith(b"\n"):
+            start = start[:-1]
         # Only lines that begin like an empty one are looked at.
         at = start[(text[start] == ord("\n")) | (text[start] == ord(" "))]
         return len(start) - sum(_is_empty_line(body, first) for first in at.tolist())
@@ -127,6 +130,11 @@ class TextTable:
             head = _first_line(next(_blocks(path)))
             self.names = _names(head.decode(), self.separator, self.width)
 
+    @property
+    def n_bytes(self) -> int:
+        """The size of the file."""
+        return self._state.size
+
     def check_unchanged(self) -> None:
         """Raise ValueError if the file is no longer that which was opened."""
         self._state.check_unchanged()
@@ -138,7 +146,7 @@ class TextTable:
             body = content
             if is_header:
                 body = b"".join(_LINE_END.split(content, maxsplit=1)[1:])
-            if body.strip(b" \r\n"):
+            if _TEXT.search(body):
                 yield Block(body, line + is_header)
             is_header = False
             line += _n_lines(content)
@@ -237,7 +245,7 @@ def _count(content: bytes, character: str) -> int:
 
 
 def _is_empty_line(body: bytes, start: int) -> bool:
-    return body[start : body.find(b"\n", start)].strip(b" ") == b""
+    return not _NO_SPACE.match(body, start)
 
 
 def _first_line(content: bytes) -> bytes:
@@ -303,7 +311,8 @@ def _parse_by_pandas(
     block: Block, separator: str, width: int, columns: list[int] | None
 ) -> NDArray[np.float64] | None:
     """The numbers of a table; None: pandas cannot tell."""
-    if block.body.count(b"\r") != block.body.count(b"\r\n"):
+    has_cr = b"\r" in block.body
+    if has_cr and block.body.count(b"\r") != block.body.count(b"\r\n"):
         return None  # pandas loses empty columns after lines that end in \r
     try:
         import pandas

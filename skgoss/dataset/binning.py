@@ -16,7 +16,7 @@ from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.memory import Memory
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset import bins
-from skgoss.dataset.bins import OPTIONS, BinningInputs
+from skgoss.dataset.bins import OPTIONS, BinningInputs, Reading
 from skgoss.dataset.opening import Opening
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import warn
@@ -316,9 +316,7 @@ class Binning(Opening):
             self._given_data(),
             self.weight,
             chosen,
-            self._own_names,
-            categorical,
-            schema,
+            Reading(self._own_names, categorical, schema),
             n_threads,
             Memory(self.memory_map),
         )
@@ -348,9 +346,7 @@ class Binning(Opening):
         """Read the columns, with the names and categories that are known."""
         columns, _ = bins.read(
             self._given_data(),
-            self._own_names,
-            self._root.categorical_feature,
-            schema,
+            Reading(self._own_names, self._root.categorical_feature, schema),
             "Dataset",
             # Its own columns need no names, which those from a file do not have.
             by_name=schema is not self._inputs_schema,

@@ -26,6 +26,31 @@ _OF_BINS = (
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How the columns of a training set are read.
+
+    Attributes
+    ----------
+    names : list of str, or None
+        The names that the user gave the columns; None: those in the data.
+    categorical : 'auto', None or list of str and int
+        The option `categorical_feature`.
+    schema : ColumnSchema or None
+        The columns that there must be, such as those of a model; None: they are
+        learned.
+    """
+
+    names: Sequence[str] | None
+    categorical: Any
+    schema: ColumnSchema | None
+
+    @property
+    def numbered(self) -> Any:
+        """The option `categorical_feature` with the numbers of named columns."""
+        return names.numbered(self.categorical, self.names)
+
+
+@dataclass(frozen=True)
 class BinningInputs:
     """What the bins of a data set were found with.
 
@@ -121,9 +146,7 @@ def find(
     X: Any,
     weight: NDArray[np.float64] | None,
     options: DatasetOptions,
-    given_names: Sequence[str] | None,
-    categorical: Any,
-    schema: ColumnSchema | None,
+    reading: Reading,
     n_threads: int,
     memory: Memory = IN_MEMORY,
 ) -> tuple[BinnedDataset, BinningInputs]:
@@ -135,11 +158,7 @@ def find(
     weight : ndarray of shape (n_rows,), or None
         Bins are found by weight; rows of weight 0 do not count.
     options : DatasetOptions
-    given_names : list of str, or None
-        Names of the columns; None: those of ``X``.
-    categorical : 'auto', None or list of str and int
-    schema : ColumnSchema or None
-        The columns, if they are those of a model; None: they are learned.
+    reading : Reading
     n_threads : int
     memory : Memory, default=IN_MEMORY
         Where the bins lie, if ``X`` is read in batches.
@@ -150,12 +169,10 @@ def find(
     inputs : BinningInputs
     """
     if isinstance(X, Source):
-        return _find_streamed(
-            X, weight, options, given_names, categorical, schema, n_threads, memory
-        )
-    values, schema = read(X, given_names, categorical, schema, "Dataset")
+        return _find_streamed(X, weight, options, reading, n_threads, memory)
+    values, schema = read(X, reading, "Dataset")
     _check_weight(weight, values.n_rows)
-    column_names = given_names
+    column_names = reading.names
     if column_names is None and schema.feature_names is not None:
         column_names = schema.feature_names.tolist()
     options = by_column(options, values.n_features, column_names)
@@ -167,30 +184,27 @@ def find(
     )
     if existing is not None:
         binned = binned.of_same_bins(values, options, n_threads=n_threads)
-    return binned, BinningInputs(options, categorical, schema, column_names)
+    return binned, BinningInputs(options, reading.categorical, schema, column_names)
 
 
 def _find_streamed(
     source: Source,
     weight: NDArray[np.float64] | None,
     options: DatasetOptions,
-    given_names: Sequence[str] | None,
-    categorical: Any,
-    schema: ColumnSchema | None,
+    reading: Reading,
     n_threads: int,
     memory: Memory,
 ) -> tuple[BinnedDataset, BinningInputs]:
     """`find` for rows that are read in batches."""
     n_rows, n_features = source.shape
     _check_weight(weight, n_rows)
-    if given_names is not None:
-        names.check(given_names, n_features)
-    column_names = given_names or source.names
+    if reading.names is not None:
+        names.check(reading.names, n_features)
+    column_names = reading.names or source.names
     options = by_column(options, n_features, column_names)
     task = streaming.Task(source, "Dataset", options, n_threads, memory)
-    numbered = names.numbered(categorical, given_names)
-    binned, schema = streaming.build(task, numbered, schema, weight)
-    return binned, BinningInputs(options, categorical, schema, column_names)
+    binned, schema = streaming.build(task, reading.numbered, reading.schema, weight)
+    return binned, BinningInputs(options, reading.categorical, schema, column_names)
 
 
 def _check_weight(weight: NDArray[np.float64] | None, n_rows: int) -> None:
@@ -202,41 +216,33 @@ def _check_weight(weight: NDArray[np.float64] | None, n_rows: int) -> None:
 
 
 def read(
-    X: Any,
-    given_names: Sequence[str] | None,
-    categorical_feature: Any,
-    schema: ColumnSchema | None,
-    owner: str,
-    *,
-    by_name: bool = True,
+    X: Any, reading: Reading, owner: str, *, by_name: bool = True
 ) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-    given_names : list of str, or None
-        Names of the columns; None: those of ``X``.
-    categorical_feature : 'auto', None or list of str and int
-    schema : ColumnSchema or None
-        The columns that ``X`` must have; None: they are learned.
+    reading : Reading
     owner : str
         The name of the estimator, for messages.
     by_name : bool, default=True
-        Whether the names of the columns must be those of ``schema``.
+        Whether the names of the columns must be those of the schema.
 
     Raises
     ------
     ValueError
-        If the data are not valid, or columns are not those of ``schema``.
+        If the data are not valid, or columns are not those of the schema.
     """
+    schema = reading.schema
     if schema is None:
-        numbered = names.numbered(categorical_feature, given_names)
-        columns, schema = frames.learned(X, owner=owner, categorical_feature=numbered)
+        columns, schema = frames.learned(
+            X, owner=owner, categorical_feature=reading.numbered
+        )
     else:
         columns = frames.columns(X, schema, owner=owner, by_name=by_name)
-    if given_names is not None:
-        names.check(given_names, columns.n_features)
+    if reading.names is not None:
+        names.check(reading.names, columns.n_features)
     return columns, schema
 
 

@@ -103,17 +103,19 @@ def _read_text(dataset: Dataset, paths: Any) -> dict[str, Any]:
 
 def _file_options(dataset: Dataset) -> text_files.FileOptions:
     """The options of text files, with the columns that are fields by their names."""
-    columns = {f"{field}_column": name for field, name in dataset._by_name.items()}
-    unknown = columns.keys() - text_files.FileOptions._fields
-    if unknown or not all(isinstance(name, str) for name in columns.values()):
+    columns = {
+        f"{field}_column": (name,) if isinstance(name, str) else tuple(name)
+        for field, name in dataset._by_name.items()
+    }
+    several = columns.keys() - {"init_score_column"}
+    if any(len(columns[option]) > 1 for option in several) or (
+        columns.keys() - text_files.FileOptions._fields
+    ):
         raise ValueError(
-            "label, weight and group of a text file may be the name of a column, but"
-            f" not {dataset._by_name}: pass init_score as an array, or in a file whose"
-            " name ends in '.init'."
+            "label, weight, group and init_score of a text file may be the name of a"
+            f" column, and init_score a list of names, but not {dataset._by_name}."
         )
-    options = dataset._file_options._replace(
-        **{option: (name,) for option, name in columns.items()}
-    )
+    options = dataset._file_options._replace(**columns)
     return options._replace(header=True) if columns else options
 
 

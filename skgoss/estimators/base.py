@@ -490,7 +490,7 @@ class LGBMModel(
                 y=y,
                 metadata=arguments.metadata,
             )
-            sets = input_sets(X, y, arguments, settings.class_weight)
+            sets = input_sets(X, y, arguments, settings)
             fit = self._start(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets

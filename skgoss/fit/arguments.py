@@ -19,6 +19,8 @@ from skgoss.data.row_partition import Parts
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
+from skgoss.fit.callbacks import shown_reads
+from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import type_name, warn
 
 # The default name of an evaluation set that is the training set.
@@ -298,11 +300,12 @@ def _as_dataset(X: Any, values: dict[str, Any]) -> tuple[Dataset, dict[str, Any]
 
 
 def input_sets(
-    X: Any, y: Any, arguments: FitArguments, class_weight: Any
+    X: Any, y: Any, arguments: FitArguments, settings: Settings
 ) -> list[InputSet]:
     """Collect the arguments of the training set and of each evaluation set."""
-    training = training_set(X, y, arguments, class_weight)
-    return [training, *evaluation_sets(arguments, training)]
+    with shown_reads(settings.verbosity):
+        training = training_set(X, y, arguments, settings.class_weight)
+        return [training, *evaluation_sets(arguments, training)]
 
 
 def training_set(

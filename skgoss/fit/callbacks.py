@@ -581,7 +581,7 @@ def shown_reads(verbosity: int) -> Iterator[None]:
         yield
         return
     bar = _Bar()
-    token = READS.set(lambda n_read, n_rows: bar.show(n_read, n_rows, "rows read"))
+    token = READS.set(bar.show)
     try:
         yield
     finally:

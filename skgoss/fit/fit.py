@@ -74,7 +74,9 @@ def checked_settings(
         if not (isinstance(value, str) and value == absent) and value is not absent
     }
     if isinstance(X, Dataset):
-        replaced = X._options_besides(passed) | replaced
+        verbosity = parameters.checked_options(options, ["verbosity"], task.owner)
+        with callbacks.shown_reads(**verbosity):
+            replaced = X._options_besides(passed) | replaced
     checked = parameters.make_settings({**options, **replaced}, task.owner)
     if isinstance(checked.objective, str):
         objective_names.canonical_name(checked.objective)

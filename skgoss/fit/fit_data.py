@@ -15,6 +15,7 @@ from skgoss.data.rows import Rows, check_init_score, held_out
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset import bins
 from skgoss.dataset.binning import Prepared
+from skgoss.dataset.bins import Reading
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import outputs, several_targets
 from skgoss.fit.arguments import FitArguments, InputSet
@@ -136,9 +137,8 @@ class FitData:
 
     def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
         """Read the training columns of data that are not a `Dataset`."""
-        columns, read = bins.read(
-            X, self.names, self.settings.categorical_feature, schema, self.task.owner
-        )
+        reading = Reading(self.names, self.settings.categorical_feature, schema)
+        columns, read = bins.read(X, reading, self.task.owner)
         if self.training.is_empty:
             columns = Columns.of_no_rows(columns.n_features)
         if self.training.parts is not None:

@@ -10,6 +10,7 @@ from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, input_sets
+from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.task import TrainTask
 from skgoss.model.estimator_record import EstimatorRecord, changed
@@ -143,7 +144,7 @@ class TrainOptions:
         """A fit that has read its data, without a round; ``options`` as in `Fit`."""
         settings = self.settings(train_set, arguments)
         return fit_on_folds.start(
-            input_sets(train_set, None, arguments, settings.class_weight),
+            input_sets(train_set, None, arguments, settings),
             arguments,
             settings,
             self.task,
@@ -213,7 +214,11 @@ def check_label(rows: Dataset, options: TrainOptions, name: str) -> None:
     A file that has not been read yet is read by the options of files.
     """
     rows._read_by(options.of_files)
-    if rows.get_label() is None:
+    owner = options.task.owner
+    given = parameters.checked_options(options.options, ["verbosity"], owner)
+    with shown_reads(**given):
+        label = rows.get_label()
+    if label is None:
         raise ValueError(
             f"The label of {name} is None: pass Dataset(X, label=y), or call"
             " set_label(y)."

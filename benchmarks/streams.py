@@ -193,6 +193,7 @@ def main() -> None:
     line.add_argument("--jobs", type=int, default=2, help="threads")
     line.add_argument("--rounds", type=int, default=10, help="rounds that are timed")
     line.add_argument("--folder", type=Path, help="where such files are already")
+    line.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
     asked = line.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = asked.folder or Path(name)
@@ -200,7 +201,7 @@ def main() -> None:
             write(folder, asked.rows, asked.columns)
         jobs = {
             kind: partial(attempt, measure, kind, folder, asked.jobs, asked.rounds)
-            for kind in KINDS
+            for kind in asked.kinds
             if kind.partition(",")[0] in asked.libraries
         }
         found = alternate(jobs, asked.repeats)

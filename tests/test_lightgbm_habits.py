@@ -246,6 +246,37 @@ def test_refit_returns_a_model():
     assert again.num_trees() == 5
 
 
+@pytest.mark.parametrize("options", [{"reg_lambda": 5.0}, {"missing": True}])
+def test_refitted_leaves_without_slopes_are_those_of_other_trees(options):
+    rows = X.copy()
+    if options.pop("missing", False):
+        rows[::9, 0] = np.nan
+    plain = {**SMALL, **options, "objective": "regression"}
+    linear = {**plain, "linear_tree": True}
+    same = {}
+    for module in (lightgbm, skgoss):
+        found = [
+            module.train(params, module.Dataset(rows, X[:, 0], params=params), 1)
+            .refit(rows, X[:, 0] + X[:, 1], decay_rate=0.5)
+            .predict(rows)
+            for params in (plain, linear)
+        ]
+        # The first tree has no slopes.
+        same[module] = np.allclose(*found)
+    assert same == {lightgbm: False, skgoss: True}
+
+
+def test_the_name_of_a_training_set_that_is_gone():
+    for module in (lightgbm, skgoss):
+        rows = module.Dataset(X, Y)
+        model = module.train(SMALL, rows, 1, keep_training_booster=True).free_dataset()
+        if module is lightgbm:
+            assert model.set_train_data_name("train") is model
+            continue
+        with pytest.raises(ValueError, match="not in training"):
+            model.set_train_data_name("train")
+
+
 # --- Parameters of Boosters -----------------------------------------------------------
 
 

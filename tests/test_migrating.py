@@ -405,6 +405,13 @@ CHECKED_BY |= {
         "test_lightgbm_habits.py::test_fields_keep_their_values",
     ],
     "refit of a Booster": ["test_lightgbm_habits.py::test_refit_returns_a_model"],
+    "refit of `linear_tree`": [
+        "test_lightgbm_habits.py::"
+        "test_refitted_leaves_without_slopes_are_those_of_other_trees"
+    ],
+    "`set_train_data_name` after `free_dataset`": [
+        "test_lightgbm_habits.py::test_the_name_of_a_training_set_that_is_gone"
+    ],
     "sigmoids of lambdarank": [
         "test_ranking.py::test_lambdarank_twin",
         "test_ranking.py::test_lambdarank_is_that_of_lightgbm",

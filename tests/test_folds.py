@@ -480,4 +480,5 @@ def test_an_error_in_one_fold_ends_the_others():
 
     with pytest.raises(ValueError, match=r"this fold"):
         fold_fits.side_by_side([endless, wrong, endless], 2)
-    assert ended == [1]
+    # The last one may begin before the error is known, and then it ends as well.
+    assert ended in ([1], [1, 1])

@@ -40,24 +40,6 @@ class Block(NamedTuple):
     rows: NDArray[np.int32]
     values: NDArray[Any]
 
-    @classmethod
-    def of(
-        cls, columns: Sequence[tuple[NDArray[np.int32] | None, NDArray[Any]]], n: int
-    ) -> Block:
-        """Columns of n rows: places and values of each; no places: it is dense."""
-        is_dense = np.array([rows is None for rows, _ in columns], bool)
-        dense = [values for rows, values in columns if rows is None]
-        stored = [pair for pair in columns if pair[0] is not None]
-        length = np.zeros(len(columns), dtype=np.int64)
-        length[~is_dense] = [len(rows) for rows, _ in stored]
-        return cls(
-            np.stack(_of_one_dtype(dense)) if dense else np.empty((0, n), np.bool_),
-            is_dense,
-            length,
-            np.concatenate([np.empty(0, np.int32), *(rows for rows, _ in stored)]),
-            np.concatenate([np.empty(0, np.bool_), *(values for _, values in stored)]),
-        )
-
 
 def _of_one_dtype(arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
     dtype = np.result_type(*{array.dtype for array in arrays})
@@ -81,11 +63,11 @@ def blocks(
     sampled = _SampledColumns(columns, rows)
     for _, block in columns.blocks(n_threads):
         sampled.add(block)
-    return [Block.of(sampled.columns[span], len(rows)) for span in spans]
+    return [sampled.block(span) for span in spans]
 
 
 class _SampledColumns:
-    """The columns of sampled rows."""
+    """The columns of sampled rows: those that are dense, or have stored values."""
 
     def __init__(self, columns: Columns, rows: NDArray[np.int64]) -> None:
         self.rows = rows
@@ -93,21 +75,48 @@ class _SampledColumns:
         if columns.is_sparse:
             self.place = np.full(columns.n_rows, -1, dtype=np.int32)
             self.place[rows] = np.arange(len(rows), dtype=np.int32)
-        self.columns: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
+        self.is_dense = np.empty(0, dtype=bool)
+        self.numbers: list[int] = []
+        self.found: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
 
     def add(self, columns: Columns) -> None:
         """Take the sampled rows of the next columns."""
-        self.columns += [self._sampled(columns, j) for j in range(columns.n_features)]
+        is_dense = np.ones(columns.n_features, dtype=bool)
+        if columns.index is not None:
+            is_dense = columns.index == 0
+        has_values = is_dense if columns.length is None else columns.length > 0
+        for column in np.flatnonzero(is_dense | has_values).tolist():
+            self.numbers.append(len(self.is_dense) + column)
+            self.found.append(self._sampled(columns, column, is_dense[column]))
+        self.is_dense = np.append(self.is_dense, is_dense)
 
     def _sampled(
-        self, columns: Columns, column: int
+        self, columns: Columns, column: int, is_dense: bool
     ) -> tuple[NDArray[np.int32] | None, NDArray[Any]]:
         values = columns.stored(column)
-        if columns.index is None or columns.index[column] == 0:
+        if is_dense:
             return None, values[self.rows]
         place = self.place[columns.stored_rows(column)]
         chosen = place >= 0
         return place[chosen], values[chosen]
+
+    def block(self, span: slice) -> Block:
+        """Some of the columns."""
+        first, last = np.searchsorted(self.numbers, [span.start, span.stop])
+        found, is_dense = self.found[first:last], self.is_dense[span]
+        dense = [values for rows, values in found if rows is None]
+        stored = [pair for pair in found if pair[0] is not None]
+        at = np.array(self.numbers[first:last], dtype=np.int64) - span.start
+        length = np.zeros(len(is_dense), dtype=np.int64)
+        length[at[~is_dense[at]]] = [len(rows) for rows, _ in stored]
+        empty = np.empty((0, len(self.rows)), np.bool_)
+        return Block(
+            np.stack(_of_one_dtype(dense)) if dense else empty,
+            is_dense,
+            length,
+            np.concatenate([np.empty(0, np.int32), *(rows for rows, _ in stored)]),
+            np.concatenate([np.empty(0, np.bool_), *(values for _, values in stored)]),
+        )
 
 
 def joined(

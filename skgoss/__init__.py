@@ -7,34 +7,29 @@ from skgoss import callback as callback
 from skgoss import engine as engine
 from skgoss import plotting as plotting
 from skgoss import sklearn as sklearn
-from skgoss.booster.booster import Booster
-from skgoss.booster.cv import cv
-from skgoss.booster.cv_booster import CVBooster
-from skgoss.booster.train import train
-from skgoss.data.sequences import Sequence
-from skgoss.dataset.dataset import Dataset
-from skgoss.estimators.base import LGBMModel
-from skgoss.estimators.classifier import LGBMClassifier
-from skgoss.estimators.ndcg_scorer import ndcg_scorer
-from skgoss.estimators.ranker import LGBMRanker
-from skgoss.estimators.regressor import LGBMRegressor
-from skgoss.export.to_onnx import to_onnx
-from skgoss.fit.callbacks import (
+from skgoss.basic import Booster, Dataset, Sequence
+from skgoss.callback import (
+    EarlyStopException,
+    EvalResult,
     early_stopping,
     log_evaluation,
+    print_evaluation,
     record_evaluation,
-    register_logger,
     reset_parameter,
 )
-from skgoss.fit.lightgbm3 import print_evaluation
-from skgoss.inspection.plotting import (
+from skgoss.engine import CVBooster, cv, train
+from skgoss.estimators.ndcg_scorer import ndcg_scorer
+from skgoss.export.to_onnx import to_onnx
+from skgoss.fit.callbacks import register_logger
+from skgoss.plotting import (
+    create_tree_digraph,
+    draw_tree,
     plot_importance,
     plot_metric,
     plot_split_value_histogram,
+    plot_tree,
 )
-from skgoss.inspection.tree_plots import create_tree_digraph, plot_tree
-from skgoss.inspection.tree_text import draw_tree
-from skgoss.training.callback_api import EarlyStopException, EvalResult
+from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.utils.compat import version as _version
 from skgoss.utils.messages import UnusedParameterWarning
 from skgoss.utils.messages import hint as _hint

@@ -118,9 +118,9 @@ EXAMPLES_NEED = {
     "skgoss.export.to_onnx": ["onnx"],
     "skgoss.dask.estimators": ["dask.array", "distributed"],
     "skgoss.onnx": ["skl2onnx"],
-    "skgoss.inspection.plotting": ["matplotlib", "pandas"],
-    "skgoss.inspection.tree_plots": ["graphviz", "igraph", "matplotlib", "pandas"],
-    "skgoss.inspection.tree_text": ["pandas"],
+    "skgoss.plotting.charts": ["matplotlib", "pandas"],
+    "skgoss.plotting.tree_plots": ["graphviz", "igraph", "matplotlib", "pandas"],
+    "skgoss.plotting.tree_text": ["pandas"],
 }
 
 

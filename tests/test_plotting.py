@@ -14,8 +14,9 @@ from test_tree_text import BAD, grown, labels
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMRegressor, plotting
 from skgoss.data.categories import Categories
-from skgoss.inspection.tree_labels import TreeLabels, one_line
-from skgoss.inspection.tree_plots import _draw
+from skgoss.plotting.tree_labels import TreeLabels
+from skgoss.plotting.tree_plots import _draw
+from skgoss.utils.messages import one_line
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

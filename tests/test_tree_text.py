@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from skgoss.inspection.tree_labels import INFO, Labels, one_line
-from skgoss.inspection.tree_text import TreeText
+from skgoss.plotting.tree_labels import INFO, Labels
+from skgoss.plotting.tree_text import TreeText
+from skgoss.utils.messages import one_line
 
 BAD = ["<script>alert(1)</script>", '"onload="x', "a&b;\x00\x1b\ud83d", "]]>", "</svg>"]
 NAMES = ["age", "a name of thirty characters or more", "city", "x", "$ per m²"]

@@ -23,15 +23,14 @@ from skgoss.data import categories, disk, frames, input_rows, text_files
 from skgoss.data.columns import Columns
 from skgoss.fit import refit
 from skgoss.fit.train_arguments import TRAIN
-from skgoss.inspection import explanation
+from skgoss.model import explanation, predictions, tables
 from skgoss.model import model_file as model_files
-from skgoss.model import predictions, tables
 from skgoss.model.batch_predictions import predicted
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel, whole
 from skgoss.parameters import docstrings
-from skgoss.utils import compat, models
+from skgoss.utils import compat
 from skgoss.utils.elsewhere import Elsewhere
 from skgoss.utils.messages import type_name, warn
 
@@ -986,10 +985,36 @@ def init_model(model: Any) -> FittedModel | None:
         return model
     if isinstance(model, str | PathLike):
         return model_files.read(model)
-    booster = models.booster_of(model)
-    if booster is None:
-        raise TypeError(
-            "init_model must be a fitted estimator or a Booster of skgoss, or the path"
-            f" of a model file, got {type_name(model)}."
-        )
+    booster = booster_of(model, "init_model", ", or the path of a model file")
     return booster._saved_model()
+
+
+def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Booster:
+    """The Booster of a fitted estimator, or a Booster itself.
+
+    Parameters
+    ----------
+    model : object
+    name : str
+        The argument that holds it, for the message, like the others.
+    or_else : str, default=""
+        What it may be besides.
+    advice : str, default=""
+        What to do if it is none.
+
+    Raises
+    ------
+    TypeError
+        If it is neither an estimator nor a Booster of skgoss.
+    NotFittedError
+        If it is an estimator that is not fitted.
+    """
+    if isinstance(model, Booster):
+        return model
+    # LightGBM's estimators have `booster_` as well, but not this attribute.
+    if hasattr(type(model), "_model"):
+        return model.booster_
+    raise TypeError(
+        f"{name} must be a fitted estimator or a Booster of skgoss{or_else}, got"
+        f" {type_name(model)}.{advice}"
+    )

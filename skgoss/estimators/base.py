@@ -25,8 +25,7 @@ from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
-from skgoss.inspection import explanation
-from skgoss.model import conformal, predictions
+from skgoss.model import conformal, explanation, predictions
 from skgoss.model.batch_predictions import predicted
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
@@ -44,6 +43,8 @@ Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
+# What tells skl2onnx the types of outputs, by the classes that `skgoss.onnx` registers.
+SHAPE_CALCULATORS: dict[type[LGBMModel], Callable[[Any], None]] = {}
 
 # Methods and attributes of other estimators.
 _ELSEWHERE = {
@@ -443,9 +444,14 @@ class LGBMModel(
         RuntimeError
             If the class is not registered: see `skgoss.onnx`.
         """
-        from skgoss.export import skl2onnx
-
-        return skl2onnx.shape_calculator(type(self))
+        if type(self) in SHAPE_CALCULATORS:
+            return SHAPE_CALCULATORS[type(self)]
+        register = f"skgoss.onnx.register({self._owner})"
+        first = register if SHAPE_CALCULATORS else "import skgoss.onnx"
+        raise RuntimeError(
+            f"{self._owner} is not registered with skl2onnx: write `{first}` first. For"
+            " a model alone, use skgoss.to_onnx."
+        )
 
     @compat.with_callbacks
     @docstrings.of_fit

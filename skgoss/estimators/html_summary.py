@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from skgoss.inspection.tree_labels import one_line
 from skgoss.model.fitted import FittedModel
+from skgoss.utils.messages import one_line
 
 # Number of columns in the table, and of characters of a name.
 _N_COLUMNS, _NAME = 5, 40

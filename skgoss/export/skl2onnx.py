@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import ClassifierMixin, is_classifier
 
@@ -15,6 +14,7 @@ try:
 except ImportError as error:
     raise compat.missing("skgoss.onnx", "skl2onnx") from error
 
+from skgoss.estimators.base import SHAPE_CALCULATORS, LGBMModel
 from skgoss.export.onnx_graph import OPERATORS, Graph
 from skgoss.export.to_onnx import (
     DOUBLE,
@@ -26,9 +26,6 @@ from skgoss.export.to_onnx import (
     add_output,
     exported_model,
 )
-
-if TYPE_CHECKING:
-    from skgoss.estimators.base import LGBMModel
 
 _DTYPES = {types.StringTensorType: STRING, types.DoubleTensorType: DOUBLE}
 
@@ -96,21 +93,6 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     container.node_domain_version_pair_sets.update(OPERATORS.items())
 
 
-_REGISTERED: set[type] = set()
-
-
-def shape_calculator(estimator_class: type[LGBMModel]) -> Callable[[Any], None]:
-    """What sets the types of the outputs; RuntimeError if a class is not registered."""
-    if estimator_class in _REGISTERED:
-        return _set_shapes
-    name = estimator_class.__name__
-    first = f"skgoss.onnx.register({name})" if _REGISTERED else "import skgoss.onnx"
-    raise RuntimeError(
-        f"{name} is not registered with skl2onnx: write `{first}` first. For a model"
-        " alone, use skgoss.to_onnx."
-    )
-
-
 def register(estimator_class: type[LGBMModel]) -> None:
     """Register a class of estimators with skl2onnx.
 
@@ -140,4 +122,4 @@ def register(estimator_class: type[LGBMModel]) -> None:
         _convert,
         options=_OPTIONS if issubclass(estimator_class, ClassifierMixin) else None,
     )
-    _REGISTERED.add(estimator_class)
+    SHAPE_CALCULATORS[estimator_class] = _set_shapes

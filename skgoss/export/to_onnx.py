@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 
+from skgoss.booster.booster import Booster, booster_of
 from skgoss.data.categories import Vocabulary
+from skgoss.estimators.base import LGBMModel
 from skgoss.export.onnx_graph import (
     MACHINE_LEARNING,
     OPERATORS,
@@ -24,15 +26,10 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import scores_of_targets
 from skgoss.model.link import Link
 from skgoss.utils import compat
-from skgoss.utils.messages import type_name, warn
-from skgoss.utils.models import booster_of
+from skgoss.utils.messages import warn
 
 if TYPE_CHECKING:
     import onnx
-
-    from skgoss.booster.booster import Booster
-    from skgoss.estimators.base import LGBMModel
-    from skgoss.model.link import Link
 
 # The first version of the file format that has these operators.
 _FORMAT = 8
@@ -235,13 +232,11 @@ def exported_model(
     UserWarning
         If raw scores take the place of probabilities, as the objective is a function.
     """
-    booster = booster_of(model)
-    if booster is None:
-        raise TypeError(
-            "model must be a fitted estimator or a Booster of skgoss, got"
-            f" {type_name(model)}. Convert pipelines with skl2onnx.to_onnx, after"
-            " `import skgoss.onnx`."
-        )
+    booster = booster_of(
+        model,
+        "model",
+        advice=" Convert pipelines with skl2onnx.to_onnx, after `import skgoss.onnx`.",
+    )
     if booster is model:  # it predicts by the best rounds, an estimator by all
         length = booster._length(length)
     fitted = booster._model

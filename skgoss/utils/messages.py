@@ -67,6 +67,21 @@ def type_name(value: object) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+def one_line(value: object, length: int | None = None) -> str:
+    """A name in one line, its middle left out if it is longer than ``length``.
+
+    Characters that cannot be seen, such as line breaks, become escape sequences.
+    """
+    text = "".join(
+        c if c.isprintable() else " " if c == "\xa0" else ascii(c)[1:-1]
+        for c in str(value)
+    )
+    if length is None or len(text) <= length:
+        return text
+    tail = length // 2
+    return f"{text[: length - tail - 1]}…{text[-tail:]}"
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user's code that led here."""
     listener = LISTENER.get()

@@ -1,4 +1,4 @@
-"""The arguments that plots share: their checks, the model and the axes."""
+"""The arguments that plots share: their checks, and the axes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skgoss.parameters import domains
-from skgoss.utils import compat, messages, models
+from skgoss.utils import compat, messages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from skgoss.booster.booster import Booster
 
 Pair = tuple[float, float]
 Orientation = Literal["horizontal", "vertical"]
@@ -77,25 +75,6 @@ def check_name(name: Any, known: Iterable[str], argument: str, kind: str) -> Non
             f"{argument} must be {kind} ({', '.join(map(repr, known))}), got"
             f" {name!r}.{messages.hint(str(name), known)}"
         )
-
-
-def booster_of(model: Any) -> Booster:
-    """Return the Booster that the argument ``booster`` stands for.
-
-    Raises
-    ------
-    TypeError
-        If it is neither a Booster nor an estimator.
-    NotFittedError
-        If it is an estimator that is not fitted.
-    """
-    booster = models.booster_of(model)
-    if booster is None:
-        raise TypeError(
-            "booster must be a Booster or a fitted estimator of skgoss, got"
-            f" {messages.type_name(model)}."
-        )
-    return booster
 
 
 def optional(module: str) -> ModuleType:

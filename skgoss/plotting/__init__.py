@@ -1,12 +1,12 @@
 """Plots, in a module with the name of LightGBM's."""
 
-from skgoss.inspection.plotting import (
+from skgoss.plotting.charts import (
     plot_importance,
     plot_metric,
     plot_split_value_histogram,
 )
-from skgoss.inspection.tree_plots import create_tree_digraph, plot_tree
-from skgoss.inspection.tree_text import draw_tree
+from skgoss.plotting.tree_plots import create_tree_digraph, plot_tree
+from skgoss.plotting.tree_text import draw_tree
 
 __all__ = [
     "create_tree_digraph",

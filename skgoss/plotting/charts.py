@@ -12,24 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgoss import parameters
-from skgoss.inspection.arguments import (
+from skgoss.booster.booster import Booster, booster_of
+from skgoss.estimators.base import LGBMModel
+from skgoss.parameters import docstrings
+from skgoss.plotting.arguments import (
     Pair,
     axes,
-    booster_of,
     check,
     check_name,
     optional,
 )
-from skgoss.parameters import docstrings
 from skgoss.utils import messages
 from skgoss.utils.messages import hint
-from skgoss.utils.models import is_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from skgoss.booster.booster import Booster
-    from skgoss.estimators.base import LGBMModel
 
 # The metrics of all rounds by the names of evaluation set and metric.
 History = Mapping[str, Mapping[str, Sequence[float]]]
@@ -120,7 +117,7 @@ def plot_importance(
         precision=precision,
         max_num_features=max_num_features,
     )
-    model = booster_of(booster)
+    model = booster_of(booster, "booster")
     if importance_type == "auto":
         importance_type = _importance_type(booster)
     names = np.array(model.feature_name(), dtype=object)
@@ -171,7 +168,7 @@ def _importance_label(value: float, precision: int | None) -> str:
 
 
 def _importance_type(booster: Booster | LGBMModel) -> str:
-    if is_estimator(booster):
+    if isinstance(booster, LGBMModel):
         kind = booster.importance_type
         return parameters.checked_value("importance_type", kind, booster._owner)
     return "split"
@@ -249,7 +246,8 @@ def plot_split_value_histogram(
     >>> ax = plot_split_value_histogram(model, "bmi")
     """
     check(xlim=xlim, ylim=ylim, figsize=figsize)
-    counts, edges = booster_of(booster).get_split_value_histogram(
+    model = booster_of(booster, "booster")
+    counts, edges = model.get_split_value_histogram(
         feature, bins=bins, xgboost_style=False
     )
     if not np.any(counts):
@@ -354,7 +352,7 @@ def _ylim(curves: Iterable[Sequence[float]]) -> Pair | None:
 
 def _history(booster: Any) -> History:
     history: History
-    if is_estimator(booster):
+    if isinstance(booster, LGBMModel):
         history = booster.evals_result_
     elif isinstance(booster, Mapping):
         history = booster

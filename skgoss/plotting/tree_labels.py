@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from skgoss._engine.data.binning import ZERO_BOUND
-from skgoss.inspection.arguments import booster_of, check, check_name
+from skgoss.booster.booster import Booster, booster_of
+from skgoss.estimators.base import LGBMModel
 from skgoss.model.tables import LARGEST
+from skgoss.plotting.arguments import check, check_name
+from skgoss.utils.messages import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from skgoss.booster.booster import Booster
-    from skgoss.estimators.base import LGBMModel
 
 # What `show_info` may list, in the order of the lines. A node has some of them.
 INFO = {
@@ -117,7 +117,7 @@ def tree_labels(
     info = [show_info] if isinstance(show_info, str) else list(show_info or ())
     for name in info:
         check_name(name, INFO, "show_info", "facts of nodes")
-    booster = booster_of(model)
+    booster = booster_of(model, "booster")
     n_trees = booster.num_trees()
     if not -n_trees <= tree_index < n_trees:
         raise IndexError(
@@ -292,21 +292,6 @@ class Labels:
         if 0.5 * 10.0**-digits <= abs(value) < 1e9:
             return f"{value:.{digits}f}"
         return f"{value:.{max(digits, 1)}g}"
-
-
-def one_line(value: Any, length: int | None = None) -> str:
-    """A name in one line, its middle left out if it is longer than ``length``.
-
-    Characters that cannot be seen, such as line breaks, become escape sequences.
-    """
-    text = "".join(
-        c if c.isprintable() else " " if c == "\xa0" else ascii(c)[1:-1]
-        for c in str(value)
-    )
-    if length is None or len(text) <= length:
-        return text
-    tail = length // 2
-    return f"{text[: length - tail - 1]}…{text[-tail:]}"
 
 
 def _wrapped(line: str) -> list[str]:

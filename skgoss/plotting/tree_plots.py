@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skgoss.inspection.arguments import Orientation, Pair, axes, check, optional
-from skgoss.inspection.tree_labels import NodeLabel, TreeLabels, tree_labels
+from skgoss.booster.booster import Booster
+from skgoss.estimators.base import LGBMModel
 from skgoss.parameters import docstrings
+from skgoss.plotting.arguments import Orientation, Pair, axes, check, optional
+from skgoss.plotting.tree_labels import NodeLabel, TreeLabels, tree_labels
 from skgoss.utils import messages
 
 if TYPE_CHECKING:
     from graphviz import Digraph
     from matplotlib.axes import Axes
     from matplotlib.text import Text
-
-    from skgoss.booster.booster import Booster
-    from skgoss.estimators.base import LGBMModel
 
 Floats = NDArray[np.float64]
 Style = dict[str, Any]

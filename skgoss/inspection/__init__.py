@@ -1,1 +1,0 @@
-"""Plots and explanations of models."""

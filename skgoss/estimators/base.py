@@ -348,7 +348,7 @@ class LGBMModel(
         return states.plain(super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        parameters, model = states.restored(state, type(self))
+        parameters, model = states.restored(state, self._task(self._owner))
         super().__setstate__(parameters)
         if model is not None:
             self._keep(model.with_record(self._record()))
@@ -404,7 +404,15 @@ class LGBMModel(
         estimator
             A fitted estimator of this class.
         """
-        return states.estimator(cls, booster, classes)
+        task = cls._task(cls.__name__)
+        options, unused, model = states.of_booster(
+            booster, classes, task, defaults(cls)
+        )
+        estimator = cls(**options)
+        if unused:
+            estimator._unused_params = unused
+        estimator._keep(model.with_record(estimator._record()))
+        return estimator
 
     def to_file(self, path: str | PathLike[str]) -> Self:
         """Write the fitted estimator to a file in LightGBM's text format.

@@ -1,11 +1,11 @@
-"""States of estimators in files, and estimators of models."""
+"""States of estimators in files, and what estimators of Boosters are made of."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,16 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.data.values import entries
-from skgoss.fit.task import Classification, tasks_of
-from skgoss.model.estimator_record import EstimatorRecord, defaults
+from skgoss.fit.task import Classification, Task, tasks_of
+from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.fitted import FittedModel, check_classes
 from skgoss.model.objective_names import OBJECTIVES
 from skgoss.utils.messages import type_name
-
-if TYPE_CHECKING:
-    from skgoss.estimators.base import LGBMModel
-
-    Model = TypeVar("Model", bound=LGBMModel)
 
 # The attributes that fit sets.
 _LEARNED = ("_booster", "n_features_in_", "feature_names_in_")
@@ -71,44 +66,51 @@ def check_unchanged(booster: Booster) -> None:
         )
 
 
-def restored(
-    state: Any, estimator_class: type[LGBMModel]
-) -> tuple[dict[str, Any], FittedModel | None]:
+def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None]:
     """The parameters and the model of an estimator, from its plain state.
 
     Parameters
     ----------
     state : dict
         A state as returned by `plain`; it may have been changed since.
-    estimator_class : type
+    task : Task
+        That of the estimator.
 
     Raises
     ------
     ValueError
         If the model is missing an entry, contradicts itself or is for another task.
     """
-    owner = f"the state of {estimator_class.__name__}"
+    owner = f"the state of {task.owner}"
     entries(state, {}, owner)
     if "_booster" not in state:
         return state, None
     model = FittedModel.from_state(state["_booster"])
-    task = estimator_class._task.name
-    if model.task != task:
-        raise ValueError(f"{owner} must hold a model for the task {task!r}")
+    if model.task != task.name:
+        raise ValueError(f"{owner} must hold a model for the task {task.name!r}")
     return without_learned(state), model
 
 
-def estimator(
-    estimator_class: type[Model], booster: Booster, classes: ArrayLike | None
-) -> Model:
-    """Make a fitted estimator of a model.
+def of_booster(
+    booster: Booster, classes: ArrayLike | None, task: Task, names: Collection[str]
+) -> tuple[dict[str, Any], dict[str, Any], FittedModel]:
+    """What a fitted estimator is made of that gets the model of a Booster.
 
     Parameters
     ----------
-    estimator_class : type
     booster : Booster
     classes : array-like of shape (n_classes,), or None
         The labels, for a model that does not know them.
+    task : Task
+        That of the estimator.
+    names : collection of str
+        The parameters of the constructor.
+
+    Returns
+    -------
+    parameters, unused : dict
+        The parameters of the estimator, and those that have no effect.
+    model : FittedModel
 
     Raises
     ------
@@ -124,76 +126,65 @@ def estimator(
             " Booster of LightGBM, pass Booster(model_str=model.model_to_string())."
         )
     model = booster._saved_model()
-    _check_task(estimator_class, model)
-    make = _of_foreign if model.record is None else _of_record
-    unfitted = make(estimator_class, model)
-    model = replace(
-        model,
-        classes=_classes(estimator_class, model, classes),
-        history=copy.deepcopy(model.history),
-        record=unfitted._record(),
-    )
-    unfitted._keep(model)
-    return unfitted
+    _check_task(task, model)
+    labels = _classes(task, model, classes)
+    model = replace(model, classes=labels, history=copy.deepcopy(model.history))
+    if model.record is None:
+        return _of_foreign(task, model), {}, model
+    parameters = _of_record(task, model.record, names)
+    return copy.deepcopy(parameters), copy.deepcopy(model.record.unused), model
 
 
-def _check_task(estimator_class: type[LGBMModel], model: FittedModel) -> None:
+def _check_task(task: Task, model: FittedModel) -> None:
     tasks, source = tasks_of(model)
-    if not set(tasks) & set(estimator_class._task.serves):
-        words = " or ".join(task for task in tasks if task != "any")
+    if not set(tasks) & set(task.serves):
+        words = " or ".join(name for name in tasks if name != "any")
         raise ValueError(
-            f"{estimator_class.__name__} cannot be created from {source}. Use the class"
-            f" for {words}."
+            f"{task.owner} cannot be created from {source}. Use the class for {words}."
         )
 
 
-def _of_record(estimator_class: type[Model], model: FittedModel) -> Model:
-    """An estimator with the parameters of the one that was fitted."""
-    record: EstimatorRecord = model.record
-    names = defaults(estimator_class).keys()
+def _of_record(
+    task: Task, record: EstimatorRecord, names: Collection[str]
+) -> dict[str, Any]:
+    """The parameters of the estimator that was fitted."""
     options = parameters.canonical(record.parameters, record.estimator, names)
-    unknown = options.keys() - names
+    unknown = options.keys() - set(names)
     if unknown:
         raise ValueError(
-            f"{estimator_class.__name__} has no parameter {min(unknown)!r}. The model"
-            f" was saved by {record.estimator}: use this class."
+            f"{task.owner} has no parameter {min(unknown)!r}. The model was saved by"
+            f" {record.estimator}: use this class."
         )
-    estimator = estimator_class(**copy.deepcopy(options))
-    if record.unused:
-        estimator._unused_params = copy.deepcopy(record.unused)
-    return estimator
+    return options
 
 
-def _of_foreign(estimator_class: type[Model], model: FittedModel) -> Model:
-    """An estimator with the parameters that the objective and the link tell."""
-    estimator = estimator_class()
+def _of_foreign(task: Task, model: FittedModel) -> dict[str, Any]:
+    """The parameters that the objective and the link tell."""
     name, link = model.objective, model.link
-    if isinstance(name, str) and name != _default_objective(estimator_class, model):
-        estimator.objective = name
+    found: dict[str, Any] = {"reg_sqrt": link.kind == "signed_square"}
+    if isinstance(name, str) and name != _default_objective(task, model):
+        found["objective"] = name
     if name is not None and OBJECTIVES[name].has_slope:
-        estimator.sigmoid = link.slope
-    estimator.reg_sqrt = link.kind == "signed_square"
-    return estimator
+        found["sigmoid"] = link.slope
+    return found
 
 
-def _default_objective(estimator_class: type[LGBMModel], model: FittedModel) -> Any:
-    task = estimator_class._task
-    if task is Classification:
-        labels = np.arange(max(model.trees.n_scores, 2))
-        return Classification("", labels).default_objective
+def _default_objective(task: Task, model: FittedModel) -> str | None:
+    if isinstance(task, Classification):
+        task = replace(task, classes=np.arange(max(model.trees.n_scores, 2)))
     return task.default_objective
 
 
 def _classes(
-    estimator_class: type[LGBMModel], model: FittedModel, classes: ArrayLike | None
+    task: Task, model: FittedModel, classes: ArrayLike | None
 ) -> NDArray[Any] | None:
     """The labels: those of the model, or else those that are passed."""
-    owner, task = estimator_class.__name__, estimator_class._task
     labels, n_scores = model.classes, model.trees.n_scores
     if task.name == "classification" and labels is None:
         labels = _labels(classes, max(n_scores, 2))
     elif classes is not None:
-        reason = f"{owner} has no classes" if labels is None else "the model has them"
+        has_none = f"{task.owner} has no classes"
+        reason = has_none if labels is None else "the model has them"
         raise ValueError(f"classes must be None: {reason}.")
     check_classes(labels, n_scores, task.name)
     return labels

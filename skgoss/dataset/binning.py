@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,15 @@ from skgoss.data.schema import ColumnSchema
 from skgoss.dataset import bins
 from skgoss.dataset.bins import OPTIONS, BinningInputs, Reading
 from skgoss.dataset.opening import Opening
+from skgoss.utils import compat
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import warn
 
 # The most data sets in a chain of references, as in LightGBM's `get_ref_chain`.
 MAX_REFERENCES = 100
+
+# Options that a fit takes from a data set if it is given no others.
+_INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {"linear_tree"}
 
 
 class Prepared(NamedTuple):
@@ -142,6 +146,95 @@ class Binning(Opening):
         if self._source is not None:
             return self._source.shape
         return input_rows.shape(self.data)
+
+    def num_data(self) -> int:
+        """Return the number of rows.
+
+        Returns
+        -------
+        int
+            The number of rows; a path is read for it.
+        """
+        known = self._load()._shape[0]
+        return self._constructed().n_rows if known is None else known
+
+    def num_feature(self) -> int:
+        """Return the number of columns.
+
+        Returns
+        -------
+        int
+            The number of columns; a path is read for it.
+        """
+        known = self._load()._shape[1]
+        return self._constructed().n_features if known is None else known
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters of the bins in ``params``, by their main names.
+
+        Those of a data set with a reference are the reference's.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        given = parameters.canonical(self._root.params, "Dataset")
+        known = DatasetOptions.__dataclass_fields__.keys() | {"linear_tree"}
+        return {name: value for name, value in given.items() if name in known}
+
+    def _options_besides(self, asked: Collection[str]) -> dict[str, Any]:
+        """The options that a fit takes from here, besides those of other names."""
+        root = self._root._load()
+        given = parameters.canonical(root.params, "Dataset")
+        names_seed = {"random_state", "data_random_seed"}
+        if names_seed & given.keys() and not names_seed & set(asked):
+            given |= parameters.checked_options(
+                root.params, ["data_random_seed"], "Dataset"
+            )
+        given = {name: value for name, value in given.items() if name in _INHERITED}
+        given["categorical_feature"] = root.categorical_feature
+        return {name: v for name, v in given.items() if name not in asked}
+
+    def construct(self) -> Self:
+        """Bin the data if they are not binned yet.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the data or the parameters are invalid. The data set is then unchanged.
+        """
+        self._constructed()
+        return self
+
+    def _constructed(self) -> BinnedDataset:
+        """The bins. Threads that read them do not wait for fits that bin anew."""
+        binned = self._binned
+        while binned is None:
+            with self._lock:
+                if self._binned is None:
+                    self._construct()
+                binned = self._binned
+        return binned
+
+    def _construct(self) -> None:
+        given = parameters.checked_options(
+            self._root.params,
+            (*DatasetOptions.__dataclass_fields__, "linear_tree", "n_jobs"),
+            "Dataset",
+        )
+        linear, n_jobs = given.pop("linear_tree"), given.pop("n_jobs")
+        self._prepare(
+            DatasetOptions(**given),
+            {},
+            compat.n_threads(n_jobs),
+            needs_values_for="linear_tree" if linear else "",
+        )
 
     def _prepare(
         self,

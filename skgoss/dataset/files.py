@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from os import PathLike, fspath
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from skgoss.dataset.bins import OPTIONS, BinningInputs, by_column
 from skgoss.dataset.fields import CHECKS
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
-
-if TYPE_CHECKING:
-    from skgoss.dataset.dataset import Dataset
 
 _STATE = {
     "_binned": (dict, NoneType),
@@ -60,7 +57,7 @@ _INPUTS = {
 # --- Files ----------------------------------------------------------------------------
 
 
-def read(dataset: Dataset, data: Any) -> dict[str, Any]:
+def read(dataset: Binning, data: Any) -> dict[str, Any]:
     """Read a file of bins, or open files of text.
 
     Parameters
@@ -87,7 +84,7 @@ def read(dataset: Dataset, data: Any) -> dict[str, Any]:
     return reader(dataset, data)
 
 
-def _read_text(dataset: Dataset, paths: Any) -> dict[str, Any]:
+def _read_text(dataset: Binning, paths: Any) -> dict[str, Any]:
     """The fields of text files, and how their rows are read in batches."""
     text = text_files.read(paths, _file_options(dataset))
     found = _completed(dataset, text._asdict(), text.data.shape[0])
@@ -101,7 +98,7 @@ def _read_text(dataset: Dataset, paths: Any) -> dict[str, Any]:
     return found | {"_source": text.data, "_opened": opened}
 
 
-def _file_options(dataset: Dataset) -> text_files.FileOptions:
+def _file_options(dataset: Binning) -> text_files.FileOptions:
     """The options of text files, with the columns that are fields by their names."""
     columns = {
         f"{field}_column": (name,) if isinstance(name, str) else tuple(name)
@@ -119,7 +116,7 @@ def _file_options(dataset: Dataset) -> text_files.FileOptions:
     return options._replace(header=True) if columns else options
 
 
-def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
+def _read_bins(dataset: Binning, path: str | PathLike[str]) -> dict[str, Any]:
     memory, state = Memory(dataset.memory_map), FileState.of(path)
     binned, content = binary.read(path, compat.n_threads(None), memory)
     owner = f"the file {fspath(path)}"
@@ -153,7 +150,7 @@ def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _completed(
-    dataset: Dataset, found: Mapping[str, Any], n_rows: int
+    dataset: Binning, found: Mapping[str, Any], n_rows: int
 ) -> dict[str, Any]:
     """The fields that the user set, and those that only a file holds."""
     own = dataset._fields
@@ -165,7 +162,7 @@ def _completed(
     }
 
 
-def write(dataset: Dataset, path: str | PathLike[str]) -> None:
+def write(dataset: Binning, path: str | PathLike[str]) -> None:
     """Write a data set that is binned to a file."""
     root = dataset._root
     fields = {"params": root.get_params(), **_inputs_state(root._inputs)}
@@ -187,7 +184,7 @@ def _check_values(values: Any, binned: BinnedDataset, owner: str) -> None:
 # --- Pickles --------------------------------------------------------------------------
 
 
-def state(dataset: Dataset) -> dict[str, Any]:
+def state(dataset: Binning) -> dict[str, Any]:
     """The state of a data set for pickles."""
     held = {name: v for name, v in vars(dataset).items() if name not in _UNSAVED}
     if dataset.used_indices is not None:

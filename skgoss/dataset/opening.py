@@ -10,6 +10,7 @@ from typing import Any
 from skgoss.data import input_rows
 from skgoss.data.memory import FileState
 from skgoss.data.sources import Source
+from skgoss.data.text_files import FileOptions
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.fields import Fields
 
@@ -25,6 +26,8 @@ class Opening(Fields):
     _source : Source or None
         Where ``data`` are read from in batches; None: they are in memory, or it is not
         known yet.
+    _file_options : FileOptions
+        How text files are read.
     _mapped : FileState or None
         The file in which the bins lie; None: they lie elsewhere.
     _opened : mapping
@@ -35,6 +38,7 @@ class Opening(Fields):
 
     data: Any
     memory_map: str | PathLike[str] | None = None
+    _file_options: FileOptions
     _source: Source | None = None
     _mapped: FileState | None = None
     _opened: Mapping[str, Any] = MappingProxyType({})

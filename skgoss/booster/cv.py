@@ -183,12 +183,18 @@ def cv(
     check_rounds(num_boost_round)
 
     def make_options(params: Any) -> TrainOptions:
-        options = TrainOptions.of(params, owner="cv", n_estimators=num_boost_round)
+        options = TrainOptions.of(
+            params,
+            owner="cv",
+            fobj=fobj,
+            early_stopping_rounds=early_stopping_rounds,
+            n_estimators=num_boost_round,
+        )
         if options.options.get("folds") is not None:
             raise ValueError(
                 "folds cannot be an option of cv: pass the arguments nfold or folds."
             )
-        return lightgbm3.with_arguments(options, fobj, early_stopping_rounds)
+        return options
 
     params = _with_metrics(params, metrics)
     options = make_options(params)

@@ -137,10 +137,11 @@ def train(
     """
     check_training_set(train_set, "train")
     check_rounds(num_boost_round)
-    options = lightgbm3.with_arguments(
-        TrainOptions.of(params, n_estimators=num_boost_round),
-        fobj,
-        early_stopping_rounds,
+    options = TrainOptions.of(
+        params,
+        fobj=fobj,
+        early_stopping_rounds=early_stopping_rounds,
+        n_estimators=num_boost_round,
     )
     check_label(train_set, options, "train_set")
     sets = _sets(train_set, valid_sets, valid_names, options)

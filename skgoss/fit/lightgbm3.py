@@ -7,11 +7,11 @@ The functions of this module translate them into options and callbacks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from skgoss.dataset.dataset import Dataset
 from skgoss.fit.callbacks import (
     checked,
     log_evaluation,
@@ -20,10 +20,6 @@ from skgoss.fit.callbacks import (
 )
 from skgoss.training.callback_api import Callback
 from skgoss.utils.messages import type_name
-
-if TYPE_CHECKING:
-    from skgoss.dataset.dataset import Dataset
-    from skgoss.fit.train_arguments import TrainOptions
 
 # The name that log_evaluation had before LightGBM 3.3.
 print_evaluation = log_evaluation
@@ -78,24 +74,6 @@ def _with_messages(period: int, callbacks: Any) -> dict[str, Any]:
         "callbacks": [*checked(callbacks), log_evaluation(period)],
         "early_stopping_messages": True,
     }
-
-
-def with_arguments(
-    options: TrainOptions,
-    fobj: Callable[..., Any] | None,
-    early_stopping_rounds: int | None,
-) -> TrainOptions:
-    """The options of `train` or `cv` with those that two other arguments stand for.
-
-    ``fobj`` replaces the objective in ``params``. ``early_stopping_rounds`` is used if
-    ``params`` does not have this option.
-    """
-    if fobj is not None:
-        if not callable(fobj):
-            raise TypeError(f"fobj must be a function, got {fobj!r}.")
-        options = options.with_objective(fobj)
-    default = {"early_stopping_round": early_stopping_rounds or None}
-    return replace(options, options=default | options.options)
 
 
 def describe_columns(

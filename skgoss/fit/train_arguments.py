@@ -61,6 +61,8 @@ class TrainOptions:
         params: Mapping[str, Any] | None,
         *,
         owner: str = "train",
+        fobj: Callable[..., Any] | None = None,
+        early_stopping_rounds: int | None = None,
         **defaults: Any,
     ) -> Self:
         """Take the options, the task and the rest from ``params``.
@@ -71,13 +73,17 @@ class TrainOptions:
             Options by any of their names.
         owner : str, default='train'
             The name of the function, for messages.
+        fobj : callable, default=None
+            Replaces the objective in ``params``.
+        early_stopping_rounds : int, default=None
+            Used if ``params`` does not have this option.
         **defaults : dict
             Options by their own names, for those that are not in ``params``.
 
         Raises
         ------
         TypeError
-            If ``params`` is not a dict.
+            If ``params`` is not a dict, or ``fobj`` not a function.
         ValueError
             If the number of classes is not an int above 0. `checked_settings` checks
             the options.
@@ -103,6 +109,11 @@ class TrainOptions:
                 UnusedParameterWarning,
             )
         parameters.warn_of_unknown(unused, owner)
+        if fobj is not None:
+            if not callable(fobj):
+                raise TypeError(f"fobj must be a function, got {fobj!r}.")
+            options["objective"] = fobj
+        defaults["early_stopping_round"] = early_stopping_rounds or None
         task = TrainTask(owner, n_classes, options.get("objective"))
         # Arguments of train and cv that are left at their defaults are not passed.
         passed = changed(defaults, parameters.DEFAULTS).keys() | options.keys()

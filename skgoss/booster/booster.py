@@ -497,14 +497,12 @@ class Booster(InTraining, Elsewhere):
         rounds = model.rounds(start_iteration, self._length(num_iteration))
         n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
         return explanation.explanation(
-            model.trees,
+            model,
             self._columns(model, data),
             data,
-            model.feature_names,
-            None,
+            rounds,
+            compat.n_threads(n_jobs),
             interactions=interactions,
-            span=rounds,
-            n_threads=compat.n_threads(n_jobs),
         )
 
     def trees_for_shap(self) -> dict[str, Any]:
@@ -525,8 +523,7 @@ class Booster(InTraining, Elsewhere):
             If the model has categorical splits, zeros as missing values, or linear
             leaves, which shap does not support.
         """
-        model = self._model
-        return explanation.trees_for_shap(model.trees, model.link.kind)
+        return explanation.trees_for_shap(self._model)
 
     def feature_name(self) -> list[str]:
         """Return the names of the columns.

@@ -704,14 +704,13 @@ class LGBMModel(
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
-            model.trees,
+            model,
             self._columns(model, X),
             X,
-            model.feature_names,
-            model.score_names,
+            rounds,
+            compat.n_threads(n_jobs),
             interactions=interactions,
-            span=rounds,
-            n_threads=compat.n_threads(n_jobs),
+            output_names=model.score_names,
         )
 
     def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:

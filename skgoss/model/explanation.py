@@ -10,7 +10,7 @@ import numpy as np
 from skgoss._engine.data.columns import to_float64
 from skgoss.data.columns import Columns
 from skgoss.model import contributions
-from skgoss.model.ensemble import Ensemble
+from skgoss.model.fitted import FittedModel
 from skgoss.model.trees import CATEGORICAL, Tree, nan_goes_left, zero_is_missing
 from skgoss.utils import compat
 
@@ -22,33 +22,31 @@ _UNITS = {"logistic": "log_odds", "softmax": "log_odds", "exp": "log"}
 
 
 def explanation(
-    ensemble: Ensemble,
+    model: FittedModel,
     columns: Columns,
     X: Any,
-    feature_names: Sequence[str],
-    output_names: Sequence[str] | None,
+    rounds: tuple[int, int],
+    n_threads: int,
     *,
     interactions: bool,
-    span: tuple[int, int],
-    n_threads: int,
+    output_names: Sequence[str] | None = None,
 ) -> shap.Explanation:
     """SHAP values as shap's plots take them.
 
     Parameters
     ----------
-    ensemble : Ensemble
+    model : FittedModel
     columns : Columns
         The rows as numbers.
     X : object
         The rows as the user passed them; a data frame is displayed as it is.
-    feature_names : sequence of str
-    output_names : sequence of str, or None
-        The names of the scores, if there are several.
-    interactions : bool
-        Whether to compute interactions of pairs of columns.
-    span : (int, int)
+    rounds : (int, int)
         The first round, and the last plus 1.
     n_threads : int
+    interactions : bool
+        Whether to compute interactions of pairs of columns.
+    output_names : sequence of str, default=None
+        The names of the scores, if there are several.
 
     Raises
     ------
@@ -63,13 +61,11 @@ def explanation(
     compute = (
         contributions.interactions if interactions else contributions.contributions
     )
-    values, n_features = (
-        compute(ensemble, columns, *span, n_threads),
-        len(feature_names),
-    )
-    base = values[(..., *[n_features] * (values.ndim - 2))]
-    inner = values[(..., *[slice(n_features)] * (values.ndim - 2))]
-    numbers = np.empty((n_features, columns.n_rows))
+    values = compute(model.trees, columns, *rounds, n_threads)
+    names = model.feature_names
+    base = values[(..., *[len(names)] * (values.ndim - 2))]
+    inner = values[(..., *[slice(len(names))] * (values.ndim - 2))]
+    numbers = np.empty((len(names), columns.n_rows))
     to_float64(columns, numbers)
     is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
     single = values.shape[1] == 1
@@ -78,19 +74,13 @@ def explanation(
         base_values=base[:, 0] if single else base,
         data=numbers.T,
         display_data=X.to_numpy() if is_frame else None,
-        feature_names=list(feature_names),
+        feature_names=list(names),
         output_names=None if single else output_names,
     )
 
 
-def trees_for_shap(ensemble: Ensemble, link: str) -> dict[str, Any]:
+def trees_for_shap(model: FittedModel) -> dict[str, Any]:
     """The dict of trees that ``shap.TreeExplainer`` accepts as a model.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-    link : str
-        The kind of the link: see `skgoss.model.link.Link`.
 
     Raises
     ------
@@ -98,6 +88,7 @@ def trees_for_shap(ensemble: Ensemble, link: str) -> dict[str, Any]:
         If the trees have splits that the dict cannot say: on categories, or with zeros
         as missing values; or linear leaves.
     """
+    ensemble, link = model.trees, model.link.kind
     decision = ensemble.arrays["decision_type"]
     for is_there, what in (
         ((decision & CATEGORICAL != 0).any(), "splits on categories"),

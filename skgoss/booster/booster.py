@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import copy
-import json
-import math
-import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import InputTags, Tags, TargetTags
 
 from skgoss import parameters
 from skgoss.booster import training
 from skgoss.booster.training import InTraining
+from skgoss.booster.tree_methods import TreeMethods
 from skgoss.data import categories, disk, frames, input_rows, text_files
 from skgoss.data.columns import Columns
 from skgoss.fit import refit
-from skgoss.fit.train_arguments import TRAIN
-from skgoss.model import explanation, predictions, tables
+from skgoss.model import explanation, predictions
 from skgoss.model import model_file as model_files
 from skgoss.model.batch_predictions import predicted
-from skgoss.model.ensemble import Ensemble
-from skgoss.model.file_header import Header
-from skgoss.model.fitted import FittedModel, whole
+from skgoss.model.fitted import FittedModel
 from skgoss.parameters import docstrings
 from skgoss.utils import compat
 from skgoss.utils.elsewhere import Elsewhere
 from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
-    import pandas
     import shap
 
     from skgoss.dataset.dataset import Dataset
@@ -65,7 +56,7 @@ _ELSEWHERE = {
 }
 
 
-class Booster(InTraining, Elsewhere):
+class Booster(InTraining, TreeMethods, Elsewhere):
     """A trained model, or a model in training, without an estimator.
 
     A fitted estimator has a Booster as ``booster_``, and `train` returns one. The
@@ -118,12 +109,8 @@ class Booster(InTraining, Elsewhere):
 
     _elsewhere = _ELSEWHERE
 
-    # The model, unless a fit goes on.
-    _fitted: FittedModel
     # Whether another model took the place of the one that the Booster was made of.
     _is_replaced: bool = False
-    best_iteration: int
-    best_score: dict[str, dict[str, float]]
 
     def __init__(
         self,
@@ -198,28 +185,6 @@ class Booster(InTraining, Elsewhere):
     def _train(self, fit: Fit) -> None:
         self.__dict__ = {"_live_fit": fit, "best_iteration": 0, "best_score": {}}
 
-    @property
-    def _model(self) -> FittedModel:
-        """The model; of a fit that goes on, that after the last finished round."""
-        fit = self._live_fit
-        return self._fitted if fit is None else fit.model_so_far()
-
-    @property
-    def _header(self) -> Header:
-        """The content of a model file besides the trees."""
-        fit = self._live_fit
-        return self._fitted.header if fit is None else fit.header()
-
-    def _change_trees(self, change: Callable[[FittedModel], Ensemble]) -> Self:
-        """Replace the trees of the model."""
-        if self._live_fit is not None:
-            raise ValueError(
-                "The trees of a Booster in training cannot be changed. Call"
-                " free_dataset() first, which ends the training."
-            )
-        self._fitted = self._fitted.with_trees(change(self._fitted))
-        return self
-
     def _saved_model(self) -> FittedModel:
         """The model with what users may have changed."""
         return replace(
@@ -239,47 +204,6 @@ class Booster(InTraining, Elsewhere):
             input_tags=InputTags(sparse=True, allow_nan=True),
         )
 
-    @cached_property
-    def params(self) -> dict[str, Any]:
-        """The parameters of the fit.
-
-        For a model of `train`, those that were passed to it and to the `Dataset`, by
-        the names that were used. For a model of an estimator, all of its parameters,
-        by their names. For a file of another library, those in the file. They may be
-        changed: ``refit`` reads them.
-        """
-        return self._original_params()
-
-    def _changed_params(self) -> dict[str, Any]:
-        """What the user has changed in ``params``."""
-        before = self._original_params()
-        return {
-            name: value
-            for name, value in self.params.items()
-            if name not in before or not parameters.same(value, before[name])
-        }
-
-    def _original_params(self) -> dict[str, Any]:
-        fit = self._live_fit
-        record = self._fitted.record if fit is None else fit.record
-        options = parameters.from_lightgbm(self._header.parameters)
-        if record is None:
-            return options
-        given = parameters.with_constructor_names(options)
-        if record.estimator == TRAIN:
-            given = copy.deepcopy(record.parameters)
-        if not self._objectives:
-            given["objective"] = "none"  # it is a function
-        return given
-
-    @property
-    def _objectives(self) -> list[str]:
-        """The names of the objectives; empty if it is a function, or not known."""
-        fit = self._live_fit
-        objective = self._fitted.objective if fit is None else fit.settings.objective
-        names = objective if isinstance(objective, list | tuple) else [objective]
-        return [name for name in names if isinstance(name, str)]
-
     def __repr__(self) -> str:
         objective = ", ".join(dict.fromkeys(self._objectives)) or "of the user"
         chosen = self._model.preset_params.items()
@@ -289,11 +213,6 @@ class Booster(InTraining, Elsewhere):
             f" columns, objective {objective}"
             f"{f', chosen by preset: {words}' if words else ''}>"
         )
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns."""
-        return self.num_feature()
 
     @docstrings.of_booster()
     def save_model(
@@ -458,12 +377,6 @@ class Booster(InTraining, Elsewhere):
             label_column=of_files.get("label_column", ()),
         )
 
-    def _length(self, num_iteration: int | None) -> int | None:
-        """The number of rounds; None stands for the best, if there is one."""
-        if num_iteration is None and self.best_iteration > 0:
-            return self.best_iteration
-        return num_iteration
-
     @docstrings.of_booster()
     def explain(
         self,
@@ -504,339 +417,6 @@ class Booster(InTraining, Elsewhere):
             compat.n_threads(n_jobs),
             interactions=interactions,
         )
-
-    def trees_for_shap(self) -> dict[str, Any]:
-        """Return the trees in the form that ``shap.TreeExplainer`` accepts.
-
-        Use it for interventional SHAP values, which need background data, or to explain
-        probabilities instead of raw scores. For path-dependent SHAP values, `predict`
-        and `explain` are exact and much faster.
-
-        Returns
-        -------
-        dict
-            The argument ``model`` of ``shap.TreeExplainer``.
-
-        Raises
-        ------
-        ValueError
-            If the model has categorical splits, zeros as missing values, or linear
-            leaves, which shap does not support.
-        """
-        return explanation.trees_for_shap(self._model)
-
-    def feature_name(self) -> list[str]:
-        """Return the names of the columns.
-
-        Returns
-        -------
-        list of str
-            If the training set had no names, they are 'Column_0', 'Column_1' and so on.
-        """
-        return list(self._header.feature_names)
-
-    def num_feature(self) -> int:
-        """Number of columns.
-
-        Returns
-        -------
-        int
-            The columns of the training set, used or not.
-        """
-        fit = self._live_fit
-        return (self._fitted if fit is None else fit).schema.n_features
-
-    def num_trees(self) -> int:
-        """Number of trees: trees per round times rounds.
-
-        Returns
-        -------
-        int
-            The number of trees.
-        """
-        return self.current_iteration() * self.num_model_per_iteration()
-
-    def num_model_per_iteration(self) -> int:
-        """Number of trees per round: the number of classes, or 1.
-
-        Returns
-        -------
-        int
-            The number of trees.
-        """
-        fit = self._live_fit
-        return self._fitted.trees.n_scores if fit is None else fit.n_scores
-
-    def current_iteration(self) -> int:
-        """Number of rounds.
-
-        Returns
-        -------
-        int
-            The rounds of ``init_model`` are counted.
-        """
-        fit = self._live_fit
-        return self._fitted.trees.n_rounds if fit is None else fit.n_rounds
-
-    @property
-    def pandas_categorical(self) -> list[list[Any]] | None:
-        """The categories of the categorical columns, as in LightGBM.
-
-        A list for each column that held strings or categories, in the order of the
-        columns. None if there is no such column.
-        """
-        model = self._model
-        return tables.pandas_categorical(model.header, model.categories)
-
-    @docstrings.of_booster(
-        importance_type=(
-            "{'split', 'gain', 'cover'}, default='split'",
-            "What ``feature_importances`` measure: see `feature_importance`. They"
-            " are whole numbers.",
-        ),
-        object_hook=(
-            "callable, default=None",
-            "A function that is called with each dict, the inner ones first. Its"
-            " result replaces the dict, as in ``json.loads``.",
-        ),
-    )
-    def dump_model(
-        self,
-        num_iteration: int | None = None,
-        start_iteration: int = 0,
-        importance_type: str = "split",
-        object_hook: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> dict[str, Any]:
-        """Return the model as a dict.
-
-        Parameters
-        ----------
-        {parameters}
-
-        Returns
-        -------
-        dict
-            It has the same structure as in LightGBM: dicts, lists, numbers and strings,
-            which can be written as JSON.
-        """
-        model = self._model
-        start, stop = model.rounds(start_iteration, self._length(num_iteration))
-        dumped = tables.dump(
-            model.trees,
-            model.header,
-            model.categories,
-            model.shrinkage(model.options()),
-            start_round=start,
-            stop_round=stop,
-            importance=_importance_type(importance_type),
-        )
-        if object_hook is None:
-            return dumped
-        known = dumped.pop("pandas_categorical")
-        try:
-            hooked = json.loads(json.dumps(dumped), object_hook=object_hook)
-        except RecursionError as error:
-            raise ValueError("the trees are too deep for object_hook.") from error
-        hooked["pandas_categorical"] = known
-        return hooked
-
-    def trees_to_dataframe(self) -> pandas.DataFrame:
-        """Return the nodes and leaves of all trees as a data frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per node and leaf: parents before their children, left children
-            before right ones. The columns are:
-
-            - ``tree_index``, ``node_depth`` (1 for the root), ``node_index``, a name
-              such as '0-S1' (node 1 of tree 0) or '0-L3' (leaf 3);
-            - ``left_child``, ``right_child``, ``parent_index``: names of other rows;
-            - ``split_feature``, ``split_gain``, ``threshold``, ``decision_type``,
-              ``missing_direction``, ``missing_type``: the split of a node;
-            - ``value``, ``weight`` (the sum of hessians), ``count`` (the number of
-              training rows).
-
-        Raises
-        ------
-        ValueError
-            If there are no trees.
-        """
-        pandas = compat.optional("pandas", "trees_to_dataframe")
-        if self.num_trees() == 0:
-            raise ValueError("trees_to_dataframe needs a model with trees.")
-        return pandas.DataFrame(list(tables.rows(self.dump_model())))
-
-    def feature_importance(
-        self, importance_type: str = "split", iteration: int | None = None
-    ) -> NDArray[Any]:
-        """Return the importance of each column.
-
-        Parameters
-        ----------
-        importance_type : {'split', 'gain', 'cover'}, default='split'
-            'split': number of splits of the column. 'gain': sum of their gains.
-            'cover': sum of the numbers of training rows in the nodes that are split.
-        iteration : int, default=None
-            Number of rounds that are used. None: the rounds up to the best one if early
-            stopping found one, else all. Values <= 0: all rounds.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            The dtype is int32 for 'split', and float64 otherwise.
-        """
-        kind = _importance_type(importance_type)
-        model = self._model
-        _, stop = model.rounds(0, self._length(iteration))
-        importances = model.trees.truncated(stop).importances(kind)
-        return importances.astype(np.int32 if kind == "split" else np.float64)
-
-    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
-        """Return the value of a leaf.
-
-        Parameters
-        ----------
-        tree_id, leaf_id : int
-            The index of the tree, and the index of the leaf in this tree.
-
-        Returns
-        -------
-        float
-            The value.
-        """
-        trees = self._model.trees
-        return float(trees.arrays["leaf_value"][_leaf(trees, tree_id, leaf_id)])
-
-    def set_leaf_output(self, tree_id: int, leaf_id: int, value: float) -> Self:
-        """Change the value of a leaf.
-
-        Predictions of this model and of its estimator change accordingly. In training,
-        later rounds continue from the changed tree. In linear leaves, the value is only
-        used for rows with a missing value in one of the leaf's columns.
-
-        Parameters
-        ----------
-        tree_id, leaf_id : int
-            The index of the tree, and the index of the leaf in this tree.
-        value : float
-            A finite number.
-
-        Returns
-        -------
-        self
-            The model.
-        """
-        at = _leaf(self._model.trees, tree_id, leaf_id)
-        if not isinstance(value, numbers.Real) or not math.isfinite(value):
-            raise ValueError(f"value must be a finite number, got {value!r}.")
-        if self._live_fit is not None:
-            self._live_fit.state.set_leaf(int(tree_id), int(leaf_id), float(value))
-            return self
-
-        def with_value(model: FittedModel) -> Ensemble:
-            values = model.trees.arrays["leaf_value"].copy()
-            values[at] = value
-            return model.trees.with_leaves(values)
-
-        return self._change_trees(with_value)
-
-    def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Self:
-        """Shuffle the rounds. The order is always the same.
-
-        Predictions that use all rounds do not change, except for rounding.
-
-        Parameters
-        ----------
-        start_iteration, end_iteration : int, default=0, -1
-            The rounds from ``start_iteration`` to ``end_iteration - 1`` are shuffled.
-            If ``end_iteration`` <= 0, the range ends with the last round.
-
-        Returns
-        -------
-        self
-            The model.
-        """
-        start = max(whole("start_iteration", start_iteration), 0)
-        stop = whole("end_iteration", end_iteration)
-        n_rounds = self.current_iteration()
-        stop = min(stop, n_rounds) if stop > 0 else n_rounds
-        order = tables.shuffled(n_rounds, start, stop)
-        return self._change_trees(lambda model: model.trees.chosen(order))
-
-    def lower_bound(self) -> float:
-        """Return the sum of the smallest leaf values of all trees.
-
-        It is a lower bound of the raw scores, except for random forests and linear
-        trees.
-
-        Returns
-        -------
-        float
-            The sum.
-        """
-        return tables.bound(self._model.trees, np.minimum)
-
-    def upper_bound(self) -> float:
-        """Return the sum of the largest leaf values of all trees.
-
-        It is an upper bound of the raw scores, except for random forests and linear
-        trees.
-
-        Returns
-        -------
-        float
-            The sum.
-        """
-        return tables.bound(self._model.trees, np.maximum)
-
-    def get_split_value_histogram(
-        self,
-        feature: int | str,
-        bins: int | str | None = None,
-        xgboost_style: bool = False,
-    ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | pandas.DataFrame:
-        """Compute a histogram of the thresholds of a column's splits.
-
-        Parameters
-        ----------
-        feature : int or str
-            The number or name of a numeric column.
-        bins : int or str, default=None
-            Number of bins, or a rule of ``numpy.histogram``. None: the number of
-            distinct thresholds. With ``xgboost_style``, this is also the maximum.
-        xgboost_style : bool, default=False
-            Whether to return a table of the bins that are not empty.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_bins,)
-            Number of thresholds in each bin.
-        edges : ndarray of shape (n_bins + 1,)
-            The edges of the bins. With ``xgboost_style``, a single object is returned
-            instead: a pandas data frame with the columns ``SplitValue`` (the right edge
-            of a bin) and ``Count``, or an array of these two columns if pandas is not
-            installed.
-
-        Raises
-        ------
-        ValueError
-            If the column does not exist or is categorical.
-        """
-        model = self._model
-        _, stop = model.rounds(0, self._length(None))
-        values = tables.split_values(
-            model.trees.truncated(stop), _column(model, feature)
-        )
-        counts, edges = tables.histogram(values, bins, at_most=xgboost_style)
-        if not xgboost_style:
-            return counts, edges
-        table = np.column_stack([edges[1:], counts])[counts > 0]
-        try:
-            pandas = compat.optional("pandas", "get_split_value_histogram")
-        except ImportError:
-            return table
-        return pandas.DataFrame(table, columns=["SplitValue", "Count"])
 
     def refit(
         self,
@@ -938,36 +518,6 @@ def _parsed(model_str: Any) -> FittedModel:
             f" {model_str[:80]!r}. For a path, use model_file."
         )
     return model_files.parse(model_str)
-
-
-def _leaf(trees: Ensemble, tree_id: int, leaf_id: int) -> int:
-    """The place of a leaf among those of all trees."""
-    tree = _number("tree_id", tree_id, trees.n_trees, "trees")
-    first, stop = trees.leaf_start[tree : tree + 2].tolist()
-    return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")
-
-
-def _column(model: FittedModel, feature: int | str) -> int:
-    """The number of a column that is given by number or name."""
-    if not isinstance(feature, str):
-        return _number("feature", feature, model.schema.n_features, "columns")
-    names = model.feature_names
-    if feature not in names:
-        raise ValueError(f"feature={feature!r} is not the name of a column.")
-    return names.index(feature)
-
-
-def _number(name: str, value: Any, n: int, things: str) -> int:
-    """One of the numbers from 0 to n - 1."""
-    number = whole(name, value)
-    if not 0 <= number < n:
-        raise ValueError(f"{name} must be a number of the {n} {things}, got {number}.")
-    return number
-
-
-def _importance_type(given: Any) -> Any:
-    name = "importance_type"
-    return parameters.checked_options({name: given}, [name], "Booster")[name]
 
 
 def init_model(model: Any) -> FittedModel | None:

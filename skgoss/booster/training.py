@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from skgoss import parameters
+from skgoss.booster.held_model import HeldModel
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound
 from skgoss.fit.train_arguments import NAME_OF_ROUNDS, TrainOptions, check_label
-from skgoss.model.fitted import FittedModel
 from skgoss.model.objective_names import NOT_BUILT_IN
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
@@ -41,18 +40,8 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     return fit
 
 
-class InTraining:
+class InTraining(HeldModel):
     """The methods of a `Booster` in training; others refuse them."""
-
-    # The fit whose trees these are, as long as it goes on.
-    _live_fit: Fit | None = None
-
-    if TYPE_CHECKING:  # of `Booster`
-
-        @cached_property
-        def params(self) -> dict[str, Any]: ...
-        @property
-        def _model(self) -> FittedModel: ...
 
     @property
     def _fit(self) -> Fit:

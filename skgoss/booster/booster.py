@@ -340,8 +340,7 @@ class Booster(InTraining, TreeMethods, Elsewhere):
         model = self._model
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
-        n_threads = compat.n_threads(n_jobs)
+        n_threads = self._n_threads(kwargs)
 
         def compute(rows: Any) -> Any:
             columns = self._columns(model, rows, validate_features)
@@ -350,11 +349,12 @@ class Booster(InTraining, TreeMethods, Elsewhere):
         data = self._opened(model, data, data_has_header)
         return predicted(data, model.schema, compute, to_parquet)
 
+    def _n_threads(self, kwargs: Mapping[str, Any]) -> int:
+        """The number of threads of a call with some other arguments."""
+        return compat.n_threads(parameters.n_jobs(kwargs, None, type(self).__name__))
+
     def _columns(
-        self,
-        model: FittedModel,
-        data: Any,
-        validate_features: bool = False,
+        self, model: FittedModel, data: Any, validate_features: bool = False
     ) -> Columns:
         """The columns of some data, by place."""
         data = input_rows.unstreamed(self._opened(model, data))
@@ -408,13 +408,13 @@ class Booster(InTraining, TreeMethods, Elsewhere):
         """
         model = self._model
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
+        n_threads = self._n_threads(kwargs)
         return explanation.explanation(
             model,
             self._columns(model, data),
             data,
             rounds,
-            compat.n_threads(n_jobs),
+            n_threads,
             interactions=interactions,
         )
 
@@ -494,11 +494,10 @@ class Booster(InTraining, TreeMethods, Elsewhere):
             model.schema.n_features,
             "the model",
         )
-        n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
+        n_threads = self._n_threads(kwargs)
         columns = self._columns(model, data, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
-        n_threads = compat.n_threads(n_jobs)
         options = parameters.resolve(model.options(), owner)[0]
         options |= parameters.resolve(self._changed_params(), owner)[0]
         trees = refit.run(model, options, rows, float(decay_rate), n_threads)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
@@ -21,6 +20,7 @@ from skgoss.data import frames, input_rows, names
 from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
+from skgoss.estimators.fitted_attributes import FittedAttributes
 from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
@@ -29,7 +29,6 @@ from skgoss.model import conformal, explanation, predictions
 from skgoss.model.batch_predictions import predicted
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
-from skgoss.model.out_of_fold import OutOfFold
 from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
@@ -90,7 +89,11 @@ _ELSEWHERE = {
 
 @docstrings.of_estimator
 class LGBMModel(
-    compat.CallbackSupportMixin, compat.SummaryMixin, Elsewhere, BaseEstimator
+    FittedAttributes,
+    compat.CallbackSupportMixin,
+    compat.SummaryMixin,
+    Elsewhere,
+    BaseEstimator,
 ):
     """Gradient boosted trees: base class of the estimators.
 
@@ -127,9 +130,6 @@ class LGBMModel(
     """
 
     _elsewhere = _ELSEWHERE
-
-    # What fit sets.
-    _booster: Booster
 
     # What the estimator learns.
     _task: type[Task] = Task
@@ -336,9 +336,6 @@ class LGBMModel(
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_booster" in vars(self)
 
     def _html_summary(self) -> str:
         fitted = self.__sklearn_is_fitted__()
@@ -561,11 +558,6 @@ class LGBMModel(
             dict(self._unused_params),
         )
 
-    @property
-    def _owner(self) -> str:
-        """The name in messages."""
-        return type(self).__name__
-
     def _passed_parameters(self) -> dict[str, Any]:
         """The parameters that differ from the defaults of the class."""
         return changed(vars(self), defaults(type(self)))
@@ -626,9 +618,7 @@ class LGBMModel(
 
         If ``finish`` is given, it turns predictions into the result.
         """
-        n_threads = compat.n_threads(
-            parameters.n_jobs(kwargs, self.n_jobs, self._owner)
-        )
+        n_threads = self._n_threads(kwargs)
         rounds = model.rounds(start_iteration, num_iteration)
 
         def compute(rows: Any) -> Any:
@@ -650,8 +640,7 @@ class LGBMModel(
     ) -> NDArray[Any]:
         """Intervals or sets of classes; the last axis is that of several coverages."""
         coverages, is_one = conformal.checked_coverage(coverage)
-        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
-        n_threads = compat.n_threads(n_jobs)
+        n_threads = self._n_threads(kwargs)
         found = predicted(
             X,
             model.schema,
@@ -667,9 +656,8 @@ class LGBMModel(
         self, model: FittedModel, X: ArrayLike
     ) -> Iterator[NDArray[np.float64]]:
         """The output after each round; errors come at once, and not with the first."""
-        n_jobs = parameters.n_jobs({}, self.n_jobs, self._owner)
-        columns = self._columns(model, X)
-        return predictions.staged(model, columns, compat.n_threads(n_jobs))
+        n_threads = self._n_threads()
+        return predictions.staged(model, self._columns(model, X), n_threads)
 
     @docstrings.of_prediction
     def explain(
@@ -701,14 +689,14 @@ class LGBMModel(
             If shap is not installed.
         """
         model = self._model
-        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
+        n_threads = self._n_threads(kwargs)
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
             model,
             self._columns(model, X),
             X,
             rounds,
-            compat.n_threads(n_jobs),
+            n_threads,
             interactions=interactions,
             output_names=model.score_names,
         )
@@ -724,113 +712,6 @@ class LGBMModel(
         """Rows, of which text files are opened: their columns have names as in fit."""
         has_names = list(model.feature_names) != names.default(len(model.feature_names))
         return self._booster._opened(model, X, has_names)
-
-    @property
-    def _model(self) -> FittedModel:
-        """The model that fit returned; NotFittedError if there is none."""
-        return self.booster_._model
-
-    @property
-    def booster_(self) -> Booster:
-        """The trained model, without the estimator."""
-        if not self.__sklearn_is_fitted__():
-            check_is_fitted(self)
-        return self._booster
-
-    @property
-    def n_features_(self) -> int:
-        """Number of columns of ``X`` in ``fit``."""
-        return self._model.schema.n_features
-
-    @property
-    def n_estimators_(self) -> int:
-        """Number of rounds of the model."""
-        return self._model.trees.n_rounds
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of rounds of the model."""
-        return self.n_estimators_
-
-    @property
-    def best_iteration_(self) -> int:
-        """Number of rounds that early stopping kept. 0 without early stopping."""
-        return self.booster_.best_iteration
-
-    @property
-    def preset_params_(self) -> dict[str, Any]:
-        """The options that ``preset`` has chosen, by name."""
-        return dict(self._model.preset_params)
-
-    @property
-    def oof_prediction_(self) -> NDArray[np.float64]:
-        """Predictions for the rows of ``fit``, by models that were not fitted on them.
-
-        NaN in rows that no fold tests.
-        """
-        model = self._model
-        n_threads = compat.n_threads(parameters.n_jobs({}, self.n_jobs, self._owner))
-        return predictions.linked(self._out_of_fold.scores, model.link, n_threads)
-
-    @property
-    def oof_score_(self) -> dict[str, float]:
-        """The mean of each metric over the folds."""
-        return self._out_of_fold.mean()
-
-    @property
-    def oof_score_error_(self) -> dict[str, float]:
-        """The standard error of each mean in ``oof_score_``."""
-        return self._out_of_fold.standard_error()
-
-    @property
-    def _out_of_fold(self) -> OutOfFold:
-        found = self._model.out_of_fold
-        if found is None:
-            raise AttributeError(
-                f"This {self._owner} has no out-of-fold predictions: it was fitted"
-                " without the option folds."
-            )
-        return found
-
-    @property
-    def best_score_(self) -> dict[str, dict[str, float]]:
-        """Metrics by evaluation set and name.
-
-        They are those of the best round after early stopping, or else of the last
-        round.
-        """
-        return self.booster_.best_score
-
-    @property
-    def evals_result_(self) -> dict[str, dict[str, list[float]]]:
-        """Metrics of all rounds by evaluation set and name."""
-        return self._model.history
-
-    @property
-    def fitted_(self) -> bool:
-        """Whether the model is fitted."""
-        return self.__sklearn_is_fitted__()
-
-    @property
-    def objective_(self) -> str | list[str] | Callable[..., Any] | None:
-        """The objective: a name or a function. None if a file holds no objective.
-
-        A list if the objectives of several targets differ.
-        """
-        return self._model.objective
-
-    @property
-    def feature_importances_(self) -> NDArray[Any]:
-        """Importances of the columns, as ``importance_type`` says; not normalised."""
-        importance_type = parameters.checked_value(
-            "importance_type", self.importance_type, self._owner
-        )
-        return self._model.trees.importances(importance_type)
-
-    @property
-    def feature_name_(self) -> list[str]:
-        """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
-        return self._model.feature_names
 
 
 # The estimators that are being fitted, by their ids.

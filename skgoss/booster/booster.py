@@ -16,7 +16,9 @@ from skgoss.booster.training import InTraining
 from skgoss.booster.tree_methods import TreeMethods
 from skgoss.data import categories, disk, frames, input_rows, text_files
 from skgoss.data.columns import Columns
+from skgoss.dataset.dataset import Dataset
 from skgoss.fit import refit
+from skgoss.fit.fit import Fit, MakeModel
 from skgoss.model import explanation, predictions
 from skgoss.model import model_file as model_files
 from skgoss.model.batch_predictions import predicted
@@ -28,9 +30,6 @@ from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
     import shap
-
-    from skgoss.dataset.dataset import Dataset
-    from skgoss.fit.fit import Fit, MakeModel
 
 
 # Methods and attributes of estimators, and of other libraries' boosters.

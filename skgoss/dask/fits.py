@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dask.delayed import Delayed
 from distributed import Client
@@ -15,6 +15,7 @@ from distributed.protocol import pickle
 from skgoss.booster.booster import Booster
 from skgoss.dask import launch, parts
 from skgoss.dask.collectives import DaskCollectives
+from skgoss.estimators.base import LGBMModel
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import Fit, check_can_be_distributed
@@ -23,9 +24,6 @@ from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import CallbackEnv, EvalResult, Listener
 from skgoss.utils import compat
 from skgoss.utils.messages import LISTENER, UnusedParameterWarning, warn
-
-if TYPE_CHECKING:
-    from skgoss.estimators.base import LGBMModel
 
 # The warnings of fits, by their names.
 _CATEGORIES = {

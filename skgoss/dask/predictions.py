@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import dask.array as da
@@ -14,9 +14,7 @@ from dask.highlevelgraph import HighLevelGraph
 from scipy import sparse
 
 from skgoss.dask import parts
-
-if TYPE_CHECKING:
-    from skgoss.estimators.base import LGBMModel
+from skgoss.estimators.base import LGBMModel
 
 
 def lazily(

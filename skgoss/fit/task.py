@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data import queries, targets
+from skgoss.data.row_partition import Parts, RowPartition
+from skgoss.fit.arguments import InputSet
+from skgoss.model.fitted import FittedModel
 from skgoss.model.objective_names import OBJECTIVES, canonical_name
 from skgoss.utils.messages import warn
-
-if TYPE_CHECKING:
-    from skgoss.data.row_partition import Parts, RowPartition
-    from skgoss.fit.arguments import InputSet
-    from skgoss.model.fitted import FittedModel
 
 # The objectives of classification, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")

@@ -7,7 +7,7 @@ IJCAI 2019.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from skgoss._engine.data.columns import KINDS, to_float64
 from skgoss._engine.model import linear
 from skgoss.data.columns import Columns
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
+from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,9 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from skgoss._engine.data.binning import ZERO_BOUND
 from skgoss.booster.booster import Booster, booster_of
@@ -14,9 +16,6 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.model.tables import LARGEST
 from skgoss.plotting.arguments import check, check_name
 from skgoss.utils.messages import one_line
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 # What `show_info` may list, in the order of the lines. A node has some of them.
 INFO = {

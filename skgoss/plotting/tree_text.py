@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
 
 from skgoss.booster.booster import Booster
 from skgoss.estimators.base import LGBMModel
 from skgoss.parameters import docstrings
 from skgoss.plotting.arguments import Orientation, check
 from skgoss.plotting.tree_labels import NodeLabel, tree_labels
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)

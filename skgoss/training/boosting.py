@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,12 @@ from skgoss.data.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
+from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.objectives import Objective
 from skgoss.training.rounds import Rounds
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 

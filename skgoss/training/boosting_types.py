@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedTrees
 from skgoss.training.boosting import Boosting, FinishedRounds, Floats, ScoredRows
 from skgoss.training.evaluation import EvaluationSet
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 
 class Dropout(NamedTuple):

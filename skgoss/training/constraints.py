@@ -6,7 +6,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from skgoss.data import disk, forced_bins
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.names import ColumnFinder
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
+from skgoss.parameters.settings import Settings
 
 # As `Bounding` in _engine/training/workspace.pxd.
 UNBOUNDED = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import RawColumns
+from skgoss.parameters.settings import Settings
 from skgoss.training import objectives
 from skgoss.training.binned import BinnedRows
 from skgoss.training.boosting import Floats
@@ -24,10 +24,6 @@ from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
 from skgoss.training.user_functions import OfDataset
 from skgoss.utils.messages import about
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
-
 
 # Of fewer values, a tree takes less time than threads that wait for each other.
 _SMALL = 10_000

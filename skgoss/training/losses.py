@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from skgoss._engine.training import exact_sum
 from skgoss.data.collectives import Collectives
 from skgoss.data.row_partition import RowPartition
+from skgoss.parameters.settings import Settings
 from skgoss.training import ranking
 from skgoss.training.distributed_percentiles import distributed_percentile
 from skgoss.training.percentiles import are_copies, weighted_mean
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,8 @@ from skgoss._engine.training import exact_sum, metrics
 from skgoss._engine.training.ranking import average_precision as precision_of_queries
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.row_partition import RowPartition
+from skgoss.parameters.settings import Settings
 from skgoss.training import ranking
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 

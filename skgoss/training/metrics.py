@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.model.link import Link
 from skgoss.model.objective_names import NOT_BUILT_IN
+from skgoss.parameters.settings import Settings
 from skgoss.training import metric_functions as functions
 from skgoss.training import ranking
 from skgoss.training.metric_functions import EvalData
@@ -29,9 +30,6 @@ from skgoss.utils.messages import (
     did_you_mean,
     warn,
 )
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 

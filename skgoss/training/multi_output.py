@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,11 @@ from numpy.typing import NDArray
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble, side_by_side
+from skgoss.parameters.settings import Settings
 from skgoss.training.boosting import Boosting, FinishedRounds
 from skgoss.training.concurrent_fits import AHEAD, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.rounds import Rounds
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
-
 
 # Whether a round has grown, and the finished rounds after it.
 _Round = tuple[bool, FinishedRounds]

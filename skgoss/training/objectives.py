@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +19,12 @@ from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
 from skgoss.model.link import Link
 from skgoss.model.objective_names import OBJECTIVES, canonical_name, make_link
+from skgoss.parameters.settings import Settings
 from skgoss.training import gradients, ranking
 from skgoss.training.distributed_percentiles import Groups
 from skgoss.training.losses import LOSSES, MIN_PRIOR, TrainingRows, log, log_odds
 from skgoss.training.percentiles import percentile
 from skgoss.utils.messages import warn
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

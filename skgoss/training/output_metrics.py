@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skgoss.model.link import Link
+from skgoss.parameters.settings import Settings
 from skgoss.training import metrics
 from skgoss.training.metric_functions import EvalData
 from skgoss.training.metrics import Metric, Result
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 
 @dataclass(frozen=True)

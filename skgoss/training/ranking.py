@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from skgoss._engine.training import exact_sum, ranking
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.queries import Queries
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
+from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

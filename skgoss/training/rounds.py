@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
+from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.metrics import CustomMetric
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 
 class NonBlockingLock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,8 @@ from skgoss._engine.training.sampling import (
 )
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
+from skgoss.parameters.settings import Settings
 from skgoss.training.order_statistics import WINDOW_SIGMAS, KeyedRows, select
-
-if TYPE_CHECKING:
-    from skgoss.parameters.settings import Settings
 
 Singles = NDArray[np.float32]
 Keys32 = NDArray[np.uint32]

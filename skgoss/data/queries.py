@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.factorize import is_missing
 from skgoss.data.floats import check_unmasked
-from skgoss.data.row_partition import Parts, RowPartition
+from skgoss.data.row_partition import Parts, RowPartition, names_of_parts
 from skgoss.utils.messages import warn
 
 # A single query with more documents than this gives a warning; scikit-learn's checks
@@ -247,10 +247,9 @@ def _check_only_part(parts: Parts | None) -> None:
 
 
 def _spread(query: str, parts: list[int]) -> ValueError:
-    numbers = ", ".join(map(str, parts[:5])) + (", ..." if len(parts) > 5 else "")
     return ValueError(
-        f"{query} has rows in the parts {numbers} of the data, but the rows of a query"
-        " must be in one part. Partition the data so that no query is cut."
+        f"{query} has rows in the {names_of_parts(parts)} of the data, but the rows of"
+        " a query must be in one part. Partition the data so that no query is cut."
     )
 
 

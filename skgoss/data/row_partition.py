@@ -205,8 +205,8 @@ class Parts:
             if other != first:
                 raise ValueError(
                     f"{what} must be the same in all parts of the data, but is"
-                    f" {first!r} in {_names(first_parts)} and {other!r} in"
-                    f" {_names(parts)}."
+                    f" {first!r} in {names_of_parts(first_parts)} and {other!r} in"
+                    f" {names_of_parts(parts)}."
                 )
         return first
 
@@ -217,6 +217,7 @@ class Parts:
         self.check_same(f"What {name} holds", kind)
 
 
-def _names(parts: list[int]) -> str:
+def names_of_parts(parts: list[int]) -> str:
+    """The words "part 2" or "parts 2, 5", with at most five numbers."""
     numbers = ", ".join(map(str, parts[:5])) + (", ..." if len(parts) > 5 else "")
     return f"part {numbers}" if len(parts) == 1 else f"parts {numbers}"

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
+# Turns the predictions of a model into the result.
+Finish = Callable[[FittedModel, Any], Any]
+
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
@@ -590,11 +593,9 @@ class LGBMModel(
             quantiles. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
             ``pred_interactions``: raw scores, indices of leaves or SHAP values.
         """
-        output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(
-            self._model,
             X,
-            output,
+            predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
             start_iteration,
             num_iteration,
             validate_features,
@@ -604,21 +605,20 @@ class LGBMModel(
 
     def _output(
         self,
-        model: FittedModel,
         X: ArrayLike,
         output: predictions.Output,
         start_iteration: int,
         num_iteration: int | None,
         validate_features: bool,
         kwargs: Mapping[str, Any],
-        finish: Callable[[FittedModel, Any], Any] | None = None,
+        finish: Finish | None = None,
         to_parquet: str | PathLike[str] | None = None,
     ) -> Any:
-        """The output of a model for rows: see `Booster.predict`.
+        """The output of the model for rows: see `Booster.predict`.
 
         If ``finish`` is given, it turns predictions into the result.
         """
-        n_threads = self._n_threads(kwargs)
+        model, n_threads = self._model, self._n_threads(kwargs)
         rounds = model.rounds(start_iteration, num_iteration)
 
         def compute(rows: Any) -> Any:
@@ -650,14 +650,13 @@ class LGBMModel(
 
     @docstrings.of_stages("the target", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        return self._staged(self._model, X)
+        return self._staged(X)
 
-    def _staged(
-        self, model: FittedModel, X: ArrayLike
-    ) -> Iterator[NDArray[np.float64]]:
+    def _staged(self, X: ArrayLike, finish: Finish | None = None) -> Iterator[Any]:
         """The output after each round; errors come at once, and not with the first."""
-        n_threads = self._n_threads()
-        return predictions.staged(model, self._columns(model, X), n_threads)
+        model = self._model
+        found = predictions.staged(model, self._columns(model, X), self._n_threads())
+        return (finish(model, output) for output in found) if finish else found
 
     @docstrings.of_prediction
     def explain(

@@ -150,11 +150,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             ``pred_interactions``, or if the objective is a function, the result is that
             of ``predict_proba``.
         """
-        kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(
-            self._model,
             X,
-            kind,
+            predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
             start_iteration,
             num_iteration,
             validate_features,
@@ -194,11 +192,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             warning. For several targets, a list with the probabilities of each; raw
             scores are in one array, those of the first target first.
         """
-        kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(
-            self._model,
             X,
-            kind,
+            predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
             start_iteration,
             num_iteration,
             validate_features,
@@ -209,13 +205,11 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     @docstrings.of_stages("classes", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        model = self._model
-        return (_labels(model, output) for output in self._staged(model, X))
+        return self._staged(X, _labels)
 
     @docstrings.of_stages("probabilities of the classes", "(n_samples, n_classes)")
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        model = self._model
-        return (_probabilities(model, output) for output in self._staged(model, X))
+        return self._staged(X, _probabilities)
 
     # scikit-learn's other classifiers of several targets, too, have either this method
     # or lists of probabilities.
@@ -242,7 +236,6 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             What ``predict_proba`` returns with ``raw_score``.
         """
         return self._output(
-            self._model,
             X,
             "raw_score",
             start_iteration,

@@ -104,19 +104,17 @@ def of_schema(source: Source, schema: ColumnSchema) -> Source:
     return source.select(known.tolist())
 
 
-def columns_of(
-    source: Source, schema: ColumnSchema, owner: str, *, by_name: bool = True
-) -> Iterator[Columns]:
+def _columns_of(source: Source, schema: ColumnSchema, owner: str) -> Iterator[Columns]:
     """The columns of each batch, which must be those of a training set."""
     for batch in read(source):
         with placed(batch.place):
-            columns = frames.columns(batch.rows, schema, owner=owner, by_name=by_name)
+            columns = frames.columns(batch.rows, schema, owner=owner)
         yield columns
 
 
 def _filled(task: Task, mappers: list[Any], schema: ColumnSchema) -> BinnedDataset:
     feature = used_features(mappers)
-    batches = columns_of(task.source, schema, task.owner)
+    batches = _columns_of(task.source, schema, task.owner)
     return BinnedDataset.of(
         mappers,
         storage.build_batches(

@@ -26,7 +26,6 @@ def map_categories(
     sets: CategorySets,
     column: NDArray[np.int32],
     mappings: Mapping[int, Callable[[Ints], Ints]],
-    n_words: Mapping[int, int] | None = None,
 ) -> CategorySets:
     """Replace the categories in the sets of some columns.
 
@@ -37,8 +36,6 @@ def map_categories(
         The column of each set.
     mappings : mapping from int to callable
         For some columns, a function from categories to other categories, all different.
-    n_words : mapping from int to int, default=None
-        The number of words of each set of these columns. None: as few as it needs.
     """
     if not np.isin(column, list(mappings)).any():
         return sets
@@ -47,7 +44,7 @@ def map_categories(
     for j, mapping in mappings.items():
         here = column[owner] == j
         category[here] = mapping(category[here])
-        size[column == j] = 0 if n_words is None else n_words[j]
+        size[column == j] = 0
     np.maximum.at(size, owner, category // 32 + 1)
     start = np.concatenate([[0], np.cumsum(size)])
     words = np.zeros(start[-1], dtype=np.uint32)

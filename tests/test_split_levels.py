@@ -16,6 +16,8 @@ OPTIONS = [
     {"max_bin": 17, "reg_alpha": 0.5, "min_split_gain": 0.1},
     {"path_smooth": 2.0, "max_delta_step": 0.4},
     {"reg_lambda": 3.0, "feature_contri": [0.0, 0.5, 1.0, 2.0, 1.0, 1.0, 1.0]},
+    # Missing values in the middle of the bins.
+    {"zero_as_missing": True, "min_child_samples": 2},
 ]
 
 

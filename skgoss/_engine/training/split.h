@@ -53,18 +53,35 @@ static SIMD_INLINE int scan_plain(const int64_t *packed, int first, int last,
 #ifdef SIMD_FOR_AVX512
 #include <immintrin.h>
 
-/* The sums up to each of eight integers, and the last one everywhere in *before. */
-SIMD_FOR_AVX512 static inline __m512i longs_up_to(__m512i x, __m512i *before)
+/* The last of eight integers, everywhere. */
+SIMD_FOR_AVX512 static inline __m512i last_long(__m512i x)
+{
+    return _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
+}
+
+SIMD_FOR_AVX512 static inline int64_t first_long(__m512i x)
+{
+    return _mm_cvtsi128_si64(_mm512_castsi512_si128(x));
+}
+
+/* The sums up to each of eight integers. */
+SIMD_FOR_AVX512 static inline __m512i longs_up_to(__m512i x)
 {
     const __m512i up1 = _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6);
     const __m512i up2 = _mm512_setr_epi64(0, 0, 0, 1, 2, 3, 4, 5);
     const __m512i up4 = _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 2, 3);
     x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfe, up1, x));
     x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfc, up2, x));
-    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
-    x = _mm512_add_epi64(x, *before);
-    *before = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
-    return x;
+    return _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
+}
+
+/* The same on top of *before, which is the last one everywhere then. */
+SIMD_FOR_AVX512 static inline __m512i longs_on_top(__m512i x, __m512i *before)
+{
+    x = longs_up_to(x);
+    __m512i sum = _mm512_add_epi64(x, *before);
+    *before = _mm512_add_epi64(last_long(x), *before);
+    return sum;
 }
 
 /* The same as scan_plain; stores up to a vector more than it returns. */
@@ -79,14 +96,14 @@ SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int las
         __mmask8 inside = (__mmask8)(last - b < 8 ? (1u << (last - b)) - 1 : 0xff);
         __m512i x = _mm512_maskz_loadu_epi64(inside, packed + b);
         __mmask8 holds = _mm512_test_epi64_mask(x, x);
-        x = longs_up_to(x, &carry);
+        x = longs_on_top(x, &carry);
         _mm512_storeu_si512(sum_out + n, _mm512_maskz_compress_epi64(holds, x));
         _mm256_storeu_si256(
             (__m256i *)(bin_out + n),
             _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(steps, _mm256_set1_epi32(b))));
         n += __builtin_popcount(holds);
     }
-    *sum_inout = _mm_cvtsi128_si64(_mm512_castsi512_si128(carry));
+    *sum_inout = first_long(carry);
     return n;
 }
 #endif
@@ -192,9 +209,9 @@ SIMD_FOR_AVX512 static void scan_sums_avx512(const Bins *bins, int first, int la
         __m512i g = _mm512_maskz_loadu_epi64(inside, bins->gradient + b);
         __m512i h = _mm512_maskz_loadu_epi64(inside, bins->hessian + b);
         __m512i c = _mm512_cvtepi32_epi64(count);
-        g = longs_up_to(g, &g_before);
-        h = longs_up_to(h, &h_before);
-        c = longs_up_to(c, &c_before);
+        g = longs_on_top(g, &g_before);
+        h = longs_on_top(h, &h_before);
+        c = longs_on_top(c, &c_before);
         _mm512_storeu_pd(cuts->gradient + n,
                          _mm512_maskz_compress_pd(holds, _mm512_cvtepi64_pd(g)));
         _mm512_storeu_pd(cuts->hessian + n,
@@ -207,9 +224,9 @@ SIMD_FOR_AVX512 static void scan_sums_avx512(const Bins *bins, int first, int la
             _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(steps, _mm256_set1_epi32(b))));
         n += __builtin_popcount(holds);
     }
-    sums_inout->gradient = _mm_cvtsi128_si64(_mm512_castsi512_si128(g_before));
-    sums_inout->hessian = _mm_cvtsi128_si64(_mm512_castsi512_si128(h_before));
-    sums_inout->count = _mm_cvtsi128_si64(_mm512_castsi512_si128(c_before));
+    sums_inout->gradient = first_long(g_before);
+    sums_inout->hessian = first_long(h_before);
+    sums_inout->count = first_long(c_before);
     cuts->n = n;
 }
 #endif
@@ -397,115 +414,209 @@ static SIMD_INLINE double gain_factor(const FeatureSet *set, int feature)
     return set->factor ? set->factor[feature] : 1.0;
 }
 
-#if defined(SIMD_FOR_AVX512) && defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define HAS_CUT_VECTORS
-#endif
-#endif
+#ifdef SIMD_FOR_AVX512
+/* Rounding moves a gain by less than this share of it. */
+#define ROUNDING_SHARE 1e-14
 
-#ifdef HAS_CUT_VECTORS
-typedef int64_t Longs __attribute__((vector_size(SPLIT_WIDTH * sizeof(int64_t))));
-
-/* Whether search_vectors may search a feature, and had better: it visits bins without rows,
-   too, but stores nothing on the way. */
-static SIMD_INLINE int suits_vectors(const Bins *bins, const Encoding *encoding,
-                                     const FeatureSet *set, const NodeStats *node,
-                                     Sums missing, int form)
+/* Whether search_avx512 may search a feature. */
+static SIMD_INLINE int suits_avx512(const Bins *bins, const Encoding *encoding,
+                                    const FeatureSet *set, int form)
 {
-    return simd_level == SIMD_AVX512 && encoding->compact && form != FORM_BOUNDED
-           && missing.count == 0 && !bins->held && !set->cut
-           && 2 * node->sums.count >= bins->n_bins;
+    return simd_level == SIMD_AVX512 && encoding->compact && !bins->held && !set->cut
+           && (form == FORM_RIDGE || form == FORM_ELASTIC);
 }
 
-/* The packed sums up to each of a vector's bins, of which there are n, on top of
-   *before_inout, which has the last one everywhere. */
-static SIMD_INLINE void sums_up_to(const int64_t *packed, int n, Longs *before_inout,
-                                   int64_t *sum_out)
+/* The next larger double of one that is not negative. */
+static SIMD_INLINE double next_larger(double x)
 {
-    const Longs none = {0};
-    int64_t part[SPLIT_WIDTH];
-    Longs x;
-    if (n >= SPLIT_WIDTH) {
-        memcpy(&x, packed, sizeof x);
-    } else {
-        for (int k = 0; k < SPLIT_WIDTH; k++)
-            part[k] = k < n ? packed[k] : 0;
-        memcpy(&x, part, sizeof x);
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits++;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The packed sums up to each bin in [first, last), on top of `before`, and the last of them in
+   the eight places behind. Returns that one, everywhere. */
+SIMD_FOR_AVX512 static __m512i sum_bins_avx512(const int64_t *packed, int first, int last,
+                                               __m512i before, int64_t *sum_out)
+{
+    int b = first;
+    for (; b + SPLIT_WIDTH <= last; b += SPLIT_WIDTH) {
+        __m512i x = _mm512_loadu_si512(packed + b);
+        _mm512_storeu_si512(sum_out + b, longs_on_top(x, &before));
     }
-    x += __builtin_shufflevector(x, none, 8, 0, 1, 2, 3, 4, 5, 6);
-    x += __builtin_shufflevector(x, none, 8, 8, 0, 1, 2, 3, 4, 5);
-    x += __builtin_shufflevector(x, none, 8, 8, 8, 8, 0, 1, 2, 3);
-    x += *before_inout;
-    *before_inout = __builtin_shufflevector(x, x, 7, 7, 7, 7, 7, 7, 7, 7);
-    memcpy(sum_out, &x, sizeof x);
+    if (b < last) {
+        __mmask8 inside = (__mmask8)((1u << (last - b)) - 1);
+        __m512i x = _mm512_maskz_loadu_epi64(inside, packed + b);
+        _mm512_storeu_si512(sum_out + b, longs_on_top(x, &before));
+    }
+    _mm512_storeu_si512(sum_out + last, before);
+    return before;
 }
 
-/* Lets `top` have the larger ones of both vectors' numbers. */
-static SIMD_INLINE void raise(const Longs *x, Longs *top)
+/* The packed sums up to each bin but the last, as if the missing bin were empty. */
+SIMD_FOR_AVX512 static void sum_cuts_avx512(const Bins *bins, int64_t *sum_out)
 {
-    Longs is_larger = *x > *top;
-    *top = (*x & is_larger) | (*top & ~is_larger);
+    int last = bins->n_bins - 1;
+    int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
+    __m512i before = _mm512_setzero_si512();
+    before = sum_bins_avx512(bins->gradient, 0, middle, before, sum_out);
+    if (middle + 1 < last)
+        sum_bins_avx512(bins->gradient, middle + 1, last, before, sum_out);
 }
 
-/* The same as largest_gain, of a vector of bits. */
-static SIMD_INLINE double largest_of(Longs top)
+/* What the gains of eight cuts need of the encoding, the node and the rules, in each lane. */
+typedef struct {
+    __m512i fewest, most; /* rows on the left */
+    __m512i count_mask, hessian_mask;
+    __m128i hessian_at, gradient_at; /* their lowest bits */
+    __m512d gradient_unit, hessian_unit;
+    __m512d gradient, hessian; /* of the node */
+    __m512d least_hessian, l1, l2, epsilon;
+} CutLanes;
+
+SIMD_FOR_AVX512 static inline CutLanes cut_lanes(const Encoding *encoding,
+                                                 const NodeStats *node,
+                                                 const SplitRules *rules)
 {
-    Longs other = __builtin_shufflevector(top, top, 4, 5, 6, 7, 0, 1, 2, 3);
-    double value;
-    raise(&other, &top);
-    other = __builtin_shufflevector(top, top, 2, 3, 0, 1, 6, 7, 4, 5);
-    raise(&other, &top);
-    other = __builtin_shufflevector(top, top, 1, 0, 3, 2, 5, 4, 7, 6);
-    raise(&other, &top);
-    memcpy(&value, &top, sizeof value);
-    return value;
+    const int bits = encoding->count_bits, up = encoding->gradient_up;
+    const int64_t count_mask = ((int64_t)1 << bits) - 1;
+    const int64_t hessian_mask = ((int64_t)1 << (up - bits)) - 1;
+    const int constant = encoding->constant_hessian;
+    CutLanes lanes = {
+        _mm512_set1_epi64(rules->min_count),
+        _mm512_set1_epi64(node->sums.count - rules->min_count),
+        _mm512_set1_epi64(count_mask),
+        _mm512_set1_epi64(constant ? count_mask : hessian_mask),
+        _mm_cvtsi32_si128(constant ? 0 : bits),
+        _mm_cvtsi32_si128(up),
+        _mm512_set1_pd(rules->gradient_unit),
+        _mm512_set1_pd(rules->hessian_unit),
+        _mm512_set1_pd((double)node->sums.gradient),
+        _mm512_set1_pd((double)node->sums.hessian),
+        _mm512_set1_pd(node->least_hessian),
+        _mm512_set1_pd(rules->l1),
+        _mm512_set1_pd(rules->l2),
+        _mm512_set1_pd(HESSIAN_EPSILON),
+    };
+    return lanes;
 }
 
-/* The same as search_feature where suits_vectors says so. All bins but the last are cuts;
-   those behind a bin without rows repeat the one before, and the last of equal ones counts.
-   `gain_out`: room for a gain of each bin and SCRATCH_ROOM more. */
-static SIMD_INLINE int search_vectors(const Bins *bins, const Encoding *encoding, int feature,
-                                      double factor, const NodeStats *node,
-                                      const SplitRules *rules, int form, double *gain_out,
-                                      Split *best_out)
+/* T(G)^2 */
+SIMD_FOR_AVX512 static inline __m512d squared_gradient(__m512d gradient, __m512d l1, int form)
 {
-    const Encoding local = *encoding;
-    const NodeStats local_node = *node;
-    const SplitRules local_rules = *rules;
-    const int64_t count_mask = ((int64_t)1 << encoding->count_bits) - 1;
-    const int64_t least = rules->min_count, most = node->sums.count - least;
+    if (form == FORM_ELASTIC) {
+        gradient = _mm512_sub_pd(_mm512_abs_pd(gradient), l1);
+        gradient = _mm512_max_pd(gradient, _mm512_setzero_pd());
+    }
+    return _mm512_mul_pd(gradient, gradient);
+}
+
+/* What both children gain, as a fraction, by the packed sums of left ones; which of `lanes`
+   have enough hessian. The operations are those of cut_gain. */
+SIMD_FOR_AVX512 static inline __mmask8 children_gains(__m512i sum, const CutLanes *cuts,
+                                                      int form, __mmask8 lanes,
+                                                      __m512d *numerator_out,
+                                                      __m512d *denominator_out)
+{
+    __m512i left = _mm512_and_si512(_mm512_sra_epi64(sum, cuts->hessian_at),
+                                    cuts->hessian_mask);
+    __m512d hl = _mm512_cvtepi64_pd(left);
+    __m512d gl = _mm512_cvtepi64_pd(_mm512_sra_epi64(sum, cuts->gradient_at));
+    __m512d gr = _mm512_mul_pd(_mm512_sub_pd(cuts->gradient, gl), cuts->gradient_unit);
+    __m512d hr = _mm512_mul_pd(_mm512_sub_pd(cuts->hessian, hl), cuts->hessian_unit);
+    gl = _mm512_mul_pd(gl, cuts->gradient_unit);
+    hl = _mm512_mul_pd(hl, cuts->hessian_unit);
+    lanes = _mm512_mask_cmp_pd_mask(lanes, hl, cuts->least_hessian, _CMP_GE_OQ);
+    lanes = _mm512_mask_cmp_pd_mask(lanes, hr, cuts->least_hessian, _CMP_GE_OQ);
+    hl = _mm512_add_pd(_mm512_add_pd(hl, cuts->l2), cuts->epsilon);
+    hr = _mm512_add_pd(_mm512_add_pd(hr, cuts->l2), cuts->epsilon);
+    gl = _mm512_mul_pd(squared_gradient(gl, cuts->l1, form), hr);
+    gr = _mm512_mul_pd(squared_gradient(gr, cuts->l1, form), hl);
+    *numerator_out = _mm512_add_pd(gl, gr);
+    *denominator_out = _mm512_mul_pd(hl, hr);
+    return lanes;
+}
+
+/* The largest gain of n cuts, by the packed sums up to each, and its number; 0: there is none
+   above `others`. *gains_inout: whether any cut gains something. `extra`: the packed sums of
+   missing values if they go left. A cut behind a bin without rows repeats the one before, so of
+   equal gains the last counts if missing values go left, and the first otherwise.
+
+   A gain is a fraction less `needed`. Only those are divided whose numerators are as large as
+   those of gains that count. */
+SIMD_FOR_AVX512 static double largest_gain_avx512(
+    const int64_t *sum, int n, const Encoding *encoding, const NodeStats *node,
+    const SplitRules *rules, int form, int64_t extra, int missing_left, double others,
+    int *cut_out, int *gains_inout)
+{
+    const CutLanes cuts = cut_lanes(encoding, node, rules);
+    const __m512i missing = _mm512_set1_epi64(extra);
     const double needed = node->gain + rules->min_gain;
-    const Sums none = {0, 0, 0};
-    const Limits unbounded = {0, 0, 0, 0, 0};
-    const int last = bins->n_bins - 1;
-    int64_t sum[SPLIT_WIDTH];
-    double gain[SPLIT_WIDTH];
-    Longs before = {0}, best = {0}, bits;
-    int b = 0;
-    for (; b < last; b += SPLIT_WIDTH) {
-        sums_up_to(bins->gradient + b, last - b, &before, sum);
-        if ((before[0] & count_mask) < least)
-            continue;
-        if ((sum[0] & count_mask) > most)
+    const double noise = MIN_RELATIVE_GAIN * fabs(node->gain);
+    const __m512d above_noise = _mm512_set1_pd((needed + noise) * (1 + ROUNDING_SHARE));
+    double top = 0, least = next_larger(noise);
+    int gains = *gains_inout, best = 0;
+    __m512d ratio = _mm512_set1_pd(
+        (needed + (least > others ? least : others)) * (1 - ROUNDING_SHARE));
+    for (int i = 0; i < n; i += SPLIT_WIDTH) {
+        __m512d numerator, denominator;
+        __m512i x = _mm512_add_epi64(_mm512_loadu_si512(sum + i), missing);
+        __m512i count = _mm512_and_si512(x, cuts.count_mask);
+        __mmask8 enough = _mm512_cmpge_epi64_mask(count, cuts.fewest);
+        __mmask8 lanes = _mm512_mask_cmple_epi64_mask(enough, count, cuts.most);
+        if (enough && !lanes)
             break;
-        for (int k = 0; k < SPLIT_WIDTH; k++) {
-            Sums sums = unpack(sum[k], &local);
-            gain[k] = cut_gain((double)sums.gradient, (double)sums.hessian,
-                               (double)sums.count, none, &local_node, needed, unbounded,
-                               form, &local_rules);
-        }
-        memcpy(gain_out + b, gain, sizeof gain);
-        memcpy(&bits, gain, sizeof bits);
-        raise(&bits, &best);
+        if (!lanes)
+            continue;
+        lanes = children_gains(x, &cuts, form, lanes, &numerator, &denominator);
+        if (!gains)
+            gains = 0 != _mm512_mask_cmp_pd_mask(
+                lanes, numerator, _mm512_mul_pd(above_noise, denominator), _CMP_GT_OQ);
+        lanes = _mm512_mask_cmp_pd_mask(
+            lanes, numerator, _mm512_mul_pd(ratio, denominator), _CMP_NLT_UQ);
+        if (!lanes)
+            continue;
+        __m512d gain = _mm512_sub_pd(_mm512_div_pd(numerator, denominator),
+                                     _mm512_set1_pd(needed));
+        lanes = _mm512_mask_cmp_pd_mask(lanes, gain, _mm512_set1_pd(least), _CMP_GE_OQ);
+        if (!lanes)
+            continue;
+        top = _mm512_mask_reduce_max_pd(lanes, gain);
+        lanes = _mm512_mask_cmp_pd_mask(lanes, gain, _mm512_set1_pd(top), _CMP_EQ_OQ);
+        best = i + (missing_left ? 31 - __builtin_clz(lanes) : lowest_bit(lanes));
+        least = missing_left ? top : next_larger(top);
+        ratio = _mm512_set1_pd(
+            (needed + (top > others ? top : others)) * (1 - ROUNDING_SHARE));
     }
-    double top = largest_of(best);
-    if (top <= 0 || !improves(top * factor + rules->min_gain, feature, best_out))
-        return top > 0;
-    do
-        b--;
-    while (gain_out[b] != top);
-    improve(top * factor, feature, b < last ? b : last - 1, 1, rules, best_out);
-    return 1;
+    /* What fills up the last vector repeats the last cut. */
+    *cut_out = best < n ? best : n - 1;
+    *gains_inout = gains | (top > 0);
+    return top;
+}
+
+/* The same as search_feature where suits_avx512 says so. All bins but the last are cuts, which
+   visits bins without rows, too, but takes fewer steps. `sum`: room for a sum of each bin and
+   SCRATCH_ROOM more. */
+SIMD_FOR_AVX512 static int search_avx512(const Bins *bins, const Encoding *encoding,
+                                         const FeatureSet *set, int feature,
+                                         const NodeStats *node, const SplitRules *rules,
+                                         int form, Sums missing, int64_t *sum, Split *best_out)
+{
+    int gains = 0, bin = 0, n = bins->n_bins - 1;
+    sum_cuts_avx512(bins, sum);
+    for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
+        double others = set->factor ? 0 : best_out->gain - rules->min_gain;
+        int64_t extra = left && missing.count ? bins->gradient[bins->missing_bin] : 0;
+        double top = largest_gain_avx512(sum, n, encoding, node, rules, form, extra, left,
+                                         others, &bin, &gains);
+        if (!gains && others > 0) /* it may be passed over if it is nearly none */
+            top = largest_gain_avx512(sum, n, encoding, node, rules, form, extra, left, 0, &bin,
+                                      &gains);
+        improve(top * gain_factor(set, feature), feature, bin, left, rules, best_out);
+    }
+    return gains;
 }
 #endif
 
@@ -529,10 +640,10 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
     int64_t most = node->sums.count - rules->min_count, least;
     if (bins->missing_bin >= 0)
         missing = bin_sums(bins, bins->missing_bin, encoding);
-#ifdef HAS_CUT_VECTORS
-    if (suits_vectors(bins, encoding, set, node, missing, form))
-        return search_vectors(bins, encoding, feature, gain_factor(set, feature), node, rules,
-                              form, gain, best_out);
+#ifdef SIMD_FOR_AVX512
+    if (suits_avx512(bins, encoding, set, form))
+        return search_avx512(bins, encoding, set, feature, node, rules, form, missing,
+                             (int64_t *)scratch, best_out);
 #endif
     least = rules->min_count - missing.count;
     if (encoding->compact)

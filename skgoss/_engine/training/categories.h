@@ -20,75 +20,97 @@
 #include "gains.h"
 
 /* Bytes that a search takes, aligned as doubles; no more than the cuts of search_feature. */
-#define CATEGORY_SCRATCH(n_bins) (2 * (size_t)(n_bins) * sizeof(Category))
+#define CATEGORY_SCRATCH(n_bins) ((size_t)(n_bins) * (sizeof(double) + sizeof(int32_t)))
 
-/* So many categories are sorted; of more, those at the ends are selected. */
-#define SORTED_CATEGORIES 64
+/* So few categories are sorted by insertion. */
+#define FEW_CATEGORIES 24
 
 /* Bins that are skipped together where none has enough rows. */
 #define CATEGORY_BLOCK 32
 
+/* Ranks and bins, in arrays of their own: they are swapped faster than pairs. */
 typedef struct {
-    double rank;
-    int32_t bin; /* at the high end rank and bin are negative, so that lowest is first */
-} Category;
+    double *rank;
+    int32_t *bin;
+} Categories;
 
-/* The categories at one end: a heap with the last of them on top, at last a sorted list. The
-   high end of a list that is sorted as a whole begins at its end, and its step is -1. */
+/* The bins of the categories at one end: they follow the first one in steps of 1 or -1. */
 typedef struct {
-    Category *list;
+    const int32_t *bin;
     int n;
-    int room;
     int step;
 } CategoryEnd;
 
-static inline int comes_before(Category a, Category b)
+static inline int comes_before(double rank, int32_t bin, double other_rank, int32_t other_bin)
 {
-    return a.rank < b.rank || (a.rank == b.rank && a.bin < b.bin);
+    return (rank < other_rank) | ((rank == other_rank) & (bin < other_bin));
 }
 
-/* Restores the heap below place i. */
-static inline void sift(Category *heap, int i, int n)
+static inline void move_category(Categories list, int from, int to)
 {
-    Category moved = heap[i];
-    for (int child = 2 * i + 1; child < n; child = 2 * i + 1) {
-        child += child + 1 < n && comes_before(heap[child], heap[child + 1]);
-        if (!comes_before(moved, heap[child]))
-            break;
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = moved;
+    list.rank[to] = list.rank[from];
+    list.bin[to] = list.bin[from];
 }
 
-static inline void make_heap(CategoryEnd *end)
+static inline void put_category(double rank, int32_t bin, Categories list, int at)
 {
-    for (int i = end->n / 2 - 1; i >= 0; i--)
-        sift(end->list, i, end->n);
+    list.rank[at] = rank;
+    list.bin[at] = bin;
 }
 
-/* Keeps the category if it is among the first `room` so far. */
-static inline void offer(Category category, CategoryEnd *end)
+static inline void sort_few(Categories list, int n)
 {
-    if (end->n < end->room) {
-        end->list[end->n++] = category;
-        if (end->n == end->room)
-            make_heap(end);
-    } else if (comes_before(category, end->list[0])) {
-        end->list[0] = category;
-        sift(end->list, 0, end->n);
+    for (int i = 1; i < n; i++) {
+        double rank = list.rank[i];
+        int32_t bin = list.bin[i];
+        int j = i;
+        for (; j > 0 && comes_before(rank, bin, list.rank[j - 1], list.bin[j - 1]); j--)
+            move_category(list, j - 1, j);
+        put_category(rank, bin, list, j);
     }
 }
 
-static inline void sort_end(CategoryEnd *end)
+/* Moves what comes before a pivot to the front, and the pivot behind it; returns its place.
+   Without branches, as half of them would be mispredicted. */
+static inline int part_categories(Categories list, int n)
 {
-    make_heap(end);
-    for (int last = end->n - 1; last > 0; last--) {
-        Category top = end->list[0];
-        end->list[0] = end->list[last];
-        end->list[last] = top;
-        sift(end->list, 0, last);
+    /* Ranks may follow the bins, so the place of the pivot is as good as random. */
+    int at = (int)((n * 2654435769u >> 8) % (uint32_t)n), front = 0;
+    double pivot = list.rank[at];
+    int32_t pivot_bin = list.bin[at];
+    move_category(list, n - 1, at);
+    for (int i = 0; i < n - 1; i++) {
+        double rank = list.rank[i];
+        int32_t bin = list.bin[i];
+        move_category(list, front, i);
+        put_category(rank, bin, list, front);
+        front += comes_before(rank, bin, pivot, pivot_bin);
     }
+    move_category(list, front, n - 1);
+    put_category(pivot, pivot_bin, list, front);
+    return front;
+}
+
+/* Puts the first `n_low` and the last `n_high` categories of a list where they belong, sorted:
+   quicksort that leaves parts alone of which none is asked. */
+static inline void sort_ends(Categories list, int n, int n_low, int n_high)
+{
+    while (n > FEW_CATEGORIES && (n_low > 0 || n_high > 0)) {
+        int before = part_categories(list, n), after = n - before - 1;
+        Categories rest = {list.rank + before + 1, list.bin + before + 1};
+        if (before < after) { /* the shorter part is done first, so the stack stays short */
+            sort_ends(list, before, n_low, n_high - after - 1);
+            list = rest;
+            n = after;
+            n_low -= before + 1;
+        } else {
+            sort_ends(rest, after, n_low - before - 1, n_high);
+            n = before;
+            n_high -= after + 1;
+        }
+    }
+    if (n_low > 0 || n_high > 0)
+        sort_few(list, n);
 }
 
 static inline int one_against_rest(int n_bins, const SplitRules *rules)
@@ -100,17 +122,6 @@ static inline int one_against_rest(int n_bins, const SplitRules *rules)
 static inline double categories_l2(int n_bins, const SplitRules *rules)
 {
     return one_against_rest(n_bins, rules) ? rules->l2 : rules->l2 + rules->cat_l2;
-}
-
-static inline void sort_few(Category *list, int n)
-{
-    for (int i = 1; i < n; i++) {
-        Category moved = list[i];
-        int j = i;
-        for (; j > 0 && comes_before(moved, list[j - 1]); j--)
-            list[j] = list[j - 1];
-        list[j] = moved;
-    }
 }
 
 /* Whether no bin in [first, last) has `least` rows: no difference is without a sign. */
@@ -134,7 +145,7 @@ static inline int are_rare(const Bins *bins, const Encoding *encoding, int first
    order of the bins. Returns how many there are. */
 static inline int list_categories(const Bins *bins, const Encoding *encoding,
                                   const NodeStats *node, const SplitRules *rules,
-                                  Category *list_out)
+                                  Categories list)
 {
     const double smooth = rules->cat_smooth < INT32_MAX ? rules->cat_smooth : INT32_MAX;
     const int32_t least = smooth > 1 ? (int32_t)ceil(smooth) : 1;
@@ -148,32 +159,12 @@ static inline int list_categories(const Bins *bins, const Encoding *encoding,
             Sums sums = bin_sums(bins, b, encoding);
             double gradient = (double)sums.gradient * rules->gradient_unit;
             double hessian = (double)sums.hessian * rules->hessian_unit;
-            if (sums.count < least || hessian < least_sum)
-                continue;
-            list_out[used].rank = sums.gradient ? gradient / (hessian + rules->cat_smooth) : 0;
-            list_out[used++].bin = b;
+            double rank = sums.gradient ? gradient / (hessian + rules->cat_smooth) : 0;
+            put_category(rank, b, list, used);
+            used += (sums.count >= least) & (hessian >= least_sum);
         }
     }
     return used;
-}
-
-/* The first categories of a list at each end, sorted, in memory of their own. */
-static inline void select_ends(const Category *list, int used, int room, Category *memory,
-                               CategoryEnd *ends_out)
-{
-    for (int low = 0; low < 2; low++) {
-        CategoryEnd end = {memory + low * room, 0, room, 1};
-        for (int i = 0; i < used; i++) {
-            Category category = list[i];
-            if (!low) {
-                category.rank = -category.rank;
-                category.bin = -category.bin;
-            }
-            offer(category, &end);
-        }
-        sort_end(&end);
-        ends_out[low] = end;
-    }
 }
 
 /* Sorts the categories as far as the search may go from the low end (ends_out[1]) and from the
@@ -182,28 +173,20 @@ static inline void rank_categories(const Bins *bins, const Encoding *encoding,
                                    const NodeStats *node, const SplitRules *rules,
                                    void *scratch, CategoryEnd *ends_out)
 {
-    Category *list = (Category *)scratch;
+    Categories list = {(double *)scratch, (int32_t *)((double *)scratch + bins->n_bins)};
     int used = list_categories(bins, encoding, node, rules, list);
-    int room = bins->n_bins / 2;
-    room = room < rules->max_cat_threshold ? room : rules->max_cat_threshold;
-    if (used <= SORTED_CATEGORIES) {
-        CategoryEnd low = {list, used, room, 1}, high = {list + used - (used > 0), used, room, -1};
-        sort_few(list, used);
-        ends_out[0] = high;
-        ends_out[1] = low;
-    } else {
-        select_ends(list, used, room, list + bins->n_bins, ends_out);
-    }
-    for (int low = 0; low < 2; low++) {
-        int most = (used + 1) / 2 < room ? (used + 1) / 2 : room;
-        ends_out[low].n = ends_out[low].n < most ? ends_out[low].n : most;
-    }
+    int most = bins->n_bins / 2;
+    most = most < rules->max_cat_threshold ? most : rules->max_cat_threshold;
+    most = most < (used + 1) / 2 ? most : (used + 1) / 2;
+    sort_ends(list, used, most, most);
+    ends_out[0] = (CategoryEnd){list.bin + used - (used > 0), most, -1};
+    ends_out[1] = (CategoryEnd){list.bin, most, 1};
 }
 
 /* The bin of the i-th category from an end. */
 static inline int bin_at(const CategoryEnd *end, int i)
 {
-    return abs(end->list[i * end->step].bin);
+    return end->bin[i * end->step];
 }
 
 static inline Sums add_sums(Sums a, Sums b)
@@ -292,21 +275,25 @@ static inline int search_categories(const Bins *bins, const Encoding *encoding, 
     return gains;
 }
 
-/* Which bins go left by a split that search_categories found on the same bins. */
-static inline void category_set(const Bins *bins, const Encoding *encoding,
+/* Which bins go left by a split that search_categories found on the same bins, and their sums. */
+static inline Sums category_set(const Bins *bins, const Encoding *encoding,
                                 const NodeStats *node, const SplitRules *rules,
-                                const Split *split, void *scratch,
-                                uint8_t *goes_left_out)
+                                const Split *split, void *scratch, uint8_t *goes_left_out)
 {
     CategoryEnd ends[2];
+    Sums left = {0, 0, 0};
     memset(goes_left_out, 0, (size_t)bins->n_bins);
     if (one_against_rest(bins->n_bins, rules)) {
         goes_left_out[split->bin] = 1;
-        return;
+        return bin_sums(bins, split->bin, encoding);
     }
     rank_categories(bins, encoding, node, rules, scratch, ends);
-    for (int i = 0; i < split->bin; i++)
-        goes_left_out[bin_at(&ends[split->missing_left], i)] = 1;
+    for (int i = 0; i < split->bin; i++) {
+        int b = bin_at(&ends[split->missing_left], i);
+        goes_left_out[b] = 1;
+        left = add_sums(left, bin_sums(bins, b, encoding));
+    }
+    return left;
 }
 
 #endif

@@ -44,6 +44,8 @@ cdef enum:
     ENTRY_BLOCK = 4096            # rows whose entries a thread takes at a time
 
 
+cdef int64_t count_visits(const Binned* data) noexcept nogil
+
 cdef Binned subset_rows(
     const Binned* all_rows, const SubsetSource* source, const int32_t* features, int n,
     const Gradients* sampled, int n_threads, SubsetBuffers* buffers,

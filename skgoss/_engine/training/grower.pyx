@@ -15,7 +15,8 @@ from skgoss._engine.data.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
 from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
-from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
+from skgoss._engine.training.feature_subset cimport (
+    ENTRY_BLOCK, SubsetBuffers, SubsetSource, count_visits)
 from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport FOLD_ROOM
 from skgoss._engine.training.layout cimport (
@@ -178,6 +179,7 @@ cdef class TreeGrower:
         data.offset = <const int64_t*>self._address(storage.offset, np.int64)
         data.feature_at = <const int32_t*>self._address(storage.feature_at, np.int32)
         data.n_places = data.room = data.offset[data.n_features]
+        data.n_visits = count_visits(data)
         data.row_updates = storage.row_updates
         self.shared.max_bins = dataset.n_bins.max()
         self._read_lanes(storage)

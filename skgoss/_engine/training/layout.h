@@ -69,6 +69,7 @@ typedef struct {
     const int64_t *offset;
     const int32_t *feature_at;
     int64_t n_places;
+    int64_t n_visits;
     int64_t room;
 
     const uint8_t *rows;

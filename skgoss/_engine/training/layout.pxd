@@ -24,6 +24,7 @@ cdef extern from "layout.h" nogil:
         const int64_t* offset        # first place of each feature; [n_features]: n_places
         const int32_t* feature_at    # of each place
         int64_t n_places
+        int64_t n_visits             # of places by a search; one of a category counts several
         int64_t room                 # places that histograms have memory for
 
         const uint8_t* rows          # lanes, row-major, row_bytes apart

@@ -196,7 +196,7 @@ cdef void search_siblings(Shared* shared, Workspace* ws, const Siblings* sibling
     """Complete the sums of the siblings and find their best splits."""
     cdef int i, thread, side
     cdef int n_leaves = siblings.search_smaller + siblings.search_larger
-    cdef double n_visits = <double>ws.data.n_places * n_leaves
+    cdef double n_visits = <double>ws.data.n_visits * n_leaves
     cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_FOR_TEAM else 1
     cdef int64_t n_chunks = ws.n_tiles
     if siblings.n_parts > 0:

@@ -99,7 +99,7 @@ cdef extern from "categories.h" nogil:
     int search_categories(
         const Bins* bins, const Encoding* encoding, int feature, double factor,
         const NodeStats* node, const SplitRules* rules, void* scratch, Split* best_out)
-    void category_set(
+    Sums category_set(
         const Bins* bins, const Encoding* encoding, const NodeStats* node,
         const SplitRules* rules, const Split* split, void* scratch, uint8_t* goes_left_out)
 

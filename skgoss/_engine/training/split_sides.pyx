@@ -11,19 +11,21 @@ from skgoss._engine.training.sums cimport clear_rows_histogram, fill_rows_histog
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of, gather
 
 
-cdef Sums left_side(
-    const Bins* bins, const Encoding* encoding, const uint8_t* goes_left, int32_t* room,
+cdef Sums sums_up_to(
+    const Bins* bins, const Encoding* encoding, const Split* split, int32_t* room,
 ) noexcept nogil:
-    """Sums over the bins that go left. ``room``: a number for each bin."""
+    """Sums over the bins that go left of a cut. ``room``: a number for each bin."""
     cdef Sums sums, part
     cdef int i, b
-    cdef int n = bins.n_bins
+    cdef int n = min(split.bin + 1, bins.n_bins)
     memset(&sums, 0, sizeof(Sums))
+    if split.missing_left and bins.missing_bin > split.bin:
+        sums = bin_sums(bins, bins.missing_bin, encoding)
     if bins.held != NULL:
-        n = held_bins(bins, 0, bins.n_bins, room)
+        n = held_bins(bins, 0, n, room)
     for i in range(n):
         b = i if bins.held == NULL else room[i]
-        if goes_left[b]:
+        if b != bins.missing_bin or split.missing_left:
             part = bin_sums(bins, b, encoding)
             sums.gradient += part.gradient
             sums.hessian += part.hessian
@@ -81,12 +83,12 @@ cdef double choose_left(
     bins = feature_bins(
         data, &histogram, leaf.best.feature, &leaf.stats.sums, encoding, room)
     if data.categorical[leaf.best.feature]:
-        category_set(
+        left_out[0] = category_set(
             &bins, encoding, &leaf.stats, &ws.rules, &leaf.best, scratch, ws.scratch.goes_left)
         l2 = categories_l2(bins.n_bins, &ws.rules)
     else:
         decide_bins(data, &leaf.best, ws.scratch.goes_left)
-    left_out[0] = left_side(&bins, encoding, ws.scratch.goes_left, <int32_t*>scratch)
+        left_out[0] = sums_up_to(&bins, encoding, &leaf.best, <int32_t*>scratch)
     if is_filled:
         clear_rows_histogram(ws, leaf)
     return l2

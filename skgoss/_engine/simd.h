@@ -31,8 +31,11 @@ enum { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SIMD_INLINE inline __attribute__((always_inline))
+/* For a loop that needs all registers. */
+#define NOT_INLINE __attribute__((noinline))
 #else
 #define SIMD_INLINE inline
+#define NOT_INLINE
 #endif
 
 /* Windows is left out: GCC does not align the stack there for 32-byte vectors. */

@@ -9,7 +9,7 @@
 #include "layout.h"
 #include "simd.h"
 
-#define PREFETCH_AHEAD 16
+#define PREFETCH_AHEAD 32
 #define CACHE_LINE 64
 #define ROW_BLOCK 256     /* rows that stay in the first cache while lanes take turns */
 #define LANES_PER_TURN 64 /* lanes whose accumulators stay near */
@@ -28,6 +28,91 @@ static inline void prefetch_row(const Binned *data, ptrdiff_t row)
     for (int at = 0; at < data->n_lanes - 1; at += CACHE_LINE)
         prefetch(lanes + at);
     prefetch(lanes + data->n_lanes - 1);
+}
+
+/* What a row of a packed round adds to its accumulators. */
+static SIMD_INLINE int64_t packed_addend(uint64_t record, const Encoding *encoding)
+{
+    uint64_t gradient = (uint64_t)((int64_t)record >> encoding->gradient_down);
+    uint64_t hessian = record >> encoding->hessian_down & encoding->hessian_mask;
+    return (int64_t)((gradient << encoding->gradient_up) + (hessian << encoding->count_bits) + 1);
+}
+
+/* Adds a row to four lanes, whose bins are the bytes of one integer. */
+static SIMD_INLINE void add_quad(const uint8_t *row, int64_t x, ptrdiff_t stride, int64_t *lanes)
+{
+    uint32_t bins;
+    memcpy(&bins, row, sizeof bins);
+    lanes[bins & 255] += x;
+    lanes[stride + (bins >> 8 & 255)] += x;
+    lanes[2 * stride + (bins >> 16 & 255)] += x;
+    lanes[3 * stride + (bins >> 24)] += x;
+}
+
+/* Adds n rows, of n_left, to some lanes: the inner loop of histograms. Two rows at once: while
+   one waits for its bins, the other adds. `rows`: the first one's first lane. */
+static NOT_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes, int n_lanes,
+                                       const Encoding *encoding, const uint64_t *records,
+                                       ptrdiff_t n, ptrdiff_t n_left, ptrdiff_t stride,
+                                       int64_t *lanes)
+{
+    const Encoding code = *encoding;
+    const ptrdiff_t n_quads = (n_lanes + 3) / 4;
+    const ptrdiff_t last_ahead = n_left - PREFETCH_AHEAD - 1;
+    ptrdiff_t i = 0;
+    for (; i + 1 < n; i += 2) {
+        const uint64_t *ahead = records + (i < last_ahead ? i + PREFETCH_AHEAD : n - 2);
+        const uint8_t *row = rows + (ptrdiff_t)(ahead[0] & code.id_mask) * row_bytes;
+        const uint8_t *next = rows + (ptrdiff_t)(ahead[1] & code.id_mask) * row_bytes;
+        prefetch(row);
+        prefetch(row + n_lanes - 1);
+        prefetch(next);
+        prefetch(next + n_lanes - 1);
+        row = rows + (ptrdiff_t)(records[i] & code.id_mask) * row_bytes;
+        next = rows + (ptrdiff_t)(records[i + 1] & code.id_mask) * row_bytes;
+        int64_t x = packed_addend(records[i], &code);
+        int64_t y = packed_addend(records[i + 1], &code);
+        int64_t *at = lanes;
+        for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * stride) {
+            add_quad(row + 4 * quad, x, stride, at);
+            add_quad(next + 4 * quad, y, stride, at);
+        }
+    }
+    if (i < n) {
+        const uint8_t *row = rows + (ptrdiff_t)(records[i] & code.id_mask) * row_bytes;
+        int64_t x = packed_addend(records[i], &code);
+        for (ptrdiff_t quad = 0; quad < n_quads; quad++)
+            add_quad(row + 4 * quad, x, stride, lanes + 4 * quad * stride);
+    }
+}
+
+/* Rows are taken in blocks, and lanes in turns, so that both stay in the first cache. */
+static SIMD_INLINE void add_packed_strided(const Binned *data, const Encoding *encoding,
+                                           const uint64_t *records, ptrdiff_t n,
+                                           ptrdiff_t stride, int64_t *sums)
+{
+    for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
+        ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
+        for (int lane = 0; lane < data->n_lanes; lane += LANES_PER_TURN) {
+            int left = data->n_lanes - lane;
+            add_packed_tile(data->rows + lane, data->row_bytes,
+                            left < LANES_PER_TURN ? left : LANES_PER_TURN, encoding,
+                            records + first, m, n - first, stride, sums + lane * stride);
+        }
+    }
+}
+
+/* Adds rows of one-byte bins to the accumulators of a packed round. Constant strides make the
+   addresses part of the instructions. */
+static void add_packed_bytes(const Binned *data, const Encoding *encoding,
+                             const uint64_t *records, ptrdiff_t n, int64_t *sums)
+{
+    if (data->lane_stride == 24)
+        add_packed_strided(data, encoding, records, n, 24, sums);
+    else if (data->lane_stride == 72)
+        add_packed_strided(data, encoding, records, n, 72, sums);
+    else
+        add_packed_strided(data, encoding, records, n, 264, sums);
 }
 
 /* Adds packed accumulators to separate sums, or stores them there

@@ -8,7 +8,7 @@ This is where training spends most of its time. Rows are read row by row, all la
 once, as LightGBM does with `force_row_wise`; the bins of sparse features lie in lists of entries.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport (
@@ -17,8 +17,6 @@ from skgoss._engine.training.layout cimport (
 cdef extern from "histogram.h" nogil:
     enum:
         PREFETCH_AHEAD
-        ROW_BLOCK
-        LANES_PER_TURN
 
     void spill_packed(
         int64_t* packed, int n_bins, const Encoding* encoding, int first,
@@ -27,13 +25,16 @@ cdef extern from "histogram.h" nogil:
     void spill_wide(
         int64_t* sums, int n_bins, const Encoding* encoding, int first, int64_t* gradient_out,
         int64_t* hessian_out, int32_t* count_out)
+    int64_t packed_addend(uint64_t record, const Encoding* encoding)
+    void add_packed_bytes(
+        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
+        int64_t* sums)
     void add_wide_bytes(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         const int64_t* pairs, int64_t* sums, Py_ssize_t* n_out)
     void add_wide_entries(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         const int64_t* pairs, int64_t* sums)
-    void prefetch_row(const Binned* data, Py_ssize_t row)
     void sum_packed(const uint64_t* records, Py_ssize_t n, const Encoding* encoding, Sums* out)
     void fold_digit(int64_t* sums, int radix, int n, int parts, int64_t* digit_out)
     void pack_sums(
@@ -44,64 +45,6 @@ cdef extern from "histogram.h" nogil:
         int64_t* hessian_inout, int32_t* count_inout)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
-
-
-cdef inline int64_t addend(const Encoding* encoding, uint64_t record) noexcept nogil:
-    cdef uint64_t gradient = <uint64_t>(<int64_t>record >> encoding.gradient_down)
-    cdef uint64_t hessian = record >> encoding.hessian_down & encoding.hessian_mask
-    return (
-        <int64_t>(gradient << encoding.gradient_up)
-        + <int64_t>(hessian << encoding.count_bits)
-        + 1
-    )
-
-
-cdef inline void add_quad(
-    int64_t* lanes, uint32_t bins, int64_t x, Py_ssize_t stride,
-) noexcept nogil:
-    lanes[bins & 255] += x
-    lanes[stride + (bins >> 8 & 255)] += x
-    lanes[2 * stride + (bins >> 16 & 255)] += x
-    lanes[3 * stride + (bins >> 24)] += x
-
-
-cdef inline void add_bytes(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    Py_ssize_t stride, int64_t* lanes,
-) noexcept nogil:
-    """Add rows to packed accumulators, lane by lane: the inner loop of histograms.
-
-    Eight lanes are read as one integer, and a row's addend is made once for all of them. Rows
-    are taken in blocks, and lanes in turns, so that both stay in the first cache.
-    """
-    cdef bint half = 0 < data.n_lanes % 8 <= 4
-    cdef int n_octets = data.n_lanes // 8 if half else (data.n_lanes + 7) // 8
-    cdef Py_ssize_t first, last, i
-    cdef int tile, tile_end, octet
-    cdef const uint64_t* row
-    cdef int64_t* at
-    cdef int64_t x
-    first = 0
-    while first < n:
-        last = min(first + ROW_BLOCK, n)
-        tile = 0
-        while tile < max(n_octets, 1):
-            tile_end = min(tile + LANES_PER_TURN // 8, n_octets)
-            for i in range(first, last):
-                if tile == 0 and i + PREFETCH_AHEAD < n:
-                    prefetch_row(data, records[i + PREFETCH_AHEAD] & encoding.id_mask)
-                row = <const uint64_t*>(
-                    data.rows + (records[i] & encoding.id_mask) * data.row_bytes)
-                x = addend(encoding, records[i])
-                at = lanes + tile * 8 * stride
-                for octet in range(tile, tile_end):
-                    add_quad(at, <uint32_t>row[octet], x, stride)
-                    add_quad(at + 4 * stride, <uint32_t>(row[octet] >> 32), x, stride)
-                    at = at + 8 * stride
-                if half and tile_end == n_octets:
-                    add_quad(at, <uint32_t>row[n_octets], x, stride)
-            tile = tile + LANES_PER_TURN // 8
-        first = last
 
 
 cdef void add_entries(
@@ -120,7 +63,7 @@ cdef void add_entries(
             prefetch(data.entries + data.entry_start[row])
             prefetch(data.entries + data.entry_start[row] + 16)
         row = records[i] & encoding.id_mask
-        x = addend(encoding, records[i])
+        x = packed_addend(records[i], encoding)
         for e in range(data.entry_start[row], data.entry_start[row + 1]):
             sums[data.entries[e]] += x
 
@@ -172,8 +115,8 @@ cdef void add_few_rows(
     for i in range(n):
         row = records[i] & encoding.id_mask
         if encoding.packed:
-            x = sign * addend(encoding, records[i])
-            sums = unpack(addend(encoding, records[i]), encoding)
+            x = sign * packed_addend(records[i], encoding)
+            sums = unpack(packed_addend(records[i], encoding), encoding)
         else:
             sums.gradient = pairs[2 * row]
             sums.hessian = pairs[2 * row + 1]
@@ -312,15 +255,10 @@ cdef Py_ssize_t add_lanes(
 ) noexcept nogil:
     """Add rows of a block that has n of them at most; returns how many it has room for."""
     cdef Py_ssize_t n_added = n
-    # Constant strides make the addresses part of the instructions.
-    if not encoding.packed:
-        add_wide_bytes(data, encoding, records, n, pairs, sums, &n_added)
-    elif data.lane_stride == 24:
-        add_bytes(data, encoding, records, n, 24, sums)
-    elif data.lane_stride == 72:
-        add_bytes(data, encoding, records, n, 72, sums)
+    if encoding.packed:
+        add_packed_bytes(data, encoding, records, n, sums)
     else:
-        add_bytes(data, encoding, records, n, 264, sums)
+        add_wide_bytes(data, encoding, records, n, pairs, sums, &n_added)
     return n_added
 
 

@@ -33,9 +33,25 @@ def read(text, kind=FLOAT):
     return values if n_read == len(values) else n_read
 
 
+def texts(values):
+    """The text of each number."""
+    return decimals.joined(values, np.arange(len(values) + 1))
+
+
 def test_texts_are_those_of_repr():
     values = numbers()
-    assert decimals.texts(values) == list(map(repr, values.tolist()))
+    assert texts(values) == list(map(repr, values.tolist()))
+
+
+def test_whole_numbers_are_written_as_by_repr():
+    bounds = np.iinfo(np.int64)
+    values = np.array([0, 7, -7, 10, 1_000_000, -123_456_789, bounds.min, bounds.max])
+    assert texts(values) == list(map(repr, values.tolist()))
+
+
+def test_texts_are_joined_by_spaces():
+    values, start = np.array([0.5, 1e300, -2.0, 3.0]), np.array([0, 0, 3, 4, 4])
+    assert decimals.joined(values, start) == ["", "0.5 1e+300 -2.0", "3.0", ""]
 
 
 def test_numbers_are_those_of_float():
@@ -105,4 +121,4 @@ def test_bits_of_random_doubles():
     for _ in range(3_000):
         value = struct.unpack("d", rng.bytes(8))[0]
         if np.isfinite(value):
-            assert decimals.texts(np.array([value])) == [repr(value)]
+            assert texts(np.array([value])) == [repr(value)]

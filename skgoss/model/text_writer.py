@@ -185,16 +185,18 @@ def _blocks(
     # Files number the sets of each tree from 0.
     before = np.where(categorical, np.repeat(first_set[:-1], np.diff(first_node)), 0)
     arrays = part.arrays | {"threshold": part.arrays["threshold"] - before}
-    starts = {name: first_node.tolist() for name in NODE_TYPES}
-    starts |= {name: leaf_start.tolist() for name in LEAF_TYPES}
-    texts = {name: _texts(arrays[name]) for name in starts}
+    starts = dict.fromkeys(NODE_TYPES, first_node) | dict.fromkeys(
+        LEAF_TYPES, leaf_start
+    )
+    texts = {
+        name: _joined(arrays[name], starts[name])
+        for name in (*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES)
+    }
     for tree in range(part.n_trees):
         lines = [f"Tree={tree}"]
         lines.append(f"num_leaves={leaf_start[tree + 1] - leaf_start[tree]}")
         lines.append(f"num_cat={first_set[tree + 1] - first_set[tree]}")
-        for name in (*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES):
-            start, stop = starts[name][tree : tree + 2]
-            lines.append(f"{name}={' '.join(texts[name][start:stop])}")
+        lines += [f"{name}={of_trees[tree]}" for name, of_trees in texts.items()]
         if first_set[tree + 1] > first_set[tree]:
             lines += _set_lines(sets, *first_set[tree : tree + 2].tolist())
         lines.append(f"is_linear={int(part.linear is not None)}")
@@ -205,26 +207,29 @@ def _blocks(
         yield "\n".join(lines) + "\n\n\n"
 
 
-def _texts(values: NDArray[Any]) -> list[str]:
-    """Numbers as the shortest text that gives the same bits."""
-    if values.dtype == np.float64:
-        return decimals.texts(np.ascontiguousarray(values))
-    return list(map(repr, values.tolist()))
+def _joined(values: NDArray[Any], start: NDArray[np.int64]) -> list[str]:
+    """Numbers from each start to the next, as the shortest text with the same bits."""
+    dtype = np.float64 if values.dtype == np.float64 else np.int64
+    return decimals.joined(np.ascontiguousarray(values, dtype), start)
+
+
+def _line(name: str, values: NDArray[Any]) -> str:
+    start = np.array([0, len(values)], dtype=np.int64)
+    return f"{name}={_joined(values, start)[0]}"
 
 
 def _set_lines(sets: CategorySets, first: int, stop: int) -> list[str]:
     start = sets.start[first : stop + 1]
-    boundaries = " ".join(_texts(start - start[0]))
-    threshold = " ".join(_texts(sets.words[start[0] : start[-1]]))
-    return [f"cat_boundaries={boundaries}", f"cat_threshold={threshold}"]
+    words = sets.words[start[0] : start[-1]]
+    return [_line("cat_boundaries", start - start[0]), _line("cat_threshold", words)]
 
 
 def _linear_lines(leaves: LinearLeaves) -> list[str]:
     return [
-        f"leaf_const={' '.join(_texts(leaves.constant))}",
-        f"num_features={' '.join(_texts(np.diff(leaves.start)))}",
-        f"leaf_features={' '.join(_texts(leaves.feature))}",
-        f"leaf_coeff={' '.join(_texts(leaves.coefficient))}",
+        _line("leaf_const", leaves.constant),
+        _line("num_features", np.diff(leaves.start)),
+        _line("leaf_features", leaves.feature),
+        _line("leaf_coeff", leaves.coefficient),
     ]
 
 
@@ -280,7 +285,7 @@ def _info(info: str, values: list[int] | None) -> str:
     numbers = np.array(info.split(":"), dtype=np.int64)
     known = numbers >= 0
     numbers[known] = _looked_up(values, numbers[known])
-    return ":".join(_texts(numbers))
+    return ":".join(map(str, numbers.tolist()))
 
 
 # --- Other lines ----------------------------------------------------------------------

@@ -55,67 +55,71 @@ static inline int decimal_to_double(uint64_t w, int e, double *value_out)
     return 1;
 }
 
-/* The whole number nearest to m 2^-down 10^k; 0 where two are equally near. */
-static inline uint64_t decimal_nearest(uint64_t m, int down, int k)
+/* The shortest digits that name a double, with zeros behind them up to 17, and the place of the
+   point: 0.d1 d2 ... 10^point. 0: not known. */
+static inline uint64_t decimal_shortest(double value, int *point_out)
 {
-    DecimalWide x = (DecimalWide)m * decimal_power[k], unit = (DecimalWide)1 << down;
-    DecimalWide twice = 2 * (x & (unit - 1));
-    return twice == unit ? 0 : (uint64_t)(x >> down) + (twice > unit);
-}
-
-/* The shortest digits that name a double, and the place of the point: 0.d1 d2 ... 10^point.
-   Returns how many; 0: not known. */
-static inline int decimal_shortest(double value, char *digits_out, int *point_out)
-{
-    uint64_t bits, m, w = 0;
-    double again;
+    uint64_t bits, m;
     memcpy(&bits, &value, sizeof bits);
-    int exponent = (int)(bits >> 52 & 2047) - 1075;
+    int down = 1075 - (int)(bits >> 52 & 2047);
     m = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    int down = -exponent;
     /* Neighbours of a power of two are not equally far. */
-    if (m == UINT64_C(1) << 52 || !(value >= 1e-3 && value < 1e15) || down < 0)
+    if (m == UINT64_C(1) << 52 || !(value >= 1e-3 && value < 1e15))
         return 0;
     int before = 1; /* digits before the point, or minus the zeros after it */
     while (before < 15 && value >= (double)decimal_power[before])
         before++;
     if (value < 1.0)
         before = value >= 0.1 ? 0 : value >= 0.01 ? -1 : -2;
-    int k = 17 - before, n;
-    for (n = 15; n <= 17; n++) {
-        w = decimal_nearest(m, down, k - (17 - n));
-        if (w < decimal_power[n - 1] || w >= decimal_power[n])
-            return 0;
-        if (n == 17 || (decimal_to_double(w, 17 - n - k, &again) && again == value))
-            break;
-    }
-    for (int i = n - 1; i >= 0; i--, w /= 10)
-        digits_out[i] = (char)('0' + w % 10);
-    while (n > 1 && digits_out[n - 1] == '0')
-        n--;
     *point_out = before;
-    return n;
+    /* The value times 10^(17 - before) has 17 digits before the point. In units of 2^-down it is a
+       whole number, and the gap to the next double is a power of ten. */
+    uint64_t gap = decimal_power[17 - before], w = 0;
+    DecimalWide x = (DecimalWide)m * gap;
+    for (uint64_t step = 100; w == 0; step /= 10) {
+        uint64_t below = (uint64_t)(x >> down);
+        below -= below % step;
+        DecimalWide above = x - ((DecimalWide)below << down), whole = (DecimalWide)step << down;
+        if (2 * above == whole)
+            return 0; /* two decimals are equally near */
+        int up = 2 * above > whole;
+        DecimalWide twice = 2 * (up ? whole - above : above);
+        /* Readers round half a gap to the even double. */
+        if (step == 1 || twice < gap || (twice == gap && m % 2 == 0))
+            w = below + (up ? step : 0);
+    }
+    return w >= decimal_power[16] && w < decimal_power[17] ? w : 0;
 }
 #else
 static inline int decimal_to_double(uint64_t w, int e, double *value_out) { return 0; }
-static inline int decimal_shortest(double value, char *digits_out, int *point_out)
-{
-    return 0;
-}
+static inline uint64_t decimal_shortest(double value, int *point_out) { return 0; }
 #endif
+
+static inline char *decimal_write_8(uint32_t w, char *text_out)
+{
+    for (int i = 7; i >= 0; i--, w /= 10)
+        text_out[i] = (char)('0' + w % 10);
+    return text_out + 8;
+}
 
 /* Writes a double as Python's repr does, for usual ones; returns the length, 0: not known. */
 static inline int decimal_write(double value, char *text_out)
 {
-    char digits[20], *at = text_out;
-    int point, n;
+    char digits[17], *at = text_out;
+    int point, n = 17;
     if (value == 0 && !signbit(value)) {
         memcpy(at, "0.0", 3);
         return 3;
     }
-    n = decimal_shortest(fabs(value), digits, &point);
-    if (n == 0)
+    uint64_t w = decimal_shortest(fabs(value), &point);
+    if (w == 0)
         return 0;
+    digits[0] = (char)('0' + w / decimal_power[16]);
+    w %= decimal_power[16];
+    decimal_write_8((uint32_t)(w / decimal_power[8]), digits + 1);
+    decimal_write_8((uint32_t)(w % decimal_power[8]), digits + 9);
+    while (n > 1 && digits[n - 1] == '0')
+        n--;
     if (value < 0)
         *at++ = '-';
     if (point <= 0) {
@@ -124,19 +128,29 @@ static inline int decimal_write(double value, char *text_out)
         memcpy(at, digits, (size_t)n);
         at += n;
     } else {
-        int whole = n < point ? n : point;
-        memcpy(at, digits, (size_t)whole);
-        memset(at + whole, '0', (size_t)(point - whole));
+        /* Zeros up to the point are among the digits. */
+        memcpy(at, digits, (size_t)point);
         at += point;
         *at++ = '.';
-        if (n > point) {
-            memcpy(at, digits + point, (size_t)(n - point));
-            at += n - point;
-        } else {
-            *at++ = '0';
-        }
+        n = n > point ? n - point : 1;
+        memcpy(at, digits + point, (size_t)n);
+        at += n;
     }
     return (int)(at - text_out);
+}
+
+/* Writes a whole number; returns the length. */
+static inline int decimal_write_int(int64_t value, char *text_out)
+{
+    char digits[20], *first = digits + sizeof digits;
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        *--first = (char)('0' + rest % 10);
+    } while (rest /= 10);
+    *text_out = '-';
+    int n = (int)(digits + sizeof digits - first);
+    memcpy(text_out + (value < 0), first, (size_t)n);
+    return n + (value < 0);
 }
 
 /* A number at the beginning of a text, which ends with a character that is none of a number. */

@@ -1,9 +1,11 @@
 # cython: language_level=3
 """Numbers as text and back, many at a time."""
 
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeASCII
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
 
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char*, char**, PyObject*) except? -1.0
@@ -22,6 +24,7 @@ cdef extern from "decimals.h" nogil:
         double value
     Decimal decimal_read(const char* text, int kind) noexcept
     int decimal_write(double value, char* text_out) noexcept
+    int decimal_write_int(int64_t value, char* text_out) noexcept
 
 # Kinds of numbers: the first may be NaN, the last are whole numbers of at most 18 digits.
 KINDS = {"float": DECIMAL_FLOAT, "threshold": DECIMAL_THRESHOLD, "int": DECIMAL_INT}
@@ -79,13 +82,56 @@ def read_ints(bytes text not None, int64_t[::1] values_out) -> int:
     return n
 
 
-def texts(const double[::1] values) -> list:
-    """What Python's repr gives for each number."""
-    cdef char[DECIMAL_ROOM] text
-    cdef Py_ssize_t i
+ctypedef fused number_t:
+    double
+    int64_t
+
+
+cdef int put(number_t value, char* text_out) except -1:
+    """Write what Python's repr gives for a number; returns its length."""
     cdef int n
+    cdef bytes text
+    if number_t is double:
+        n = decimal_write(value, text_out)
+        if n == 0:
+            text = repr(value).encode()
+            n = <int>len(text)
+            memcpy(text_out, <const char*>text, n)
+        return n
+    else:
+        return decimal_write_int(value, text_out)
+
+
+def joined(const number_t[::1] values, const int64_t[::1] start) -> list:
+    """Write numbers as Python's repr does, with a space between them.
+
+    Parameters
+    ----------
+    values : (n,) float64 or int64
+    start : (n_texts + 1,) int64
+        Where the numbers of each text begin, and the end of the last.
+
+    Returns
+    -------
+    list of str
+    """
+    cdef Py_ssize_t text, i, longest = 0
+    for text in range(start.shape[0] - 1):
+        longest = max(longest, start[text + 1] - start[text])
+    cdef char* room = <char*>PyMem_Malloc(longest * DECIMAL_ROOM + 1)
+    cdef char* at
+    if room == NULL:
+        raise MemoryError
     found = []
-    for i in range(values.shape[0]):
-        n = decimal_write(values[i], text)
-        found.append(PyUnicode_DecodeASCII(text, n, NULL) if n else repr(values[i]))
+    try:
+        for text in range(start.shape[0] - 1):
+            at = room
+            for i in range(start[text], start[text + 1]):
+                at += put(values[i], at)
+                at[0] = b" "
+                at += 1
+            at -= at > room
+            found.append(PyUnicode_DecodeASCII(room, at - room, NULL))
+    finally:
+        PyMem_Free(room)
     return found

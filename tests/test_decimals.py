@@ -26,10 +26,15 @@ def numbers():
     return np.concatenate(found)
 
 
+def span(text):
+    """A text as one line: with its beginning and end."""
+    return text, np.array([0]), np.array([len(text)])
+
+
 def read(text, kind=FLOAT):
     """The numbers of a text, or the place of the first that is wrong."""
     values = np.empty(text.count(b" ") + 1)
-    n_read = decimals.read_floats(text, kind, values)
+    n_read = decimals.read_floats(*span(text), kind, values)
     return values if n_read == len(values) else n_read
 
 
@@ -86,7 +91,7 @@ def test_words():
 @pytest.mark.parametrize(
     "text",
     [
-        *(b"", b" ", b"-", b".5", b"1e", b"1e+", b"e5", b"+1", b"1 ", b" 1", b"0x10"),
+        *(b"", b" ", b"-", b".5", b"1e", b"1e+", b"e5", b"+1", b"1 ", b"0x10"),
         *(b"nan(x)", b"infinity", b"1_0", b"1\x00", b"1,5", b"1\t2", b"\xff"),
     ],
 )
@@ -105,15 +110,27 @@ def test_whole_numbers():
     words = ["0", "-0", "-1", "000012", "9" * 18, "-" + "9" * 18]
     values = np.empty(len(words), dtype=np.int64)
     text = " ".join(words).encode()
-    assert decimals.read_ints(text, values) == len(words)
+    assert decimals.read_ints(*span(text), values) == len(words)
     assert values.tolist() == list(map(int, words))
-    for wrong in (b"1.0", b"9" * 19, b"", b"-", b"1e5", b"inf", b"1 "):
-        assert decimals.read_ints(b"7 " + wrong, np.empty(2, dtype=np.int64)) == 1
+    for wrong in (b"1.0", b"9" * 19, b"", b"-", b"1e5", b"inf", b"1\t"):
+        assert decimals.read_ints(*span(b"7 " + wrong), values) == 1
 
 
 def test_too_few_or_too_many_numbers():
-    assert decimals.read_floats(b"1 2", FLOAT, np.empty(3)) == 1
-    assert decimals.read_floats(b"1 2", FLOAT, np.empty(1)) == 0
+    assert decimals.read_floats(*span(b"1 2"), FLOAT, np.empty(3)) == 2
+    assert decimals.read_floats(*span(b"1 2"), FLOAT, np.empty(1)) == 1
+
+
+def test_spaces_stand_between_numbers():
+    assert read(b" 1") == 0
+    assert read(b"1  2") == 2
+
+
+def test_numbers_of_lines():
+    text, values = b"x=1   2\ny=7\nz=-3 4 ", np.zeros(4)
+    start, stop = np.array([2, 14]), np.array([7, 18])
+    assert decimals.read_floats(text, start, stop, FLOAT, values) == 4
+    assert values.tolist() == [1.0, 2.0, -3.0, 4.0]
 
 
 def test_bits_of_random_doubles():

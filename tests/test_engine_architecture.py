@@ -40,7 +40,7 @@ LAYERS = tuple(
         "layout.h",
         # Predictions.
         "model.few_rows model.contributions model.links model.conformal",
-        "model.decimals",
+        "model.decimals model.lines",
         "model.predict model.linear",
         "model.leaves",
         "predict.h contributions.h linear.h links.h decimals.h",

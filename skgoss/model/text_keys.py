@@ -24,3 +24,12 @@ NODE_LINES = (
 )
 LEAF_LINES = ("leaf_value", "leaf_weight", "leaf_count")
 INTERNAL_LINES = ("internal_value", "internal_weight", "internal_count")
+SET_LINES = ("cat_boundaries", "cat_threshold")
+LINEAR_LINES = ("leaf_const", "num_features", "leaf_features", "leaf_coeff")
+
+# The keys of the lines of a tree, in their order.
+TREE_LINES = (
+    *("Tree", "num_leaves", "num_cat"),
+    *(*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES),
+    *(*SET_LINES, "is_linear", *LINEAR_LINES, "shrinkage"),
+)

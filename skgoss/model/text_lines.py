@@ -16,16 +16,15 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.model import lines as engine
 from skgoss.data.values import entries
 from skgoss.model.text_keys import (
     END_OF_TREES,
-    INTERNAL_LINES,
-    LEAF_LINES,
-    NODE_LINES,
     PANDAS_CATEGORICAL,
     PARAMETERS,
     SKGOSS_KEY,
     SKGOSS_LINE,
+    TREE_LINES,
 )
 from skgoss.utils.limits import INT32_MAX
 
@@ -35,17 +34,10 @@ _AFTER_TREES = {
     PARAMETERS[0].encode(),
 }
 
-# The keys of most lines: a known one need not be decoded.
-_NAMES = {
-    name.encode(): name
-    for name in (
-        *("num_leaves", "num_cat", "is_linear", "shrinkage"),
-        *(*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES),
-    )
-}
-
 # The greatest depth of nested lists and dicts of JSON.
 _MAX_DEPTH = 50
+
+_KEYS = [key.encode() for key in TREE_LINES]
 
 _PARAMETER = re.compile(r"\[([^:]+): (.*)\]")
 
@@ -66,11 +58,6 @@ class Line(NamedTuple):
     number: int
     text: bytes
 
-    @property
-    def n_items(self) -> int:
-        """The number of items."""
-        return self.text.count(b" ") + 1 if self.text else 0
-
     def decoded(self) -> str:
         """The text as a string."""
         with on_line(self.number):
@@ -81,10 +68,98 @@ NO_LINE = Line(0, b"")
 
 
 class Section(NamedTuple):
-    """The header, or a tree: the number of its first line, and its fields by key."""
+    """The header: the number of its first line, and its fields by key."""
 
     number: int
     fields: dict[str, Line]
+
+
+class Lines(NamedTuple):
+    """All lines of a text, without white space at their ends.
+
+    The arrays have an entry for each line, and one more, of an empty line, at the end.
+
+    Attributes
+    ----------
+    text : bytes
+    start, stop : ndarray of int64
+        Where each line begins and ends.
+    key : ndarray of int64
+        The place of its key in ``TREE_LINES``; -1: it has another one, or none.
+    value : ndarray of int64
+        Where the value of the key begins.
+    n_items : ndarray of int64
+        The number of items in the value.
+    """
+
+    text: bytes
+    start: Ints
+    stop: Ints
+    key: Ints
+    value: Ints
+    n_items: Ints
+
+    @property
+    def n_lines(self) -> int:
+        """The number of lines."""
+        return len(self.start) - 1
+
+    def line(self, at: int) -> bytes:
+        """A line, by its number from 0."""
+        return self.text[self.start[at] : self.stop[at]]
+
+    def is_blank(self) -> NDArray[np.bool_]:
+        """For each line, whether it is empty."""
+        return (self.start == self.stop)[:-1]
+
+
+class Field(NamedTuple):
+    """The lines of some trees that have the same key.
+
+    Attributes
+    ----------
+    number : (n_trees,) int64
+        The number of the line, from 1; 0: the tree has no such line.
+    start, stop : (n_trees,) int64
+        Where its value begins and ends.
+    n_items : (n_trees,) int64
+        The number of items in the value, with spaces between them.
+    """
+
+    number: Ints
+    start: Ints
+    stop: Ints
+    n_items: Ints
+
+    def of(self, trees: NDArray[Any]) -> Field:
+        """The lines of some of the trees."""
+        return Field(*(values[trees] for values in self))
+
+
+class TreeSections(NamedTuple):
+    """The lines of trees.
+
+    Attributes
+    ----------
+    lines : Lines
+    number : (n_trees,) int64
+        The number of the first line of each tree.
+    table : (n_trees, n_keys) int64
+        For each tree and key of ``TREE_LINES``, which line has it; -1: none.
+    """
+
+    lines: Lines
+    number: Ints
+    table: Ints
+
+    def of(self, trees: NDArray[Any]) -> TreeSections:
+        """Some of the trees."""
+        return self._replace(number=self.number[trees], table=self.table[trees])
+
+    def field(self, key: str) -> Field:
+        """The lines with a key."""
+        at, lines = self.table[:, TREE_LINES.index(key)], self.lines
+        return Field(at + 1, lines.value[at], lines.stop[at], lines.n_items[at])
 
 
 @dataclass(frozen=True)
@@ -121,7 +196,7 @@ class Sections(NamedTuple):
     """The parts of a model file."""
 
     header: Section
-    trees: list[Section]
+    trees: TreeSections
     footer: Footer
 
 
@@ -138,9 +213,10 @@ def split(text: str | bytes) -> Sections:
     ValueError
         If a part is missing, or a line has the wrong form.
     """
-    lines = _lines(text)
+    lines, first_return = _lines(text)
     header, position = _header(lines)
-    _check_line_ends(lines)
+    if first_return >= 0:
+        refuse(first_return + 1, "a carriage return must stand at the end of a line")
     trees, position = _trees(lines, position)
     footer = _footer(lines, position, is_own=SKGOSS_KEY in header.fields)
     return Sections(header, trees, footer)
@@ -160,84 +236,112 @@ def on_line(number: int) -> Iterator[None]:
         raise ValueError(f"line {number}: {error}") from error
 
 
-def _lines(text: str | bytes) -> list[bytes]:
+def _lines(text: str | bytes) -> tuple[Lines, int]:
+    """The lines of a text, and the first with a carriage return inside; -1: none."""
     if isinstance(text, str):
         # Characters that UTF-8 does not have are refused where they matter.
         text = text.encode(errors="surrogatepass")
     text = text.removeprefix(b"\xef\xbb\xbf")
-    return [line.rstrip() for line in text.split(b"\n")]
+    found = np.zeros((5, text.count(b"\n") + 2), dtype=np.int64)
+    first_return = engine.find(text, _KEYS, *found[:, :-1])
+    return Lines(text, *found), first_return
 
 
-def _check_line_ends(lines: list[bytes]) -> None:
-    for number, line in enumerate(lines, 1):
-        if b"\r" in line:
-            refuse(number, "a carriage return must stand at the end of a line")
+def _header(lines: Lines) -> tuple[Section, int]:
+    """The header, and the index of the line after it."""
+    given = np.flatnonzero(~lines.is_blank()).tolist()
+    first = given[0] if given else 0
+    if lines.line(first) != b"tree":
+        refuse(first + 1, "a model file of LightGBM must begin with the line 'tree'")
+    header = Section(first + 1, {})
+    for at in given[1:]:
+        line = lines.line(at)
+        if line.startswith(b"Tree=") or line in _AFTER_TREES:
+            return header, at
+        _add(header.fields, at + 1, line)
+    refuse(lines.n_lines, "the file ends before its trees")
 
 
 def _add(fields: dict[str, Line], number: int, line: bytes) -> None:
     key, _, text = line.partition(b"=")
-    name = _NAMES.get(key) or key.decode(errors="replace")
+    name = key.decode(errors="replace")
     if name in fields:
-        refuse(number, f"{name!r} comes twice; it is on line {fields[name].number}")
+        _refuse_repeated(number, name, fields[name].number)
     text = b" ".join(text.split()) if b"  " in text else text.strip()
     fields[name] = Line(number, text)
 
 
-def _header(lines: list[bytes]) -> tuple[Section, int]:
-    """The header, and the index of the line after it."""
-    first = next((at for at, line in enumerate(lines) if line), 0)
-    if lines[first] != b"tree":
-        refuse(first + 1, "a model file of LightGBM must begin with the line 'tree'")
-    header = Section(first + 1, {})
-    for at in range(first + 1, len(lines)):
-        line = lines[at]
-        if line.startswith(b"Tree=") or line in _AFTER_TREES:
-            return header, at
-        if line:
-            _add(header.fields, at + 1, line)
-    refuse(len(lines), "the file ends before its trees")
+def _refuse_repeated(number: int, name: str, first: int) -> NoReturn:
+    refuse(number, f"{name!r} comes twice; it is on line {first}")
 
 
-def _trees(lines: list[bytes], position: int) -> tuple[list[Section], int]:
-    """The trees, and the index of the line after them."""
-    trees: list[Section] = []
-    while lines[position].startswith(b"Tree="):
-        if lines[position] != b"Tree=%d" % len(trees):
-            refuse(position + 1, f"'Tree={len(trees)}' must come here")
-        tree = Section(position + 1, {})
-        position += 1
-        while position < len(lines) and lines[position]:
-            _add(tree.fields, position + 1, lines[position])
-            position += 1
-        trees.append(tree)
-        while position < len(lines) and not lines[position]:
-            position += 1
-        if position == len(lines):
-            refuse(position, "the file ends within its trees")
-    if lines[position] not in _AFTER_TREES:
-        refuse(position + 1, "a tree, or the end of the trees, must come here")
-    return trees, position
+def _trees(lines: Lines, position: int) -> tuple[TreeSections, int]:
+    """The trees, and the index of the line after them.
+
+    Trees begin after an empty line and end before one.
+    """
+    is_blank = lines.is_blank()[position:]
+    follows_blank = np.append(True, is_blank[:-1])
+    begin = position + np.flatnonzero(follows_blank & ~is_blank)
+    begins = [lines.line(at) for at in begin.tolist()]
+    right = [line == b"Tree=%d" % number for number, line in enumerate(begins)]
+    n_trees = [*right, False].index(False)
+    first, end = begin[:n_trees], [*begin.tolist(), lines.n_lines][n_trees]
+    is_inside = ~is_blank & ~follows_blank
+    inside = position + np.flatnonzero(is_inside[: end - position])
+    trees = TreeSections(lines, first + 1, _table(lines, first, inside))
+    if end == lines.n_lines:
+        refuse(end, "the file ends within its trees")
+    if begins[n_trees].startswith(b"Tree="):
+        refuse(end + 1, f"'Tree={n_trees}' must come here")
+    if begins[n_trees] not in _AFTER_TREES:
+        refuse(end + 1, "a tree, or the end of the trees, must come here")
+    return trees, end
 
 
-def _footer(lines: list[bytes], position: int, *, is_own: bool) -> Footer:
+def _table(lines: Lines, first: Ints, inside: Ints) -> Ints:
+    """``TreeSections.table``, of the first lines of trees and their other lines."""
+    tree, key = np.searchsorted(first, inside, side="right") - 1, lines.key[inside]
+    known = key >= 0
+    cell = tree[known], key[known]
+    table = np.full((len(first), len(TREE_LINES)), -1, dtype=np.int64)
+    table[cell] = inside[known]
+    if not known.all() or (table[cell] != inside[known]).any():
+        _check_keys_differ(lines, tree, inside)
+    return table
+
+
+def _check_keys_differ(lines: Lines, tree: Ints, inside: Ints) -> None:
+    found: dict[tuple[int, bytes], int] = {}
+    for owner, at in zip(tree.tolist(), inside.tolist(), strict=True):
+        key, _, _ = lines.line(at).partition(b"=")
+        first = found.setdefault((owner, key), at)
+        if first != at:
+            _refuse_repeated(at + 1, key.decode(errors="replace"), first + 1)
+
+
+def _footer(lines: Lines, position: int, *, is_own: bool) -> Footer:
     parameters: dict[str, str] = {}
     skgoss_line, pandas, has_pandas = SkgossLine(), None, False
-    start, stop = (key.encode() for key in PARAMETERS)
+    start, stop, pandas_key, own_key = (
+        key.encode() for key in (*PARAMETERS, PANDAS_CATEGORICAL, SKGOSS_LINE)
+    )
     # LightGBM 2.1 does not tell where the parameters end.
     is_inside = False
-    for number, line in enumerate(lines[position:], position + 1):
+    for at in range(position, lines.n_lines):
+        number, line = at + 1, lines.line(at)
         if line in (start, stop):
             is_inside = line == start
-        elif line.startswith(PANDAS_CATEGORICAL.encode()):
-            text = line[len(PANDAS_CATEGORICAL) :]
+        elif line.startswith(pandas_key):
+            text = line[len(pandas_key) :]
             pandas, has_pandas = _pandas_categorical(number, text), True
-        elif is_inside and line.startswith(SKGOSS_LINE.encode()):
-            skgoss_line = _skgoss_line(number, line[len(SKGOSS_LINE) :])
+        elif is_inside and line.startswith(own_key):
+            skgoss_line = _skgoss_line(number, line[len(own_key) :])
         elif is_inside and line:
             key, value = _parameter(number, line)
             parameters[key] = value
     if is_own and (skgoss_line.number == 0 or not has_pandas):
-        refuse(len(lines), "the file ends too early")
+        refuse(lines.n_lines, "the file ends too early")
     return Footer(parameters, skgoss_line, pandas)
 
 

@@ -8,7 +8,7 @@ parsed together, one kind of line after the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -23,10 +23,12 @@ from skgoss.model.file_header import Header, check_infos
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.text_lines import (
     NO_LINE,
+    Field,
     Footer,
     Line,
     Section,
     SkgossLine,
+    TreeSections,
     on_line,
     refuse,
 )
@@ -76,7 +78,7 @@ def read(text: str | bytes) -> tuple[Ensemble, Header]:
         the number of a line.
     """
     header, trees, footer = text_lines.split(text)
-    n_scores = _n_scores(header, len(trees))
+    n_scores = _n_scores(header, len(trees.number))
     content = _content(header, footer)
     ensemble = _ensemble(
         trees,
@@ -197,7 +199,7 @@ def _signs(header: Section, n_features: int) -> list[int]:
 
 
 def _numbers(
-    trees: Sequence[Section],
+    trees: TreeSections,
     key: str,
     sizes: Ints,
     dtype: type,
@@ -208,7 +210,7 @@ def _numbers(
 
     Parameters
     ----------
-    trees : sequence of Section
+    trees : TreeSections
     key : str
         The key of the field.
     sizes : ndarray of shape (n_trees,), int64
@@ -217,63 +219,57 @@ def _numbers(
     needed : bool, default=False
         Whether each tree must have the field. If not, its numbers are 0 without it.
     """
-    lines = [tree.fields.get(key, NO_LINE) for tree in trees]
-    has_line = np.array([line.text != b"" for line in lines], dtype=bool)
-    if needed and (wrong := ~has_line & (sizes > 0)).any():
-        refuse(trees[int(wrong.argmax())].number, f"the tree has no {key!r}")
-    given = [line for line in lines if line.text]
-    n_items = np.array([line.n_items for line in given], dtype=np.int64)
-    if (wrong := n_items != sizes[has_line]).any():
-        at = int(wrong.argmax())
-        size = sizes[has_line][at]
-        refuse(given[at].number, f"{key} must have {size} numbers")
-    found = _parsed(given, n_items, key, dtype)
-    if has_line.all():
-        return found
+    field = trees.field(key)
+    has_items = field.n_items > 0
+    if needed and (wrong := ~has_items & (sizes > 0)).any():
+        refuse(trees.number[wrong.argmax()], f"the tree has no {key!r}")
+    if (wrong := has_items & (field.n_items != sizes)).any():
+        at = wrong.argmax()
+        refuse(field.number[at], f"{key} must have {sizes[at]} numbers")
+    if has_items.all():
+        return _parsed(trees.lines.text, field, key, dtype)
     values = np.zeros(int(sizes.sum()), dtype=dtype)
-    values[np.repeat(has_line, sizes)] = found
+    given = np.repeat(has_items, sizes)
+    values[given] = _parsed(trees.lines.text, field.of(has_items), key, dtype)
     return values
 
 
-def _parsed(
-    lines: Sequence[Line], n_items: Ints, name: str, dtype: type
-) -> NDArray[Any]:
-    if not lines:
-        return np.empty(0, dtype=dtype)
+def _parsed(text: bytes, lines: Field, name: str, dtype: type) -> NDArray[Any]:
     is_float = dtype is np.float64
     kind = "threshold" if name == "threshold" else "float" if is_float else "int"
-    ends = np.cumsum(n_items)
-    values = np.empty(ends[-1], dtype=np.float64 if is_float else np.int64)
-    text = b" ".join(line.text for line in lines)
+    ends = np.cumsum(lines.n_items)
+    n_items = int(ends[-1]) if len(ends) else 0
+    values = np.empty(n_items, dtype=np.float64 if is_float else np.int64)
+    spans = text, lines.start, lines.stop
     n_read = (
-        decimals.read_floats(text, decimals.KINDS[kind], values)
+        decimals.read_floats(*spans, decimals.KINDS[kind], values)
         if is_float
-        else decimals.read_ints(text, values)
+        else decimals.read_ints(*spans, values)
     )
-    if n_read < len(values):
-        line = lines[int(np.searchsorted(ends, n_read, side="right"))]
-        refuse(line.number, f"{name} must have {_MEANING[kind]} only")
-    narrow = values.astype(dtype)
-    if not is_float and (narrow != values).any():
+    if n_read < n_items:
+        number = lines.number[np.searchsorted(ends, n_read, side="right")]
+        refuse(number, f"{name} must have {_MEANING[kind]} only")
+    narrow = values.astype(dtype, copy=False)
+    if (narrow != values).any() and not is_float:
         at = int((narrow != values).argmax())
-        line = lines[int(np.searchsorted(ends, at, side="right"))]
-        refuse(line.number, f"{name} must fit into {np.dtype(dtype)}, got {values[at]}")
+        number = lines.number[np.searchsorted(ends, at, side="right")]
+        refuse(number, f"{name} must fit into {np.dtype(dtype)}, got {values[at]}")
     return narrow
 
 
 def _ensemble(
-    trees: Sequence[Section],
+    trees: TreeSections,
     n_scores: int,
     n_features: int,
     skgoss_line: SkgossLine,
     *,
     average: bool,
 ) -> Ensemble:
-    one = np.ones(len(trees), dtype=np.int64)
+    one = np.ones(len(trees.number), dtype=np.int64)
     n_leaves = _numbers(trees, "num_leaves", one, np.int32, needed=True)
     n_leaves = n_leaves.astype(np.int64)
     if (n_leaves < 1).any():
-        refuse(trees[int(n_leaves.argmin())].number, "num_leaves must be at least 1")
+        refuse(trees.number[n_leaves.argmin()], "num_leaves must be at least 1")
     # The values of leaves come first: they show that num_leaves is not made up.
     arrays = {
         key: _numbers(trees, key, sizes, dtype, needed=key in _NEEDED)
@@ -299,7 +295,7 @@ def _ensemble(
 
 
 def _refuse_tree(
-    trees: Sequence[Section],
+    trees: TreeSections,
     arrays: Mapping[str, NDArray[Any]],
     leaf_start: Ints,
     n_features: int,
@@ -310,7 +306,7 @@ def _refuse_tree(
 
     The first n trees are checked without the others. They pass if n is small enough.
     """
-    passing, failing = 0, len(trees)
+    passing, failing = 0, len(trees.number)
     while passing < failing:
         n = (passing + failing + 1) // 2
         n_leaves = int(leaf_start[n])
@@ -322,7 +318,7 @@ def _refuse_tree(
             checks.check(part, leaf_start[: n + 1], 1, n_features, sets, some)
         except ValueError as error:
             if failing == n:
-                refuse(trees[n - 1].number, str(error))
+                refuse(trees.number[n - 1], str(error))
             failing = n
         else:
             passing = n
@@ -332,28 +328,26 @@ def _refuse_tree(
 
 
 def _sets(
-    trees: Sequence[Section],
+    trees: TreeSections,
     n_nodes: Ints,
     arrays: dict[str, NDArray[Any]],
     skgoss_line: SkgossLine,
 ) -> CategorySets:
     """The sets of all trees; thresholds become their numbers."""
-    one = np.ones(len(trees), dtype=np.int64)
+    one = np.ones(len(trees.number), dtype=np.int64)
     n_cat = _numbers(trees, "num_cat", one, np.int32, needed=True)
-    chosen = np.flatnonzero(n_cat > 0).tolist()
-    n_sets = np.zeros(len(trees), dtype=np.int64)
-    sets = NO_SETS
-    if chosen:
-        some = [trees[i] for i in chosen]
-        sets, n_sets[chosen] = _sets_of(some, n_cat[chosen])
+    has_sets = n_cat > 0
+    n_sets, sets = np.zeros_like(one), NO_SETS
+    if has_sets.any():
+        sets, n_sets[has_sets] = _sets_of(trees.of(has_sets), n_cat[has_sets])
     node = np.flatnonzero(arrays["decision_type"] & CATEGORICAL)
-    tree = np.repeat(np.arange(len(trees)), n_nodes)[node]
+    tree = np.repeat(np.arange(len(one)), n_nodes)[node]
     number = arrays["threshold"][node]
     wrong = (number != np.floor(number)) | (number < 0) | (number >= n_sets[tree])
     if wrong.any():
         first_wrong = tree[int(wrong.argmax())]
         refuse(
-            trees[first_wrong].fields["threshold"].number,
+            trees.field("threshold").number[first_wrong],
             "the threshold of a categorical node must be the number of a set, but"
             f" there are {n_sets[first_wrong]} sets",
         )
@@ -364,20 +358,20 @@ def _sets(
 
 
 def _sets_of(
-    trees: Sequence[Section], n_cat: NDArray[np.int32]
+    trees: TreeSections, n_cat: NDArray[np.int32]
 ) -> tuple[CategorySets, Ints]:
     """The sets of some trees, and how many each has.
 
     LightGBM 2.0 has files with more sets than ``num_cat``.
     """
-    lines = [tree.fields.get("cat_boundaries", NO_LINE) for tree in trees]
-    sizes = np.array([line.n_items for line in lines])
-    for tree, line, n in zip(trees, lines, n_cat.tolist(), strict=True):
-        if line.n_items <= n:
-            refuse(
-                line.number or tree.number,
-                f"cat_boundaries must have more than {n} numbers",
-            )
+    lines = trees.field("cat_boundaries")
+    sizes = lines.n_items
+    if (wrong := sizes <= n_cat).any():
+        at = wrong.argmax()
+        refuse(
+            lines.number[at] or trees.number[at],
+            f"cat_boundaries must have more than {n_cat[at]} numbers",
+        )
     boundary = _numbers(trees, "cat_boundaries", sizes, np.uint32).astype(np.int64)
     last = np.cumsum(sizes) - 1
     first = last - sizes + 1
@@ -385,7 +379,7 @@ def _sets_of(
     rises[last] = boundary[first] == 0
     if not rises.all():
         at = int(np.searchsorted(last, rises.argmin()))
-        refuse(lines[at].number, "cat_boundaries must rise from 0")
+        refuse(lines.number[at], "cat_boundaries must rise from 0")
     n_words = boundary[last]
     words = _numbers(trees, "cat_threshold", n_words, np.uint32, needed=True)
     start = boundary + np.repeat(np.cumsum(n_words) - n_words, sizes)
@@ -424,15 +418,13 @@ def _numbers_of(known: Ints, values: Ints) -> Ints:
 
 
 def _linear(
-    trees: Sequence[Section], n_leaves: Ints, leaf_value: Floats
+    trees: TreeSections, n_leaves: Ints, leaf_value: Floats
 ) -> LinearLeaves | None:
-    one = np.ones(len(trees), dtype=np.int64)
+    one = np.ones(len(trees.number), dtype=np.int64)
     is_linear = _numbers(trees, "is_linear", one, np.uint8) > 0
     if not is_linear.any():
         return None
-    some = [
-        tree for tree, linear in zip(trees, is_linear.tolist(), strict=True) if linear
-    ]
+    some = trees.of(is_linear)
     sizes, of_leaf = n_leaves[is_linear], np.repeat(is_linear, n_leaves)
     constant = leaf_value.copy()
     constant[of_leaf] = _numbers(some, "leaf_const", sizes, np.float64, needed=True)

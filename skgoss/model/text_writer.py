@@ -29,9 +29,11 @@ from skgoss.model.text_keys import (
     END_OF_TREES,
     INTERNAL_LINES,
     LEAF_LINES,
+    LINEAR_LINES,
     NODE_LINES,
     PANDAS_CATEGORICAL,
     PARAMETERS,
+    SET_LINES,
     SKGOSS_KEY,
     SKGOSS_LINE,
 )
@@ -221,16 +223,13 @@ def _line(name: str, values: NDArray[Any]) -> str:
 def _set_lines(sets: CategorySets, first: int, stop: int) -> list[str]:
     start = sets.start[first : stop + 1]
     words = sets.words[start[0] : start[-1]]
-    return [_line("cat_boundaries", start - start[0]), _line("cat_threshold", words)]
+    return list(map(_line, SET_LINES, (start - start[0], words)))
 
 
 def _linear_lines(leaves: LinearLeaves) -> list[str]:
-    return [
-        _line("leaf_const", leaves.constant),
-        _line("num_features", np.diff(leaves.start)),
-        _line("leaf_features", leaves.feature),
-        _line("leaf_coeff", leaves.coefficient),
-    ]
+    n_terms = np.diff(leaves.start)
+    values = leaves.constant, n_terms, leaves.feature, leaves.coefficient
+    return list(map(_line, LINEAR_LINES, values))
 
 
 def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:

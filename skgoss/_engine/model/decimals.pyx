@@ -30,17 +30,29 @@ cdef extern from "decimals.h" nogil:
 KINDS = {"float": DECIMAL_FLOAT, "threshold": DECIMAL_THRESHOLD, "int": DECIMAL_INT}
 
 
-cdef bint is_followed(const char* end, const char* last, bint is_last) noexcept:
-    """Whether a number ends with the text if it is the last one, else with a space."""
-    return end != NULL and (end == last if is_last else end[0] == b" ")
+cdef inline const char* after(const char* end, const char* stop) noexcept nogil:
+    """Where the next number of a line is, if one ends here; NULL: none does."""
+    if end == NULL or (end < stop and end[0] != b" "):
+        return NULL
+    while end < stop and end[0] == b" ":
+        end += 1
+    return end
 
 
-def read_floats(bytes text not None, int kind, double[::1] values_out) -> int:
-    """Read numbers with a space between them.
+def read_floats(
+    bytes text not None,
+    const int64_t[::1] start,
+    const int64_t[::1] stop,
+    int kind,
+    double[::1] values_out,
+) -> int:
+    """Read the numbers of lines, with spaces between them.
 
     Parameters
     ----------
     text : bytes
+    start, stop : (n_lines,) int64
+        Where each line begins and ends: with a number, before white space or the end of the text.
     kind : int
         A value of ``KINDS``.
     values_out : (n,) float64
@@ -49,37 +61,50 @@ def read_floats(bytes text not None, int kind, double[::1] values_out) -> int:
     Returns
     -------
     int
-        How many numbers were read before one that is wrong; n if all are right.
+        How many numbers were read before one that is wrong, or missing; n if all are right.
     """
-    cdef const char* at = text
-    cdef const char* last = at + len(text)
-    cdef Py_ssize_t i, n = values_out.shape[0]
+    cdef const char* at
+    cdef const char* last
+    cdef const char* next_at
+    cdef Py_ssize_t line, i = 0, n = values_out.shape[0]
     cdef char* end
     cdef Decimal found
-    for i in range(n):
-        found = decimal_read(at, kind)
-        if not is_followed(found.end, last, i == n - 1):
-            return i
-        values_out[i] = found.value
-        if not found.is_known:
-            values_out[i] = PyOS_string_to_double(at, &end, NULL)
-        at = found.end + 1
-    return n
+    for line in range(start.shape[0]):
+        at, last = <const char*>text + start[line], <const char*>text + stop[line]
+        while at < last and i < n:
+            found = decimal_read(at, kind)
+            next_at = after(found.end, last)
+            if next_at == NULL:
+                return i
+            values_out[i] = found.value
+            if not found.is_known:
+                values_out[i] = PyOS_string_to_double(at, &end, NULL)
+            at = next_at
+            i += 1
+    return i
 
 
-def read_ints(bytes text not None, int64_t[::1] values_out) -> int:
+def read_ints(
+    bytes text not None,
+    const int64_t[::1] start,
+    const int64_t[::1] stop,
+    int64_t[::1] values_out,
+) -> int:
     """Read whole numbers of at most 18 digits: see `read_floats`."""
-    cdef const char* at = text
-    cdef const char* last = at + len(text)
-    cdef Py_ssize_t i, n = values_out.shape[0]
+    cdef const char* at
+    cdef const char* last
+    cdef Py_ssize_t line, i = 0, n = values_out.shape[0]
     cdef Decimal found
-    for i in range(n):
-        found = decimal_read(at, DECIMAL_INT)
-        if not is_followed(found.end, last, i == n - 1):
-            return i
-        values_out[i] = -<int64_t>found.whole if found.negative else <int64_t>found.whole
-        at = found.end + 1
-    return n
+    for line in range(start.shape[0]):
+        at, last = <const char*>text + start[line], <const char*>text + stop[line]
+        while at < last and i < n:
+            found = decimal_read(at, DECIMAL_INT)
+            at = after(found.end, last)
+            if at == NULL:
+                return i
+            values_out[i] = -<int64_t>found.whole if found.negative else <int64_t>found.whole
+            i += 1
+    return i
 
 
 ctypedef fused number_t:

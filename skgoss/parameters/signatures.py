@@ -31,6 +31,8 @@ def keywords_only(init: Function) -> Function:
             )
         init(self, **kwargs)
 
+    # scikit-learn asks for it whenever it copies an estimator.
+    named.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]
     return named  # type: ignore[return-value]
 
 

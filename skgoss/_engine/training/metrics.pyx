@@ -78,13 +78,15 @@ def pointwise(
     cdef:
         int64_t n = y.shape[0]
         int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
-        int64_t[:, ::1] sums = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
-        double[:, ::1] losses = np.empty((n_threads, EXACT_BLOCK))
+        int64_t[:, ::1] sums
+        double[:, ::1] losses
         metric_rows rows = METRIC_LOSSES[kind]
         int64_t block, start, size
         double* loss
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
+    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+    sums, losses = of_threads, np.empty((n_threads, EXACT_BLOCK))
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
@@ -96,7 +98,7 @@ def pointwise(
         add_exact(
             loss, &weight[start] if weight is not None else NULL, size,
             &sums[omp_get_thread_num(), 0])
-    return np.asarray(sums).sum(axis=0)
+    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
 
 
 cdef void class_losses(
@@ -140,12 +142,14 @@ def by_class(
         int64_t n_classes = prediction.shape[0]
         int64_t n = y.shape[0]
         int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
-        int64_t[:, ::1] sums = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
-        double[:, ::1] losses = np.empty((n_threads, 2 * EXACT_BLOCK))
+        int64_t[:, ::1] sums
+        double[:, ::1] losses
         int64_t block, start, size
         double* loss
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
+    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+    sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
@@ -159,7 +163,7 @@ def by_class(
         add_exact(
             loss, &weight[start] if weight is not None else NULL, size,
             &sums[omp_get_thread_num(), 0])
-    return np.asarray(sums).sum(axis=0)
+    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
 
 
 # ------------------------------------------------------------------------ rows by score

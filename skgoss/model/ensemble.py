@@ -48,9 +48,10 @@ Floats = NDArray[np.float64]
 class Ensemble:
     """Fitted trees, ready to predict.
 
-    The arrays are checked when an ensemble is made or restored. They never change
-    afterwards, so several threads may use an ensemble at once. The state that pickle
-    saves consists of plain types and arrays.
+    The arrays are checked when an ensemble is made or restored, unless they come from
+    the engine: see `unchecked`. They never change afterwards, so several threads may
+    use an ensemble at once. The state that pickle saves consists of plain types and
+    arrays.
 
     Parameters
     ----------
@@ -94,6 +95,19 @@ class Ensemble:
             self.sets,
             self.linear,
         )
+
+    @classmethod
+    def unchecked(cls, **fields: Any) -> Ensemble:
+        """Make an ensemble of trees just grown, or of parts of what has been checked.
+
+        Parameters
+        ----------
+        **fields
+            All parameters of the class.
+        """
+        made = object.__new__(cls)
+        made.__dict__.update(fields)
+        return made
 
     @classmethod
     def of_trees(
@@ -204,9 +218,7 @@ class Ensemble:
         n_leaves = int(self.leaf_start[n_trees])
         stop = dict.fromkeys(NODE_TYPES, n_leaves - n_trees)
         stop |= dict.fromkeys(LEAF_TYPES, n_leaves)
-        # Parts of what has been checked need no check.
-        part = object.__new__(Ensemble)
-        part.__dict__.update(
+        return Ensemble.unchecked(
             arrays={name: self.arrays[name][:n] for name, n in stop.items()},
             leaf_start=self.leaf_start[: n_trees + 1],
             n_scores=self.n_scores,
@@ -215,7 +227,6 @@ class Ensemble:
             average=self.average,
             linear=self.linear and self.linear.leaves(0, n_leaves),
         )
-        return part
 
     def joined(self, *later: Ensemble) -> Ensemble:
         """The rounds of several ensembles, those of ``self`` first."""

@@ -66,7 +66,6 @@ def ensemble(
     categorical = dataset.categorical[feature]
     cut = bounds[bound_start[feature] + np.where(categorical, 0, nodes["bin"])]
     n_leaves = np.diff(leaf_start)
-    n_scores = starts.shape[1]
     arrays = {
         "split_feature": dataset.feature[feature],
         "threshold": np.where(categorical, set_of, cut),
@@ -84,12 +83,12 @@ def ensemble(
         "leaf_weight": leaves["weight"].copy(),
         "leaf_count": leaves["count"].copy(),
     }
-    return Ensemble(
-        arrays,
-        leaf_start,
-        n_scores,
-        dataset.n_features,
-        sets,
+    return Ensemble.unchecked(
+        arrays=arrays,
+        leaf_start=leaf_start,
+        n_scores=starts.shape[1],
+        n_features=dataset.n_features,
+        sets=sets,
         average=average,
         linear=_linear(linear, starts, factors),
     )

@@ -178,8 +178,12 @@ class Booster(InTraining, TreeMethods, Elsewhere):
 
     def _attributes_of_callbacks(self) -> dict[str, Any]:
         """The attributes that callbacks have set."""
-        own = ("best_iteration", "best_score", *dir(type(self)))
-        return {name: value for name, value in vars(self).items() if name not in own}
+        own = ("best_iteration", "best_score")
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in own and not hasattr(type(self), name)
+        }
 
     def _train(self, fit: Fit) -> None:
         self.__dict__ = {"_live_fit": fit, "best_iteration": 0, "best_score": {}}

@@ -55,7 +55,8 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
         return None
     if sp.issparse(y):
         raise ValueError(f"{name} must not be a sparse matrix: pass {name}.toarray().")
-    frame = nw.from_native(y, eager_only=True, pass_through=True)
+    is_array = isinstance(y, np.ndarray)
+    frame = y if is_array else nw.from_native(y, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         names = [f"column {column!r} of {name}" for column in frame.columns]
         columns = [frame[:, j].to_numpy() for j in range(len(names))]

@@ -541,7 +541,7 @@ class Boosting(Rounds):
 
         If ``added``, the grower has added them to the training scores.
         """
-        scored_rows = self._scored_rows()[1 if added else 0 :]
+        scored_rows = self._scored_sets() if added else self._scored_rows()
         # All rows find their leaves by their bins, also those outside the sample.
         if self.linear:
             self._add_trees(scored_rows, self._new_trees())
@@ -574,8 +574,11 @@ class Boosting(Rounds):
 
     def _scored_rows(self) -> list[ScoredRows]:
         """The rows and scores that trees are added to, the training rows first."""
-        others = [ScoredRows(e.binned, e.scores) for e in self._binned_sets()]
-        return [ScoredRows(self.rows, self.scores), *others]
+        return [ScoredRows(self.rows, self.scores), *self._scored_sets()]
+
+    def _scored_sets(self) -> list[ScoredRows]:
+        """The rows and scores of the evaluation sets."""
+        return [ScoredRows(e.binned, e.scores) for e in self._binned_sets()]
 
     def _add_trees(
         self,

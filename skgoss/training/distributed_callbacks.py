@@ -108,9 +108,10 @@ class DistributedCallbacks:
         self._in_callbacks = False
         return result
 
-    def before_round(self, env: CallbackEnv) -> bool:
+    def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
         """A round begins; returns whether it must not, as the fit is over."""
-        self._call(self._calls.before_round, env)
+        if self._calls.before:
+            self._call(self._calls.before_round, make_env())
         return self._synchronize()
 
     def after_round(self, env: CallbackEnv, index: int) -> bool:

@@ -103,12 +103,12 @@ class EvaluationSet:
         results: list[Result] = []
         for metric in (*self.metrics, *more):
             link = metric.link
-            if link not in predictions:
-                predictions[link] = transform(link, raw, n_threads)
+            if (predicted := predictions.get(link)) is None:
+                predicted = predictions[link] = transform(link, raw, n_threads)
             results += metric(
                 EvalData(
                     self._target,
-                    predictions[link],
+                    predicted,
                     self._weight,
                     self._boundaries,
                     n_threads,

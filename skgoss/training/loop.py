@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from skgoss.model.ensemble import Ensemble
@@ -128,8 +129,7 @@ def run(
     env = env_of(0, [])
     try:
         for index in range(n_rounds or n_planned):
-            env = env_of(index, [])
-            if caller.before_round(env):
+            if caller.before_round(partial(env_of, index, [])):
                 break
             grew = boosting.boost()
             if not grew and index > 0:

@@ -181,7 +181,7 @@ class Rounds(ABC):
 
     def evaluate(self) -> list[EvalResult]:
         """The metrics of the evaluation sets after the last round."""
-        return self.evaluate_sets(self.sets)
+        return self.evaluate_sets(self.sets) if self.sets else []
 
     def evaluate_sets(
         self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()

@@ -1,11 +1,11 @@
 """Gradient boosting that belongs in scikit-learn."""
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from skgoss import basic as basic
 from skgoss import callback as callback
 from skgoss import engine as engine
-from skgoss import plotting as plotting
 from skgoss import sklearn as sklearn
 from skgoss.basic import Booster, Dataset, Sequence
 from skgoss.callback import (
@@ -19,20 +19,23 @@ from skgoss.callback import (
 )
 from skgoss.engine import CVBooster, cv, train
 from skgoss.estimators.ndcg_scorer import ndcg_scorer
-from skgoss.export.to_onnx import to_onnx
 from skgoss.fit.callbacks import register_logger
-from skgoss.plotting import (
-    create_tree_digraph,
-    draw_tree,
-    plot_importance,
-    plot_metric,
-    plot_split_value_histogram,
-    plot_tree,
-)
 from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.utils.compat import version as _version
 from skgoss.utils.messages import UnusedParameterWarning
 from skgoss.utils.messages import hint as _hint
+
+if TYPE_CHECKING:
+    from skgoss import plotting as plotting
+    from skgoss.export.to_onnx import to_onnx
+    from skgoss.plotting import (
+        create_tree_digraph,
+        draw_tree,
+        plot_importance,
+        plot_metric,
+        plot_split_value_histogram,
+        plot_tree,
+    )
 
 __all__ = [
     "Booster",
@@ -66,6 +69,19 @@ __all__ = [
 
 __version__: str
 
+# Where names are that few programs use: they are imported when they are asked for.
+_ON_DEMAND = {"to_onnx": "skgoss.export.to_onnx"}
+_ON_DEMAND |= dict.fromkeys(
+    (
+        *("create_tree_digraph", "draw_tree", "plot_importance", "plot_metric"),
+        *("plot_split_value_histogram", "plot_tree"),
+    ),
+    "skgoss.plotting",
+)
+_ON_DEMAND |= dict.fromkeys(
+    ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"), "skgoss.dask"
+)
+
 # What to use instead of names of other packages.
 _ELSEWHERE = {
     "DMatrix": "Dataset",
@@ -78,10 +94,10 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"):
-        from skgoss import dask
-
-        return getattr(dask, name)
+    if name == "plotting":
+        return import_module("skgoss.plotting")
+    if name in _ON_DEMAND:
+        return getattr(import_module(_ON_DEMAND[name]), name)
     if name != "__version__":
         advice = _hint(name, __all__)
         if name in _ELSEWHERE:
@@ -92,3 +108,7 @@ def __getattr__(name: str) -> Any:
             f"{__name__} has no version: the package is not installed."
         )
     return version
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "plotting"})

@@ -17,7 +17,6 @@ from skgoss.booster.tree_methods import TreeMethods
 from skgoss.data import categories, disk, frames, input_rows, text_files
 from skgoss.data.columns import Columns
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import refit
 from skgoss.fit.fit import Fit, MakeModel
 from skgoss.model import explanation, predictions
 from skgoss.model import model_file as model_files
@@ -488,6 +487,9 @@ class Booster(InTraining, TreeMethods, Elsewhere):
             If the model has no trees or its objective is not known, or if the arguments
             do not fit the model.
         """
+        # Loaded with what fits leaves, which predictions do not need.
+        from skgoss.fit import refit
+
         model = self._model
         refit.check(model, decay_rate)
         categories.check_same(

@@ -18,7 +18,6 @@ from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
 from skgoss.data import frames, input_rows, names
 from skgoss.data.columns import Columns
-from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
 from skgoss.estimators.fitted_attributes import FittedAttributes
 from skgoss.fit import fit_on_folds
@@ -341,8 +340,12 @@ class LGBMModel(
         return tags
 
     def _html_summary(self) -> str:
-        fitted = self.__sklearn_is_fitted__()
-        return html_summary.summary(self._model) if fitted else ""
+        if not self.__sklearn_is_fitted__():
+            return ""
+        # Only notebooks ask for it.
+        from skgoss.estimators import html_summary
+
+        return html_summary.summary(self._model)
 
     def __getstate__(self) -> dict[str, Any]:
         return states.plain(super().__getstate__())

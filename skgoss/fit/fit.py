@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,10 +29,12 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import loop, metrics, output_metrics
 from skgoss.training.callback_api import CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
-from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 from skgoss.training.loop import Trained
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name
+
+if TYPE_CHECKING:
+    from skgoss.training.fit_setup import FitSetup
 
 # Of the number of a round and the model so far: whether the fit ends after it.
 AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
@@ -205,6 +207,9 @@ class Fit(FitData):
         return self.settings.early_stopping_round or 0
 
     def _plan(self, rows: Rows) -> FitSetup:
+        # A program that only predicts does not load what grows trees.
+        from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
+
         settings = self.settings
         n_threads = self.n_threads or compat.n_threads(settings.n_jobs)
         make_metrics = partial(

@@ -100,6 +100,23 @@ def test_importing_loads_no_more_packages_than_scikit_learn():
     assert run.stdout == "set()\n"
 
 
+def test_what_grows_trees_and_plots_is_loaded_when_it_is_used():
+    code = (
+        "import sys, skgoss;"
+        "late = {'_engine.training.grower', 'training.boosting', 'plotting',"
+        " 'inspection.tree_labels', 'export.to_onnx'};"
+        "print([name for name in late if f'skgoss.{name}' in sys.modules]);"
+        "skgoss.LGBMRegressor(n_estimators=1).fit([[0], [1]], [0, 1]);"
+        "print(skgoss.plot_tree is skgoss.plotting.plot_tree, skgoss.to_onnx.__name__);"
+        "print([name for name in late if f'skgoss.{name}' not in sys.modules]);"
+        "print({*skgoss.__all__, 'plotting'} <= {*dir(skgoss)})"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.splitlines() == ["[]", "True to_onnx", "[]", "True"]
+
+
 @pytest.mark.parametrize(("level", "name"), [("plain", "plain"), ("none", None)])
 def test_what_a_report_of_a_bug_needs(level, name):
     run = subprocess.run(

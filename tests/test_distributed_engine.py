@@ -82,7 +82,7 @@ class Case:
                 scores,
                 index,
             )
-        arrays = (*grower.forest.arrays(), grower.forest.words())
+        arrays = grower.forest.arrays()
         return b"".join(array.tobytes() for array in arrays), scores
 
 

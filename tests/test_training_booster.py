@@ -140,6 +140,31 @@ def test_all_rounds_may_be_rolled_back(case):
     assert_same_state(updated(rolled, 3), updated(plain, 3))
 
 
+def grow_larger(booster: Booster) -> None:
+    booster.rollback_one_iter().rollback_one_iter()
+    updated(booster.reset_parameter({"num_leaves": 31}), 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Booster.rollback_one_iter,
+        lambda booster: updated(booster.rollback_one_iter(), 1),
+        grow_larger,
+    ],
+    ids=["none", "another", "larger"],
+)
+@pytest.mark.parametrize("case", ["gbdt", "multiclass", "linear", "dart"])
+def test_who_reads_rounds_that_are_taken_back_reads_again(case, change):
+    """Another thread takes them back before their trees are copied."""
+    booster = updated(started(case), 2)
+    state = booster._live_fit.state
+    finished = state.finished
+    change(booster)
+    assert state.ensemble_of(finished) is None
+    assert state.ensemble() is state.ensemble_of(state.finished)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_evaluation_sets_may_come_at_any_time(case):
     early, late = started(case), started(case)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model.linear import group_rows
+from skgoss._engine.training.forest import Forest
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.data.dataset import BinnedDataset
@@ -211,17 +212,26 @@ class Boosting(Rounds):
         None if these rounds were taken back while their trees were read.
         """
         if finished.ensemble is None:
-            ensemble = self._build_ensemble(finished)
-            if self.grower is None or self.grower.forest.n_drops == finished.n_drops:
-                finished.ensemble = ensemble
+            forest = self._forest_of(finished)
+            if forest is not None and forest.n_drops != finished.n_drops:
+                return None
+            finished.ensemble = self._build_ensemble(finished, forest)
         return finished.ensemble
 
-    def _build_ensemble(self, finished: FinishedRounds) -> Ensemble:
+    def _forest_of(self, finished: FinishedRounds) -> Forest | None:
+        """A copy of the trees of some rounds; None if rounds have no trees."""
+        if self.grower is None:
+            return None
+        return self.grower.forest.part(0, finished.n * self.objective.n_scores)
+
+    def _build_ensemble(
+        self, finished: FinishedRounds, forest: Forest | None
+    ) -> Ensemble:
         grown = (
             self._constant(finished.start).truncated(finished.n)
-            if self.grower is None
+            if forest is None
             else ensemble_builder.ensemble(
-                self.grower.forest,
+                forest,
                 self.dataset,
                 self._start_by_round(finished),
                 finished.factors,
@@ -346,7 +356,7 @@ class Boosting(Rounds):
         self.initial_start, self.start = other.initial_start, other.start
         self.linear, self.n_constant = list(other.linear), other.n_constant
         if self.grower is not None:
-            self.grower = self._grower(other.grower.forest.copy())
+            self.grower = self._grower(other.grower.forest.part())
 
     def _undo_failed_round(self) -> None:
         if self._n_before_failure is not None:
@@ -463,7 +473,7 @@ class Boosting(Rounds):
         sample, ``counts``, are the numbers of rows that each sampled row stands for.
         """
         forest = self.grower.forest
-        nodes, leaves, _ = forest.arrays(forest.n_trees - 1)
+        nodes, leaves, *_ = forest.part(forest.n_trees - 1).arrays()
         weight = None if self.weight is None else self.weight[0]
         if counts is not None:
             weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
@@ -568,8 +578,7 @@ class Boosting(Rounds):
         """The trees of each round."""
         if self.grower is None:
             return []
-        forest = self.grower.forest
-        trees = BinnedTrees(*forest.arrays(), forest.words())
+        trees = BinnedTrees(*self.grower.forest.arrays())
         return trees.by_round(self.objective.n_scores, self.linear)
 
     def _scored_rows(self) -> list[ScoredRows]:
@@ -594,7 +603,7 @@ class Boosting(Rounds):
         forest = self.grower.forest
         first = forest.n_trees - self.objective.n_scores
         linear_leaves = self.linear[-1] if len(self.linear) == self._n_grown else None
-        return BinnedTrees(*forest.arrays(first), forest.words(first), linear_leaves)
+        return BinnedTrees(*forest.part(first).arrays(), linear_leaves)
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
         is_training = evaluation_set.binned is None

@@ -43,8 +43,7 @@ def ensemble(
     dataset : BinnedDataset
         The data set that the trees were grown on.
     starts : ndarray of shape (n_rounds, n_scores)
-        A constant that is added to the values of each tree. The forest may have more
-        trees: those of a round that another thread grows.
+        A constant that is added to the values of each tree.
     factors : ndarray of shape (n_rounds,), default=None
         The factors of the values of each round's trees, applied before ``starts``.
     linear : sequence of sequences of LinearLeaves, default=()
@@ -57,9 +56,9 @@ def ensemble(
     -------
     Ensemble
     """
-    nodes, leaves, leaf_start = forest.arrays(0, starts.size)
+    nodes, leaves, leaf_start, words = forest.arrays()
     feature = nodes["feature"]
-    sets, set_of = _sets(forest.words(0, starts.size), dataset, nodes)
+    sets, set_of = _sets(words, dataset, nodes)
     # Categorical columns have no bounds; they get one that is not used.
     bounds = np.concatenate([b if len(b) else [0.0] for b in dataset.upper_bounds])
     bound_start = np.cumsum([0, *(max(1, len(b)) for b in dataset.upper_bounds)])

@@ -1,5 +1,11 @@
-"""The trees of a fit, one after the other, until they are asked for."""
+"""The trees of a fit, one after the other, until they are asked for.
 
+One thread adds trees and drops them, while others may read: by `Forest.part`. Without the
+GIL a critical section keeps them apart. It may end where Python is called, so nothing in it
+calls Python.
+"""
+
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, realloc
@@ -44,11 +50,18 @@ cdef const StoredNode* nodes_of(array) except NULL:
     return nodes
 
 
+cdef fill(array, const void* values):
+    """Copy values into all of a contiguous array."""
+    cdef char[::1] out = array.view(np.byte)
+    if out.shape[0]:
+        memcpy(&out[0], values, out.shape[0])
+
+
 cdef class Forest:
     """Grown trees in terms of used features and bins."""
 
     def __cinit__(self):
-        if reserve(<void**>&self.leaf_start, 1, &self.tree_room, sizeof(int64_t)) < 0:
+        if self._reserve(0, 0, 0) < 0:
             raise MemoryError("could not allocate memory for growing trees")
         self.leaf_start[0] = 0
 
@@ -58,6 +71,22 @@ cdef class Forest:
         free(self.leaf_start)
         free(self.set_words)
 
+    cdef int _reserve(self, int64_t n_trees, int64_t n_leaves, int64_t n_words):
+        """Make room for more trees; 0 or NO_MEMORY."""
+        if (
+            reserve(<void**>&self.nodes, self.n_nodes + n_leaves, &self.node_room,
+                    sizeof(StoredNode)) < 0
+            or reserve(<void**>&self.leaves, self.n_leaves + n_leaves, &self.leaf_room,
+                       sizeof(StoredLeaf)) < 0
+            or reserve(<void**>&self.leaf_start, self.n_trees + n_trees + 1, &self.tree_room,
+                       sizeof(int64_t)) < 0
+            or reserve(<void**>&self.set_words, self.n_words + n_words, &self.word_room,
+                       sizeof(uint32_t)) < 0
+        ):
+            return NO_MEMORY
+        return 0
+
+    @cython.critical_section
     cdef int add(self, const Workspace* ws):
         """Append the tree of a workspace; 0 or NO_MEMORY."""
         cdef const Node* node
@@ -65,16 +94,7 @@ cdef class Forest:
         cdef StoredLeaf* leaf_out
         cdef int64_t n_words
         cdef int i
-        if (
-            reserve(<void**>&self.nodes, self.n_nodes + ws.n_leaves, &self.node_room,
-                    sizeof(StoredNode)) < 0
-            or reserve(<void**>&self.leaves, self.n_leaves + ws.n_leaves,
-                       &self.leaf_room, sizeof(StoredLeaf)) < 0
-            or reserve(<void**>&self.leaf_start, self.n_trees + 2, &self.tree_room,
-                       sizeof(int64_t)) < 0
-            or reserve(<void**>&self.set_words, self.n_words + ws.pool.n_set_words,
-                       &self.word_room, sizeof(uint32_t)) < 0
-        ):
+        if self._reserve(1, ws.n_leaves, ws.pool.n_set_words) < 0:
             return NO_MEMORY
         node_out = self.nodes + self.n_nodes
         leaf_out = self.leaves + self.n_leaves
@@ -107,33 +127,54 @@ cdef class Forest:
         self.leaf_start[self.n_trees] = self.n_leaves
         return 0
 
-    def copy(self):
-        """Another forest of the same trees."""
-        cdef Forest other = Forest()
-        if (
-            reserve(<void**>&other.nodes, self.n_nodes, &other.node_room,
-                    sizeof(StoredNode)) < 0
-            or reserve(<void**>&other.leaves, self.n_leaves, &other.leaf_room,
-                       sizeof(StoredLeaf)) < 0
-            or reserve(<void**>&other.leaf_start, self.n_trees + 1, &other.tree_room,
-                       sizeof(int64_t)) < 0
-            or reserve(<void**>&other.set_words, self.n_words, &other.word_room,
-                       sizeof(uint32_t)) < 0
-        ):
-            raise MemoryError("could not allocate memory for growing trees")
-        memcpy(other.leaf_start, self.leaf_start, (self.n_trees + 1) * sizeof(int64_t))
-        if self.n_nodes > 0:
-            memcpy(other.nodes, self.nodes, self.n_nodes * sizeof(StoredNode))
-        if self.n_leaves > 0:
-            memcpy(other.leaves, self.leaves, self.n_leaves * sizeof(StoredLeaf))
-        if self.n_words > 0:
-            memcpy(other.set_words, self.set_words, self.n_words * sizeof(uint32_t))
-        other.n_words = self.n_words
-        other.n_nodes = self.n_nodes
-        other.n_leaves = self.n_leaves
-        other.n_trees = self.n_trees
-        return other
+    def part(self, int64_t first_tree=0, stop_tree=None):
+        """A copy of some trees, by default of all from one tree on, while others may grow.
 
+        It has fewer trees if some of those were dropped. Its `n_drops` tells: it is that
+        of the moment of the copy.
+        """
+        cdef Forest part = Forest()
+        cdef int64_t stop = self.n_trees if stop_tree is None else stop_tree
+        cdef int status
+        with cython.critical_section(self):
+            stop = min(stop, self.n_trees)
+            first_tree = min(first_tree, stop)
+            status = part._copy(self, first_tree, stop - first_tree)
+        if status < 0:
+            raise MemoryError("could not allocate memory for growing trees")
+        return part
+
+    cdef int _copy(self, Forest other, int64_t first_tree, int64_t n_trees):
+        """Copy trees of another forest into this one, which is empty; 0 or NO_MEMORY."""
+        cdef const int64_t* start = other.leaf_start + first_tree
+        cdef int64_t n_leaves = start[n_trees] - start[0]
+        cdef int64_t n_nodes = n_leaves - n_trees
+        cdef int64_t first_word = other._first_word(first_tree)
+        cdef int64_t n_words = other._first_word(first_tree + n_trees) - first_word
+        cdef int64_t i
+        if self._reserve(n_trees, n_leaves, n_words) < 0:
+            return NO_MEMORY
+        self.n_drops, self.n_trees = other.n_drops, n_trees
+        self.n_nodes, self.n_leaves, self.n_words = n_nodes, n_leaves, n_words
+        if n_nodes > 0:
+            memcpy(self.nodes, other.nodes + start[0] - first_tree,
+                   n_nodes * sizeof(StoredNode))
+        if n_leaves > 0:
+            memcpy(self.leaves, other.leaves + start[0], n_leaves * sizeof(StoredLeaf))
+        if n_words > 0:
+            memcpy(self.set_words, other.set_words + first_word, n_words * sizeof(uint32_t))
+        for i in range(n_trees + 1):
+            self.leaf_start[i] = start[i] - start[0]
+        for i in range(n_nodes):
+            self.nodes[i].first_word -= first_word
+            self.nodes[i].last_word -= first_word
+        return 0
+
+    cdef int64_t _first_word(self, int64_t tree):
+        cdef int64_t node = self.leaf_start[tree] - tree
+        return self.nodes[node].first_word if node < self.n_nodes else self.n_words
+
+    @cython.critical_section
     cpdef drop(self, int64_t n_trees):
         """Keep the first trees only."""
         self.n_drops += 1
@@ -142,62 +183,32 @@ cdef class Forest:
         self.n_nodes = self.n_leaves - n_trees
         self.n_words = self.nodes[self.n_nodes - 1].last_word if self.n_nodes > 0 else 0
 
-    def arrays(self, int64_t first_tree=0, stop_tree=None):
-        """Copies of the arrays of trees, by default of all from one tree on.
-
-        It never lets go of the GIL, which trees are added under. So the finished trees
-        can be read while others grow.
+    def arrays(self):
+        """Copies of the arrays of all trees.
 
         Returns
         -------
         nodes : structured ndarray
             ``feature`` (index among the used ones), ``bin``, ``missing_left``, ``left``,
             ``right``, ``gain``, ``value``, ``weight``, ``count``, and ``first_word`` and
-            ``last_word``: where among `words` of the same trees the set of bins of a
-            categorical node lies.
+            ``last_word``: where in ``words`` the set of bins of a categorical node lies.
         leaves : structured ndarray
             ``value``, ``weight``, ``count``.
         leaf_start : ndarray of int64
             Where the leaves of each tree begin, and the end of the last.
+        words : ndarray of uint32
+            The sets of categorical nodes. A bin b goes left where bit b % 32 of a set's word
+            b // 32 is set.
         """
-        cdef int64_t stop = self.n_trees if stop_tree is None else stop_tree
-        cdef int64_t first_leaf = self.leaf_start[first_tree]
-        cdef int64_t first_node = first_leaf - first_tree
-        cdef int64_t stop_leaf = self.leaf_start[stop]
-        nodes = np.empty(stop_leaf - stop - first_node, dtype=NODE)
-        leaves = np.empty(stop_leaf - first_leaf, dtype=LEAF)
-        leaf_start = np.empty(stop - first_tree + 1, dtype=np.int64)
-        cdef char[::1] node_bytes = nodes.view(np.byte)
-        cdef char[::1] leaf_bytes = leaves.view(np.byte)
-        cdef int64_t[::1] starts = leaf_start
-        cdef Py_ssize_t i
-        if len(nodes):
-            memcpy(&node_bytes[0], self.nodes + first_node, node_bytes.shape[0])
-        if len(leaves):
-            memcpy(&leaf_bytes[0], self.leaves + first_leaf, leaf_bytes.shape[0])
-        for i in range(starts.shape[0]):
-            starts[i] = self.leaf_start[first_tree + i] - first_leaf
-        nodes["first_word"] -= self._first_word(first_tree)
-        nodes["last_word"] -= self._first_word(first_tree)
-        return nodes, leaves, leaf_start
-
-    cdef int64_t _first_word(self, int64_t tree):
-        cdef int64_t node = self.leaf_start[tree] - tree
-        return self.nodes[node].first_word if node < self.n_nodes else self.n_words
-
-    def words(self, int64_t first_tree=0, stop_tree=None):
-        """A copy of the words of categorical nodes' sets: see `arrays`.
-
-        A bin b goes left where bit b % 32 of a set's word b // 32 is set.
-        """
-        cdef int64_t first = self._first_word(first_tree)
-        cdef int64_t stop = (
-            self.n_words if stop_tree is None else self._first_word(stop_tree))
-        words = np.empty(stop - first, dtype=np.uint32)
-        cdef char[::1] out = words.view(np.byte)
-        if stop > first:
-            memcpy(&out[0], self.set_words + first, out.shape[0])
-        return words
+        nodes = np.empty(self.n_nodes, dtype=NODE)
+        leaves = np.empty(self.n_leaves, dtype=LEAF)
+        leaf_start = np.empty(self.n_trees + 1, dtype=np.int64)
+        words = np.empty(self.n_words, dtype=np.uint32)
+        fill(nodes, self.nodes)
+        fill(leaves, self.leaves)
+        fill(leaf_start, self.leaf_start)
+        fill(words, self.set_words)
+        return nodes, leaves, leaf_start, words
 
     def set_leaf_value(self, int64_t tree, int64_t leaf, double value):
         """Replace the value of a leaf; who reads the trees meanwhile reads them again."""

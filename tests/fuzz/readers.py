@@ -77,6 +77,17 @@ def by_path(read: Callable[[Path], Any], file: bytes) -> Any:
     return read(path)
 
 
+def read_bins(path: Path) -> Any:
+    """A data set of a file of bins.
+
+    Text is left to its readers: a dozen bytes of it may ask for a billion columns,
+    which are no error, but need more memory than a fuzzer is given.
+    """
+    if not mutations.binary.is_binary(path):
+        raise ValueError("no file of bins")
+    return mutations.KINDS["dataset"].load(path)
+
+
 def read_state(file: bytes) -> Any:
     """The estimator of a state that is written as JSON, and rows for it."""
     try:
@@ -206,11 +217,7 @@ READERS = {
     "binary": Reader(
         partial(by_path, mutations.load_binary), mutations.use_binary, small_binary
     ),
-    "dataset": Reader(
-        partial(by_path, mutations.KINDS["dataset"].load),
-        mutations.use_dataset,
-        small_binary,
-    ),
+    "dataset": Reader(partial(by_path, read_bins), mutations.use_dataset, small_binary),
     "state": Reader(read_state, use_state, states),
     "csv": Reader(read_either, use_rows, lambda: CSV),
     "libsvm": Reader(read_either, use_rows, lambda: LIBSVM),

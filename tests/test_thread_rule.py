@@ -207,6 +207,7 @@ def test_readers_of_an_estimator_see_the_former_model_or_the_new_one():
     def change() -> None:
         for i in range(1, 7):
             model.fit(*frames[i % 2])
+            time.sleep(0.01)  # readers have their turn
 
     found = [what for what in read_while(read, change) if what is not None]
     assert all(what in expected for what in found)

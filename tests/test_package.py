@@ -104,7 +104,7 @@ def test_what_grows_trees_and_plots_is_loaded_when_it_is_used():
     code = (
         "import sys, skgoss;"
         "late = {'_engine.training.grower', 'training.boosting', 'plotting',"
-        " 'inspection.tree_labels', 'export.to_onnx'};"
+        " 'plotting.tree_labels', 'export.to_onnx'};"
         "print([name for name in late if f'skgoss.{name}' in sys.modules]);"
         "skgoss.LGBMRegressor(n_estimators=1).fit([[0], [1]], [0, 1]);"
         "print(skgoss.plot_tree is skgoss.plotting.plot_tree, skgoss.to_onnx.__name__);"

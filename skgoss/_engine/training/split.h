@@ -466,7 +466,8 @@ SIMD_FOR_AVX512 static void sum_cuts_avx512(const Bins *bins, int64_t *sum_out)
         sum_bins_avx512(bins->gradient, middle + 1, last, before, sum_out);
 }
 
-/* What the gains of eight cuts need of the encoding, the node and the rules, in each lane. */
+/* What the gains of eight cuts need of the encoding, the node and the rules, the same in all
+   lanes of a vector. */
 typedef struct {
     __m512i fewest, most; /* rows on the left */
     __m512i count_mask, hessian_mask;
@@ -596,9 +597,9 @@ SIMD_FOR_AVX512 static double largest_gain_avx512(
     return top;
 }
 
-/* The same as search_feature where suits_avx512 says so. All bins but the last are cuts, which
-   visits bins without rows, too, but takes fewer steps. `sum`: room for a sum of each bin and
-   SCRATCH_ROOM more. */
+/* The same as search_feature where suits_avx512 says so. All bins but the last are cuts: to list
+   only those that hold rows would take longer than to visit the others. `sum`: room for a sum of
+   each bin and SCRATCH_ROOM more. */
 SIMD_FOR_AVX512 static int search_avx512(const Bins *bins, const Encoding *encoding,
                                          const FeatureSet *set, int feature,
                                          const NodeStats *node, const SplitRules *rules,

@@ -95,6 +95,7 @@ cdef extern from "gains.h" nogil:
 
 cdef extern from "categories.h" nogil:
     size_t CATEGORY_SCRATCH(int n_bins)
+    Sums add_sums(Sums a, Sums b)
     double categories_l2(int n_bins, const SplitRules* rules)
     int search_categories(
         const Bins* bins, const Encoding* encoding, int feature, double factor,

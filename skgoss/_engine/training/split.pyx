@@ -79,7 +79,7 @@ def best_categories(
     cdef Split split
     cdef NodeStats node
     cdef SplitRules rules = split_rules(settings)
-    cdef Sums sums, part
+    cdef Sums sums
     cdef int b
     rules.gradient_unit = rules.hessian_unit = unit
     if n_bins == 0 or hessian.shape[0] != n_bins or count.shape[0] != n_bins:
@@ -97,10 +97,7 @@ def best_categories(
     bins.missing_bin = -1
     bins.held = NULL
     for b in range(n_bins):
-        part = bin_sums(&bins, b, &encoding)
-        sums.gradient += part.gradient
-        sums.hessian += part.hessian
-        sums.count += part.count
+        sums = add_sums(sums, bin_sums(&bins, b, &encoding))
     node = node_stats(sums, 0.0, -INFINITY, INFINITY, &rules)
     with nogil:
         search_categories(&bins, &encoding, 0, 1.0, &node, &rules, &scratch[0], &split)

@@ -5,8 +5,8 @@ from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 from skgoss._engine.training.split cimport (
-    SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, bin_sums, categories_l2, category_set, feature_bins,
-    held_bins)
+    SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, add_sums, bin_sums, categories_l2, category_set,
+    feature_bins, held_bins)
 from skgoss._engine.training.sums cimport clear_rows_histogram, fill_rows_histogram, sums_with
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of, gather
 
@@ -15,7 +15,7 @@ cdef Sums sums_up_to(
     const Bins* bins, const Encoding* encoding, const Split* split, int32_t* room,
 ) noexcept nogil:
     """Sums over the bins that go left of a cut. ``room``: a number for each bin."""
-    cdef Sums sums, part
+    cdef Sums sums
     cdef int i, b
     cdef int n = min(split.bin + 1, bins.n_bins)
     memset(&sums, 0, sizeof(Sums))
@@ -26,10 +26,7 @@ cdef Sums sums_up_to(
     for i in range(n):
         b = i if bins.held == NULL else room[i]
         if b != bins.missing_bin or split.missing_left:
-            part = bin_sums(bins, b, encoding)
-            sums.gradient += part.gradient
-            sums.hessian += part.hessian
-            sums.count += part.count
+            sums = add_sums(sums, bin_sums(bins, b, encoding))
     return sums
 
 

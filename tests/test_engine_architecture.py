@@ -26,7 +26,7 @@ LAYERS = tuple(
         "training.search training.split_sides",
         "training.sums training.encoding",
         # What a tree consists of; what it may not do; what processes share.
-        "training.tiles training.partition training.constraints",
+        "training.tiles training.partition training.constraints training.leaf_values",
         "training.collectives training.forest",
         "training.workspace",
         # Kernels of training, which know nothing of trees.
@@ -34,7 +34,7 @@ LAYERS = tuple(
         "training.ranking training.metrics training.losses",
         "training.layout training.sampling training.exact_sum",
         "split.h",
-        "categories.h encoding.h histogram.h",
+        "categories.h encoding.h histogram.h leaf_values.h",
         "gains.h metrics.h ranking.h",
         "fixed_point.h losses.h exact_sum.h sampling.h partition.h feature_subset.h",
         "layout.h",

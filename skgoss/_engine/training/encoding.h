@@ -11,7 +11,7 @@
 #include "simd.h"
 
 /* Rows of a step; extremes have as many parts. */
-#define STAT_WIDTH 8
+#define STAT_WIDTH 64
 
 /* Square roots of magnitudes, in units, are counted in such parts of 1. */
 #define ROOT_LEVELS 256.0f
@@ -83,36 +83,57 @@ SIMD_KERNEL(gather_gradients,
             (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, const Gathered *out),
             (rows, first, n, out))
 
+/* Extremes of every STAT_WIDTH-th row. Compilers vectorise a maximum of each element, but not one
+   of all elements. */
+typedef struct {
+    double gradient_max[STAT_WIDTH];
+    double hessian_max[STAT_WIDTH];
+    double hessian_min[STAT_WIDTH];
+    double zero[STAT_WIDTH];
+} Extremes;
+
+/* One loop for each kind of rows: an argument that is always NULL costs nothing in it. */
+static SIMD_INLINE void extremes_of_rows(const float *gradient, const float *hessian,
+                                         const double *weight, ptrdiff_t first, ptrdiff_t n,
+                                         Extremes *restrict inout)
+{
+    for (ptrdiff_t start = first; start < first + n; start += STAT_WIDTH) {
+        ptrdiff_t m = first + n - start < STAT_WIDTH ? first + n - start : STAT_WIDTH;
+        for (ptrdiff_t k = 0; k < m; k++) {
+            double w = weight ? weight[start + k] : 1.0;
+            double g = (double)gradient[start + k] * w;
+            double h = hessian ? (double)hessian[start + k] * w : w;
+            double size = g < 0 ? -g : g;
+            double g_max = inout->gradient_max[k];
+            double h_max = inout->hessian_max[k], h_min = inout->hessian_min[k];
+            inout->gradient_max[k] = size > g_max ? size : g_max;
+            inout->hessian_max[k] = h > h_max ? h : h_max;
+            inout->hessian_min[k] = h < h_min ? h : h_min;
+            inout->zero[k] += g * 0.0 + h * 0.0;
+        }
+    }
+}
+
 /* Of n of the rows, from `first` on. */
 static SIMD_INLINE void gradient_stats_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
                                             GradientStats *out)
 {
-    const float *gradient = rows->gradient, *hessian = rows->hessian;
-    const double *weight = rows->weight;
-    double g_max[STAT_WIDTH] = {0}, h_max[STAT_WIDTH] = {0}, h_min[STAT_WIDTH] = {0};
-    double zero[STAT_WIDTH] = {0};
-    for (ptrdiff_t start = first; start < first + n; start += STAT_WIDTH) {
-        double g[STAT_WIDTH] = {0}, h[STAT_WIDTH] = {0};
-        int m = first + n - start < STAT_WIDTH ? (int)(first + n - start) : STAT_WIDTH;
-        for (int k = 0; k < m; k++) {
-            double w = weight ? weight[start + k] : 1.0;
-            g[k] = (double)gradient[start + k] * w;
-            h[k] = hessian ? (double)hessian[start + k] * w : w;
-        }
-        for (int k = 0; k < STAT_WIDTH; k++) {
-            double g_size = g[k] < 0 ? -g[k] : g[k];
-            g_max[k] = g_size > g_max[k] ? g_size : g_max[k];
-            h_max[k] = h[k] > h_max[k] ? h[k] : h_max[k];
-            h_min[k] = h[k] < h_min[k] ? h[k] : h_min[k];
-            zero[k] += g[k] * 0.0 + h[k] * 0.0;
-        }
-    }
+    const float *g = rows->gradient, *h = rows->hessian;
+    Extremes of;
+    memset(&of, 0, sizeof of);
+    if (rows->weight)
+        extremes_of_rows(g, h, rows->weight, first, n, &of);
+    else if (h)
+        extremes_of_rows(g, h, NULL, first, n, &of);
+    else
+        extremes_of_rows(g, NULL, NULL, first, n, &of);
     memset(out, 0, sizeof *out);
     for (int k = 0; k < STAT_WIDTH; k++) {
-        out->gradient_max = g_max[k] > out->gradient_max ? g_max[k] : out->gradient_max;
-        out->hessian_max = h_max[k] > out->hessian_max ? h_max[k] : out->hessian_max;
-        out->hessian_min = h_min[k] < out->hessian_min ? h_min[k] : out->hessian_min;
-        out->zero += zero[k];
+        double g_max = of.gradient_max[k], h_max = of.hessian_max[k], h_min = of.hessian_min[k];
+        out->gradient_max = g_max > out->gradient_max ? g_max : out->gradient_max;
+        out->hessian_max = h_max > out->hessian_max ? h_max : out->hessian_max;
+        out->hessian_min = h_min < out->hessian_min ? h_min : out->hessian_min;
+        out->zero += of.zero[k];
     }
 }
 SIMD_KERNEL(gradient_stats,

@@ -27,8 +27,8 @@ from skgoss._engine.training.split cimport (
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
     ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE, UNBOUNDED,
-    Bounding, Constraints, ForcedSplit, Leaf, Node, Pool, Round, Scratch, Settings, Shared, Tile,
-    TileSums, Workspace, allocate_histogram, clear_histogram, position_of)
+    Bounding, Constraints, ForcedSplit, Leaf, LeafPart, Node, Pool, Round, Scratch, Settings,
+    Shared, Tile, TileSums, Workspace, allocate_histogram, clear_histogram, position_of)
 
 
 # Trees that sample features read rows of these alone if this takes at most this part of the
@@ -364,6 +364,8 @@ cdef class TreeGrower:
         ws.leaves = <Leaf*>allocate(max_leaves * sizeof(Leaf))
         ws.heap = <int*>allocate(max_leaves * sizeof(int))
         ws.leaf_sums = <int64_t*>allocate(2 * max_leaves * sizeof(int64_t))
+        ws.leaf_parts = <LeafPart*>allocate(
+            (self.n_threads if index == 0 else 1) * max_leaves * sizeof(LeafPart))
         ws.leaf_value = <double*>allocate(max_leaves * sizeof(double))
         ws.leaf_weight = <double*>allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
@@ -692,6 +694,7 @@ cdef void free_workspace(Workspace* ws, int max_leaves, int n_threads) noexcept:
     free(ws.left_sets)
     free(ws.message)
     free(ws.leaf_sums)
+    free(ws.leaf_parts)
     free(ws.nodes)
     free(ws.heap)
     free(ws.leaf_value)

@@ -11,8 +11,8 @@
 
 #define PREFETCH_AHEAD 32
 #define CACHE_LINE 64
-#define ROW_BLOCK 256     /* rows that stay in the first cache while lanes take turns */
-#define LANES_PER_TURN 64 /* lanes whose accumulators stay near */
+#define ROW_BLOCK 512      /* rows that stay near while lanes take turns */
+#define SUMS_PER_TURN 8448 /* integers of accumulators that stay near: those of 32 full lanes */
 
 static inline void prefetch(const void *address)
 {
@@ -43,10 +43,17 @@ static SIMD_INLINE void add_quad(const uint8_t *row, int64_t x, ptrdiff_t stride
 {
     uint32_t bins;
     memcpy(&bins, row, sizeof bins);
-    lanes[bins & 255] += x;
-    lanes[stride + (bins >> 8 & 255)] += x;
-    lanes[2 * stride + (bins >> 16 & 255)] += x;
-    lanes[3 * stride + (bins >> 24)] += x;
+    lanes[(uint8_t)bins] += x;
+    (lanes + stride)[(uint8_t)(bins >> 8)] += x;
+    (lanes + 2 * stride)[(uint8_t)(bins >> 16)] += x;
+    (lanes + 3 * stride)[(size_t)(bins >> 24)] += x;
+}
+
+/* How many lanes take a turn together: whole quads, in at most two cache lines of a row. */
+static SIMD_INLINE int lanes_per_turn(ptrdiff_t stride, int parts)
+{
+    int lanes = (int)(SUMS_PER_TURN / (stride * parts)) / 4 * 4;
+    return lanes < CACHE_LINE ? lanes : CACHE_LINE;
 }
 
 /* Adds n rows, of n_left, to some lanes: the inner loop of histograms. Two rows at once: while
@@ -86,18 +93,19 @@ static NOT_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes,
     }
 }
 
-/* Rows are taken in blocks, and lanes in turns, so that both stay in the first cache. */
+/* Rows are taken in blocks, and lanes in turns, so that both stay near. */
 static SIMD_INLINE void add_packed_strided(const Binned *data, const Encoding *encoding,
                                            const uint64_t *records, ptrdiff_t n,
                                            ptrdiff_t stride, int64_t *sums)
 {
+    const int turn = lanes_per_turn(stride, 1);
     for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
         ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
-        for (int lane = 0; lane < data->n_lanes; lane += LANES_PER_TURN) {
+        for (int lane = 0; lane < data->n_lanes; lane += turn) {
             int left = data->n_lanes - lane;
-            add_packed_tile(data->rows + lane, data->row_bytes,
-                            left < LANES_PER_TURN ? left : LANES_PER_TURN, encoding,
-                            records + first, m, n - first, stride, sums + lane * stride);
+            add_packed_tile(data->rows + lane, data->row_bytes, left < turn ? left : turn,
+                            encoding, records + first, m, n - first, stride,
+                            sums + lane * stride);
         }
     }
 }
@@ -258,29 +266,51 @@ static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *recor
         prefetch(pairs + 2 * records[i + ROW_BLOCK]);
 }
 
-/* Adds n rows, of n_left, to the lanes from `first` to `last`, four of them read as one
-   integer. */
+/* Adds a row to four lanes, whose accumulators have `parts`. */
+static SIMD_INLINE void add_wide_quad(const uint8_t *row, const int64_t *x, const int parts,
+                                      ptrdiff_t step, int64_t *lanes)
+{
+    uint32_t bins;
+    memcpy(&bins, row, sizeof bins);
+    add_parts(x, parts, lanes + (ptrdiff_t)(bins & 255) * parts);
+    add_parts(x, parts, lanes + step + (ptrdiff_t)(bins >> 8 & 255) * parts);
+    add_parts(x, parts, lanes + 2 * step + (ptrdiff_t)(bins >> 16 & 255) * parts);
+    add_parts(x, parts, lanes + 3 * step + (ptrdiff_t)(bins >> 24) * parts);
+}
+
+/* Adds n rows, of n_left, to the lanes from `first` to `last`, two rows at once as in a packed
+   round. */
 static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                       ptrdiff_t n_left, const int64_t *pairs,
                                       const int64_t *addends, int first, int last,
                                       const int parts, ptrdiff_t stride, int64_t *lanes)
 {
-    const ptrdiff_t step = parts * stride;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (first == 0)
+    const ptrdiff_t step = parts * stride, row_bytes = data->row_bytes;
+    const uint8_t *rows = data->rows + first;
+    const ptrdiff_t n_quads = (last - first + 3) / 4;
+    lanes += first * step;
+    ptrdiff_t i = 0;
+    for (; i + 1 < n; i += 2) {
+        if (first == 0) {
             prefetch_ahead(data, records, i, n_left, pairs);
-        const uint8_t *row = data->rows + records[i] * data->row_bytes;
-        int64_t x[WIDE_PARTS];
-        memcpy(x, addends + parts * i, parts * sizeof *x);
-        for (int lane = first; lane < last; lane += 4) {
-            int64_t *at = lanes + lane * step;
-            uint32_t bins;
-            memcpy(&bins, row + lane, sizeof bins);
-            add_parts(x, parts, at + (ptrdiff_t)(bins & 255) * parts);
-            add_parts(x, parts, at + step + (ptrdiff_t)(bins >> 8 & 255) * parts);
-            add_parts(x, parts, at + 2 * step + (ptrdiff_t)(bins >> 16 & 255) * parts);
-            add_parts(x, parts, at + 3 * step + (ptrdiff_t)(bins >> 24) * parts);
+            prefetch_ahead(data, records, i + 1, n_left, pairs);
         }
+        const uint8_t *row = rows + (ptrdiff_t)records[i] * row_bytes;
+        const uint8_t *next = rows + (ptrdiff_t)records[i + 1] * row_bytes;
+        int64_t x[WIDE_PARTS], y[WIDE_PARTS];
+        memcpy(x, addends + parts * i, parts * sizeof *x);
+        memcpy(y, addends + parts * (i + 1), parts * sizeof *y);
+        int64_t *at = lanes;
+        for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * step) {
+            add_wide_quad(row + 4 * quad, x, parts, step, at);
+            add_wide_quad(next + 4 * quad, y, parts, step, at);
+        }
+    }
+    if (i < n) {
+        const uint8_t *row = rows + (ptrdiff_t)records[i] * row_bytes;
+        int64_t *at = lanes;
+        for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * step)
+            add_wide_quad(row + 4 * quad, addends + parts * i, parts, step, at);
     }
 }
 
@@ -291,15 +321,15 @@ static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding
                                               const int64_t *pairs, const int parts,
                                               ptrdiff_t stride, int64_t *lanes)
 {
+    const int turn = lanes_per_turn(stride, parts);
     int64_t addends[WIDE_PARTS * ROW_BLOCK];
     int64_t room = encoding->room;
     ptrdiff_t first = 0;
     while (first < n && room >= 0) {
         ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, parts, &room,
                                    addends);
-        for (int lane = 0; lane < data->n_lanes; lane += LANES_PER_TURN) {
-            int last = lane + LANES_PER_TURN;
-            last = last < data->n_lanes ? last : data->n_lanes;
+        for (int lane = 0; lane < data->n_lanes; lane += turn) {
+            int last = lane + turn < data->n_lanes ? lane + turn : data->n_lanes;
             add_wide_tile(data, records + first, m, n - first, pairs, addends, lane, last, parts,
                           stride, lanes);
         }

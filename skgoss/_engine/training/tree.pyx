@@ -10,7 +10,7 @@ are so small that each thread had better have its own.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
@@ -20,25 +20,21 @@ from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.children cimport (
     finish_siblings, search_children, search_root, sum_siblings)
-from skgoss._engine.training.collectives cimport all_reduce
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.feature_subset cimport subset_rows
-from skgoss._engine.training.histogram cimport prefetch
-from skgoss._engine.training.layout cimport Binned, Gradients, Sums, row_integer
+from skgoss._engine.training.layout cimport Binned, Sums
+from skgoss._engine.training.leaf_values cimport fill_leaves
 from skgoss._engine.training.partition cimport index_root, return_rows, rows_to_children
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.search cimport Siblings, choose_summed, search_again
-from skgoss._engine.training.split cimport (
-    HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step, node_stats)
+from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Pool,
-    Round, Scratch, Shared, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove,
-    position_of)
+    Round, Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
 
 cdef enum:
-    PREFETCH_AHEAD = 24
     # The updates and visits of bins that make a leaf large, so that threads share its rows;
     # those of leaves that are worth a team; and those that a thread gets at a time.
     MAX_WORK_ALONE = 600000
@@ -421,97 +417,6 @@ cdef void search_stale(Shared* shared, Workspace* ws, int index) noexcept nogil:
         search_again(shared, ws, leaf)
         enqueue(ws, stale)
         stale = next_stale(shared, ws, index, stale + 1)
-
-
-cdef void sum_leaf(
-    Workspace* ws, const Round* round, int index, int64_t* sums_out,
-) noexcept nogil:
-    """The exact sums of the gradients and hessians of a leaf's rows."""
-    cdef Leaf* leaf = &ws.leaves[index]
-    cdef const Gradients* gradients = &round.gradients
-    cdef const uint64_t* records
-    cdef int64_t gradient = 0
-    cdef int64_t hessian = 0
-    cdef Py_ssize_t i, row
-    gather(ws, leaf)
-    records = ws.records[leaf.buffer]
-    for i in range(leaf.begin, leaf.end):
-        if i + PREFETCH_AHEAD < leaf.end:
-            row = position_of(ws, records[i + PREFETCH_AHEAD])
-            prefetch(gradients.gradient + row)
-            if gradients.hessian != NULL:
-                prefetch(gradients.hessian + row)
-            if round.score != NULL:
-                prefetch(round.score + row)
-        row = position_of(ws, records[i])
-        gradient += row_integer(
-            gradients.gradient, gradients.weight, gradients.copies, row, ws.gradient_scale)
-        hessian += row_integer(
-            gradients.hessian, gradients.weight, gradients.copies, row, ws.hessian_scale)
-    sums_out[0] = gradient
-    sums_out[1] = hessian
-
-
-cdef void set_leaf(
-    Workspace* ws, const Round* round, int index, const int64_t* sums,
-) noexcept nogil:
-    """The value of a leaf from its sums; add it to the scores of its rows."""
-    cdef const Leaf* leaf = &ws.leaves[index]
-    cdef const uint64_t* records = ws.records[leaf.buffer]
-    cdef SplitRules rules = ws.rules
-    cdef double value
-    cdef Py_ssize_t i
-    rules.l2 = leaf.l2
-    ws.leaf_weight[index] = sums[1] / ws.hessian_scale
-    value = leaf_output(
-        sums[0] / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
-        leaf.stats.sums.count, ws.nodes[leaf.node].stats.output, &rules)
-    value = leaf_step(
-        clamp(value, leaf.stats.lower, leaf.stats.upper), ws.learning_rate, ws.concordance)
-    ws.leaf_value[index] = value
-    if round.score != NULL:
-        for i in range(leaf.begin, leaf.end):
-            round.score[position_of(ws, records[i])] += value
-
-
-cdef void fill_leaf(
-    Workspace* ws, const Round* round, int index, bint sums, bint sets, int64_t* sums_inout,
-) noexcept nogil:
-    if sums:
-        sum_leaf(ws, round, index, sums_inout + 2 * index)
-    if sets:
-        set_leaf(ws, round, index, sums_inout + 2 * index)
-
-
-cdef void fill_all(
-    Workspace* ws, const Round* round, bint sums, bint sets, int64_t* sums_inout,
-) noexcept nogil:
-    """Sum the rows of all leaves, or set the values of leaves from these sums, or both."""
-    cdef int leaf
-    if ws.n_threads == 1 or round.gradients.n <= MIN_ROWS_FOR_TEAM:
-        for leaf in range(ws.n_leaves):
-            fill_leaf(ws, round, leaf, sums, sets, sums_inout)
-    else:
-        for leaf in prange(
-            ws.n_leaves, num_threads=ws.n_threads, schedule="dynamic", chunksize=1,
-        ):
-            fill_leaf(ws, round, leaf, sums, sets, sums_inout)
-
-
-cdef int fill_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """The values of the leaves; add them to the scores."""
-    cdef int status = 0
-    if ws.n_leaves == 1:
-        ws.leaf_value[0] = 0.0
-        ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
-    elif shared.collectives == NULL:
-        fill_all(ws, round, True, True, ws.leaf_sums)
-    else:
-        fill_all(ws, round, True, False, ws.leaf_sums)
-        status = all_reduce(shared.collectives, ws.leaf_sums, 2 * ws.n_leaves)
-        if status == 0:
-            fill_all(ws, round, False, True, ws.leaf_sums)
-    return status
 
 
 cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:

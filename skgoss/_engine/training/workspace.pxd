@@ -54,6 +54,11 @@ cdef struct Leaf:
     int32_t forced            # the forced split wanted here; -1: none
     int32_t turn              # forced splits come first, by their numbers
 
+cdef struct LeafPart:
+    # What a thread has of a leaf whose rows it visits.
+    Py_ssize_t next           # the record to visit next
+    Sums sums                 # of those visited
+
 cdef struct Node:
     int32_t parent            # -1: it is the root
     int32_t is_left
@@ -151,6 +156,7 @@ cdef struct Workspace:
     Leaf* children            # two of each leaf; NULL: no leaf is ever divided ahead
     int* batch                # leaves that are divided together
     int64_t* leaf_sums        # of gradients and hessians, two for each leaf
+    LeafPart* leaf_parts      # of each thread, one for each leaf
     int64_t* message          # to the processes
     Py_ssize_t message_room
     # Where there are many columns, each process adds up and searches some of `summed`:

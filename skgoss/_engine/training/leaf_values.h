@@ -1,0 +1,70 @@
+/* Sums of a leaf's rows, and its value added to their scores. */
+#ifndef SKGOSS_LEAF_VALUES_H
+#define SKGOSS_LEAF_VALUES_H
+
+#include "fixed_point.h"
+#include "layout.h"
+#include "simd.h"
+
+/* One loop for each kind of rows: an argument that is always NULL costs nothing in it.
+   `position`: where a record's row is among the gradients; NULL: at its number. */
+static SIMD_INLINE void sum_records_of(const Gradients *rows, const float *hessian,
+                                       const double *weight, const uint32_t *copies,
+                                       const uint32_t *position, const uint64_t *records,
+                                       ptrdiff_t n, uint64_t id_mask, double gradient_scale,
+                                       double hessian_scale, Sums *sums_inout)
+{
+    const float *gradient = rows->gradient;
+    int64_t g = 0, h = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = (ptrdiff_t)(records[i] & id_mask);
+        row = position ? position[row] : row;
+        g += row_integer(gradient, weight, copies, row, gradient_scale);
+        h += row_integer(hessian, weight, copies, row, hessian_scale);
+    }
+    sums_inout->gradient += g;
+    sums_inout->hessian += h;
+    sums_inout->count += n;
+}
+
+/* Adds the gradients and hessians of n records' rows to the sums of a leaf. */
+static SIMD_INLINE void add_leaf_rows_body(const Gradients *rows, const uint32_t *position,
+                                           const uint64_t *records, ptrdiff_t n,
+                                           uint64_t id_mask, double gradient_scale,
+                                           double hessian_scale, Sums *sums_inout)
+{
+    const float *h = rows->hessian;
+    const double *w = rows->weight;
+    const uint32_t *c = rows->copies;
+    if (position || c)
+        sum_records_of(rows, h, w, c, position, records, n, id_mask, gradient_scale,
+                       hessian_scale, sums_inout);
+    else if (w)
+        sum_records_of(rows, h, w, NULL, NULL, records, n, id_mask, gradient_scale,
+                       hessian_scale, sums_inout);
+    else if (h)
+        sum_records_of(rows, h, NULL, NULL, NULL, records, n, id_mask, gradient_scale,
+                       hessian_scale, sums_inout);
+    else
+        sum_records_of(rows, NULL, NULL, NULL, NULL, records, n, id_mask, gradient_scale,
+                       hessian_scale, sums_inout);
+}
+SIMD_KERNEL(add_leaf_rows,
+            (const Gradients *rows, const uint32_t *position, const uint64_t *records, ptrdiff_t n,
+             uint64_t id_mask, double gradient_scale, double hessian_scale, Sums *sums_inout),
+            (rows, position, records, n, id_mask, gradient_scale, hessian_scale, sums_inout))
+
+/* Adds a leaf's value to the scores of n records' rows. */
+static inline void add_leaf_value(double value, const uint32_t *position,
+                                  const uint64_t *records, ptrdiff_t n, uint64_t id_mask,
+                                  double *score_inout)
+{
+    if (position)
+        for (ptrdiff_t i = 0; i < n; i++)
+            score_inout[position[records[i] & id_mask]] += value;
+    else
+        for (ptrdiff_t i = 0; i < n; i++)
+            score_inout[records[i] & id_mask] += value;
+}
+
+#endif

@@ -1,0 +1,4 @@
+from skgoss._engine.training.workspace cimport Round, Shared, Workspace
+
+
+cdef int fill_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil

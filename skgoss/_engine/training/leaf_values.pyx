@@ -1,0 +1,149 @@
+"""The values of a tree's leaves, from the exact sums of their rows, and the scores of the rows.
+
+The rows of a leaf lie scattered over all rows. So rows are visited window by window, in each
+window leaf by leaf: what is read and written of a window stays in the cache.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from skgoss._engine.training.collectives cimport all_reduce
+from skgoss._engine.training.layout cimport Gradients, Sums
+from skgoss._engine.training.split cimport (
+    HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step)
+from skgoss._engine.training.workspace cimport (
+    MIN_ROWS_FOR_TEAM, Leaf, LeafPart, Round, Shared, Workspace, gather)
+
+cdef extern from "leaf_values.h" nogil:
+    void add_leaf_rows(
+        const Gradients* rows, const uint32_t* position, const uint64_t* records, Py_ssize_t n,
+        uint64_t id_mask, double gradient_scale, double hessian_scale, Sums* sums_inout)
+    void add_leaf_value(
+        double value, const uint32_t* position, const uint64_t* records, Py_ssize_t n,
+        uint64_t id_mask, double* score_inout)
+
+cdef enum:
+    ROWS_PER_WINDOW = 32768
+    # A window has so many rows for each leaf, so that visits of a leaf are worth it.
+    ROWS_PER_VISIT = 64
+
+
+cdef Py_ssize_t first_from(
+    const uint64_t* records, Py_ssize_t low, Py_ssize_t high, uint64_t id_mask, uint64_t row,
+) noexcept nogil:
+    """The first of some records, ascending by row, whose row is not below ``row``."""
+    cdef Py_ssize_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if (records[middle] & id_mask) < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef void visit_leaf(
+    const Workspace* ws, const Round* round, bint adds, int index, Py_ssize_t n_most,
+    uint64_t end_row, LeafPart* part,
+) noexcept nogil:
+    """Visit a leaf's next rows, those below ``end_row``, which are at most ``n_most``."""
+    cdef const Leaf* leaf = &ws.leaves[index]
+    cdef const uint64_t* records = ws.records[leaf.buffer]
+    cdef uint64_t id_mask = ws.encoding.id_mask
+    cdef Py_ssize_t begin = part.next
+    part.next = first_from(records, begin, min(leaf.end, begin + n_most), id_mask, end_row)
+    if adds:
+        add_leaf_value(
+            ws.leaf_value[index], ws.data.position, records + begin, part.next - begin, id_mask,
+            round.score)
+    else:
+        add_leaf_rows(
+            &round.gradients, ws.data.position, records + begin, part.next - begin, id_mask,
+            ws.gradient_scale, ws.hessian_scale, &part.sums)
+
+
+cdef void visit_rows(
+    const Workspace* ws, const Round* round, bint adds, Py_ssize_t row, Py_ssize_t end_row,
+    LeafPart* parts,
+) noexcept nogil:
+    """Sum some rows by leaf, or add the leaves' values to their scores."""
+    cdef Py_ssize_t step = max(ROWS_PER_WINDOW, ROWS_PER_VISIT * <Py_ssize_t>ws.n_leaves)
+    cdef const Leaf* leaf
+    cdef int index
+    memset(parts, 0, ws.n_leaves * sizeof(LeafPart))
+    for index in range(ws.n_leaves):
+        leaf = &ws.leaves[index]
+        parts[index].next = first_from(
+            ws.records[leaf.buffer], leaf.begin, leaf.end, ws.encoding.id_mask, row)
+    while row < end_row:
+        row = min(row + step, end_row)
+        for index in range(ws.n_leaves):
+            visit_leaf(ws, round, adds, index, step, row, &parts[index])
+
+
+cdef int visit_all(
+    Shared* shared, Workspace* ws, const Round* round, bint adds,
+) noexcept nogil:
+    """Visit all rows, a part of them by each thread; returns how many parts."""
+    cdef int n_parts = 1 if round.gradients.n <= MIN_ROWS_FOR_TEAM else ws.n_threads
+    cdef Py_ssize_t n_rows = shared.data.n_rows
+    cdef int part
+    for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
+        visit_rows(
+            ws, round, adds, part * n_rows // n_parts, (part + 1) * n_rows // n_parts,
+            ws.leaf_parts + part * <Py_ssize_t>shared.settings.max_leaves)
+    return n_parts
+
+
+cdef void sum_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """The exact sums of the gradients and hessians of the leaves' rows."""
+    cdef const LeafPart* of_leaf
+    cdef int leaf, part, n_parts
+    for leaf in prange(
+        ws.n_leaves, num_threads=ws.n_threads, schedule="dynamic", chunksize=1,
+        use_threads_if=shared.has_sparse and ws.n_threads > 1,
+    ):
+        gather(ws, &ws.leaves[leaf])
+    memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))
+    n_parts = visit_all(shared, ws, round, False)
+    for part in range(n_parts):
+        for leaf in range(ws.n_leaves):
+            of_leaf = &ws.leaf_parts[part * <Py_ssize_t>shared.settings.max_leaves + leaf]
+            ws.leaf_sums[2 * leaf] += of_leaf.sums.gradient
+            ws.leaf_sums[2 * leaf + 1] += of_leaf.sums.hessian
+
+
+cdef void set_value(Workspace* ws, int index) noexcept nogil:
+    """The value of a leaf from its sums."""
+    cdef const Leaf* leaf = &ws.leaves[index]
+    cdef const int64_t* sums = ws.leaf_sums + 2 * index
+    cdef SplitRules rules = ws.rules
+    cdef double value
+    rules.l2 = leaf.l2
+    ws.leaf_weight[index] = sums[1] / ws.hessian_scale
+    value = leaf_output(
+        sums[0] / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
+        leaf.stats.sums.count, ws.nodes[leaf.node].stats.output, &rules)
+    ws.leaf_value[index] = leaf_step(
+        clamp(value, leaf.stats.lower, leaf.stats.upper), ws.learning_rate, ws.concordance)
+
+
+cdef int fill_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """The values of the leaves; add them to the scores."""
+    cdef int status = 0
+    cdef int leaf
+    if ws.n_leaves == 1:
+        ws.leaf_value[0] = 0.0
+        ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
+        return 0
+    sum_leaves(shared, ws, round)
+    if shared.collectives != NULL:
+        status = all_reduce(shared.collectives, ws.leaf_sums, 2 * ws.n_leaves)
+    if status < 0:
+        return status
+    for leaf in range(ws.n_leaves):
+        set_value(ws, leaf)
+    if round.score != NULL:
+        visit_all(shared, ws, round, True)
+    return 0

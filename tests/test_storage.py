@@ -49,6 +49,21 @@ def test_one_hot_blocks_become_one_lane_each():
     assert len(listed.entries) == 3 * 5000
 
 
+@pytest.mark.parametrize(
+    ("n_sparse", "max_bin", "has_entries"),
+    [(8, 255, False), (30, 255, True), (8, 1000, True)],
+)
+def test_few_sparse_columns_are_lanes_unless_others_have_entries(
+    n_sparse, max_bin, has_entries
+):
+    rng = np.random.default_rng(0)
+    stored = rng.random((5000, n_sparse)) < 0.05
+    sparse = np.where(stored, rng.normal(size=stored.shape), 0.0)
+    X = np.hstack([rng.normal(size=(5000, 3)), sparse])
+    held = build(X, enable_bundle=False, max_bin=max_bin).storage
+    assert (held.entry_start is not None) == has_entries
+
+
 def test_lists_are_for_large_or_sparse_data():
     rng = np.random.default_rng(0)
     X = np.eye(50)[rng.integers(0, 50, 1000)]

@@ -21,8 +21,9 @@ from skgoss.data.sparse_columns import SparseColumns, StorageSettings
 LANE_CODES = 256
 MIN_ROWS_TO_SHARE = 4096
 
-# Measured: an entry costs as much as so many lanes.
+# Measured: an entry costs as much as so many lanes, and so do rows that have entries.
 LANES_PER_ENTRY = 6.0
+LANES_OF_ENTRIES = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,10 @@ def make_groups(
         if settings.enable_bundle
         else np.arange(len(sparse.number), dtype=np.int32)
     )
-    is_dense, n_codes = _dense_bundles(bundle, n_stored, sparse, settings, n_rows)
+    has_entries = bool(np.any(~is_sparse & (n_bins > LANE_CODES)))
+    is_dense, n_codes = _dense_bundles(
+        bundle, n_stored, sparse, settings, n_rows, has_entries
+    )
     number = len(dense) - 1 + np.cumsum(is_dense)
     in_lane = is_dense[bundle] if len(bundle) else np.zeros(0, dtype=bool)
     group[sparse.number[in_lane]] = number[bundle[in_lane]]
@@ -90,14 +94,21 @@ def _dense_bundles(
     sparse: SparseColumns,
     settings: StorageSettings,
     n_rows: int,
+    has_entries: bool,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which bundles are cheaper as a lane, or a part of it, than as entries."""
+    """Which bundles are cheaper as a lane, or a part of it, than as entries.
+
+    ``has_entries``: other columns have entries anyway.
+    """
     n_bundles = int(bundle.max(initial=-1)) + 1
     n_codes = 1 + np.bincount(bundle, n_stored, n_bundles).astype(np.int64)
     n_entries = np.bincount(bundle, np.diff(sparse.start), n_bundles)
     lanes = np.log(n_codes) / np.log(LANE_CODES) if settings.enable_bundle else 1.0
-    cheaper = LANES_PER_ENTRY * n_entries >= lanes * n_rows
+    saved = lanes * n_rows - LANES_PER_ENTRY * n_entries
+    cheaper = saved <= 0
     fits = n_codes <= LANE_CODES
+    if fits.all() and not has_entries:
+        cheaper |= saved[~cheaper].sum() <= LANES_OF_ENTRIES * n_rows
     return fits & (cheaper | (not settings.is_enable_sparse)), n_codes
 
 

@@ -239,7 +239,7 @@ cdef class TreeGrower:
         heavy = storage.heavy(block_rows)
         data.heavy = <const uint32_t*>self._address(heavy, np.uint32)
         data.n_heavy = len(heavy)
-        data.sums_size += data.n_places
+        data.sums_size += data.room + 1
 
     cdef const void* _address(self, array, dtype):
         """Where an array's values lie, for as long as the grower lives."""
@@ -292,7 +292,7 @@ cdef class TreeGrower:
         data.entry_sums = (min(n_most, data.n_groups) + 7) // 8 * 8 * data.lane_stride
         data.sums_size = data.entry_sums + FOLD_ROOM
         if data.entries != NULL:
-            data.sums_size += data.room
+            data.sums_size += data.room + 1
 
     cdef _read_constraints(self, constraints):
         cdef Constraints* out = &self.shared.constraints

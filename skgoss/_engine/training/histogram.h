@@ -13,6 +13,7 @@
 #define CACHE_LINE 64
 #define ROW_BLOCK 1024 /* rows that stay near while lanes take turns */
 #define ROWS_AT_ONCE 4
+#define ENTRIES_AT_ONCE 4
 
 /* Integers of the accumulators of a turn, which stay near: those of 20 full lanes, and of 16 in a
    wide round. */
@@ -221,6 +222,8 @@ static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *su
         memcpy(&more, x, sizeof more);
         sum += more;
         memcpy(sums, &sum, sizeof sum);
+    } else if (parts == 1) {
+        *sums += *x;
     } else {
         Wide sum, more;
         memcpy(&sum, sums, sizeof sum);
@@ -385,22 +388,63 @@ SIMD_KERNEL(add_wide_bytes,
              const int64_t *pairs, int64_t *sums, ptrdiff_t *n_out),
             (data, encoding, records, n, pairs, sums, n_out))
 
-/* Adds to them the places that rows name themselves; they have WIDE_PARTS. */
+/* Asks for what is needed soon after the i-th of n rows: entries of another one. */
+static SIMD_INLINE void prefetch_entries(const Binned *data, const uint64_t *records, ptrdiff_t i,
+                                         ptrdiff_t n, uint64_t id_mask)
+{
+    if (i + 2 * PREFETCH_AHEAD < n)
+        prefetch(data->entry_start + (records[i + 2 * PREFETCH_AHEAD] & id_mask));
+    if (i + PREFETCH_AHEAD < n) {
+        ptrdiff_t row = (ptrdiff_t)(records[i + PREFETCH_AHEAD] & id_mask);
+        prefetch(data->entries + data->entry_start[row]);
+        prefetch(data->entries + data->entry_start[row] + 16);
+    }
+}
+
+/* Adds to accumulators of `parts` the places that a row names itself. A loop of as many steps as
+   a row has entries would end where the processor does not expect it, for almost every row. So
+   several are added at once, and what is beyond the last one goes to a place of no feature. */
+static SIMD_INLINE void add_row_entries(const Binned *data, ptrdiff_t row, const int64_t *x,
+                                        const int parts, int64_t *sums)
+{
+    const uint32_t *entries = data->entries;
+    int64_t at = data->entry_start[row], end = data->entry_start[row + 1];
+    do {
+        for (int k = 0; k < ENTRIES_AT_ONCE; k++, at++) {
+            int64_t is_one = -(int64_t)(at < end);
+            int64_t place = ((int64_t)entries[at & is_one] - data->room) & is_one;
+            add_parts(x, parts, sums + parts * (data->room + place));
+        }
+    } while (at < end);
+}
+
+/* Adds rows to the packed accumulators of the places that their entries name. */
+static void add_packed_entries(const Binned *data, const Encoding *encoding,
+                               const uint64_t *records, ptrdiff_t n, int64_t *sums)
+{
+    if (data->entry_start[data->n_rows] == 0)
+        return;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int64_t x = packed_addend(records[i], encoding);
+        prefetch_entries(data, records, i, n, encoding->id_mask);
+        add_row_entries(data, (ptrdiff_t)(records[i] & encoding->id_mask), &x, 1, sums);
+    }
+}
+
+/* Adds rows to those of a wide round; they have WIDE_PARTS. */
 static SIMD_INLINE void add_wide_entries_body(const Binned *data, const Encoding *encoding,
                                               const uint64_t *records, ptrdiff_t n,
                                               const int64_t *pairs, int64_t *sums)
 {
+    if (data->entry_start[data->n_rows] == 0)
+        return;
     for (ptrdiff_t i = 0; i < n; i++) {
         int64_t x[WIDE_PARTS];
-        if (i + 2 * PREFETCH_AHEAD < n)
-            prefetch(data->entry_start + records[i + 2 * PREFETCH_AHEAD]);
-        if (i + PREFETCH_AHEAD < n) {
+        prefetch_entries(data, records, i, n, ~(uint64_t)0);
+        if (i + PREFETCH_AHEAD < n)
             prefetch(pairs + 2 * records[i + PREFETCH_AHEAD]);
-            prefetch(data->entries + data->entry_start[records[i + PREFETCH_AHEAD]]);
-        }
         wide_addend(pairs + 2 * records[i], encoding, WIDE_PARTS, x);
-        for (int64_t e = data->entry_start[records[i]]; e < data->entry_start[records[i] + 1]; e++)
-            add_parts(x, WIDE_PARTS, sums + WIDE_PARTS * (int64_t)data->entries[e]);
+        add_row_entries(data, (ptrdiff_t)records[i], x, WIDE_PARTS, sums);
     }
 }
 SIMD_KERNEL(add_wide_entries,

@@ -15,9 +15,6 @@ from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_PARTS, Binned, Encoding, Histogram, Piece, Sums, unpack)
 
 cdef extern from "histogram.h" nogil:
-    enum:
-        PREFETCH_AHEAD
-
     void spill_packed(
         int64_t* packed, int n_bins, const Encoding* encoding, int first,
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
@@ -32,6 +29,9 @@ cdef extern from "histogram.h" nogil:
     void add_wide_bytes(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         const int64_t* pairs, int64_t* sums, Py_ssize_t* n_out)
+    void add_packed_entries(
+        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
+        int64_t* sums)
     void add_wide_entries(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         const int64_t* pairs, int64_t* sums)
@@ -45,27 +45,6 @@ cdef extern from "histogram.h" nogil:
         int64_t* hessian_inout, int32_t* count_inout)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
-
-
-cdef void add_entries(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    int64_t* sums,
-) noexcept nogil:
-    """Add rows to the packed accumulators of the places that their entries name."""
-    cdef Py_ssize_t i, row
-    cdef int64_t e
-    cdef int64_t x
-    for i in range(n):
-        if i + 2 * PREFETCH_AHEAD < n:
-            prefetch(data.entry_start + (records[i + 2 * PREFETCH_AHEAD] & encoding.id_mask))
-        if i + PREFETCH_AHEAD < n:
-            row = records[i + PREFETCH_AHEAD] & encoding.id_mask
-            prefetch(data.entries + data.entry_start[row])
-            prefetch(data.entries + data.entry_start[row] + 16)
-        row = records[i] & encoding.id_mask
-        x = packed_addend(records[i], encoding)
-        for e in range(data.entry_start[row], data.entry_start[row + 1]):
-            sums[data.entries[e]] += x
 
 
 cdef inline void change_place(
@@ -289,11 +268,11 @@ cdef void accumulate_entries(
             clear_entries(data, out)
             fresh = False
         while n - first > encoding.block_rows:
-            add_entries(data, encoding, records + first, encoding.block_rows, sums)
+            add_packed_entries(data, encoding, records + first, encoding.block_rows, sums)
             spill_heavy(data, encoding, sums, out)
             first = first + encoding.block_rows
     if encoding.packed:
-        add_entries(data, encoding, records + first, n - first, sums)
+        add_packed_entries(data, encoding, records + first, n - first, sums)
     else:
         add_wide_entries(data, encoding, records, n, pairs, sums)
     spill_entries(data, encoding, fresh, sums, out)

@@ -82,31 +82,38 @@ cdef void visit_rows(
             visit_leaf(ws, round, adds, index, step, row, &parts[index])
 
 
-cdef int visit_all(
+cdef inline int team(const Workspace* ws, const Round* round) noexcept nogil:
+    """How many threads visit the rows, each a part of them."""
+    return ws.n_threads if round.gradients.n > MIN_ROWS_FOR_TEAM else 1
+
+
+cdef void visit_all(
     Shared* shared, Workspace* ws, const Round* round, bint adds,
 ) noexcept nogil:
-    """Visit all rows, a part of them by each thread; returns how many parts."""
-    cdef int n_parts = 1 if round.gradients.n <= MIN_ROWS_FOR_TEAM else ws.n_threads
+    cdef int n_parts = team(ws, round)
     cdef Py_ssize_t n_rows = shared.data.n_rows
     cdef int part
-    for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
+    for part in prange(
+        n_parts, num_threads=n_parts, schedule="static", chunksize=1,
+        use_threads_if=n_parts > 1,
+    ):
         visit_rows(
             ws, round, adds, part * n_rows // n_parts, (part + 1) * n_rows // n_parts,
             ws.leaf_parts + part * <Py_ssize_t>shared.settings.max_leaves)
-    return n_parts
 
 
 cdef void sum_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """The exact sums of the gradients and hessians of the leaves' rows."""
     cdef const LeafPart* of_leaf
-    cdef int leaf, part, n_parts
+    cdef int n_parts = team(ws, round)
+    cdef int leaf, part
     for leaf in prange(
-        ws.n_leaves, num_threads=ws.n_threads, schedule="dynamic", chunksize=1,
-        use_threads_if=shared.has_sparse and ws.n_threads > 1,
+        ws.n_leaves, num_threads=n_parts, schedule="dynamic", chunksize=1,
+        use_threads_if=shared.has_sparse and n_parts > 1,
     ):
         gather(ws, &ws.leaves[leaf])
     memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))
-    n_parts = visit_all(shared, ws, round, False)
+    visit_all(shared, ws, round, False)
     for part in range(n_parts):
         for leaf in range(ws.n_leaves):
             of_leaf = &ws.leaf_parts[part * <Py_ssize_t>shared.settings.max_leaves + leaf]

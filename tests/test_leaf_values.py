@@ -1,0 +1,54 @@
+"""Leaf values of many rows, which are visited in windows, by one thread and by several."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skgoss import LGBMRegressor
+
+# More than two windows of rows, and enough for a team of threads.
+N_ROWS = 70_000
+
+
+def rows(sparse):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, 4))
+    if sparse:
+        X = np.where(rng.random(X.shape) < 0.2, X, 0.0)
+    y = X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=N_ROWS)
+    return X, y.astype(np.float32).astype(float), rng.random(N_ROWS)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("num_leaves", [5, 700])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_leaf_values_are_means_of_what_is_left(sparse, weighted, num_leaves, n_jobs):
+    X, y, weight = rows(sparse)
+    weight = weight if weighted else np.ones(N_ROWS)
+    model = LGBMRegressor(
+        n_estimators=3, num_leaves=num_leaves, learning_rate=0.3, n_jobs=n_jobs
+    ).fit(X, y, sample_weight=weight if weighted else None)
+    leaves = model.predict(X, pred_leaf=True)
+    score = np.full(N_ROWS, np.average(y, weights=weight))
+    for tree in range(3):
+        # Gradients are floats.
+        gradient = (score - y).astype(np.float32) * weight
+        sums = np.bincount(leaves[:, tree], gradient)
+        values = -0.3 * sums / np.bincount(leaves[:, tree], weight)
+        score += values[leaves[:, tree]]
+    np.testing.assert_allclose(model.predict(X), score, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_leaf_values_do_not_depend_on_threads(sparse):
+    X, y, weight = rows(sparse)
+    first, *others = (
+        LGBMRegressor(n_estimators=3, num_leaves=300, n_jobs=n_jobs)
+        .fit(X, y, sample_weight=weight)
+        .booster_.model_to_string()
+        .partition("parameters:")[0]
+        for n_jobs in (1, 2, 5)
+    )
+    assert others == [first, first]

@@ -1,4 +1,4 @@
-"""Leaf values of many rows, which are visited in windows, by one thread and by several."""
+"""Leaf values of many rows, visited in windows, by one thread and by several."""
 
 from __future__ import annotations
 

@@ -219,9 +219,13 @@ def test_rows_and_their_weights_go_together():
     np.testing.assert_array_equal(some.upper_bounds, alone.upper_bounds)
 
 
+@pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("n_rows", [50, 4095, 4096, 20_000])
-def test_sorting_any_number_of_values(n_rows):
-    values = np.random.default_rng(n_rows).standard_cauchy(n_rows)
+def test_sorting_any_number_of_values(n_rows, clustered):
+    rng = np.random.default_rng(n_rows)
+    values = rng.standard_cauchy(n_rows)
+    if clustered:  # half of the values differ in their last digits only
+        values = np.where(values > 0, 1e6 + rng.random(n_rows), values)
     bounds = mapper(values, max_bin=60_000, min_data_in_bin=1).upper_bounds
     ordered = np.sort(values)
     middle = np.nextafter((ordered[1:] + ordered[:-1]) / 2, np.inf)

@@ -30,6 +30,8 @@ cdef enum:
     RADIX_COUNTERS = 6 * 2048
     # Below this many values the short histograms are cheaper than the fewer passes.
     SMALL_SORT = 4096
+    # Few keys of most columns share their highest bits that differ, and not the others.
+    SORTED_BITS = 32
 
 cdef enum:
     MISSING_NONE = 0
@@ -165,44 +167,92 @@ cdef bint count_digits(
     return disorder != 0
 
 
-cdef bint start_of_digits(uint32_t* counter, int64_t n, int bits) noexcept nogil:
-    """Turn counts into starts; false if all keys share the digit."""
-    cdef uint32_t start = 0
-    cdef uint32_t count
+cdef int first_digit(const uint32_t* counters, int64_t n, int bits, int n_passes) noexcept nogil:
+    """The lowest of those digits that sort keys of ``SORTED_BITS`` bits."""
+    cdef int digit = n_passes
+    cdef int n_left = (SORTED_BITS + bits - 1) // bits
+    while digit > 0 and n_left > 0:
+        digit -= 1
+        n_left -= not is_shared(counters + (digit << bits), n, bits)
+    return digit
+
+
+cdef bint is_shared(const uint32_t* counter, int64_t n, int bits) noexcept nogil:
+    """Whether all keys share the digit."""
     cdef int64_t digit
     for digit in range(<int64_t> 1 << bits):
-        count = counter[digit]
-        if count == n:
-            return False
-        counter[digit] = start
+        if counter[digit] > 0:
+            return counter[digit] == n
+    return True
+
+
+cdef void sort_by_digit(
+    Scratch* scratch, int64_t n, bint weighted, int bits, int digit, uint32_t* counter,
+) noexcept nogil:
+    """Stable sort of the keys by one of their digits, given how many have each."""
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef uint32_t start = 0
+    cdef uint32_t count, place
+    cdef int64_t i
+    for i in range(<int64_t> 1 << bits):
+        count = counter[i]
+        counter[i] = start
         start += count
+    for i in range(n):
+        place = (scratch.key[i] >> (digit * bits)) & mask
+        scratch.key_swap[counter[place]] = scratch.key[i]
+        if weighted:
+            scratch.mass_swap[counter[place]] = scratch.mass[i]
+        counter[place] += 1
+    scratch.key, scratch.key_swap = scratch.key_swap, scratch.key
+    scratch.mass, scratch.mass_swap = scratch.mass_swap, scratch.mass
+
+
+cdef bint insert_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
+    """Stable insertion sort; false if it gave up, after as many moves as there are keys."""
+    cdef int64_t n_moves = 0
+    cdef int64_t i, at
+    cdef uint64_t key
+    cdef double mass = 0.0
+    for i in range(1, n):
+        if scratch.key[i - 1] <= scratch.key[i]:
+            continue
+        key = scratch.key[i]
+        if weighted:
+            mass = scratch.mass[i]
+        at = i
+        while at > 0 and scratch.key[at - 1] > key:
+            scratch.key[at] = scratch.key[at - 1]
+            if weighted:
+                scratch.mass[at] = scratch.mass[at - 1]
+            at -= 1
+        scratch.key[at] = key
+        if weighted:
+            scratch.mass[at] = mass
+        n_moves += i - at
+        if n_moves > n:
+            return False
     return True
 
 
 cdef void sort_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
-    """Stable radix sort of the keys, which takes their masses along."""
+    """Stable sort of the keys, which takes their masses along.
+
+    A radix sort by the highest digits leaves few keys out of order, for an insertion sort. If
+    they are many, it sorts by all digits.
+    """
     cdef uint32_t[RADIX_COUNTERS] counters
     cdef int bits = SMALL_RADIX_BITS if n < SMALL_SORT else RADIX_BITS
     cdef int n_passes = (64 + bits - 1) // bits
-    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
-    cdef uint32_t* counter
-    cdef uint32_t place
+    cdef int first = -1
     cdef int digit
-    cdef int64_t i
-    if not count_digits(scratch.key, n, bits, n_passes, counters):
-        return
-    for digit in range(n_passes):
-        counter = &counters[digit << bits]
-        if not start_of_digits(counter, n, bits):
-            continue
-        for i in range(n):
-            place = (scratch.key[i] >> (digit * bits)) & mask
-            scratch.key_swap[counter[place]] = scratch.key[i]
-            if weighted:
-                scratch.mass_swap[counter[place]] = scratch.mass[i]
-            counter[place] += 1
-        scratch.key, scratch.key_swap = scratch.key_swap, scratch.key
-        scratch.mass, scratch.mass_swap = scratch.mass_swap, scratch.mass
+    while first != 0 and count_digits(scratch.key, n, bits, n_passes, counters):
+        first = 0 if first > 0 else first_digit(counters, n, bits, n_passes)
+        for digit in range(first, n_passes):
+            if not is_shared(&counters[digit << bits], n, bits):
+                sort_by_digit(scratch, n, weighted, bits, digit, &counters[digit << bits])
+        if first > 0 and insert_keys(scratch, n, weighted):
+            return
 
 
 cdef inline bint is_zero(double value, bint nan_is_zero) noexcept nogil:

@@ -239,7 +239,7 @@ cdef class TreeGrower:
         heavy = storage.heavy(block_rows)
         data.heavy = <const uint32_t*>self._address(heavy, np.uint32)
         data.n_heavy = len(heavy)
-        data.sums_size += data.room + 1
+        data.sums_size += data.room + 1  # one of no feature: see add_row_entries
 
     cdef const void* _address(self, array, dtype):
         """Where an array's values lie, for as long as the grower lives."""

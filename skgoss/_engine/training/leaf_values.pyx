@@ -13,7 +13,7 @@ from skgoss._engine.training.layout cimport Gradients, Sums
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step)
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, Leaf, LeafPart, Round, Shared, Workspace, gather)
+    MIN_ROWS_FOR_TEAM, Leaf, LeafPart, Round, Shared, Workspace, gallop, gather)
 
 cdef extern from "leaf_values.h" nogil:
     void add_leaf_rows(
@@ -29,20 +29,6 @@ cdef enum:
     ROWS_PER_VISIT = 64
 
 
-cdef Py_ssize_t first_from(
-    const uint64_t* records, Py_ssize_t low, Py_ssize_t high, uint64_t id_mask, uint64_t row,
-) noexcept nogil:
-    """The first of some records, ascending by row, whose row is not below ``row``."""
-    cdef Py_ssize_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if (records[middle] & id_mask) < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 cdef void visit_leaf(
     const Workspace* ws, const Round* round, bint adds, int index, Py_ssize_t n_most,
     uint64_t end_row, LeafPart* part,
@@ -52,7 +38,7 @@ cdef void visit_leaf(
     cdef const uint64_t* records = ws.records[leaf.buffer]
     cdef uint64_t id_mask = ws.encoding.id_mask
     cdef Py_ssize_t begin = part.next
-    part.next = first_from(records, begin, min(leaf.end, begin + n_most), id_mask, end_row)
+    part.next = gallop(records, begin, min(leaf.end, begin + n_most), id_mask, end_row)
     if adds:
         add_leaf_value(
             ws.leaf_value[index], ws.data.position, records + begin, part.next - begin, id_mask,
@@ -74,7 +60,7 @@ cdef void visit_rows(
     memset(parts, 0, ws.n_leaves * sizeof(LeafPart))
     for index in range(ws.n_leaves):
         leaf = &ws.leaves[index]
-        parts[index].next = first_from(
+        parts[index].next = gallop(
             ws.records[leaf.buffer], leaf.begin, leaf.end, ws.encoding.id_mask, row)
     while row < end_row:
         row = min(row + step, end_row)

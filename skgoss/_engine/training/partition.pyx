@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.training.layout cimport LANE_CODES
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, gather, next_buffer)
+    MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, gallop, gather, next_buffer)
 
 cdef extern from "partition.h" nogil:
     Py_ssize_t decide_bytes(
@@ -30,34 +30,6 @@ cdef enum:
     MAX_SLICES = 64
     # Finding a stored row costs as much as moving so many from a leaf to its children.
     ROWS_PER_STORED = 4
-
-
-ctypedef fused record_t:
-    uint32_t
-    uint64_t
-
-
-cdef inline int64_t gallop(
-    const record_t* records, int64_t first, int64_t n, record_t id_mask, uint64_t row,
-) noexcept nogil:
-    """The first of ascending rows, from ``first`` on, that is not below ``row``.
-
-    Steps double until they are too large, so a near row is found soon.
-    """
-    cdef int64_t step = 1
-    cdef int64_t low = first
-    cdef int64_t high, middle
-    while low + step < n and (records[low + step] & id_mask) < row:
-        low = low + step
-        step = 2 * step
-    high = min(low + step, n)
-    while low < high:
-        middle = (low + high) // 2
-        if (records[middle] & id_mask) < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 cdef Py_ssize_t decide_sparse(

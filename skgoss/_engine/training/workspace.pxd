@@ -254,6 +254,33 @@ cdef inline Py_ssize_t position_of(const Workspace* ws, uint64_t record) noexcep
     cdef Py_ssize_t row = record & ws.encoding.id_mask
     return row if ws.data.position == NULL else ws.data.position[row]
 
+ctypedef fused record_t:
+    uint32_t
+    uint64_t
+
+
+cdef inline int64_t gallop(
+    const record_t* records, int64_t first, int64_t n, record_t id_mask, uint64_t row,
+) noexcept nogil:
+    """The first of ascending rows, from ``first`` on, that is not below ``row``.
+
+    Steps double until they are too large, so a near row is found soon.
+    """
+    cdef int64_t step = 1
+    cdef int64_t low = first
+    cdef int64_t high, middle
+    while low + step < n and (records[low + step] & id_mask) < row:
+        low = low + step
+        step = 2 * step
+    high = min(low + step, n)
+    while low < high:
+        middle = (low + high) // 2
+        if (records[middle] & id_mask) < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil
 
 cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil

@@ -21,7 +21,8 @@ from skgoss.data.sparse_columns import SparseColumns, StorageSettings
 LANE_CODES = 256
 MIN_ROWS_TO_SHARE = 4096
 
-# Measured: an entry costs as much as so many lanes, and so do rows that have entries.
+# Measured: an entry costs as much as so many lanes, and a row as much as so many more
+# if rows have entries at all.
 LANES_PER_ENTRY = 6.0
 LANES_OF_ENTRIES = 10.0
 

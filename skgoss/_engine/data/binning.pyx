@@ -30,7 +30,7 @@ cdef enum:
     RADIX_COUNTERS = 6 * 2048
     # Below this many values the short histograms are cheaper than the fewer passes.
     SMALL_SORT = 4096
-    # Few keys of most columns share their highest bits that differ, and not the others.
+    # Keys are sorted by about so many of their highest bits first: few share them and differ.
     SORTED_BITS = 32
 
 cdef enum:

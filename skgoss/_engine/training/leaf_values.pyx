@@ -30,15 +30,15 @@ cdef enum:
 
 
 cdef void visit_leaf(
-    const Workspace* ws, const Round* round, bint adds, int index, Py_ssize_t n_most,
-    uint64_t end_row, LeafPart* part,
+    const Workspace* ws, const Round* round, bint adds, int index, uint64_t end_row,
+    LeafPart* part,
 ) noexcept nogil:
-    """Visit a leaf's next rows, those below ``end_row``, which are at most ``n_most``."""
+    """Visit a leaf's next rows, those below ``end_row``."""
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef const uint64_t* records = ws.records[leaf.buffer]
     cdef uint64_t id_mask = ws.encoding.id_mask
     cdef Py_ssize_t begin = part.next
-    part.next = gallop(records, begin, min(leaf.end, begin + n_most), id_mask, end_row)
+    part.next = gallop(records, begin, leaf.end, id_mask, end_row)
     if adds:
         add_leaf_value(
             ws.leaf_value[index], ws.data.position, records + begin, part.next - begin, id_mask,
@@ -65,7 +65,7 @@ cdef void visit_rows(
     while row < end_row:
         row = min(row + step, end_row)
         for index in range(ws.n_leaves):
-            visit_leaf(ws, round, adds, index, step, row, &parts[index])
+            visit_leaf(ws, round, adds, index, row, &parts[index])
 
 
 cdef inline int team(const Workspace* ws, const Round* round) noexcept nogil:

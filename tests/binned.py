@@ -65,7 +65,7 @@ def table(n_rows: int, seed: int = 3) -> np.ndarray:
 
 
 def places_of_rows(data: BinnedDataset) -> list[set[int]]:
-    """The places that a row's lanes and entries name, row by row."""
+    """The places that a row's lanes, shorts and entries name, row by row."""
     held = data.storage
     found: list[set[int]] = [set() for _ in range(data.n_rows)]
     codes = held.rows[:, held.lane] // held.radix % held.n_codes
@@ -73,6 +73,8 @@ def places_of_rows(data: BinnedDataset) -> list[set[int]]:
         for row, place in enumerate(held.place_of_code[group, column]):
             if place >= 0:
                 found[row].add(int(place))
+    for row, places in enumerate(held.shorts + held.offset[held.in_shorts]):
+        found[row].update(places.tolist())
     if held.entry_start is not None:
         for row, (first, last) in enumerate(itertools.pairwise(held.entry_start)):
             found[row].update(held.entries[first:last].tolist())

@@ -14,6 +14,7 @@ def same(one: BinnedDataset, other: BinnedDataset) -> bool:
     return (
         np.array_equal(bins(one), bins(other))
         and np.array_equal(one.storage.rows, other.storage.rows)
+        and np.array_equal(one.storage.shorts, other.storage.shorts)
         and np.array_equal(one.storage.entries, other.storage.entries)
         and np.array_equal(one.feature, other.feature)
         and np.array_equal(one.n_bins, other.n_bins)

@@ -49,19 +49,16 @@ def test_one_hot_blocks_become_one_lane_each():
     assert len(listed.entries) == 3 * 5000
 
 
-@pytest.mark.parametrize(
-    ("n_sparse", "max_bin", "has_entries"),
-    [(8, 255, False), (30, 255, True), (8, 1000, True)],
-)
-def test_few_sparse_columns_are_lanes_unless_others_have_entries(
-    n_sparse, max_bin, has_entries
-):
+@pytest.mark.parametrize(("n_sparse", "has_entries"), [(8, False), (30, True)])
+@pytest.mark.parametrize(("max_bin", "n_shorts"), [(255, 0), (1000, 3)])
+def test_few_sparse_columns_are_lanes(n_sparse, has_entries, max_bin, n_shorts):
     rng = np.random.default_rng(0)
     stored = rng.random((5000, n_sparse)) < 0.05
     sparse = np.where(stored, rng.normal(size=stored.shape), 0.0)
     X = np.hstack([rng.normal(size=(5000, 3)), sparse])
     held = build(X, enable_bundle=False, max_bin=max_bin).storage
     assert (held.entry_start is not None) == has_entries
+    assert held.shorts.shape == (5000, n_shorts)
 
 
 def test_lists_are_for_large_or_sparse_data():
@@ -84,9 +81,11 @@ def test_singles_are_runs_of_columns_with_one_place():
 
 
 def test_heavy_places_have_more_rows_than_a_block():
-    held = build(table(5000), enable_bundle=False).storage
-    counts = np.bincount(held.entries, minlength=held.offset[-1])
-    np.testing.assert_array_equal(held.heavy(100), np.flatnonzero(counts > 100))
+    held = build(table(5000), enable_bundle=False, max_bin=1000).storage
+    places = held.shorts + held.offset[held.in_shorts]
+    counts = np.bincount(np.append(held.entries, places), minlength=held.offset[-1])
+    assert {*held.feature_at[counts > 15]} & {*held.in_shorts}
+    np.testing.assert_array_equal(held.heavy(15), np.flatnonzero(counts > 15))
     assert len(held.heavy(5000)) == 0
 
 

@@ -91,7 +91,7 @@ def row_sets(n_rows: int) -> list[np.ndarray]:
 def assert_same_storage(found: BinnedDataset, expected: BinnedDataset) -> None:
     assert found.n_rows == expected.n_rows
     np.testing.assert_array_equal(bins(found), bins(expected))
-    for name in ("rows", "entry_start", "entries"):
+    for name in ("rows", "shorts", "entry_start", "entries"):
         one, other = (getattr(data.storage, name) for data in (found, expected))
         np.testing.assert_array_equal(one, other)
 

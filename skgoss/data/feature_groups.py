@@ -21,8 +21,9 @@ from skgoss.data.sparse_columns import SparseColumns, StorageSettings
 LANE_CODES = 256
 MIN_ROWS_TO_SHARE = 4096
 
-# Measured: an entry costs as much as so many lanes, and a row as much as so many more
-# if rows have entries at all.
+# Measured: a short or an entry costs as much as so many lanes, and a row as much as so
+# many more if rows have entries at all.
+LANES_PER_SHORT = 2.0
 LANES_PER_ENTRY = 6.0
 LANES_OF_ENTRIES = 10.0
 
@@ -73,10 +74,7 @@ def make_groups(
         if settings.enable_bundle
         else np.arange(len(sparse.number), dtype=np.int32)
     )
-    has_entries = bool(np.any(~is_sparse & (n_bins > LANE_CODES)))
-    is_dense, n_codes = _dense_bundles(
-        bundle, n_stored, sparse, settings, n_rows, has_entries
-    )
+    is_dense, n_codes = _dense_bundles(bundle, n_stored, sparse, settings, n_rows)
     number = len(dense) - 1 + np.cumsum(is_dense)
     in_lane = is_dense[bundle] if len(bundle) else np.zeros(0, dtype=bool)
     group[sparse.number[in_lane]] = number[bundle[in_lane]]
@@ -95,12 +93,8 @@ def _dense_bundles(
     sparse: SparseColumns,
     settings: StorageSettings,
     n_rows: int,
-    has_entries: bool,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which bundles are cheaper as a lane, or a part of it, than as entries.
-
-    ``has_entries``: other columns have entries anyway.
-    """
+    """Which bundles are cheaper as a lane, or a part of it, than as entries."""
     n_bundles = int(bundle.max(initial=-1)) + 1
     n_codes = 1 + np.bincount(bundle, n_stored, n_bundles).astype(np.int64)
     n_entries = np.bincount(bundle, np.diff(sparse.start), n_bundles)
@@ -108,7 +102,7 @@ def _dense_bundles(
     saved = lanes * n_rows - LANES_PER_ENTRY * n_entries
     cheaper = saved <= 0
     fits = n_codes <= LANE_CODES
-    if fits.all() and not has_entries:
+    if fits.all():
         cheaper |= saved[~cheaper].sum() <= LANES_OF_ENTRIES * n_rows
     return fits & (cheaper | (not settings.is_enable_sparse)), n_codes
 

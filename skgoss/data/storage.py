@@ -1,8 +1,9 @@
 """How binned columns lie in memory.
 
 They lie column by column, for the partition of rows, and row by row, for histograms. A
-row consists of *lanes*, bytes with the codes of feature groups, and of *entries*, which
-are places in a histogram. ``_engine/training/layout.h`` describes them.
+row consists of *lanes*, bytes with the codes of feature groups; of *shorts*, bins of
+two bytes; and of *entries*, places in a histogram. ``_engine/training/layout.h``
+describes them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from skgoss.data.columns import Columns
 from skgoss.data.feature_groups import (
     LANE_CODES,
     LANES_PER_ENTRY,
+    LANES_PER_SHORT,
     FeatureGroups,
     make_groups,
     share_lanes,
@@ -42,6 +44,8 @@ from skgoss.data.sparse_columns import (
     sparse_numbers,
 )
 from skgoss.data.stacked import StackedColumns, pieces
+
+_Code = TypeVar("_Code", np.uint8, np.uint16)
 
 # Rows are read as 64-bit integers.
 ROW_ALIGNMENT = 8
@@ -61,8 +65,8 @@ GATHERED_PER_VALUE = 64
 class Storage:
     """A binned training set.
 
-    Lanes and entries are made when they are first used: rows that trees are only
-    applied to need neither.
+    Lanes, shorts and entries are made when they are first used: rows that trees are
+    only applied to need none.
 
     Attributes
     ----------
@@ -85,11 +89,11 @@ class Storage:
         ``piece_start[g]``.
     piece_start : ndarray of shape (n_groups + 1,), int64
     place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
-    entry_pieces : structured ndarray
-        The places of the columns that have entries.
+    place_pieces : structured ndarray
+        The places of the columns that are shorts or have entries.
     n_threads : int
     memory : Memory
-        Where lanes and entries are made.
+        Where lanes, shorts and entries are made.
     """
 
     store: BinStore
@@ -103,7 +107,7 @@ class Storage:
     pieces: NDArray[Any]
     piece_start: NDArray[np.int64]
     place_of_code: NDArray[np.int32]
-    entry_pieces: NDArray[Any]
+    place_pieces: NDArray[Any]
     n_threads: int
     memory: Memory = IN_MEMORY
 
@@ -112,11 +116,31 @@ class Storage:
         """The lanes, (n_rows, row_bytes): rows are padded to a multiple of 8 bytes."""
         n_lanes = int(self.lane.max(initial=-1)) + 1
         row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
-        rows = self.memory.empty((self.store.n_rows, row_bytes), np.uint8)
-        codes = self.store.arrays.bytes
-        n_threads = team(codes.size, self.n_threads)
-        pack_rows(codes, self.lane, self.radix, n_threads, rows)
+        return self._pack(self.store.arrays.bytes, self.lane, self.radix, row_bytes)
+
+    @cached_property
+    def shorts(self) -> NDArray[np.uint16]:
+        """The bins of columns of more than LANE_CODES bins, (n_rows, n_shorts)."""
+        codes = self.store.arrays.shorts
+        number = np.arange(len(codes), dtype=np.int32)
+        return self._pack(codes, number, np.ones_like(number), len(codes))
+
+    def _pack(
+        self,
+        codes: NDArray[_Code],
+        lane: NDArray[np.int32],
+        radix: NDArray[np.int32],
+        n_numbers: int,
+    ) -> NDArray[_Code]:
+        rows = self.memory.empty((self.store.n_rows, n_numbers), codes.dtype)
+        pack_rows(codes, lane, radix, team(codes.size, self.n_threads), rows)
         return rows
+
+    @property
+    def in_shorts(self) -> NDArray[np.int64]:
+        """The used columns that are shorts, in the order that they have in a row."""
+        arrays = self.store.arrays
+        return np.flatnonzero(arrays.column >= len(arrays.bytes))
 
     @property
     def entry_start(self) -> NDArray[np.int64] | None:
@@ -130,14 +154,13 @@ class Storage:
 
     @cached_property
     def _packed(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32]]:
-        if len(self.entry_pieces) == 0:
-            return None, np.empty(0, dtype=np.uint32)
         arrays = self.store.arrays
-        wide = np.flatnonzero(arrays.column >= len(arrays.bytes))
         sparse = np.flatnonzero(arrays.column < 0)
+        if len(sparse) == 0:
+            return None, np.empty(0, dtype=np.uint32)
         entry_start = np.empty(self.store.n_rows + 1, dtype=np.int64)
         n_stored = np.diff(arrays.sparse_start)[sparse].sum()
-        entries = self.memory.empty((n_stored + arrays.shorts.size,), np.uint32)
+        entries = self.memory.empty((n_stored,), np.uint32)
         pack_entries(
             arrays.sparse_start,
             arrays.sparse_rows,
@@ -145,25 +168,28 @@ class Storage:
             arrays.sparse_bins,
             sparse,
             self.offset[sparse],
-            arrays.shorts,
-            self.offset[wide],
             entry_start,
             entries,
         )
         return entry_start, entries
 
     def pack(self) -> None:
-        """Make lanes and entries now: threads that make them together make several."""
-        _ = self.rows, self._packed
+        """Make all of it now: threads that make it together make several."""
+        _ = self.rows, self.shorts, self._packed
 
     @property
     def row_updates(self) -> float:
         """The mean number of places that a row is added to."""
-        return len(self.lane) + len(self.entries) / max(len(self.rows), 1)
+        n_shorts = len(self.store.arrays.shorts)
+        return len(self.lane) + n_shorts + self._mean_entries
+
+    @property
+    def _mean_entries(self) -> float:
+        return len(self.entries) / max(self.store.n_rows, 1)
 
     @property
     def group(self) -> NDArray[np.int32]:
-        """The group of each used column; -1: its places are entries."""
+        """The group of each used column; -1: it is accumulated by place."""
         column = self.store.arrays.column
         return np.where(column < len(self.lane), column, -1)
 
@@ -179,9 +205,7 @@ class Storage:
     def entry_lengths(self) -> NDArray[np.int64]:
         """The number of entries of each used column."""
         arrays = self.store.arrays
-        n_stored = np.diff(arrays.sparse_start)
-        length = np.where(arrays.column < 0, n_stored, self.store.n_rows)
-        return np.where(self.group < 0, length, 0)
+        return np.where(arrays.column < 0, np.diff(arrays.sparse_start), 0)
 
     def subset_work(self, share: float, sampled: float) -> float:
         """The time of a tree that packs its feature subset, relative to reading all.
@@ -197,7 +221,7 @@ class Storage:
         -------
         float
             An estimate of the time of packing, and of the histograms of what is packed,
-            divided by that of the histograms of all lanes and entries.
+            divided by that of the histograms of all lanes, shorts and entries.
         """
         group = self.group
         n_members = np.bincount(group[group >= 0], minlength=len(self.lane))
@@ -208,13 +232,15 @@ class Storage:
         weight = np.log(n_codes) / np.log(LANE_CODES)
         lanes = chance * (weight if n_lanes < len(self.lane) else 1)
         packing = chance * np.where(n_members > 1, RECODED_WORK, PACKED_WORK)
-        entries = LANES_PER_ENTRY * len(self.entries) / max(len(self.rows), 1)
+        shorts = LANES_PER_SHORT * len(self.store.arrays.shorts)
+        entries = LANES_PER_ENTRY * self._mean_entries
         packed = (
             lanes.sum()
-            + packing.sum() / max(sampled, 0.01)
+            + (packing.sum() + PACKED_WORK * share * shorts) / max(sampled, 0.01)
+            + share * shorts
             + (share + FILTERED_WORK) * entries
         )
-        return float(packed / (n_lanes + entries))
+        return float(packed / (n_lanes + shorts + entries))
 
     def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
         """The storage of some rows, ascending and distinct; all else is shared.
@@ -229,10 +255,15 @@ class Storage:
         return replace(self, store=store, n_threads=n_threads)
 
     def heavy(self, n_rows: int) -> NDArray[np.uint32]:
-        """The places that more than ``n_rows`` entries have."""
-        if len(self.entries) <= n_rows:
+        """The places that more than ``n_rows`` entries or shorts have."""
+        if self.store.n_rows <= n_rows:
             return np.empty(0, dtype=np.uint32)
-        counts = count_places(self.entries, int(self.offset[-1]))
+        counts = count_places(
+            self.entries,
+            self.store.arrays.shorts,
+            self.offset[self.in_shorts],
+            int(self.offset[-1]),
+        )
         return np.flatnonzero(counts > n_rows).astype(np.uint32)
 
 
@@ -571,7 +602,7 @@ def lay_out(
         pieces=pieces,
         piece_start=piece_start,
         place_of_code=_places(pieces, piece_start),
-        entry_pieces=_entry_pieces(np.flatnonzero(~in_lanes), offset),
+        place_pieces=_place_pieces(np.flatnonzero(~in_lanes), offset),
         n_threads=n_threads,
     )
 
@@ -691,7 +722,7 @@ def _places(pieces: NDArray[Any], piece_start: NDArray[np.int64]) -> NDArray[np.
     return place
 
 
-def _entry_pieces(member: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[Any]:
+def _place_pieces(member: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[Any]:
     """The runs of all places of some used columns."""
     pieces = np.zeros(len(member), dtype=PIECE)
     pieces["at"] = offset[member]

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""From columns to rows: lanes of bytes, and entries. Integers in few bytes.
+"""From columns to rows: lanes, shorts and entries. Integers in few bytes.
 
 How rows lie in memory is described in ``layout.h``.
 """
@@ -22,34 +22,38 @@ ctypedef fused Integer:
     int32_t
     int64_t
 
+ctypedef fused code_t:
+    uint8_t
+    uint16_t
+
 
 cdef enum:
     BLOCK = 512    # rows whose lanes stay in the first cache while the columns take turns
 
 
 cdef void pack_block(
-    const uint8_t* columns, Py_ssize_t n_rows, Py_ssize_t n_columns, const int32_t* lane,
+    const code_t* columns, Py_ssize_t n_rows, Py_ssize_t n_columns, const int32_t* lane,
     const int32_t* radix, Py_ssize_t first, Py_ssize_t n, Py_ssize_t stride,
-    uint8_t* rows_out,
+    code_t* rows_out,
 ) noexcept nogil:
-    cdef uint8_t* out = rows_out + first * stride
-    cdef const uint8_t* column
+    cdef code_t* out = rows_out + first * stride
+    cdef const code_t* column
     cdef Py_ssize_t i, j
-    memset(out, 0, n * stride)
+    memset(out, 0, n * stride * sizeof(code_t))
     for j in range(n_columns):
         column = columns + j * n_rows + first
         for i in range(n):
-            out[i * stride + lane[j]] += <uint8_t>(column[i] * radix[j])
+            out[i * stride + lane[j]] += <code_t>(column[i] * radix[j])
 
 
 def pack_rows(
-    const uint8_t[:, ::1] columns,
+    const code_t[:, ::1] columns,
     const int32_t[::1] lane,
     const int32_t[::1] radix,
     int n_threads,
-    uint8_t[:, ::1] rows_out,
+    code_t[:, ::1] rows_out,
 ) -> None:
-    """Write columns as digits of the bytes of rows.
+    """Write columns as digits of the numbers of rows, of one byte or two.
 
     Parameters
     ----------
@@ -57,8 +61,8 @@ def pack_rows(
     lane, radix : arrays of shape (n_columns,)
         Where a column's codes go in a row, and what they are multiplied by there.
     n_threads : int
-    rows_out : array of shape (n_rows, row_bytes)
-        Bytes of no lane become zero.
+    rows_out : array of shape (n_rows, n_numbers)
+        Numbers of no lane become zero.
     """
     cdef Py_ssize_t n_rows = rows_out.shape[0]
     cdef Py_ssize_t block
@@ -84,12 +88,10 @@ def pack_entries(
     const uint16_t[::1] bins,
     const int64_t[::1] chosen,
     const int64_t[::1] sparse_place,
-    const uint16_t[:, ::1] shorts,
-    const int64_t[::1] short_place,
     int64_t[::1] entry_start_out,
     uint32_t[::1] entries_out,
 ) -> None:
-    """Write each row's places: those of the sparse columns that store it, then of each short.
+    """Write each row's places: those of the sparse columns that store it.
 
     Parameters
     ----------
@@ -103,17 +105,12 @@ def pack_entries(
         Numbers of sparse columns.
     sparse_place : array of shape (n_chosen,)
         The place of each one's stored bin 0.
-    shorts : array of shape (n_shorts, n_rows)
-        Bins of columns of which every row has a place.
-    short_place : array of shape (n_shorts,)
-        The place of their bin 0.
     entry_start_out : array of shape (n_rows + 1,)
         Where the entries of each row begin.
     entries_out : array
-        As long as the chosen columns and the shorts.
+        As long as the chosen columns.
     """
     cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
-    cdef Py_ssize_t n_shorts = shorts.shape[0]
     cdef Py_ssize_t i, j, k
     cdef int64_t* at = &entry_start_out[0]
     cdef const uint16_t* stored
@@ -126,7 +123,7 @@ def pack_entries(
             for i in range(sparse_start[chosen[k]], sparse_start[chosen[k] + 1]):
                 at[sparse_rows[i] + 1] += 1
         for i in range(n_rows):
-            at[i + 1] += at[i] + n_shorts
+            at[i + 1] += at[i]
         # The starts move to the ends of their rows, and so become those of the next.
         for k in range(chosen.shape[0]):
             if is_stopped(&watch):
@@ -137,26 +134,31 @@ def pack_entries(
                 entries_out[at[sparse_rows[i]]] = <uint32_t>(
                     sparse_place[k] + stored_bin(stored, i - sparse_start[j]))
                 at[sparse_rows[i]] += 1
-        for j in range(n_shorts):
-            if is_stopped(&watch):
-                break
-            for i in range(n_rows):
-                entries_out[at[i]] = <uint32_t>(short_place[j] + shorts[j, i])
-                at[i] += 1
         for i in range(n_rows, 0, -1):
             at[i] = at[i - 1]
         at[0] = 0
     end_watch(&watch)
 
 
-def count_places(const uint32_t[::1] entries, int64_t n_places):
-    """How many rows have each place: ndarray of shape (n_places,), int64."""
+def count_places(
+    const uint32_t[::1] entries,
+    const uint16_t[:, ::1] shorts,
+    const int64_t[::1] short_place,
+    int64_t n_places,
+):
+    """How many entries and shorts have each place: ndarray of shape (n_places,), int64.
+
+    ``shorts`` has shape (n_shorts, n_rows), and ``short_place`` the place of bin 0 of each.
+    """
     counts = np.zeros(n_places, dtype=np.int64)
     cdef int64_t[::1] out = counts
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, j
     with nogil:
         for i in range(entries.shape[0]):
             out[entries[i]] += 1
+        for j in range(shorts.shape[0]):
+            for i in range(shorts.shape[1]):
+                out[short_place[j] + shorts[j, i]] += 1
     return counts
 
 

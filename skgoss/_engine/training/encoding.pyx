@@ -230,7 +230,7 @@ cdef void choose_parts(
     cdef Sizes gradient, hessian, counted
     cdef int most_bits = bit_length(n)
     cdef int bits
-    if n == 0 or data.entries != NULL:
+    if n == 0 or data.n_place_pieces > 0:
         return
     sum_sizes(records, n, pairs, &gradient, &hessian)
     counted = hessian if hessian.sum < gradient.sum else gradient

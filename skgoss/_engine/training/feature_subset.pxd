@@ -1,21 +1,22 @@
-"""Lanes and entries of the features that are sampled for a tree."""
+"""Lanes, shorts and entries of the features that are sampled for a tree."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.training.layout cimport Binned, Gradients, Piece
 
 cdef struct SubsetSource:
-    # Where the bins of the features come from. Each feature is in a lane or in entries.
+    # Where the bins of the features come from.
     int max_features              # that a tree may have; 0: all trees read all lanes
     int lane_codes                # that groups may share a lane for; 0: they share none
     const BinColumn* columns      # by feature
     const int32_t* group          # by feature; read of those in lanes
     const int32_t* in_lanes       # these features, by lane, group and code
     int n_in_lanes
-    const int32_t* in_entries     # the others
-    int n_in_entries
-    int64_t most_entries          # that all rows can have of them
+    const int32_t* by_place       # the others
+    int n_by_place
+    const int32_t* in_shorts      # of these, in the order of a row's shorts
+    int64_t most_entries          # that all rows can have
 
 cdef struct SubsetBuffers:
     # Memory for rows that have a tree's features alone: arrays of a `Binned`, then work space.
@@ -29,14 +30,17 @@ cdef struct SubsetBuffers:
     int64_t* piece_start
     Piece* pieces
     int32_t* place_of_code
+    uint16_t* shorts
+    int64_t* short_place
     int64_t* entry_start
     uint32_t* entries
-    Piece* entry_pieces
+    Piece* place_pieces
     uint32_t* heavy
     uint8_t* chosen               # by feature; zero between trees
     const uint8_t** codes         # of each group, by row
     int32_t* n_source_codes       # of each group, among all features
     uint8_t* digit                # LANE_CODES for each group: what a source code counts in its lane
+    int32_t* short_number         # of each short among all of them
     int32_t* place                # by place of all features; -1: not one of the tree's
     int64_t* block_entries
 

@@ -1,4 +1,4 @@
-"""Lanes and entries of the features that are sampled for a tree (colsample_bytree).
+"""Lanes, shorts and entries of the features that are sampled for a tree (colsample_bytree).
 
 A histogram over rows that hold other features, too, would read bytes in vain. So the rows are
 laid out as ``layout.h`` describes it, anew for each tree. Rows and features keep their numbers;
@@ -7,7 +7,7 @@ codes; the features of a bundle get new codes.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
 from skgoss._engine.data.sparse_columns cimport first_from
@@ -234,36 +234,65 @@ cdef void pack_rows(
         pack_block(data, buffers, sampled, block * SUBSET_BLOCK)
 
 
-# ------------------------------------------------------------------ entries
+# ------------------------------------------------------------------ shorts and entries
 
-cdef bint place_entries(
+cdef int number_places(
     const Binned* all_rows, const SubsetSource* source, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Number the places that entries name anew; whether there are any."""
+    """Number the places of shorts and entries anew; returns how many features have them."""
     cdef Piece piece
+    cdef int n_chosen = 0
     cdef int feature, i
     cdef int64_t at, to
     piece.code = 0
-    out.n_entry_pieces = 0
-    for i in range(source.n_in_entries):
-        feature = source.in_entries[i]
+    out.n_place_pieces = 0
+    for i in range(source.n_by_place):
+        feature = source.by_place[i]
         to = out.offset[feature]
         for at in range(all_rows.offset[feature], all_rows.offset[feature + 1]):
             buffers.place[at] = <int32_t>to if buffers.chosen[feature] else -1
             to += 1
         if buffers.chosen[feature]:
+            n_chosen += 1
             piece.at = out.offset[feature]
             piece.length = <int32_t>(out.offset[feature + 1] - out.offset[feature])
-            out.n_entry_pieces = add_piece(
-                buffers.entry_pieces, out.n_entry_pieces, 0, piece)
+            out.n_place_pieces = add_piece(
+                buffers.place_pieces, out.n_place_pieces, 0, piece)
     out.n_heavy = 0
     for i in range(<int>all_rows.n_heavy):
         if buffers.place[all_rows.heavy[i]] >= 0:
             buffers.heavy[out.n_heavy] = buffers.place[all_rows.heavy[i]]
             out.n_heavy += 1
-    out.entry_pieces = buffers.entry_pieces
+    out.place_pieces = buffers.place_pieces
     out.heavy = buffers.heavy
-    return out.n_entry_pieces > 0
+    return n_chosen
+
+
+cdef void pack_shorts(
+    const Binned* all_rows, const SubsetSource* source, const Gradients* sampled, int n_threads,
+    SubsetBuffers* buffers, Binned* out,
+) noexcept nogil:
+    """The shorts of the sampled rows that are bins of the tree's features."""
+    cdef Py_ssize_t n = all_rows.n_rows if sampled.ids == NULL else sampled.n
+    cdef Py_ssize_t i, row
+    cdef int k
+    out.n_shorts = 0
+    for k in range(all_rows.n_shorts):
+        if buffers.chosen[source.in_shorts[k]]:
+            buffers.short_place[out.n_shorts] = out.offset[source.in_shorts[k]]
+            buffers.short_number[out.n_shorts] = k
+            out.n_shorts += 1
+    if out.n_shorts == 0:
+        return
+    buffers.short_place[out.n_shorts] = out.n_places
+    for i in prange(n, num_threads=n_threads, schedule="static",
+                    use_threads_if=n_threads > 1 and n * out.n_shorts > MIN_ENTRIES_FOR_TEAM):
+        row = i if sampled.ids == NULL else sampled.ids[i]
+        for k in range(out.n_shorts):
+            buffers.shorts[row * out.n_shorts + k] = (
+                all_rows.shorts[row * all_rows.n_shorts + buffers.short_number[k]])
+    out.shorts = buffers.shorts
+    out.short_place = buffers.short_place
 
 
 cdef int64_t count_block(
@@ -346,18 +375,20 @@ cdef Binned subset_rows(
     They are valid until ``buffers`` is used for the next tree.
     """
     cdef Binned out = all_rows[0]
-    cdef int i
+    cdef int i, n_by_place
     for i in range(n):
         buffers.chosen[features[i]] = True
     assign_places(all_rows, buffers, &out)
     list_groups(all_rows, source, buffers, &out)
     share_lanes(source, buffers, &out)
     pack_rows(&out, buffers, sampled, n_threads)
+    out.place_sums = out.row_bytes * out.lane_stride
+    n_by_place = number_places(all_rows, source, buffers, &out)
+    pack_shorts(all_rows, source, sampled, n_threads, buffers, &out)
+    out.row_updates = out.n_groups + out.n_shorts
     out.entry_start = NULL
     out.entries = NULL
-    out.entry_sums = out.row_bytes * out.lane_stride
-    out.row_updates = out.n_groups
-    if place_entries(all_rows, source, buffers, &out):
+    if n_by_place > out.n_shorts:
         out.row_updates += filter_entries(
             all_rows, sampled, n_threads, buffers, &out) / <double>max(sampled.n, 1)
     for i in range(n):

@@ -5,7 +5,8 @@ the threads share the work inside a tree; the trees are the same either way.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport (
+    int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t)
 from libc.stdlib cimport calloc, free
 
 import numpy as np
@@ -183,7 +184,7 @@ cdef class TreeGrower:
         data.row_updates = storage.row_updates
         self.shared.max_bins = dataset.n_bins.max()
         self._read_lanes(storage)
-        self._read_entries(storage, block_rows)
+        self._read_shorts_and_entries(storage, block_rows)
 
     cdef _read_copies(self, copies):
         cdef Gradients* gradients = &self.gradients
@@ -226,16 +227,23 @@ cdef class TreeGrower:
         data.lane_stride = next(
             stride for stride in (24, 72, 264) if size.max(initial=0) <= stride)
 
-    cdef _read_entries(self, storage, int block_rows):
+    cdef _read_shorts_and_entries(self, storage, int block_rows):
         cdef Binned* data = &self.shared.data
-        data.entry_sums = (data.n_lanes + 7) // 8 * 8 * data.lane_stride
-        data.sums_size = data.entry_sums + FOLD_ROOM
-        if storage.entry_start is None:
+        data.place_sums = (data.n_lanes + 7) // 8 * 8 * data.lane_stride
+        data.sums_size = data.place_sums + FOLD_ROOM
+        if len(storage.place_pieces) == 0:
             return
-        data.entry_start = <const int64_t*>self._address(storage.entry_start, np.int64)
-        data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
-        data.entry_pieces = <const Piece*>self._address(storage.entry_pieces, PIECE)
-        data.n_entry_pieces = len(storage.entry_pieces)
+        data.place_pieces = <const Piece*>self._address(storage.place_pieces, PIECE)
+        data.n_place_pieces = len(storage.place_pieces)
+        in_shorts = storage.in_shorts
+        data.n_shorts = len(in_shorts)
+        if data.n_shorts > 0:
+            data.shorts = <const uint16_t*>self._address(storage.shorts, np.uint16)
+            short_place = np.append(storage.offset[in_shorts], data.n_places)
+            data.short_place = <const int64_t*>self._address(short_place, np.int64)
+        if storage.entry_start is not None:
+            data.entry_start = <const int64_t*>self._address(storage.entry_start, np.int64)
+            data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
         heavy = storage.heavy(block_rows)
         data.heavy = <const uint32_t*>self._address(heavy, np.uint32)
         data.n_heavy = len(heavy)
@@ -285,13 +293,14 @@ cdef class TreeGrower:
         in_lanes = storage.in_lanes
         out.in_lanes = <const int32_t*>self._address(in_lanes, np.int32)
         out.n_in_lanes = len(in_lanes)
-        in_entries = np.setdiff1d(np.arange(data.n_features), in_lanes)
-        out.in_entries = <const int32_t*>self._address(in_entries, np.int32)
-        out.n_in_entries = len(in_entries)
+        by_place = np.setdiff1d(np.arange(data.n_features), in_lanes)
+        out.by_place = <const int32_t*>self._address(by_place, np.int32)
+        out.n_by_place = len(by_place)
+        out.in_shorts = <const int32_t*>self._address(storage.in_shorts, np.int32)
         data.room = sum_of_largest(np.diff(storage.offset), n_most)
-        data.entry_sums = (min(n_most, data.n_groups) + 7) // 8 * 8 * data.lane_stride
-        data.sums_size = data.entry_sums + FOLD_ROOM
-        if data.entries != NULL:
+        data.place_sums = (min(n_most, data.n_groups) + 7) // 8 * 8 * data.lane_stride
+        data.sums_size = data.place_sums + FOLD_ROOM
+        if data.n_place_pieces > 0:
             data.sums_size += data.room + 1
 
     cdef _read_constraints(self, constraints):
@@ -384,7 +393,7 @@ cdef class TreeGrower:
         out.seen = <uint8_t*>allocate(n_features)
         out.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
         out.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
-        if self.shared.data.entries != NULL:
+        if self.shared.data.n_place_pieces > 0:
             if allocate_histogram(&self.shared.data, &out.rows_histogram) < 0:
                 raise MemoryError("could not allocate histograms")
             clear_histogram(&self.shared.data, &out.rows_histogram)
@@ -449,11 +458,17 @@ cdef class TreeGrower:
         out.place_of_code = <int32_t*>self._room(n_groups * LANE_CODES, np.int32)
         out.piece_start = <int64_t*>self._room(n_groups + 1, np.int64)
         out.pieces = <Piece*>self._room(source.max_features, PIECE)
+        if data.n_place_pieces == 0:
+            return
+        n_shorts = min(source.max_features, data.n_shorts)
+        out.place = <int32_t*>self._room(data.n_places, np.int32)
+        out.place_pieces = <Piece*>self._room(source.max_features, PIECE)
+        out.heavy = <uint32_t*>self._room(data.n_heavy, np.uint32)
+        out.shorts = <uint16_t*>self._room(n_rows * n_shorts, np.uint16)
+        out.short_place = <int64_t*>self._room(n_shorts + 1, np.int64)
+        out.short_number = <int32_t*>self._room(n_shorts, np.int32)
         if data.entries == NULL:
             return
-        out.place = <int32_t*>self._room(data.n_places, np.int32)
-        out.entry_pieces = <Piece*>self._room(source.max_features, PIECE)
-        out.heavy = <uint32_t*>self._room(data.n_heavy, np.uint32)
         out.entry_start = <int64_t*>self._room(n_rows + 1, np.int64)
         out.entries = <uint32_t*>self._room(source.most_entries, np.uint32)
         out.block_entries = <int64_t*>self._room(n_rows // ENTRY_BLOCK + 1, np.int64)

@@ -13,6 +13,7 @@
 #define CACHE_LINE 64
 #define ROW_BLOCK 1024 /* rows that stay near while lanes take turns */
 #define ROWS_AT_ONCE 4
+#define SHORT_ROWS_AT_ONCE 8
 #define ENTRIES_AT_ONCE 4
 
 /* Integers of the accumulators of a turn, which stay near: those of 20 full lanes, and of 16 in a
@@ -388,6 +389,120 @@ SIMD_KERNEL(add_wide_bytes,
              const int64_t *pairs, int64_t *sums, ptrdiff_t *n_out),
             (data, encoding, records, n, pairs, sums, n_out))
 
+/* The first short after those that take a turn with `first`. */
+static SIMD_INLINE int end_of_turn(const Binned *data, int first, ptrdiff_t turn)
+{
+    int last = first + 1;
+    while (last < data->n_shorts
+           && data->short_place[last + 1] - data->short_place[first] <= turn)
+        last++;
+    return last;
+}
+
+/* Adds some rows to the accumulators of one or two shorts. */
+static SIMD_INLINE void add_shorts(const uint16_t *const *rows, const int n_rows,
+                                   const int64_t *addends, const int parts,
+                                   const int64_t *places, const int n_shorts, int64_t *sums)
+{
+    int64_t *a = sums + parts * places[0], *b = sums + parts * places[n_shorts - 1];
+    for (int k = 0; k < n_rows; k++, addends += parts) {
+        add_parts(addends, parts, a + parts * rows[k][0]);
+        if (n_shorts == 2)
+            add_parts(addends, parts, b + parts * rows[k][1]);
+    }
+}
+
+/* Adds one row or several to the accumulators of the shorts from `first` to `last`. */
+static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *records,
+                                           const int n_rows, uint64_t id_mask,
+                                           const int64_t *addends, const int parts, int first,
+                                           int last, int64_t *sums)
+{
+    const uint16_t *row[SHORT_ROWS_AT_ONCE];
+    const int64_t *places = data->short_place;
+    for (int k = 0; k < n_rows; k++)
+        row[k] = data->shorts + (ptrdiff_t)(records[k] & id_mask) * data->n_shorts + first;
+    int j = first;
+    for (; j + 1 < last; j += 2) {
+        add_shorts(row, n_rows, addends, parts, places + j, 2, sums);
+        for (int k = 0; k < n_rows; k++)
+            row[k] += 2;
+    }
+    if (j < last)
+        add_shorts(row, n_rows, addends, parts, places + j, 1, sums);
+}
+
+/* Adds n rows to the accumulators of the shorts from `first` to `last`. */
+static SIMD_INLINE void add_short_tile(const Binned *data, const uint64_t *records, ptrdiff_t n,
+                                       uint64_t id_mask, const int64_t *addends,
+                                       const int parts, int first, int last, int64_t *sums)
+{
+    ptrdiff_t i = 0;
+    for (; i + SHORT_ROWS_AT_ONCE <= n; i += SHORT_ROWS_AT_ONCE)
+        add_rows_of_shorts(data, records + i, SHORT_ROWS_AT_ONCE, id_mask, addends + parts * i,
+                           parts, first, last, sums);
+    for (; i < n; i++)
+        add_rows_of_shorts(data, records + i, 1, id_mask, addends + parts * i, parts, first, last,
+                           sums);
+}
+
+/* Adds n rows whose addends are known: shorts take turns as lanes do. */
+static SIMD_INLINE void add_short_block(const Binned *data, const uint64_t *records, ptrdiff_t n,
+                                        uint64_t id_mask, const int64_t *addends,
+                                        const int parts, int64_t *sums)
+{
+    const ptrdiff_t turn = (parts == 1 ? PACKED_TURN : WIDE_TURN) / parts;
+    for (int first = 0, last; first < data->n_shorts; first = last) {
+        last = end_of_turn(data, first, turn);
+        add_short_tile(data, records, n, id_mask, addends, parts, first, last, sums);
+    }
+}
+
+/* Asks for the shorts of the i-th of n rows, and for their last. */
+static SIMD_INLINE void prefetch_shorts(const Binned *data, const uint64_t *records, ptrdiff_t i,
+                                        ptrdiff_t n, uint64_t id_mask)
+{
+    if (i < n) {
+        const uint16_t *row = data->shorts + (ptrdiff_t)(records[i] & id_mask) * data->n_shorts;
+        prefetch(row);
+        prefetch(row + data->n_shorts - 1);
+    }
+}
+
+/* Adds rows to the packed accumulators of the places of their shorts. */
+static void add_packed_shorts(const Binned *data, const Encoding *encoding,
+                              const uint64_t *records, ptrdiff_t n, int64_t *sums)
+{
+    int64_t addends[ROW_BLOCK];
+    for (ptrdiff_t first = 0; first < n && data->n_shorts > 0; first += ROW_BLOCK) {
+        ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
+        for (ptrdiff_t i = 0; i < m; i++) {
+            prefetch_shorts(data, records, first + i, n, encoding->id_mask);
+            addends[i] = packed_addend(records[first + i], encoding);
+        }
+        add_short_block(data, records + first, m, encoding->id_mask, addends, 1, sums);
+    }
+}
+
+/* The same in a wide round. */
+static SIMD_INLINE void add_wide_shorts_body(const Binned *data, const Encoding *encoding,
+                                             const uint64_t *records, ptrdiff_t n,
+                                             const int64_t *pairs, int64_t *sums)
+{
+    int64_t addends[WIDE_PARTS * ROW_BLOCK], room = 0;
+    for (ptrdiff_t first = 0; first < n && data->n_shorts > 0; first += ROW_BLOCK) {
+        ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, WIDE_PARTS, &room,
+                                   addends);
+        for (ptrdiff_t i = 0; i < m; i++)
+            prefetch_shorts(data, records, first + i, n, ~(uint64_t)0);
+        add_short_block(data, records + first, m, ~(uint64_t)0, addends, WIDE_PARTS, sums);
+    }
+}
+SIMD_KERNEL(add_wide_shorts,
+            (const Binned *data, const Encoding *encoding, const uint64_t *records, ptrdiff_t n,
+             const int64_t *pairs, int64_t *sums),
+            (data, encoding, records, n, pairs, sums))
+
 /* Asks for what is needed soon after the i-th of n rows: entries of another one. */
 static SIMD_INLINE void prefetch_entries(const Binned *data, const uint64_t *records, ptrdiff_t i,
                                          ptrdiff_t n, uint64_t id_mask)
@@ -422,7 +537,7 @@ static SIMD_INLINE void add_row_entries(const Binned *data, ptrdiff_t row, const
 static void add_packed_entries(const Binned *data, const Encoding *encoding,
                                const uint64_t *records, ptrdiff_t n, int64_t *sums)
 {
-    if (data->entry_start[data->n_rows] == 0)
+    if (data->entries == NULL || data->entry_start[data->n_rows] == 0)
         return;
     for (ptrdiff_t i = 0; i < n; i++) {
         int64_t x = packed_addend(records[i], encoding);
@@ -436,7 +551,7 @@ static SIMD_INLINE void add_wide_entries_body(const Binned *data, const Encoding
                                               const uint64_t *records, ptrdiff_t n,
                                               const int64_t *pairs, int64_t *sums)
 {
-    if (data->entry_start[data->n_rows] == 0)
+    if (data->entries == NULL || data->entry_start[data->n_rows] == 0)
         return;
     for (ptrdiff_t i = 0; i < n; i++) {
         int64_t x[WIDE_PARTS];

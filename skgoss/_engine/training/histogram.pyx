@@ -5,7 +5,8 @@ difference of the histograms of a node and a child is exact (`subtract_places`),
 integers: see `encoding`. The formats are described in ``layout.h``.
 
 This is where training spends most of its time. Rows are read row by row, all lanes of a row at
-once, as LightGBM does with `force_row_wise`; the bins of sparse features lie in lists of entries.
+once, as LightGBM does with `force_row_wise`; then their shorts, and the entries that sparse
+features have in a row.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
@@ -29,6 +30,12 @@ cdef extern from "histogram.h" nogil:
     void add_wide_bytes(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         const int64_t* pairs, int64_t* sums, Py_ssize_t* n_out)
+    void add_packed_shorts(
+        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
+        int64_t* sums)
+    void add_wide_shorts(
+        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
+        const int64_t* pairs, int64_t* sums)
     void add_packed_entries(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         int64_t* sums)
@@ -115,6 +122,10 @@ cdef void add_few_rows(
                 if at >= 0:
                     change_place(encoding, x, sums, at, out)
                     touch(data, at, seen, touched, n_touched)
+        for k in range(data.n_shorts):
+            at = <int>data.short_place[k] + data.shorts[row * data.n_shorts + k]
+            change_place(encoding, x, sums, at, out)
+            touch(data, at, seen, touched, n_touched)
         if data.entries != NULL:
             for e in range(data.entry_start[row], data.entry_start[row + 1]):
                 change_place(encoding, x, sums, data.entries[e], out)
@@ -190,15 +201,15 @@ cdef void spill_lanes(
         memset(lanes + parts * lane * data.lane_stride, 0, parts * sizeof(int64_t))
 
 
-cdef void spill_entries(
+cdef void spill_places(
     const Binned* data, const Encoding* encoding, bint first, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    """Move the accumulators of entries to their places."""
+    """Move the accumulators of shorts and entries to their places."""
     cdef int i
-    for i in range(data.n_entry_pieces):
+    for i in range(data.n_place_pieces):
         spill_piece(
-            encoding, first, sums + encoding.parts * data.entry_pieces[i].at,
-            &data.entry_pieces[i], out)
+            encoding, first, sums + encoding.parts * data.place_pieces[i].at,
+            &data.place_pieces[i], out)
 
 
 cdef void spill_heavy(
@@ -217,12 +228,12 @@ cdef void spill_heavy(
         sums[at] = 0
 
 
-cdef void clear_entries(const Binned* data, Histogram* out) noexcept nogil:
-    """Set the places that entries name to zero."""
+cdef void clear_places(const Binned* data, Histogram* out) noexcept nogil:
+    """Set the places of shorts and entries to zero."""
     cdef const Piece* piece
     cdef int i
-    for i in range(data.n_entry_pieces):
-        piece = &data.entry_pieces[i]
+    for i in range(data.n_place_pieces):
+        piece = &data.place_pieces[i]
         memset(out.gradient + piece.at, 0, piece.length * sizeof(int64_t))
         memset(out.hessian + piece.at, 0, piece.length * sizeof(int64_t))
         memset(out.count + piece.at, 0, piece.length * sizeof(int32_t))
@@ -254,28 +265,39 @@ cdef void accumulate_lanes(
         fresh = False
 
 
-cdef void accumulate_entries(
+cdef void add_places_of_rows(
+    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
+    const int64_t* pairs, int64_t* sums,
+) noexcept nogil:
+    """Add rows to the accumulators of their shorts and entries."""
+    if encoding.packed:
+        add_packed_shorts(data, encoding, records, n, sums)
+        add_packed_entries(data, encoding, records, n, sums)
+    else:
+        add_wide_shorts(data, encoding, records, n, pairs, sums)
+        add_wide_entries(data, encoding, records, n, pairs, sums)
+
+
+cdef void accumulate_places(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    """Add rows by their entries.
+    """Add rows by their shorts and entries.
 
     Accumulators are spilled once, at the end, but those of heavy places after each block.
     """
     cdef Py_ssize_t first = 0
     if n > encoding.block_rows and data.n_heavy > 0:
         if fresh:
-            clear_entries(data, out)
+            clear_places(data, out)
             fresh = False
         while n - first > encoding.block_rows:
-            add_packed_entries(data, encoding, records + first, encoding.block_rows, sums)
+            add_places_of_rows(
+                data, encoding, records + first, encoding.block_rows, pairs, sums)
             spill_heavy(data, encoding, sums, out)
             first = first + encoding.block_rows
-    if encoding.packed:
-        add_packed_entries(data, encoding, records + first, n - first, sums)
-    else:
-        add_wide_entries(data, encoding, records, n, pairs, sums)
-    spill_entries(data, encoding, fresh, sums, out)
+    add_places_of_rows(data, encoding, records + first, n - first, pairs, sums)
+    spill_places(data, encoding, fresh, sums, out)
 
 
 cdef void accumulate(
@@ -291,9 +313,9 @@ cdef void accumulate(
         sums = aligned(sums)
     if data.n_lanes > 0:
         accumulate_lanes(data, encoding, records, n, pairs, fresh, sums, out)
-    if data.entries != NULL:
-        accumulate_entries(
-            data, encoding, records, n, pairs, fresh, sums + encoding.parts * data.entry_sums, out)
+    if data.n_place_pieces > 0:
+        accumulate_places(
+            data, encoding, records, n, pairs, fresh, sums + encoding.parts * data.place_sums, out)
 
 
 cdef void add_places(

@@ -31,13 +31,15 @@
    bits, so blocks have fewer rows.
 
    A histogram has a place for each stored bin of each feature: all bins but the `implied`
-   one, whose sums are what is left of the node's. A row reaches its places in two ways:
+   one, whose sums are what is left of the node's. A row reaches its places in three ways:
    - Its lanes are bytes, accumulated by lane. A lane holds one group of features or several,
      as digits of a number: group g's code counts `radix[g]`. A group's codes are the bins of
      one feature, or 0 and the stored bins of features that exclude each other (a bundle).
      Pieces say where runs of codes go in a histogram.
-   - Its entries are numbers of places themselves: of sparse features, and of those with too
-     many bins for a byte.
+   - Its shorts are bins of two bytes, of features with too many bins for one; `short_place`
+     has the places of their bin 0.
+   - Its entries are numbers of places themselves, of sparse features.
+   Shorts and entries are accumulated by place.
    `held` has a bit for each place that rows reach, where these are few among many places;
    NULL: nothing says which. */
 #ifndef SKGOSS_LAYOUT_H
@@ -85,13 +87,16 @@ typedef struct {
     const Piece *pieces;
     const int32_t *place_of_code;
 
+    const uint16_t *shorts;
+    int n_shorts;
+    const int64_t *short_place;
     const int64_t *entry_start;
     const uint32_t *entries;
-    const Piece *entry_pieces;
-    int n_entry_pieces;
+    const Piece *place_pieces;
+    int n_place_pieces;
     const uint32_t *heavy;
     ptrdiff_t n_heavy;
-    int64_t entry_sums;
+    int64_t place_sums;
     ptrdiff_t sums_size;
     double row_updates;
     const uint32_t *position;

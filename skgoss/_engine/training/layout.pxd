@@ -1,6 +1,6 @@
 """How the binned rows, a round's gradients and a node's histogram lie in memory."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "layout.h" nogil:
     enum:
@@ -40,13 +40,16 @@ cdef extern from "layout.h" nogil:
         const Piece* pieces
         const int32_t* place_of_code  # LANE_CODES for each group; -1: no place
 
+        const uint16_t* shorts       # row-major, n_shorts of each row
+        int n_shorts
+        const int64_t* short_place   # of bin 0 of each short; [n_shorts]: n_places
         const int64_t* entry_start   # by row; NULL: there are no entries
         const uint32_t* entries      # places
-        const Piece* entry_pieces    # the places that entries name; their codes are not used
-        int n_entry_pieces
-        const uint32_t* heavy        # places with more rows than a block may have
+        const Piece* place_pieces    # places of shorts and entries; their codes are not used
+        int n_place_pieces
+        const uint32_t* heavy        # those with more rows than a block may have
         Py_ssize_t n_heavy
-        int64_t entry_sums           # where the entries' accumulators begin
+        int64_t place_sums           # where their accumulators begin
         Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
         double row_updates           # places a row reaches, on average
         # Of each row, where its gradient and score are; NULL: at its number.

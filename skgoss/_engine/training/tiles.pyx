@@ -57,7 +57,7 @@ cdef void list_tile(
 
 
 cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
-    """Cut the lanes that a tree reads into tiles, unless rows have entries as well."""
+    """Cut the lanes that a tree reads into tiles, unless rows have more than lanes."""
     cdef const Binned* data = &ws.data
     cdef int32_t* features = ws.tile_features
     cdef int64_t room = 0
@@ -66,7 +66,7 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
     cdef int thread
     cdef Tile* tile
     ws.n_tiles = 0
-    if data.entries != NULL:
+    if data.n_place_pieces > 0:
         return 0
     while lane < data.n_lanes:
         tile = &ws.tiles[ws.n_tiles]

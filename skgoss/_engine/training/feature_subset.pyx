@@ -382,7 +382,7 @@ cdef Binned subset_rows(
     list_groups(all_rows, source, buffers, &out)
     share_lanes(source, buffers, &out)
     pack_rows(&out, buffers, sampled, n_threads)
-    out.place_sums = out.row_bytes * out.lane_stride
+    out.place_sums = out.n_lanes * out.lane_stride
     n_by_place = number_places(all_rows, source, buffers, &out)
     pack_shorts(all_rows, source, sampled, n_threads, buffers, &out)
     out.row_updates = out.n_groups + out.n_shorts

@@ -229,7 +229,7 @@ cdef class TreeGrower:
 
     cdef _read_shorts_and_entries(self, storage, int block_rows):
         cdef Binned* data = &self.shared.data
-        data.place_sums = (data.n_lanes + 7) // 8 * 8 * data.lane_stride
+        data.place_sums = data.n_lanes * data.lane_stride
         data.sums_size = data.place_sums + FOLD_ROOM
         if len(storage.place_pieces) == 0:
             return
@@ -298,7 +298,7 @@ cdef class TreeGrower:
         out.n_by_place = len(by_place)
         out.in_shorts = <const int32_t*>self._address(storage.in_shorts, np.int32)
         data.room = sum_of_largest(np.diff(storage.offset), n_most)
-        data.place_sums = (min(n_most, data.n_groups) + 7) // 8 * 8 * data.lane_stride
+        data.place_sums = min(n_most, data.n_groups) * data.lane_stride
         data.sums_size = data.place_sums + FOLD_ROOM
         if data.n_place_pieces > 0:
             data.sums_size += data.room + 1

@@ -86,7 +86,7 @@ static NOT_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes,
                                        int64_t *lanes)
 {
     const Encoding code = *encoding;
-    const ptrdiff_t n_quads = (n_lanes + 3) / 4;
+    const int n_quads = n_lanes / 4;
     const ptrdiff_t last_ahead = n_left - PREFETCH_AHEAD - ROWS_AT_ONCE;
     ptrdiff_t i = 0;
     for (; i + ROWS_AT_ONCE <= n; i += ROWS_AT_ONCE) {
@@ -103,12 +103,17 @@ static NOT_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes,
         for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * stride)
             for (int k = 0; k < ROWS_AT_ONCE; k++)
                 add_quad(row[k] + 4 * quad, x[k], stride, at);
+        for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += stride)
+            for (int k = 0; k < ROWS_AT_ONCE; k++)
+                at[row[k][lane]] += x[k];
     }
     for (; i < n; i++) {
         const uint8_t *row = rows + (ptrdiff_t)(records[i] & code.id_mask) * row_bytes;
-        int64_t x = packed_addend(records[i], &code);
-        for (ptrdiff_t quad = 0; quad < n_quads; quad++)
-            add_quad(row + 4 * quad, x, stride, lanes + 4 * quad * stride);
+        int64_t x = packed_addend(records[i], &code), *at = lanes;
+        for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * stride)
+            add_quad(row + 4 * quad, x, stride, at);
+        for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += stride)
+            at[row[lane]] += x;
     }
 }
 
@@ -308,7 +313,7 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
 {
     const ptrdiff_t step = parts * stride, row_bytes = data->row_bytes;
     const uint8_t *rows = data->rows + first;
-    const ptrdiff_t n_quads = (last - first + 3) / 4;
+    const int n_lanes = last - first, n_quads = n_lanes / 4;
     lanes += first * step;
     ptrdiff_t i = 0;
     for (; i + 1 < n; i += 2) {
@@ -326,12 +331,19 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
             add_wide_quad(row + 4 * quad, x, parts, step, at);
             add_wide_quad(next + 4 * quad, y, parts, step, at);
         }
+        for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += step) {
+            add_parts(x, parts, at + parts * row[lane]);
+            add_parts(y, parts, at + parts * next[lane]);
+        }
     }
     if (i < n) {
         const uint8_t *row = rows + (ptrdiff_t)records[i] * row_bytes;
+        const int64_t *x = addends + parts * i;
         int64_t *at = lanes;
         for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * step)
-            add_wide_quad(row + 4 * quad, addends + parts * i, parts, step, at);
+            add_wide_quad(row + 4 * quad, x, parts, step, at);
+        for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += step)
+            add_parts(x, parts, at + parts * row[lane]);
     }
 }
 

@@ -196,9 +196,6 @@ cdef void spill_lanes(
             fold_digit(sums, data.radix[group], data.n_codes[group], parts, digit)
             spill_group(data, encoding, first, digit, group, out)
         spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
-    # Bytes that fill up the rows are added, too.
-    for lane in range(data.n_lanes, (data.n_lanes + 7) // 8 * 8):
-        memset(lanes + parts * lane * data.lane_stride, 0, parts * sizeof(int64_t))
 
 
 cdef void spill_places(

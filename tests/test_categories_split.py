@@ -120,6 +120,19 @@ def test_many_categories(n_bins):
     assert assert_as_twin(sums, replace(FREE, max_cat_threshold=1500)) > 0
 
 
+@pytest.mark.parametrize("sampled", ["lowest", "highest", "both", "equal"])
+@pytest.mark.parametrize("n_categories", [1000, 1003])
+def test_a_sample_of_ranks_may_mislead(n_categories, sampled):
+    """The ends of a long list are looked for by the ranks of 32 of its categories."""
+    sums = histogram(n_categories + 1, 40 * n_categories, seed=3)
+    sums[1:, 1:] = np.maximum(sums[1:, 1:], 50)
+    at = 1 + np.arange(32) * n_categories // 32
+    far = {"lowest": -1, "highest": 1, "both": (-1) ** np.arange(32), "equal": 0}
+    sums[0, at] = 10**6 * far[sampled] * sums[2, at]
+    for options in (Options(), replace(FREE, max_cat_threshold=60)):
+        assert assert_as_twin(sums, options) > 0
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_no_other_set_gains_more(seed):
     """Fisher's theorem, by trying all sets."""

@@ -14,16 +14,22 @@
 #ifndef SKGOSS_CATEGORIES_H
 #define SKGOSS_CATEGORIES_H
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gains.h"
 
-/* Bytes that a search takes, aligned as doubles; no more than the cuts of search_feature. */
-#define CATEGORY_SCRATCH(n_bins) ((size_t)(n_bins) * (sizeof(double) + sizeof(int32_t)))
+/* Doubles that a search takes, for two lists of ranks and bins; no more than the cuts of
+   search_feature. */
+#define CATEGORY_SCRATCH(n_bins) (4 * (size_t)(n_bins))
 
 /* So few categories are sorted by insertion. */
 #define FEW_CATEGORIES 24
+
+/* The ends of a list of so many times as many categories are found by a sample of so many. */
+#define TIMES_AS_LONG 16
+#define SAMPLED_RANKS 32
 
 /* Bins that are skipped together where none has enough rows. */
 #define CATEGORY_BLOCK 32
@@ -113,6 +119,36 @@ static inline void sort_ends(Categories list, int n, int n_low, int n_high)
         sort_few(list, n);
 }
 
+/* Keeps those categories of a list that may be among its first `most`, and lists those that may
+   be among the last: up to a rank, and from one on, that a sample says. Returns 0 if these are
+   fewer than `most`. */
+static inline int keep_ends(Categories list, int n, int most, int *n_low_out, Categories high,
+                            int *n_high_out)
+{
+    double sample[SAMPLED_RANKS];
+    const int at = 2 + 2 * SAMPLED_RANKS * most / n;
+    int n_low = 0, n_high = 0;
+    for (int i = 0; i < SAMPLED_RANKS; i++) {
+        double rank = list.rank[(ptrdiff_t)i * n / SAMPLED_RANKS];
+        int j = i;
+        for (; j > 0 && rank < sample[j - 1]; j--)
+            sample[j] = sample[j - 1];
+        sample[j] = rank;
+    }
+    const double lowest = sample[at], highest = sample[SAMPLED_RANKS - 1 - at];
+    for (int i = 0; i < n; i++) {
+        double rank = list.rank[i];
+        int32_t bin = list.bin[i];
+        put_category(rank, bin, list, n_low);
+        put_category(rank, bin, high, n_high);
+        n_low += rank <= lowest;
+        n_high += rank >= highest;
+    }
+    *n_low_out = n_low;
+    *n_high_out = n_high;
+    return n_low >= most && n_high >= most;
+}
+
 static inline int one_against_rest(int n_bins, const SplitRules *rules)
 {
     return n_bins <= rules->max_cat_to_onehot;
@@ -168,19 +204,35 @@ static inline int list_categories(const Bins *bins, const Encoding *encoding,
 }
 
 /* Sorts the categories as far as the search may go from the low end (ends_out[1]) and from the
-   high one (ends_out[0]). */
+   high one (ends_out[0]), and no more than `n_low` and `n_high` of them. */
 static inline void rank_categories(const Bins *bins, const Encoding *encoding,
-                                   const NodeStats *node, const SplitRules *rules,
-                                   void *scratch, CategoryEnd *ends_out)
+                                   const NodeStats *node, const SplitRules *rules, int n_low,
+                                   int n_high, double *scratch, CategoryEnd *ends_out)
 {
-    Categories list = {(double *)scratch, (int32_t *)((double *)scratch + bins->n_bins)};
-    int used = list_categories(bins, encoding, node, rules, list);
+    double *second = scratch + CATEGORY_SCRATCH(bins->n_bins) / 2;
+    Categories low = {scratch, (int32_t *)(scratch + bins->n_bins)};
+    Categories high = {second, (int32_t *)(second + bins->n_bins)};
+    int used = list_categories(bins, encoding, node, rules, low), low_used, high_used;
     int most = bins->n_bins / 2;
     most = most < rules->max_cat_threshold ? most : rules->max_cat_threshold;
     most = most < (used + 1) / 2 ? most : (used + 1) / 2;
-    sort_ends(list, used, most, most);
-    ends_out[0] = (CategoryEnd){list.bin + used - (used > 0), most, -1};
-    ends_out[1] = (CategoryEnd){list.bin, most, 1};
+    n_low = n_low < most ? n_low : most;
+    n_high = n_high < most ? n_high : most;
+    int is_long = used > TIMES_AS_LONG * FEW_CATEGORIES && used > TIMES_AS_LONG * most;
+    if (is_long && !keep_ends(low, used, most, &low_used, high, &high_used)) {
+        is_long = 0;
+        list_categories(bins, encoding, node, rules, low);
+    }
+    if (is_long) {
+        sort_ends(low, low_used, n_low, 0);
+        sort_ends(high, high_used, 0, n_high);
+    } else {
+        high = low;
+        high_used = used;
+        sort_ends(low, used, n_low, n_high);
+    }
+    ends_out[0] = (CategoryEnd){high.bin + high_used - (high_used > 0), n_high, -1};
+    ends_out[1] = (CategoryEnd){low.bin, n_low, 1};
 }
 
 /* The bin of the i-th category from an end. */
@@ -248,7 +300,7 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
    `factor` times; whether any split gains something. `scratch`: see CATEGORY_SCRATCH. */
 static inline int search_categories(const Bins *bins, const Encoding *encoding, int feature,
                                     double factor, const NodeStats *node,
-                                    const SplitRules *rules, void *scratch,
+                                    const SplitRules *rules, double *scratch,
                                     Split *best_out)
 {
     double needed = node->gain + rules->min_gain;
@@ -264,7 +316,7 @@ static inline int search_categories(const Bins *bins, const Encoding *encoding, 
         return gains;
     }
     child_rules.l2 = categories_l2(bins->n_bins, rules);
-    rank_categories(bins, encoding, node, rules, scratch, ends);
+    rank_categories(bins, encoding, node, rules, INT_MAX, INT_MAX, scratch, ends);
     for (int low = 1; low >= 0; low--) {
         int taken = 0;
         double gain =
@@ -278,8 +330,9 @@ static inline int search_categories(const Bins *bins, const Encoding *encoding, 
 /* Which bins go left by a split that search_categories found on the same bins, and their sums. */
 static inline Sums category_set(const Bins *bins, const Encoding *encoding,
                                 const NodeStats *node, const SplitRules *rules,
-                                const Split *split, void *scratch, uint8_t *goes_left_out)
+                                const Split *split, double *scratch, uint8_t *goes_left_out)
 {
+    const int is_low = split->missing_left;
     CategoryEnd ends[2];
     Sums left = {0, 0, 0};
     memset(goes_left_out, 0, (size_t)bins->n_bins);
@@ -287,9 +340,10 @@ static inline Sums category_set(const Bins *bins, const Encoding *encoding,
         goes_left_out[split->bin] = 1;
         return bin_sums(bins, split->bin, encoding);
     }
-    rank_categories(bins, encoding, node, rules, scratch, ends);
+    rank_categories(bins, encoding, node, rules, is_low ? split->bin : 0,
+                    is_low ? 0 : split->bin, scratch, ends);
     for (int i = 0; i < split->bin; i++) {
-        int b = bin_at(&ends[split->missing_left], i);
+        int b = bin_at(&ends[is_low], i);
         goes_left_out[b] = 1;
         left = add_sums(left, bin_sums(bins, b, encoding));
     }

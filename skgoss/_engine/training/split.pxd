@@ -99,10 +99,10 @@ cdef extern from "categories.h" nogil:
     double categories_l2(int n_bins, const SplitRules* rules)
     int search_categories(
         const Bins* bins, const Encoding* encoding, int feature, double factor,
-        const NodeStats* node, const SplitRules* rules, void* scratch, Split* best_out)
+        const NodeStats* node, const SplitRules* rules, double* scratch, Split* best_out)
     Sums category_set(
         const Bins* bins, const Encoding* encoding, const NodeStats* node,
-        const SplitRules* rules, const Split* split, void* scratch, uint8_t* goes_left_out)
+        const SplitRules* rules, const Split* split, double* scratch, uint8_t* goes_left_out)
 
 
 cdef SplitRules split_rules(settings) except *

@@ -84,7 +84,7 @@ def best_categories(
     rules.gradient_unit = rules.hessian_unit = unit
     if n_bins == 0 or hessian.shape[0] != n_bins or count.shape[0] != n_bins:
         raise ValueError("gradient, hessian and count must have one entry for each bin")
-    cdef uint8_t[::1] scratch = np.empty(CATEGORY_SCRATCH(n_bins), dtype=np.uint8)
+    cdef double[::1] scratch = np.empty(CATEGORY_SCRATCH(n_bins))
     goes_left = np.zeros(n_bins, dtype=np.bool_)
     cdef uint8_t[::1] goes_left_out = goes_left.view(np.uint8)
     memset(&encoding, 0, sizeof(Encoding))

@@ -16,7 +16,7 @@ from skgoss._engine.training.collectives cimport choose_columns, reduce_histogra
 from skgoss._engine.training.constraints cimport start_constraints
 from skgoss._engine.training.encoding cimport (
     GradientStats, Roots, encode_round, is_fine, read_round)
-from skgoss._engine.training.histogram cimport add_few_rows, subtract_places, sum_records
+from skgoss._engine.training.histogram cimport add_few_rows, subtract_places
 from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
 from skgoss._engine.training.search cimport Siblings, search_few, search_siblings, search_single
 from skgoss._engine.training.split cimport SplitRules, node_stats
@@ -97,13 +97,12 @@ cdef int sum_root(
     siblings.smaller.stats.sums.count = gradients.n_everywhere
     for wide in range(2):
         if status == 0:
-            status = encode_round(ws, &gradients, &stats, wide, records, &roots)
+            status = encode_round(ws, &gradients, &stats, wide, records, sums_out, &roots)
         if status < 0:
             return status
         if shared.collectives == NULL and not wide and not is_fine(&gradients, &roots):
             continue
         siblings.n_parts = sum_rows(shared, ws, siblings.smaller)
-        sums_out[0] = sum_records(&ws.encoding, records, gradients.n, ws.pairs)
         status = share_root(shared, ws, siblings, sums_out, &roots)
         if status == 0 and is_fine(&gradients, &roots):
             break

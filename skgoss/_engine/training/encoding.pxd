@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from skgoss._engine.training.layout cimport Gradients
+from skgoss._engine.training.layout cimport Gradients, Sums
 from skgoss._engine.training.workspace cimport Shared, Workspace
 
 cdef extern from "encoding.h" nogil:
@@ -27,7 +27,7 @@ cdef int read_round(
 
 cdef int encode_round(
     Workspace* ws, const Gradients* gradients, const GradientStats* stats, bint wide,
-    uint64_t* records_out, Roots* roots_out,
+    uint64_t* records_out, Sums* sums_out, Roots* roots_out,
 ) noexcept nogil
 
 cdef bint is_fine(const Gradients* rows, const Roots* roots) noexcept nogil

@@ -13,7 +13,9 @@ from libc.string cimport memset
 
 from skgoss._engine.bits cimport bit_length
 from skgoss._engine.training.collectives cimport all_reduce_doubles
-from skgoss._engine.training.layout cimport PAIR_PARTS, WIDE_PARTS, Binned, Encoding, Gradients
+from skgoss._engine.training.histogram cimport sum_records
+from skgoss._engine.training.layout cimport (
+    PAIR_PARTS, WIDE_PARTS, Binned, Encoding, Gradients, Sums)
 from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Workspace
 
 cdef extern from "encoding.h" nogil:
@@ -48,7 +50,7 @@ cdef extern from "encoding.h" nogil:
 
 cdef enum:
     STAT_BLOCK = 16384
-    ENCODE_BLOCK = 16384    # so few stay near between the two sweeps over them
+    ENCODE_BLOCK = 16384    # so few stay near between the sweeps over them
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_PAIR_BITS = 10      # of counts; accumulators of four cost less than smaller blocks
     MIN_TYPICAL_UNITS = 16  # packed numbers that are typically fewer units are too coarse
@@ -257,38 +259,43 @@ cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
     return mean_root * mean_root >= MIN_TYPICAL_UNITS
 
 
-cdef Roots encode_block(
+cdef struct EncodedRows:
+    Roots roots               # what `is_fine` asks for
+    Sums sums                 # of the integers
+
+
+cdef EncodedRows encode_block(
     const Gradients* rows, Py_ssize_t first, Py_ssize_t n, const Encoding* encoding,
     uint64_t* records_out, int64_t* pairs_out,
 ) noexcept nogil:
-    """Encode some rows; returns what `is_fine` asks for."""
+    """Encode some rows."""
     cdef double gradient_scale = 1.0 / encoding.gradient_unit
     cdef double hessian_scale = 1.0 / encoding.hessian_unit
-    cdef Roots roots
+    cdef EncodedRows found
     cdef Py_ssize_t i
-    sum_roots(rows, first, n, gradient_scale, hessian_scale, &roots)
+    sum_roots(rows, first, n, gradient_scale, hessian_scale, &found.roots)
     if encoding.packed:
         encode_packed(rows, first, n, gradient_scale, hessian_scale, encoding, records_out)
-        return roots
-    encode_wide(rows, first, n, gradient_scale, hessian_scale, pairs_out)
-    for i in range(first, first + n):
-        records_out[i] = rows.ids[i] if rows.ids != NULL else <uint64_t>i
-    return roots
+    else:
+        encode_wide(rows, first, n, gradient_scale, hessian_scale, pairs_out)
+        for i in range(first, first + n):
+            records_out[i] = rows.ids[i] if rows.ids != NULL else <uint64_t>i
+    found.sums = sum_records(encoding, records_out + first, n, pairs_out)
+    return found
 
 
-cdef Roots encode(
+cdef EncodedRows encode(
     const Gradients* rows, const Encoding* encoding, int n_threads, uint64_t* records_out,
     int64_t* pairs_out,
 ) noexcept nogil:
-    """Words of the rows, and in a wide round their pairs.
-
-    Returns what `is_fine` asks for.
-    """
+    """Records of the rows, and in a wide round their pairs."""
     cdef Py_ssize_t block, first
     cdef int64_t n_copies = 0
     cdef int64_t gradient_roots = 0
     cdef int64_t hessian_roots = 0
-    cdef Roots part, total
+    cdef int64_t gradient = 0
+    cdef int64_t hessian = 0
+    cdef EncodedRows part, total
     for block in prange(
         (rows.n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
         num_threads=n_threads, use_threads_if=n_threads > 1 and rows.n > ENCODE_BLOCK,
@@ -297,12 +304,17 @@ cdef Roots encode(
         part = encode_block(
             rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n - first), encoding, records_out,
             pairs_out)
-        n_copies += part.n
-        gradient_roots += part.gradient
-        hessian_roots += part.hessian
-    total.gradient = gradient_roots
-    total.hessian = hessian_roots
-    total.n = n_copies
+        n_copies += part.roots.n
+        gradient_roots += part.roots.gradient
+        hessian_roots += part.roots.hessian
+        gradient += part.sums.gradient
+        hessian += part.sums.hessian
+    total.roots.gradient = gradient_roots
+    total.roots.hessian = hessian_roots
+    total.roots.n = n_copies
+    total.sums.gradient = gradient
+    total.sums.hessian = hessian
+    total.sums.count = rows.n
     return total
 
 
@@ -358,9 +370,13 @@ cdef int read_round(
 
 cdef int encode_round(
     Workspace* ws, const Gradients* gradients, const GradientStats* stats, bint wide,
-    uint64_t* records_out, Roots* roots_out,
+    uint64_t* records_out, Sums* sums_out, Roots* roots_out,
 ) noexcept nogil:
-    """The records of the root's rows; 0 or NO_MEMORY. ``roots_out``: what `is_fine` asks for."""
+    """The records of the root's rows, and their sums; 0 or NO_MEMORY.
+
+    ``roots_out``: what `is_fine` asks for.
+    """
+    cdef EncodedRows found
     cdef int64_t n_summed = (
         gradients.n_everywhere if gradients.copies == NULL else gradients.n_copies)
     ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
@@ -370,7 +386,9 @@ cdef int encode_round(
         ws.pairs = <int64_t*>malloc(2 * ws.data.n_rows * sizeof(int64_t))
         if ws.pairs == NULL:
             return NO_MEMORY
-    roots_out[0] = encode(gradients, &ws.encoding, ws.n_threads, records_out, ws.pairs)
+    found = encode(gradients, &ws.encoding, ws.n_threads, records_out, ws.pairs)
+    roots_out[0] = found.roots
+    sums_out[0] = found.sums
     if not ws.encoding.packed:
         choose_parts(&ws.data, records_out, gradients.n, ws.pairs, &ws.encoding)
     ws.block_encoding = ws.encoding

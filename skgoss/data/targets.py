@@ -247,17 +247,20 @@ def encode_labels(
     if len(y) == 0:
         return np.empty(0)
     are_numbers = y.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
-    known = labels[_codes(y, labels)] == y if are_numbers else np.isin(y, labels)
+    codes = _codes(y, labels) if are_numbers else None
+    known = np.isin(y, labels) if codes is None else labels[codes] == y
     if not known.all():
         raise ValueError(
             f"{name} holds labels that {source} does not hold:"
             f" {np.unique(y[~known]).tolist()}."
         )
-    return _codes(y, labels).astype(np.float64)
+    return (_codes(y, labels) if codes is None else codes).astype(np.float64)
 
 
 def _codes(y: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
     """The number of each label; that of another one for labels that are not known."""
+    if len(labels) == 2 and labels[0] < labels[1]:
+        return (y == labels[1]).astype(np.intp)
     order = np.argsort(labels)
     return order.take(np.searchsorted(labels, y, sorter=order), mode="clip")
 

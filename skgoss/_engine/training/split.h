@@ -738,14 +738,16 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encod
     list_singles(histogram, data->offset[feature], n, encoding, &node->sums,
                  data->implied[feature] == 0, &cuts);
     cut_gains(&cuts, none, node, node->gain + rules->min_gain, NULL, form, rules, gain);
-    if (set->splittable_out)
+    if (set->splittable_out) {
+        uint8_t *restrict splittable = set->splittable_out + feature;
         for (int j = 0; j < n; j++)
-            set->splittable_out[feature + j] &= !searched[j] | (gain[j] > 0);
+            splittable[j] &= (uint8_t)(!searched[j] | (gain[j] > 0));
+    }
     for (int j = 0; j < n; j++)
         gain[j] = searched[j] ? gain[j] : -1.0;
     double top = largest_gain(gain, n);
     int i = 0;
-    if (top <= 0)
+    if (top <= 0 || top + rules->min_gain < best_out->gain)
         return;
     while (gain[i] != top)
         i++;

@@ -219,16 +219,18 @@ cdef int are_valid(
     """Whether the stored rows are within bounds and ascending."""
     cdef Py_ssize_t j
     cdef int64_t i
+    cdef uint32_t descends
     if start[0] != 0 or start[n_columns] != n_entries:
         return False
     for j in range(n_columns):
         if start[j] > start[j + 1]:
             return False
     for j in range(n_columns):
+        # Compilers make vectors of a loop that ends where all of it is done.
+        descends = 0
         for i in range(start[j] + 1, start[j + 1]):
-            if rows[i - 1] >= rows[i]:
-                return False
-        if start[j] < start[j + 1] and rows[start[j + 1] - 1] >= n_rows:
+            descends |= rows[i - 1] >= rows[i]
+        if descends or (start[j] < start[j + 1] and rows[start[j + 1] - 1] >= n_rows):
             return False
     return True
 
@@ -528,8 +530,11 @@ def find_bundles(
     entries = np.diff(start)
     packings = [recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes)]
     keys = []
-    # All columns of one row need bundles of their own: no packing has fewer.
-    if max_conflicts > 0 or packings[0].max(initial=-1) >= most_columns(start, rows, n_rows):
+    # No packing has fewer bundles than a row has columns, on average or at most.
+    n_bundles = packings[0].max(initial=-1) + 1
+    if max_conflicts > 0 or (
+        (n_bundles - 1) * n_rows >= len(rows) and n_bundles > most_columns(start, rows, n_rows)
+    ):
         degrees = conflict_degrees(start, rows, n_rows)
         keys = [(-entries,)] if degrees is None else [(-entries, -degrees), (-entries,)]
     for key in keys:

@@ -17,7 +17,7 @@ FEW = {"n_estimators": 4, "num_leaves": 15, "min_child_samples": 5}
 
 
 def tables() -> dict[str, Any]:
-    """Plain columns, digits, bundles, entries, wide columns, and few rows."""
+    """Plain columns, digits, bundles, entries, shorts, both, and few rows."""
     rng = np.random.default_rng(7)
     plain = rng.normal(size=(N, 30))
     plain[rng.random(plain.shape) < 0.1] = np.nan
@@ -28,17 +28,22 @@ def tables() -> dict[str, Any]:
     for k in range(3):
         bundles[np.arange(N), 20 * k + rng.integers(0, 20, N)] = rng.integers(1, 4, N)
     bundles[:, 60:] = plain[:, :5]
+    listed = random_sparse(N, 300, 0.03, format="csr", random_state=1)
+    shorts = np.round(plain, 3)
+    common = np.where(rng.random(shorts.shape) < 0.6, 0.5, shorts)
     return {
         "plain": plain,
         "digits": digits,
         "bundles": bundles,
-        "entries": random_sparse(N, 300, 0.03, format="csr", random_state=1),
-        "wide": np.round(plain, 3),
+        "entries": listed,
+        "shorts": shorts,
+        "shorts and entries": np.hstack([common[:, :10], listed.toarray()]),
         "small": plain[:400],
     }
 
 
 TABLES = tables()
+BINS = {"shorts": {"max_bin": 1000}, "shorts and entries": {"max_bin": 1000}}
 FORCED = {"feature": 9, "threshold": 0.1, "right": {"feature": 11, "threshold": 0.2}}
 OPTIONS: dict[str, dict[str, Any]] = {
     "half": {"colsample_bytree": 0.5},
@@ -81,7 +86,7 @@ def labels(X: Any, n_classes: int) -> np.ndarray:
 @pytest.mark.parametrize("table", TABLES)
 def test_packing_sampled_features_changes_no_model(monkeypatch, table, options):
     X = TABLES[table]
-    options = options | ({"max_bin": 1000} if table == "wide" else {})
+    options = options | BINS.get(table, {})
     both(monkeypatch, LGBMClassifier, options, X, labels(X, 2))
 
 
@@ -89,7 +94,7 @@ def test_packing_sampled_features_changes_no_model(monkeypatch, table, options):
 def test_trees_side_by_side_have_rows_of_their_own(monkeypatch, table):
     X = TABLES[table]
     options = {"n_estimators": 2, "subsample": 0.6, "subsample_freq": 1}
-    both(monkeypatch, LGBMClassifier, options, X, labels(X, 3))
+    both(monkeypatch, LGBMClassifier, options | BINS.get(table, {}), X, labels(X, 3))
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -98,7 +103,7 @@ def test_wide_rounds_are_packed_as_well(monkeypatch, table):
     rng = np.random.default_rng(5)
     weight = np.exp(4 * rng.normal(size=X.shape[0]))
     y = np.exp(6 * rng.normal(size=X.shape[0]))
-    both(monkeypatch, LGBMRegressor, {}, X, y, sample_weight=weight)
+    both(monkeypatch, LGBMRegressor, BINS.get(table, {}), X, y, sample_weight=weight)
 
 
 def test_categories_are_packed_as_well(monkeypatch):

@@ -30,7 +30,8 @@ def tables() -> dict[str, Any]:
     bundles[:, 60:] = plain[:, :5]
     listed = random_sparse(N, 300, 0.03, format="csr", random_state=1)
     shorts = np.round(plain, 3)
-    common = np.where(rng.random(shorts.shape) < 0.6, 0.5, shorts)
+    # More rows of a value than a block of packed accumulators may have.
+    common = np.where(rng.random(shorts.shape) < 0.9, 0.5, shorts)
     return {
         "plain": plain,
         "digits": digits,
@@ -43,7 +44,8 @@ def tables() -> dict[str, Any]:
 
 
 TABLES = tables()
-BINS = {"shorts": {"max_bin": 1000}, "shorts and entries": {"max_bin": 1000}}
+MANY = {"max_bin": 1000, "min_data_in_bin": 1}
+BINS = {"shorts": MANY, "shorts and entries": MANY}
 FORCED = {"feature": 9, "threshold": 0.1, "right": {"feature": 11, "threshold": 0.2}}
 OPTIONS: dict[str, dict[str, Any]] = {
     "half": {"colsample_bytree": 0.5},

@@ -95,7 +95,7 @@ typedef struct {
 /* One loop for each kind of rows: an argument that is always NULL costs nothing in it. */
 static SIMD_INLINE void extremes_of_rows(const float *gradient, const float *hessian,
                                          const double *weight, ptrdiff_t first, ptrdiff_t n,
-                                         Extremes *restrict inout)
+                                         Extremes *restrict extremes_inout)
 {
     for (ptrdiff_t start = first; start < first + n; start += STAT_WIDTH) {
         ptrdiff_t m = first + n - start < STAT_WIDTH ? first + n - start : STAT_WIDTH;
@@ -104,12 +104,12 @@ static SIMD_INLINE void extremes_of_rows(const float *gradient, const float *hes
             double g = (double)gradient[start + k] * w;
             double h = hessian ? (double)hessian[start + k] * w : w;
             double size = g < 0 ? -g : g;
-            double g_max = inout->gradient_max[k];
-            double h_max = inout->hessian_max[k], h_min = inout->hessian_min[k];
-            inout->gradient_max[k] = size > g_max ? size : g_max;
-            inout->hessian_max[k] = h > h_max ? h : h_max;
-            inout->hessian_min[k] = h < h_min ? h : h_min;
-            inout->zero[k] += g * 0.0 + h * 0.0;
+            double g_max = extremes_inout->gradient_max[k];
+            double h_max = extremes_inout->hessian_max[k], h_min = extremes_inout->hessian_min[k];
+            extremes_inout->gradient_max[k] = size > g_max ? size : g_max;
+            extremes_inout->hessian_max[k] = h > h_max ? h : h_max;
+            extremes_inout->hessian_min[k] = h < h_min ? h : h_min;
+            extremes_inout->zero[k] += g * 0.0 + h * 0.0;
         }
     }
 }

@@ -171,11 +171,11 @@ def _followed() -> dict[str, str]:
 
 # The share of the lines, in percent, that tests must run: of Python, and of the engine.
 LEAST_COVERED = 98
+# A test whose limits of time are for kernels that the compiler has optimised.
+OF_FAST_KERNELS = "tests/test_signals.py::test_an_interrupt_ends_a_kernel"
 # Counts of the lines of a file that have code, by number.
 Lines = dict[int, int]
 _MARK = re.compile(r'\s*/\* "(?P<path>.+)":(?P<line>\d+)$')
-# Its limits of time are for kernels that the compiler has optimised.
-OF_FAST_KERNELS = "tests/test_signals.py::test_an_interrupt_ends_a_kernel"
 # What Cython writes for itself begins with one of these comments.
 _OF_CYTHON = (
     "/* function exit code */",

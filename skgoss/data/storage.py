@@ -116,16 +116,17 @@ class Storage:
         """The lanes, (n_rows, row_bytes): rows are padded to a multiple of 8 bytes."""
         n_lanes = int(self.lane.max(initial=-1)) + 1
         row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
-        return self._pack(self.store.arrays.bytes, self.lane, self.radix, row_bytes)
+        codes = self.store.arrays.bytes
+        return self._row_major(codes, self.lane, self.radix, row_bytes)
 
     @cached_property
     def shorts(self) -> NDArray[np.uint16]:
         """The bins of columns of more than LANE_CODES bins, (n_rows, n_shorts)."""
         codes = self.store.arrays.shorts
         number = np.arange(len(codes), dtype=np.int32)
-        return self._pack(codes, number, np.ones_like(number), len(codes))
+        return self._row_major(codes, number, np.ones_like(number), len(codes))
 
-    def _pack(
+    def _row_major(
         self,
         codes: NDArray[_Code],
         lane: NDArray[np.int32],

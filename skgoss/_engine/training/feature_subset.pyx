@@ -7,7 +7,7 @@ codes; the features of a bundle get new codes.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from skgoss._engine.data.sparse_columns cimport first_from

@@ -411,37 +411,28 @@ static SIMD_INLINE int end_of_turn(const Binned *data, int first, ptrdiff_t turn
     return last;
 }
 
-/* Adds some rows to the accumulators of one or two shorts. */
-static SIMD_INLINE void add_shorts(const uint16_t *const *rows, const int n_rows,
-                                   const int64_t *addends, const int parts,
-                                   const int64_t *places, const int n_shorts, int64_t *sums)
-{
-    int64_t *a = sums + parts * places[0], *b = sums + parts * places[n_shorts - 1];
-    for (int k = 0; k < n_rows; k++, addends += parts) {
-        add_parts(addends, parts, a + parts * rows[k][0]);
-        if (n_shorts == 2)
-            add_parts(addends, parts, b + parts * rows[k][1]);
-    }
-}
-
-/* Adds one row or several to the accumulators of the shorts from `first` to `last`. */
+/* Adds one row or several to the accumulators of the shorts from `first` to `last`, two at a
+   time. */
 static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *records,
                                            const int n_rows, uint64_t id_mask,
                                            const int64_t *addends, const int parts, int first,
                                            int last, int64_t *sums)
 {
     const uint16_t *row[SHORT_ROWS_AT_ONCE];
-    const int64_t *places = data->short_place;
-    for (int k = 0; k < n_rows; k++)
-        row[k] = data->shorts + (ptrdiff_t)(records[k] & id_mask) * data->n_shorts + first;
     int j = first;
+    for (int k = 0; k < n_rows; k++)
+        row[k] = data->shorts + (ptrdiff_t)(records[k] & id_mask) * data->n_shorts;
     for (; j + 1 < last; j += 2) {
-        add_shorts(row, n_rows, addends, parts, places + j, 2, sums);
-        for (int k = 0; k < n_rows; k++)
-            row[k] += 2;
+        int64_t *a = sums + parts * data->short_place[j];
+        int64_t *b = sums + parts * data->short_place[j + 1];
+        for (int k = 0; k < n_rows; k++) {
+            add_parts(addends + parts * k, parts, a + parts * row[k][j]);
+            add_parts(addends + parts * k, parts, b + parts * row[k][j + 1]);
+        }
     }
-    if (j < last)
-        add_shorts(row, n_rows, addends, parts, places + j, 1, sums);
+    for (int k = 0; k < n_rows && j < last; k++)
+        add_parts(addends + parts * k, parts,
+                  sums + parts * (data->short_place[j] + row[k][j]));
 }
 
 /* Adds n rows to the accumulators of the shorts from `first` to `last`. */

@@ -1,8 +1,9 @@
 """How the rows of a leaf move to its children.
 
 A stable partition sweeps over all rows of the leaf. One thread leaves those of the larger child
-in their buffer, and moves the others to another one; a team moves all of them. If the split column
-is sparse and few of its stored rows leave, only these are moved, and the others stay where they are.
+in their buffer, and moves the others to another one; a team moves all of them. If the split
+column is sparse and few of its stored rows leave, only these are moved, and the others stay where
+they are.
 """
 
 from cython.parallel cimport prange
@@ -190,16 +191,17 @@ cdef void part_rows(
     A leaf that is divided ahead of its turn may get its rows back, so its records stay whole.
     """
     cdef Py_ssize_t n, n_left
+    cdef int n_threads
     gather(ws, parent)
     n = parent.end - parent.begin
-    if not ws.divides_ahead and (ws.n_threads == 1 or n <= MIN_ROWS_FOR_TEAM):
+    n_threads = ws.n_threads if n > MIN_ROWS_FOR_TEAM else 1
+    if n_threads == 1 and not ws.divides_ahead:
         keep_larger(ws, parent, column, left, right)
         return
     left.buffer = right.buffer = next_buffer(parent)
     n_left = partition(
         column, ws.records[parent.buffer] + parent.begin, n, ws.encoding.id_mask,
-        by_code(ws, column), ws.n_threads if n > MIN_ROWS_FOR_TEAM else 1, ws.scratch.mask,
-        ws.records[left.buffer] + parent.begin)
+        by_code(ws, column), n_threads, ws.scratch.mask, ws.records[left.buffer] + parent.begin)
     left.begin = parent.begin
     left.end = right.begin = parent.begin + n_left
     right.end = parent.end

@@ -24,7 +24,7 @@ from skgoss._engine.training.workspace cimport (
 cdef enum:
     CHUNKS_PER_THREAD = 8     # of features
     # Below so many bin visits a team of threads costs more than it gives.
-    MIN_VISITS_FOR_TEAM = 24000
+    MIN_VISITS_FOR_TEAM = 8000
 
 # ------------------------------------------------------------------ features
 

@@ -30,7 +30,8 @@ LAYERS = tuple(
         "training.collectives training.forest",
         "training.workspace",
         # Kernels of training, which know nothing of trees.
-        "training.split training.feature_subset training.histogram",
+        "training.feature_subset",
+        "training.split training.histogram",
         "training.ranking training.metrics training.losses",
         "training.layout training.sampling training.exact_sum",
         "split.h",

@@ -34,7 +34,9 @@ def tables() -> dict[str, Any]:
     common = np.where(rng.random(shorts.shape) < 0.9, 0.5, shorts)
     return {
         "plain": plain,
+        "common": common,
         "digits": digits,
+        "common digits": np.where(rng.random(shorts.shape) < 0.9, 1.0, digits),
         "bundles": bundles,
         "entries": listed,
         "shorts": shorts,

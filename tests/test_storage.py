@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from binned import bins, build, expected_places, places_of_rows, table
@@ -80,13 +82,20 @@ def test_singles_are_runs_of_columns_with_one_place():
         assert (np.diff(held.offset[j : run.stop + 1]) == 1).all()
 
 
-def test_heavy_places_have_more_rows_than_a_block():
-    held = build(table(5000), enable_bundle=False, max_bin=1000).storage
-    places = held.shorts + held.offset[held.in_shorts]
-    counts = np.bincount(np.append(held.entries, places), minlength=held.offset[-1])
-    assert {*held.feature_at[counts > 15]} & {*held.in_shorts}
-    np.testing.assert_array_equal(held.heavy(15), np.flatnonzero(counts > 15))
-    assert len(held.heavy(5000)) == 0
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("enable_bundle", [True, False])
+def test_heavy_places_have_more_rows_than_a_block(enable_bundle, n_threads):
+    data = build(table(5000), enable_bundle=enable_bundle, max_bin=1000)
+    held = replace(data.storage, n_threads=n_threads)
+    counts = np.zeros(held.offset[-1], dtype=int)
+    for places in places_of_rows(data):
+        counts[list(places)] += 1
+    in_shorts = np.isin(held.feature_at, held.in_shorts)
+    for n_rows in (15, 300):
+        assert (counts > n_rows).any()
+        np.testing.assert_array_equal(held.is_heavy(n_rows), counts > n_rows)
+    assert held.is_heavy(15)[in_shorts].any()
+    assert not held.is_heavy(5000).any()
 
 
 @pytest.mark.parametrize("n_rows", [1000, 5000])

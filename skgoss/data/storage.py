@@ -255,17 +255,22 @@ class Storage:
         store = self.store.take(rows, n_threads_used, self.memory.empty)
         return replace(self, store=store, n_threads=n_threads)
 
-    def heavy(self, n_rows: int) -> NDArray[np.uint32]:
-        """The places that more than ``n_rows`` entries or shorts have."""
+    def is_heavy(self, n_rows: int) -> NDArray[np.bool_]:
+        """Whether more than ``n_rows`` rows have a place: ndarray of shape (n_places,)."""
+        n_places = int(self.offset[-1])
         if self.store.n_rows <= n_rows:
-            return np.empty(0, dtype=np.uint32)
+            return np.zeros(n_places, dtype=bool)
+        arrays = self.store.arrays
         counts = count_places(
-            self.entries,
-            self.store.arrays.shorts,
+            arrays.bytes,
+            self.place_of_code,
+            arrays.shorts,
             self.offset[self.in_shorts],
-            int(self.offset[-1]),
+            self.entries,
+            n_places,
+            team(arrays.bytes.size, self.n_threads),
         )
-        return np.flatnonzero(counts > n_rows).astype(np.uint32)
+        return np.asarray(counts > n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

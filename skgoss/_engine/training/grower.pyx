@@ -19,9 +19,9 @@ from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
 from skgoss._engine.training.feature_subset cimport (
     ENTRY_BLOCK, SubsetBuffers, SubsetSource, count_visits)
 from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.histogram cimport FOLD_ROOM, list_heavy
 from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
+    LANE_CODES, WIDE_PARTS, Binned, Gradients, HeavySum, Histogram, Piece)
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
     split_rules)
@@ -113,6 +113,7 @@ cdef class TreeGrower:
     cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
     cdef int64_t n_rows       # of all processes
+    cdef Py_ssize_t n_heavy_sums  # of heavy places and codes of no place, at most
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
@@ -153,10 +154,7 @@ cdef class TreeGrower:
         self.shared.min_shared_places = min_shared_places
 
     cdef _read_dataset(self, dataset, int block_rows):
-        """Point `shared.data` to the arrays of a data set.
-
-        ``block_rows``: the fewest rows of a block of which there are more.
-        """
+        """Point `shared.data` to the arrays of a data set."""
         cdef Binned* data = &self.shared.data
         storage = dataset.storage
         if self.n_rows > MAX_ROWS:
@@ -184,7 +182,8 @@ cdef class TreeGrower:
         data.row_updates = storage.row_updates
         self.shared.max_bins = dataset.n_bins.max()
         self._read_lanes(storage)
-        self._read_shorts_and_entries(storage, block_rows)
+        self._read_shorts_and_entries(storage)
+        self._read_heavy(storage, block_rows)
 
     cdef _read_copies(self, copies):
         cdef Gradients* gradients = &self.gradients
@@ -227,7 +226,7 @@ cdef class TreeGrower:
         data.lane_stride = next(
             stride for stride in (24, 72, 264) if size.max(initial=0) <= stride)
 
-    cdef _read_shorts_and_entries(self, storage, int block_rows):
+    cdef _read_shorts_and_entries(self, storage):
         cdef Binned* data = &self.shared.data
         data.place_sums = data.n_lanes * data.lane_stride
         data.sums_size = data.place_sums + FOLD_ROOM
@@ -244,10 +243,15 @@ cdef class TreeGrower:
         if storage.entry_start is not None:
             data.entry_start = <const int64_t*>self._address(storage.entry_start, np.int64)
             data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
-        heavy = storage.heavy(block_rows)
-        data.heavy = <const uint32_t*>self._address(heavy, np.uint32)
-        data.n_heavy = len(heavy)
         data.sums_size += data.room + 1  # one of no feature: see add_row_entries
+
+    cdef _read_heavy(self, storage, int block_rows):
+        """``block_rows``: the fewest rows of a block of which there are more."""
+        cdef Binned* data = &self.shared.data
+        is_heavy = storage.is_heavy(block_rows)
+        data.is_heavy = <const uint8_t*>self._address(is_heavy, np.bool_)
+        self.n_heavy_sums = is_heavy.sum() + data.n_groups
+        list_heavy(<HeavySum*>self._room(2 * self.n_heavy_sums, np.int64), data)
 
     cdef const void* _address(self, array, dtype):
         """Where an array's values lie, for as long as the grower lives."""
@@ -447,6 +451,8 @@ cdef class TreeGrower:
         out.chosen = <uint8_t*>self._address(np.zeros(n_features, np.uint8), np.uint8)
         out.offset = <int64_t*>self._room(n_features + 1, np.int64)
         out.feature_at = <int32_t*>self._room(data.room, np.int32)
+        out.is_heavy = <uint8_t*>self._room(data.room, np.uint8)
+        out.heavy = <HeavySum*>self._room(2 * self.n_heavy_sums, np.int64)
         out.rows = <uint8_t*>self._room(n_rows * ((n_groups + 7) // 8 * 8), np.uint8)
         out.lane_start = <int32_t*>self._room(n_groups + 1, np.int32)
         out.lane_groups = <int32_t*>self._room(n_groups, np.int32)
@@ -463,7 +469,6 @@ cdef class TreeGrower:
         n_shorts = min(source.max_features, data.n_shorts)
         out.place = <int32_t*>self._room(data.n_places, np.int32)
         out.place_pieces = <Piece*>self._room(source.max_features, PIECE)
-        out.heavy = <uint32_t*>self._room(data.n_heavy, np.uint32)
         out.shorts = <uint16_t*>self._room(n_rows * n_shorts, np.uint16)
         out.short_place = <int64_t*>self._room(n_shorts + 1, np.int64)
         out.short_number = <int32_t*>self._room(n_shorts, np.int32)

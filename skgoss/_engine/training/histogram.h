@@ -348,18 +348,18 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
 }
 
 /* Adds rows to the lanes, block by block: first the addends of a block, then tile by tile their
-   sums. Returns how many rows the sums have room for. */
+   sums. Returns how many rows the sums have room for, which is less then. */
 static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding *encoding,
                                               const uint64_t *records, ptrdiff_t n,
                                               const int64_t *pairs, const int parts,
-                                              ptrdiff_t stride, int64_t *lanes)
+                                              ptrdiff_t stride, int64_t *lanes,
+                                              int64_t *room_inout)
 {
     const int turn = lanes_per_turn(data->n_lanes, stride * parts, WIDE_TURN);
     int64_t addends[WIDE_PARTS * ROW_BLOCK];
-    int64_t room = encoding->room;
     ptrdiff_t first = 0;
-    while (first < n && room >= 0) {
-        ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, parts, &room,
+    while (first < n && *room_inout >= 0) {
+        ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, parts, room_inout,
                                    addends);
         for (int lane = 0; lane < data->n_lanes; lane += turn) {
             int last = lane + turn < data->n_lanes ? lane + turn : data->n_lanes;
@@ -375,31 +375,31 @@ static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding
 static SIMD_INLINE ptrdiff_t add_wide_parts(const Binned *data, const Encoding *encoding,
                                             const uint64_t *records, ptrdiff_t n,
                                             const int64_t *pairs, const int parts,
-                                            int64_t *sums)
+                                            int64_t *sums, int64_t *room)
 {
     if (data->lane_stride == 24)
-        return add_wide_strided(data, encoding, records, n, pairs, parts, 24, sums);
+        return add_wide_strided(data, encoding, records, n, pairs, parts, 24, sums, room);
     if (data->lane_stride == 72)
-        return add_wide_strided(data, encoding, records, n, pairs, parts, 72, sums);
-    return add_wide_strided(data, encoding, records, n, pairs, parts, 264, sums);
+        return add_wide_strided(data, encoding, records, n, pairs, parts, 72, sums, room);
+    return add_wide_strided(data, encoding, records, n, pairs, parts, 264, sums, room);
 }
 
 /* Adds rows of one-byte bins to the accumulators of a wide round: as many of n as there is
-   room for. */
+   room for magnitudes. */
 static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const Encoding *encoding,
                                             const uint64_t *records, ptrdiff_t n,
                                             const int64_t *pairs, int64_t *sums,
-                                            ptrdiff_t *n_out)
+                                            int64_t *room_inout, ptrdiff_t *n_out)
 {
     if (encoding->parts == PAIR_PARTS)
-        *n_out = add_wide_parts(data, encoding, records, n, pairs, PAIR_PARTS, sums);
+        *n_out = add_wide_parts(data, encoding, records, n, pairs, PAIR_PARTS, sums, room_inout);
     else
-        *n_out = add_wide_parts(data, encoding, records, n, pairs, WIDE_PARTS, sums);
+        *n_out = add_wide_parts(data, encoding, records, n, pairs, WIDE_PARTS, sums, room_inout);
 }
 SIMD_KERNEL(add_wide_bytes,
             (const Binned *data, const Encoding *encoding, const uint64_t *records, ptrdiff_t n,
-             const int64_t *pairs, int64_t *sums, ptrdiff_t *n_out),
-            (data, encoding, records, n, pairs, sums, n_out))
+             const int64_t *pairs, int64_t *sums, int64_t *room_inout, ptrdiff_t *n_out),
+            (data, encoding, records, n, pairs, sums, room_inout, n_out))
 
 /* The first short after those that take a turn with `first`. */
 static SIMD_INLINE int end_of_turn(const Binned *data, int first, ptrdiff_t turn)

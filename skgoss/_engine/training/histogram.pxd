@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
+from skgoss._engine.training.layout cimport Binned, Encoding, HeavySum, Histogram, Sums
 
 cdef extern from "histogram.h" nogil:
     void prefetch(const void* address)
@@ -10,9 +10,33 @@ cdef enum:
     FOLD_ROOM = 256         # digits of a shared lane, at the end of the accumulators
 
 
+cdef struct Unspilled:
+    # Rows that are in accumulators, but not yet in a histogram.
+    int64_t* sums
+    Histogram* histogram
+    bint fresh              # nothing is in the histogram yet
+    Py_ssize_t n_room       # rows that there is room for
+    int64_t room            # in a wide round: for their magnitudes
+
+
+cdef void list_heavy(HeavySum* list_out, Binned* data) noexcept nogil
+
+cdef Unspilled start_sums(
+    const Encoding* encoding, int64_t* sums, Histogram* out,
+) noexcept nogil
+
+cdef void add_rows(
+    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
+    const int64_t* pairs, Unspilled* rows,
+) noexcept nogil
+
+cdef void spill_all(
+    const Binned* data, const Encoding* encoding, Unspilled* rows,
+) noexcept nogil
+
 cdef void accumulate(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
+    const int64_t* pairs, int64_t* sums, Histogram* out,
 ) noexcept nogil
 
 cdef void add_places(

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_PARTS, Binned, Encoding, Histogram, Piece, Sums, unpack)
+    LANE_CODES, WIDE_PARTS, Binned, Encoding, HeavySum, Histogram, Piece, Sums, unpack)
 
 cdef extern from "histogram.h" nogil:
     void spill_packed(
@@ -29,7 +29,7 @@ cdef extern from "histogram.h" nogil:
         int64_t* sums)
     void add_wide_bytes(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-        const int64_t* pairs, int64_t* sums, Py_ssize_t* n_out)
+        const int64_t* pairs, int64_t* sums, int64_t* room_inout, Py_ssize_t* n_out)
     void add_packed_shorts(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         int64_t* sums)
@@ -52,6 +52,11 @@ cdef extern from "histogram.h" nogil:
         int64_t* hessian_inout, int32_t* count_inout)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
+
+
+cdef enum:
+    # Moving the accumulator of one heavy place takes as long as so many side by side.
+    MIN_PLACES_PER_HEAVY = 4
 
 
 cdef inline void change_place(
@@ -181,138 +186,178 @@ cdef inline void spill_group(
     memset(sums, 0, parts * sizeof(int64_t))
 
 
-cdef void spill_lanes(
-    const Binned* data, const Encoding* encoding, bint first, int64_t* lanes, Histogram* out,
+cdef bint is_shared(const Binned* data, int lane) noexcept nogil:
+    return data.lane_start[lane + 1] - data.lane_start[lane] > 1
+
+
+cdef void spill_lane(
+    const Binned* data, const Encoding* encoding, bint first, int64_t* lanes, int lane,
+    Histogram* out,
 ) noexcept nogil:
-    """Move the lanes' accumulators; a shared lane is folded group by group."""
+    """Move a lane's accumulators; a shared lane is folded group by group."""
     cdef int parts = encoding.parts
     cdef int64_t* digit = lanes + parts * (data.sums_size - FOLD_ROOM)
-    cdef int64_t* sums
-    cdef int lane, i, group
-    for lane in range(data.n_lanes):
-        sums = lanes + parts * lane * data.lane_stride
-        for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
-            group = data.lane_groups[i]
-            fold_digit(sums, data.radix[group], data.n_codes[group], parts, digit)
-            spill_group(data, encoding, first, digit, group, out)
-        spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
+    cdef int64_t* sums = lanes + parts * lane * data.lane_stride
+    cdef int i, group
+    for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
+        group = data.lane_groups[i]
+        fold_digit(sums, data.radix[group], data.n_codes[group], parts, digit)
+        spill_group(data, encoding, first, digit, group, out)
+    spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
 
 
-cdef void spill_places(
-    const Binned* data, const Encoding* encoding, bint first, int64_t* sums, Histogram* out,
-) noexcept nogil:
-    """Move the accumulators of shorts and entries to their places."""
-    cdef int i
-    for i in range(data.n_place_pieces):
-        spill_piece(
-            encoding, first, sums + encoding.parts * data.place_pieces[i].at,
-            &data.place_pieces[i], out)
+cdef void clear_places(const Binned* data, Histogram* out) noexcept nogil:
+    """Set all places to zero."""
+    memset(out.gradient, 0, data.n_places * sizeof(int64_t))
+    memset(out.hessian, 0, data.n_places * sizeof(int64_t))
+    memset(out.count, 0, data.n_places * sizeof(int32_t))
 
 
 cdef void spill_heavy(
     const Binned* data, const Encoding* encoding, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    """Add to a histogram the only accumulators that more rows could make overflow."""
+    """Add to a histogram the only accumulators that more rows could make overflow.
+
+    Those of shared lanes are among them, as they are folded.
+    """
     cdef Sums part
+    cdef const HeavySum* heavy
     cdef Py_ssize_t i
-    cdef int64_t at
+    cdef int lane
+    for lane in range(data.n_lanes):
+        if is_shared(data, lane):
+            spill_lane(data, encoding, False, sums, lane, out)
     for i in range(data.n_heavy):
-        at = data.heavy[i]
-        part = unpack(sums[at], encoding)
-        out.gradient[at] += part.gradient
-        out.hessian[at] += part.hessian
-        out.count[at] += <int32_t>part.count
-        sums[at] = 0
+        heavy = &data.heavy[i]
+        if heavy.place >= 0:
+            part = unpack(sums[heavy.sum], encoding)
+            out.gradient[heavy.place] += part.gradient
+            out.hessian[heavy.place] += part.hessian
+            out.count[heavy.place] += <int32_t>part.count
+        sums[heavy.sum] = 0
 
 
-cdef void clear_places(const Binned* data, Histogram* out) noexcept nogil:
-    """Set the places of shorts and entries to zero."""
-    cdef const Piece* piece
-    cdef int i
+cdef void list_heavy(HeavySum* list_out, Binned* data) noexcept nogil:
+    """List the accumulators that `spill_heavy` moves, unless they are so many that all move.
+
+    ``list_out`` has room for all heavy places, and one more for each group.
+    """
+    cdef Py_ssize_t n = 0
+    cdef int64_t place
+    cdef int lane, group, code, i
+    for lane in range(data.n_lanes):
+        group = data.lane_groups[data.lane_start[lane]]
+        for code in range(0 if is_shared(data, lane) else data.n_codes[group]):
+            place = data.place_of_code[group * LANE_CODES + code]
+            if place < 0 or data.is_heavy[place]:
+                list_out[n].sum = lane * data.lane_stride + code
+                list_out[n].place = place
+                n += 1
     for i in range(data.n_place_pieces):
-        piece = &data.place_pieces[i]
-        memset(out.gradient + piece.at, 0, piece.length * sizeof(int64_t))
-        memset(out.hessian + piece.at, 0, piece.length * sizeof(int64_t))
-        memset(out.count + piece.at, 0, piece.length * sizeof(int32_t))
+        for place in range(
+                data.place_pieces[i].at, data.place_pieces[i].at + data.place_pieces[i].length):
+            if data.is_heavy[place]:
+                list_out[n].sum = data.place_sums + place
+                list_out[n].place = place
+                n += 1
+    data.n_heavy = n
+    data.heavy = list_out if n <= data.n_places // MIN_PLACES_PER_HEAVY else NULL
 
 
-cdef Py_ssize_t add_lanes(
+cdef Unspilled start_sums(
+    const Encoding* encoding, int64_t* sums, Histogram* out,
+) noexcept nogil:
+    """Begin to add rows to accumulators, and them to a histogram, whatever that has.
+
+    ``sums``: of the calling thread, zero before and after. There are WIDE_PARTS * (sums_size + 1),
+    so that they can be aligned.
+    """
+    cdef Unspilled rows
+    rows.sums = sums if encoding.packed else aligned(sums)
+    rows.histogram = out
+    rows.fresh = True
+    rows.n_room = encoding.block_rows
+    rows.room = encoding.room
+    return rows
+
+
+cdef void spill_all(
+    const Binned* data, const Encoding* encoding, Unspilled* rows,
+) noexcept nogil:
+    """Move all accumulators to the histogram."""
+    cdef int64_t* places = rows.sums + encoding.parts * data.place_sums
+    cdef int i
+    for i in range(data.n_lanes):
+        spill_lane(data, encoding, rows.fresh, rows.sums, i, rows.histogram)
+    for i in range(data.n_place_pieces):
+        spill_piece(
+            encoding, rows.fresh, places + encoding.parts * data.place_pieces[i].at,
+            &data.place_pieces[i], rows.histogram)
+    rows.fresh = False
+
+
+cdef void make_room(
+    const Binned* data, const Encoding* encoding, Unspilled* rows,
+) noexcept nogil:
+    """Move accumulators that more rows could make overflow."""
+    if encoding.packed and data.heavy != NULL:
+        if rows.fresh and (data.n_heavy > 0 or data.n_lanes < data.n_groups):
+            clear_places(data, rows.histogram)
+            rows.fresh = False
+        spill_heavy(data, encoding, rows.sums, rows.histogram)
+    else:
+        spill_all(data, encoding, rows)
+    rows.n_room = encoding.block_rows
+    rows.room = encoding.room
+
+
+cdef Py_ssize_t add_block(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums,
+    const int64_t* pairs, Unspilled* rows,
 ) noexcept nogil:
     """Add rows of a block that has n of them at most; returns how many it has room for."""
+    cdef int64_t* places = rows.sums + encoding.parts * data.place_sums
     cdef Py_ssize_t n_added = n
     if encoding.packed:
-        add_packed_bytes(data, encoding, records, n, sums)
+        if data.n_lanes > 0:
+            add_packed_bytes(data, encoding, records, n, rows.sums)
+        if data.n_place_pieces > 0:
+            add_packed_shorts(data, encoding, records, n, places)
+            add_packed_entries(data, encoding, records, n, places)
     else:
-        add_wide_bytes(data, encoding, records, n, pairs, sums, &n_added)
+        if data.n_lanes > 0:
+            add_wide_bytes(
+                data, encoding, records, n, pairs, rows.sums, &rows.room, &n_added)
+        if data.n_place_pieces > 0:
+            add_wide_shorts(data, encoding, records, n, pairs, places)
+            add_wide_entries(data, encoding, records, n, pairs, places)
     return n_added
 
 
-cdef void accumulate_lanes(
+cdef void add_rows(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
+    const int64_t* pairs, Unspilled* rows,
 ) noexcept nogil:
-    """Add rows by their lanes, and spill the accumulators after each block."""
-    cdef Py_ssize_t first = 0
-    while fresh or first < n:
-        first += add_lanes(
-            data, encoding, records + first, min(encoding.block_rows, n - first), pairs, sums)
-        spill_lanes(data, encoding, fresh, sums, out)
-        fresh = False
-
-
-cdef void add_places_of_rows(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums,
-) noexcept nogil:
-    """Add rows to the accumulators of their shorts and entries."""
-    if encoding.packed:
-        add_packed_shorts(data, encoding, records, n, sums)
-        add_packed_entries(data, encoding, records, n, sums)
-    else:
-        add_wide_shorts(data, encoding, records, n, pairs, sums)
-        add_wide_entries(data, encoding, records, n, pairs, sums)
-
-
-cdef void accumulate_places(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
-) noexcept nogil:
-    """Add rows by their shorts and entries.
-
-    Accumulators are spilled once, at the end, but those of heavy places after each block.
-    """
-    cdef Py_ssize_t first = 0
-    if n > encoding.block_rows and data.n_heavy > 0:
-        if fresh:
-            clear_places(data, out)
-            fresh = False
-        while n - first > encoding.block_rows:
-            add_places_of_rows(
-                data, encoding, records + first, encoding.block_rows, pairs, sums)
-            spill_heavy(data, encoding, sums, out)
-            first = first + encoding.block_rows
-    add_places_of_rows(data, encoding, records + first, n - first, pairs, sums)
-    spill_places(data, encoding, fresh, sums, out)
+    """Add the rows of ``records`` to accumulators."""
+    cdef Py_ssize_t asked, n_added
+    while n > 0:
+        if rows.n_room == 0:
+            make_room(data, encoding, rows)
+        asked = min(n, rows.n_room)
+        n_added = add_block(data, encoding, records, asked, pairs, rows)
+        rows.n_room = rows.n_room - n_added if n_added == asked else 0
+        records += n_added
+        n -= n_added
 
 
 cdef void accumulate(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
+    const int64_t* pairs, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    """Add the rows of ``records`` to a histogram, empty if it is ``fresh``.
-
-    ``sums``: accumulators of the calling thread, zero before and after. There are
-    WIDE_PARTS * (sums_size + 1), so that they can be aligned.
-    """
-    if not encoding.packed:
-        sums = aligned(sums)
-    if data.n_lanes > 0:
-        accumulate_lanes(data, encoding, records, n, pairs, fresh, sums, out)
-    if data.n_place_pieces > 0:
-        accumulate_places(
-            data, encoding, records, n, pairs, fresh, sums + encoding.parts * data.place_sums, out)
+    """Let a histogram be the sums of the rows of ``records``."""
+    cdef Unspilled rows = start_sums(encoding, sums, out)
+    add_rows(data, encoding, records, n, pairs, &rows)
+    spill_all(data, encoding, &rows)
 
 
 cdef void add_places(

@@ -4,15 +4,16 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t
 
 from skgoss._engine.atomics cimport fetch_increment
-from skgoss._engine.training.histogram cimport accumulate, add_few_rows, add_places
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
+from skgoss._engine.training.histogram cimport (
+    Unspilled, add_few_rows, add_places, add_rows, spill_all, start_sums)
+from skgoss._engine.training.layout cimport Encoding, Histogram
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of
 
 cdef enum:
-    # Threads take rows in chunks that have so many updates a place of the histogram or more.
+    # Threads take few rows at a time, so that one that is held up does not hold up the others.
     CHUNKS_PER_THREAD = 8
-    UPDATES_PER_PLACE = 8
+    MIN_CHUNK = 512
     # Below so many bin updates a team of threads costs more than it gives.
     MIN_UPDATES_FOR_TEAM = 100000
     # The tiles of so many rows are near while the threads share them out, and those of more
@@ -22,36 +23,22 @@ cdef enum:
     TILES_PER_THREAD = 4
 
 
-cdef Py_ssize_t chunk_size(
-    const Binned* data, const Encoding* encoding, Py_ssize_t n, int n_parts,
-) noexcept nogil:
-    """How many of n rows a thread takes at a time.
-
-    Few, so that a thread that is held up does not hold up the others; many enough to pay
-    for the places that each chunk's sums go to.
-    """
-    cdef Py_ssize_t size = max(
-        n // (n_parts * CHUNKS_PER_THREAD),
-        <Py_ssize_t>(UPDATES_PER_PLACE * data.n_places / data.row_updates))
-    if size > encoding.block_rows:
-        size += encoding.block_rows - size % encoding.block_rows
-    return min(size, (n + n_parts - 1) // n_parts)
-
-
 cdef void sum_part(
     Shared* shared, Workspace* ws, const Leaf* leaf, int part, Py_ssize_t size,
 ) noexcept nogil:
     """Sum the chunk of rows that has the number of the part, and others that are left."""
+    cdef const Encoding* encoding = encoding_of(ws, leaf)
     cdef int thread = ws.first_thread + part
-    cdef Histogram* out = &ws.slots[leaf.slot] if part == 0 else &shared.partial[thread]
-    cdef Py_ssize_t first = min(leaf.begin + part * size, leaf.end)
-    cdef bint fresh = True
-    while fresh or first < leaf.end:
-        accumulate(
-            &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + first,
-            min(size, leaf.end - first), ws.pairs, fresh, shared.accumulators[thread], out)
-        fresh = False
+    cdef Py_ssize_t first = leaf.begin + part * size
+    cdef Unspilled rows = start_sums(
+        encoding, shared.accumulators[thread],
+        &ws.slots[leaf.slot] if part == 0 else &shared.partial[thread])
+    while first < leaf.end:
+        add_rows(
+            &ws.data, encoding, ws.records[leaf.buffer] + first, min(size, leaf.end - first),
+            ws.pairs, &rows)
         first = leaf.begin + fetch_increment(&ws.next_chunk) * size
+    spill_all(&ws.data, encoding, &rows)
 
 
 cdef int sum_rows(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
@@ -71,7 +58,7 @@ cdef int sum_rows(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogi
     if n_parts == 1:
         sum_part(shared, ws, leaf, 0, n)
         return 1
-    size = chunk_size(&ws.data, encoding_of(ws, leaf), n, n_parts)
+    size = max(n // (n_parts * CHUNKS_PER_THREAD) + 1, <Py_ssize_t>MIN_CHUNK)
     for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
         sum_part(shared, ws, leaf, part, size)
     return n_parts

@@ -101,6 +101,7 @@ cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept n
     part.rows = data.rows + first_lane
     part.lane_start = data.lane_start + first_lane
     part.n_lanes = n_lanes
+    part.heavy = NULL
     return part
 
 
@@ -124,5 +125,5 @@ cdef Histogram sum_tile(
         out = ws.slots[leaf.slot]
     accumulate(
         &part, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
-        leaf.end - leaf.begin, ws.pairs, True, shared.accumulators[thread], &out)
+        leaf.end - leaf.begin, ws.pairs, shared.accumulators[thread], &out)
     return out

@@ -1,0 +1,79 @@
+"""Sums of more rows than a block of packed accumulators has, against a NumPy twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from skgoss import LGBMClassifier
+
+N = 20_000  # rows; a block of a binary target has 4,095
+STUMPS = {"n_estimators": 4, "num_leaves": 2, "learning_rate": 0.5}
+ALL_SPLITS = {"min_child_samples": 1, "min_child_weight": 0.0, "min_data_in_bin": 1}
+
+
+def columns(n_values: int, n_columns: int, common: float) -> np.ndarray:
+    """Whole numbers, one of which has the given share of the rows."""
+    rng = np.random.default_rng(n_values)
+    values = rng.integers(0, n_values, (N, n_columns))
+    return np.where(rng.random(values.shape) < common, n_values // 2, values)
+
+
+def one_hot(n_values: int, n_variables: int, common: float) -> np.ndarray:
+    variables = columns(n_values, n_variables, common).T
+    return np.hstack([np.eye(n_values)[variable] for variable in variables])
+
+
+def few(n_columns: int, share: float) -> np.ndarray:
+    """Columns that are zero in most rows, not in the same."""
+    rng = np.random.default_rng(n_columns)
+    values = rng.integers(1, 4, (N, n_columns))
+    return np.where(rng.random(values.shape) < share, values, 0)
+
+
+TABLES: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
+    "no value is heavy": (columns(200, 6, 0.0), {}),
+    "some are": (columns(200, 6, 0.5), {}),
+    "all are": (columns(3, 6, 0.0), {}),
+    "shared lanes": (np.hstack([columns(4, 9, 0.5), columns(200, 3, 0.5)]), {}),
+    "bundles": (np.hstack([one_hot(30, 2, 0.6), columns(150, 4, 0.3)]), {}),
+    "shorts": (columns(600, 5, 0.4), {"max_bin": 1000}),
+    "entries": (np.hstack([few(40, 0.02), columns(90, 2, 0.4)]), {}),
+    "heavy entries": (few(40, 0.3), {"enable_bundle": False, "is_enable_sparse": True}),
+}
+
+
+def twin(X: np.ndarray, y: np.ndarray, score: np.ndarray, weight: np.ndarray) -> float:
+    """The largest gain of one split between neighbouring values."""
+    p = expit(score)
+    gradient, hessian = weight * (p - y), weight * p * (1 - p)
+    largest = 0.0
+    for column in X.T:
+        bins = np.unique(column, return_inverse=True)[1]
+        left = np.cumsum(np.bincount(bins, gradient))[:-1]
+        below = np.cumsum(np.bincount(bins, hessian))[:-1]
+        right, above = gradient.sum() - left, hessian.sum() - below
+        largest = max(largest, (left**2 / below + right**2 / above).max())
+    return float(largest - gradient.sum() ** 2 / hessian.sum())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("weights", [1, 3])
+@pytest.mark.parametrize("table", TABLES)
+def test_gains_are_those_of_a_naive_twin(table, weights, n_jobs):
+    X, options = TABLES[table]
+    rng = np.random.default_rng(1)
+    y = rng.random(N) < expit(np.sin(X[:, 0]) + (X[:, -1] > np.median(X[:, -1])))
+    weight = rng.integers(1, weights + 1, N)
+    model = LGBMClassifier(n_jobs=n_jobs, **STUMPS, **ALL_SPLITS, **options)
+    model.fit(X, y, sample_weight=weight if weights > 1 else None)
+    trees = model.booster_.trees_to_dataframe()
+    gains = trees.split_gain[trees.node_depth == 1].tolist()
+    assert len(gains) == STUMPS["n_estimators"]
+    score = np.full(N, logit(np.average(y, weights=weight)))
+    for i, gain in enumerate(gains):
+        assert gain == pytest.approx(twin(X, y, score, weight), rel=1e-3)
+        score = model.predict(X, raw_score=True, num_iteration=i + 1)

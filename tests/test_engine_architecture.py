@@ -35,7 +35,7 @@ LAYERS = tuple(
         "training.ranking training.metrics training.losses",
         "training.layout training.sampling training.exact_sum",
         "split.h",
-        "categories.h encoding.h histogram.h leaf_values.h",
+        "categories.h encoding.h histogram.h leaf_values.h split_avx512.h",
         "gains.h metrics.h ranking.h",
         "fixed_point.h losses.h exact_sum.h sampling.h partition.h feature_subset.h",
         "layout.h",

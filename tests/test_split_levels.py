@@ -18,7 +18,11 @@ OPTIONS = [
     {"reg_lambda": 3.0, "feature_contri": [0.0, 0.5, 1.0, 2.0, 1.0, 1.0, 1.0]},
     # Missing values in the middle of the bins.
     {"zero_as_missing": True, "min_child_samples": 2},
+    {"num_leaves": 200, "min_child_samples": 1, "min_child_weight": 0.0},
+    {"reg_lambda": 1e12},
 ]
+# Of targets and of weights: what floats reach, and what they do not.
+SCALES = [(1e-30, 1.0), (1e20, 1.0), (1.0, 1e-25), (1e-5, 1e12)]
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,6 +49,11 @@ def fingerprint() -> str:
             ):
                 model = estimator(n_estimators=5, n_jobs=1, **options)
                 digest.update(model.fit(X, target).booster_.model_to_string().encode())
+        for of_target, of_weight in SCALES:
+            model = LGBMRegressor(n_estimators=5, n_jobs=1, min_child_weight=0.0)
+            weight = of_weight * (1 + np.arange(n) % 3 / 3)
+            model.fit(X, of_target * y, sample_weight=weight)
+            digest.update(model.booster_.model_to_string().encode())
     return digest.hexdigest()
 
 

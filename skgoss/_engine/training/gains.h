@@ -106,6 +106,11 @@ typedef struct {
     int consecutive; /* whether the next feature in the list is the next one of all */
 } FeatureSet;
 
+static SIMD_INLINE double gain_factor(const FeatureSet *set, int feature)
+{
+    return set->factor ? set->factor[feature] : 1.0;
+}
+
 /* T(G) = sign(G) max(0, |G| - l1): the proximal operator of the lasso. */
 static SIMD_INLINE double soft_threshold(double gradient, double l1)
 {

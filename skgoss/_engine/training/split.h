@@ -15,10 +15,10 @@
 #include "gains.h"
 #include "layout.h"
 #include "simd.h"
+#include "split_avx512.h"
 
-/* Cuts come in vectors of so many; those that fill up the last one have a count that no rows
-   of missing values make acceptable. */
-#define SPLIT_WIDTH 8
+/* Cuts that fill up the last vector have a count that no rows of missing values make
+   acceptable. */
 #define NO_CUT INT32_MIN
 #define SINGLES_BLOCK 256
 
@@ -51,39 +51,6 @@ static SIMD_INLINE int scan_plain(const int64_t *packed, int first, int last,
 }
 
 #ifdef SIMD_FOR_AVX512
-#include <immintrin.h>
-
-/* The last of eight integers, everywhere. */
-SIMD_FOR_AVX512 static inline __m512i last_long(__m512i x)
-{
-    return _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
-}
-
-SIMD_FOR_AVX512 static inline int64_t first_long(__m512i x)
-{
-    return _mm_cvtsi128_si64(_mm512_castsi512_si128(x));
-}
-
-/* The sums up to each of eight integers. */
-SIMD_FOR_AVX512 static inline __m512i longs_up_to(__m512i x)
-{
-    const __m512i up1 = _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6);
-    const __m512i up2 = _mm512_setr_epi64(0, 0, 0, 1, 2, 3, 4, 5);
-    const __m512i up4 = _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 2, 3);
-    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfe, up1, x));
-    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfc, up2, x));
-    return _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
-}
-
-/* The same on top of *before, which is the last one everywhere then. */
-SIMD_FOR_AVX512 static inline __m512i longs_on_top(__m512i x, __m512i *before)
-{
-    x = longs_up_to(x);
-    __m512i sum = _mm512_add_epi64(x, *before);
-    *before = _mm512_add_epi64(last_long(x), *before);
-    return sum;
-}
-
 /* The same as scan_plain; stores up to a vector more than it returns. */
 SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int last,
                                        int64_t *sum_inout, int64_t *sum_out,
@@ -409,225 +376,14 @@ static SIMD_INLINE void keep_cut(int bin, Cuts *cuts)
     cuts->n = i;
 }
 
-static SIMD_INLINE double gain_factor(const FeatureSet *set, int feature)
-{
-    return set->factor ? set->factor[feature] : 1.0;
-}
-
-#ifdef SIMD_FOR_AVX512
-/* Rounding moves a gain by less than this share of it. */
-#define ROUNDING_SHARE 1e-14
-
-/* Whether search_avx512 may search a feature. */
-static SIMD_INLINE int suits_avx512(const Bins *bins, const Encoding *encoding,
-                                    const FeatureSet *set, int form)
-{
-    return simd_level == SIMD_AVX512 && encoding->compact && !bins->held && !set->cut
-           && (form == FORM_RIDGE || form == FORM_ELASTIC);
-}
-
-/* The next larger double of one that is not negative. */
-static SIMD_INLINE double next_larger(double x)
-{
-    int64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits++;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* The packed sums up to each bin in [first, last), on top of `before`, and the last of them in
-   the eight places behind. Returns that one, everywhere. */
-SIMD_FOR_AVX512 static __m512i sum_bins_avx512(const int64_t *packed, int first, int last,
-                                               __m512i before, int64_t *sum_out)
-{
-    int b = first;
-    for (; b + SPLIT_WIDTH <= last; b += SPLIT_WIDTH) {
-        __m512i x = _mm512_loadu_si512(packed + b);
-        _mm512_storeu_si512(sum_out + b, longs_on_top(x, &before));
-    }
-    if (b < last) {
-        __mmask8 inside = (__mmask8)((1u << (last - b)) - 1);
-        __m512i x = _mm512_maskz_loadu_epi64(inside, packed + b);
-        _mm512_storeu_si512(sum_out + b, longs_on_top(x, &before));
-    }
-    _mm512_storeu_si512(sum_out + last, before);
-    return before;
-}
-
-/* The packed sums up to each bin but the last, as if the missing bin were empty. */
-SIMD_FOR_AVX512 static void sum_cuts_avx512(const Bins *bins, int64_t *sum_out)
-{
-    int last = bins->n_bins - 1;
-    int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
-    __m512i before = _mm512_setzero_si512();
-    before = sum_bins_avx512(bins->gradient, 0, middle, before, sum_out);
-    if (middle + 1 < last)
-        sum_bins_avx512(bins->gradient, middle + 1, last, before, sum_out);
-}
-
-/* What the gains of eight cuts need of the encoding, the node and the rules, the same in all
-   lanes of a vector. */
-typedef struct {
-    __m512i fewest, most; /* rows on the left */
-    __m512i count_mask, hessian_mask;
-    __m128i hessian_at, gradient_at; /* their lowest bits */
-    __m512d gradient_unit, hessian_unit;
-    __m512d gradient, hessian; /* of the node */
-    __m512d least_hessian, l1, l2, epsilon;
-} CutLanes;
-
-SIMD_FOR_AVX512 static inline CutLanes cut_lanes(const Encoding *encoding,
-                                                 const NodeStats *node,
-                                                 const SplitRules *rules)
-{
-    const int bits = encoding->count_bits, up = encoding->gradient_up;
-    const int64_t count_mask = ((int64_t)1 << bits) - 1;
-    const int64_t hessian_mask = ((int64_t)1 << (up - bits)) - 1;
-    const int constant = encoding->constant_hessian;
-    CutLanes lanes = {
-        _mm512_set1_epi64(rules->min_count),
-        _mm512_set1_epi64(node->sums.count - rules->min_count),
-        _mm512_set1_epi64(count_mask),
-        _mm512_set1_epi64(constant ? count_mask : hessian_mask),
-        _mm_cvtsi32_si128(constant ? 0 : bits),
-        _mm_cvtsi32_si128(up),
-        _mm512_set1_pd(rules->gradient_unit),
-        _mm512_set1_pd(rules->hessian_unit),
-        _mm512_set1_pd((double)node->sums.gradient),
-        _mm512_set1_pd((double)node->sums.hessian),
-        _mm512_set1_pd(node->least_hessian),
-        _mm512_set1_pd(rules->l1),
-        _mm512_set1_pd(rules->l2),
-        _mm512_set1_pd(HESSIAN_EPSILON),
-    };
-    return lanes;
-}
-
-/* T(G)^2 */
-SIMD_FOR_AVX512 static inline __m512d squared_gradient(__m512d gradient, __m512d l1, int form)
-{
-    if (form == FORM_ELASTIC) {
-        gradient = _mm512_sub_pd(_mm512_abs_pd(gradient), l1);
-        gradient = _mm512_max_pd(gradient, _mm512_setzero_pd());
-    }
-    return _mm512_mul_pd(gradient, gradient);
-}
-
-/* What both children gain, as a fraction, by the packed sums of left ones; which of `lanes`
-   have enough hessian. The operations are those of cut_gain. */
-SIMD_FOR_AVX512 static inline __mmask8 children_gains(__m512i sum, const CutLanes *cuts,
-                                                      int form, __mmask8 lanes,
-                                                      __m512d *numerator_out,
-                                                      __m512d *denominator_out)
-{
-    __m512i left = _mm512_and_si512(_mm512_sra_epi64(sum, cuts->hessian_at),
-                                    cuts->hessian_mask);
-    __m512d hl = _mm512_cvtepi64_pd(left);
-    __m512d gl = _mm512_cvtepi64_pd(_mm512_sra_epi64(sum, cuts->gradient_at));
-    __m512d gr = _mm512_mul_pd(_mm512_sub_pd(cuts->gradient, gl), cuts->gradient_unit);
-    __m512d hr = _mm512_mul_pd(_mm512_sub_pd(cuts->hessian, hl), cuts->hessian_unit);
-    gl = _mm512_mul_pd(gl, cuts->gradient_unit);
-    hl = _mm512_mul_pd(hl, cuts->hessian_unit);
-    lanes = _mm512_mask_cmp_pd_mask(lanes, hl, cuts->least_hessian, _CMP_GE_OQ);
-    lanes = _mm512_mask_cmp_pd_mask(lanes, hr, cuts->least_hessian, _CMP_GE_OQ);
-    hl = _mm512_add_pd(_mm512_add_pd(hl, cuts->l2), cuts->epsilon);
-    hr = _mm512_add_pd(_mm512_add_pd(hr, cuts->l2), cuts->epsilon);
-    gl = _mm512_mul_pd(squared_gradient(gl, cuts->l1, form), hr);
-    gr = _mm512_mul_pd(squared_gradient(gr, cuts->l1, form), hl);
-    *numerator_out = _mm512_add_pd(gl, gr);
-    *denominator_out = _mm512_mul_pd(hl, hr);
-    return lanes;
-}
-
-/* The largest gain of n cuts, by the packed sums up to each, and its number; 0: there is none
-   above `others`. *gains_inout: whether any cut gains something. `extra`: the packed sums of
-   missing values if they go left. A cut behind a bin without rows repeats the one before, so of
-   equal gains the last counts if missing values go left, and the first otherwise.
-
-   A gain is a fraction less `needed`. Only those are divided whose numerators are as large as
-   those of gains that count. */
-SIMD_FOR_AVX512 static double largest_gain_avx512(
-    const int64_t *sum, int n, const Encoding *encoding, const NodeStats *node,
-    const SplitRules *rules, int form, int64_t extra, int missing_left, double others,
-    int *cut_out, int *gains_inout)
-{
-    const CutLanes cuts = cut_lanes(encoding, node, rules);
-    const __m512i missing = _mm512_set1_epi64(extra);
-    const double needed = node->gain + rules->min_gain;
-    const double noise = MIN_RELATIVE_GAIN * fabs(node->gain);
-    const __m512d above_noise = _mm512_set1_pd((needed + noise) * (1 + ROUNDING_SHARE));
-    double top = 0, least = next_larger(noise);
-    int gains = *gains_inout, best = 0;
-    __m512d ratio = _mm512_set1_pd(
-        (needed + (least > others ? least : others)) * (1 - ROUNDING_SHARE));
-    for (int i = 0; i < n; i += SPLIT_WIDTH) {
-        __m512d numerator, denominator;
-        __m512i x = _mm512_add_epi64(_mm512_loadu_si512(sum + i), missing);
-        __m512i count = _mm512_and_si512(x, cuts.count_mask);
-        __mmask8 enough = _mm512_cmpge_epi64_mask(count, cuts.fewest);
-        __mmask8 lanes = _mm512_mask_cmple_epi64_mask(enough, count, cuts.most);
-        if (enough && !lanes)
-            break;
-        if (!lanes)
-            continue;
-        lanes = children_gains(x, &cuts, form, lanes, &numerator, &denominator);
-        if (!gains)
-            gains = 0 != _mm512_mask_cmp_pd_mask(
-                lanes, numerator, _mm512_mul_pd(above_noise, denominator), _CMP_GT_OQ);
-        lanes = _mm512_mask_cmp_pd_mask(
-            lanes, numerator, _mm512_mul_pd(ratio, denominator), _CMP_NLT_UQ);
-        if (!lanes)
-            continue;
-        __m512d gain = _mm512_sub_pd(_mm512_div_pd(numerator, denominator),
-                                     _mm512_set1_pd(needed));
-        lanes = _mm512_mask_cmp_pd_mask(lanes, gain, _mm512_set1_pd(least), _CMP_GE_OQ);
-        if (!lanes)
-            continue;
-        top = _mm512_mask_reduce_max_pd(lanes, gain);
-        lanes = _mm512_mask_cmp_pd_mask(lanes, gain, _mm512_set1_pd(top), _CMP_EQ_OQ);
-        best = i + (missing_left ? 31 - __builtin_clz(lanes) : lowest_bit(lanes));
-        least = missing_left ? top : next_larger(top);
-        ratio = _mm512_set1_pd(
-            (needed + (top > others ? top : others)) * (1 - ROUNDING_SHARE));
-    }
-    /* What fills up the last vector repeats the last cut. */
-    *cut_out = best < n ? best : n - 1;
-    *gains_inout = gains | (top > 0);
-    return top;
-}
-
-/* The same as search_feature where suits_avx512 says so. All bins but the last are cuts: to list
-   only those that hold rows would take longer than to visit the others. `sum`: room for a sum of
-   each bin and SCRATCH_ROOM more. */
-SIMD_FOR_AVX512 static int search_avx512(const Bins *bins, const Encoding *encoding,
-                                         const FeatureSet *set, int feature,
-                                         const NodeStats *node, const SplitRules *rules,
-                                         int form, Sums missing, int64_t *sum, Split *best_out)
-{
-    int gains = 0, bin = 0, n = bins->n_bins - 1;
-    sum_cuts_avx512(bins, sum);
-    for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
-        double others = set->factor ? 0 : best_out->gain - rules->min_gain;
-        int64_t extra = left && missing.count ? bins->gradient[bins->missing_bin] : 0;
-        double top = largest_gain_avx512(sum, n, encoding, node, rules, form, extra, left,
-                                         others, &bin, &gains);
-        if (!gains && others > 0) /* it may be passed over if it is nearly none */
-            top = largest_gain_avx512(sum, n, encoding, node, rules, form, extra, left, 0, &bin,
-                                      &gains);
-        improve(top * gain_factor(set, feature), feature, bin, left, rules, best_out);
-    }
-    return gains;
-}
-#endif
-
 /* Improves *best_out by the best cut of one feature; whether any cut gains something. Equal
    gains: missing values left first, then as cut_bin says. `scratch`: as many shares as
    SCRATCH_CUTS says, or SCRATCH_BOUNDED. */
 static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding,
                                       const FeatureSet *set, int feature,
                                       const NodeStats *node, const SplitRules *rules, int form,
-                                      double *scratch, Split *best_out)
+                                      const NodeCuts *in_vectors, double *scratch,
+                                      Split *best_out)
 {
     int size = bins->n_bins + SCRATCH_ROOM;
     double *gain = scratch + 2 * size;
@@ -642,8 +398,8 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
     if (bins->missing_bin >= 0)
         missing = bin_sums(bins, bins->missing_bin, encoding);
 #ifdef SIMD_FOR_AVX512
-    if (suits_avx512(bins, encoding, set, form))
-        return search_avx512(bins, encoding, set, feature, node, rules, form, missing,
+    if (in_vectors && !bins->held)
+        return search_avx512(bins, set, feature, rules, in_vectors, missing.count > 0,
                              (int64_t *)scratch, best_out);
 #endif
     least = rules->min_count - missing.count;
@@ -779,6 +535,10 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding
 {
     const Encoding local_encoding = *encoding;
     const SplitRules local_rules = *rules;
+    const int suits = suits_avx512(encoding, set, form);
+    NodeCuts cuts;
+    if (suits)
+        cuts = node_cuts(encoding, node, rules, form);
     for (int i = 0, n; i < set->n; i += n) {
         int feature = set->features[i];
         int singles = singles_ahead(data, set, i, form);
@@ -798,7 +558,7 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding
                 ? search_categories(&bins, &local_encoding, feature, gain_factor(set, feature),
                                     node, &local_rules, scratch, best_out)
                 : search_feature(&bins, &local_encoding, set, feature, node, &local_rules, form,
-                                 scratch, best_out);
+                                 suits ? &cuts : NULL, scratch, best_out);
         if (!gains && set->splittable_out)
             set->splittable_out[feature] = 0;
     }

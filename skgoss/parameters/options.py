@@ -95,6 +95,8 @@ def n_jobs(kwargs: Mapping[str, Any], default: Any, owner: str) -> int | None:
     Other options have no effect on predictions. Unknown names give a warning.
     """
     option = OPTION["n_jobs"]
+    if not kwargs:
+        return option.checked(default, owner)
     by_option, unknown = group_by_option(kwargs)
     for name in unknown:
         warn_no_effect(

@@ -66,6 +66,10 @@ static inline void add_floats(const Encoding *encoding, const NodeStats *node,
     const int n_lost = encoding->gradient_up < 32 ? 32 - encoding->gradient_up : 0;
     const double gradient_unit = cuts->gradient_unit * (double)((int64_t)1 << n_lost);
     const double regularization = (rules->l2 + HESSIAN_EPSILON) / cuts->hessian_unit;
+    cuts->has_floats = cuts->form == FORM_RIDGE && cuts->hessian_mask <= INT32_MAX
+                       && is_of_floats(regularization);
+    if (!cuts->has_floats)
+        return;
     cuts->high_at = encoding->gradient_up + n_lost;
     cuts->high_gradient = (int32_t)(node->sums.gradient >> n_lost);
     cuts->all_hessian = (int32_t)node->sums.hessian;
@@ -73,8 +77,6 @@ static inline void add_floats(const Encoding *encoding, const NodeStats *node,
     cuts->lost = n_lost > 0;
     cuts->regularization = (float)regularization;
     cuts->units_per_gain = cuts->hessian_unit / (gradient_unit * gradient_unit);
-    cuts->has_floats = cuts->form == FORM_RIDGE && cuts->hessian_mask <= INT32_MAX
-                       && is_of_floats(regularization);
 }
 
 static inline NodeCuts node_cuts(const Encoding *encoding, const NodeStats *node,

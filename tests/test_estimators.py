@@ -22,7 +22,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.data import targets
+from skgoss.data import names, targets
 from skgoss.fit.arguments import FitArguments
 from skgoss.utils import compat
 
@@ -73,6 +73,15 @@ def test_regressor_outputs(diabetes):
     assert (leaves.shape, leaves.dtype) == ((442, 5), np.int32)
     assert not hasattr(model, "predict_proba")
     assert not hasattr(model, "decision_function")
+
+
+def test_predictions_of_arrays_list_no_names(diabetes, monkeypatch):
+    """Of wide data, that would take longer than to predict a row."""
+    X, y = diabetes
+    model = small(LGBMRegressor).fit(X, y)
+    expected = model.predict(X[:1])
+    monkeypatch.delattr(names, "default")
+    assert model.predict(X[:1]) == expected
 
 
 def test_binary_outputs(two_classes):

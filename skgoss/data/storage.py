@@ -256,7 +256,7 @@ class Storage:
         return replace(self, store=store, n_threads=n_threads)
 
     def is_heavy(self, n_rows: int) -> NDArray[np.bool_]:
-        """Whether more than ``n_rows`` rows have a place: ndarray of shape (n_places,)."""
+        """Whether more than ``n_rows`` rows have each place: an array of bools."""
         n_places = int(self.offset[-1])
         if self.store.n_rows <= n_rows:
             return np.zeros(n_places, dtype=bool)

@@ -21,12 +21,14 @@ ENGINE_TESTS = (
         "contributions",
         "feature_subset",
         "golden",
+        "histograms",
         "linear",
         "losses",
         "metrics",
         "predict",
     ),
     *("ranking", "sampling", "score", "distributed_engine", "storage", "store"),
+    "split_levels",
 )
 
 # The allocator of polars ends a process that runs with ThreadSanitizer. So does what

@@ -19,7 +19,7 @@ from adapters import EQUAL, goss, make, uniform
 from data import METRICS, SETS, SHAPES, Problem, rows_of, scores
 from measure import parser, report, table
 
-from skgoss._engine.training.sampling import one_side_sample
+from skgoss._engine.training.sampling_kernels import one_side_sample
 from skgoss.training import sampling
 from skgoss.training.sampling import OneSideSampling
 

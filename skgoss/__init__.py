@@ -21,9 +21,9 @@ from skgoss.engine import CVBooster, cv, train
 from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.fit.callbacks import register_logger
 from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.utils.compat import version as _version
 from skgoss.utils.messages import UnusedParameterWarning
 from skgoss.utils.messages import hint as _hint
+from skgoss.utils.optional import version as _version
 
 if TYPE_CHECKING:
     from skgoss import plotting as plotting

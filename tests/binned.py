@@ -10,11 +10,12 @@ from reading import columns
 from sklearn.base import BaseEstimator
 
 from skgoss import parameters
-from skgoss.data import frames
-from skgoss.data.categories import Categories
-from skgoss.data.dataset import BinnedDataset
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.columns import containers
+from skgoss.columns.categories import Categories
 from skgoss.model.ensemble import Ensemble
-from skgoss.training import boosting, loop, objectives
+from skgoss.objectives.objective import make_objective
+from skgoss.training import boosting, loop
 
 
 def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset:
@@ -98,7 +99,7 @@ def with_categories(n_rows: int) -> tuple[BinnedDataset, Categories]:
     X = rng.normal(size=(n_rows, 4)).astype(object)
     X[:, 1] = rng.choice(["a", "b", "c", None], n_rows)
     X[:, 3] = rng.choice([*map(str, range(40))], n_rows)
-    found, schema = frames.learned(X, owner="it", categorical_feature=[1, 3])
+    found, schema = containers.learned(X, owner="it", categorical_feature=[1, 3])
     settings = parameters.make_settings({"min_child_samples": 1}, "it")
     return BinnedDataset.build(found, settings), schema.categories
 
@@ -109,7 +110,7 @@ def trained(data: BinnedDataset, **options) -> Ensemble:
     small |= {"objective": "regression", "min_data_per_group": 2, "cat_smooth": 1.0}
     settings = parameters.make_settings(small | options, "LGBMRegressor")
     y = np.random.default_rng(0).normal(size=data.n_rows)
-    objective = objectives.make(settings, y, None, None)
+    objective = make_objective(settings, y, None, None)
     return loop.train(boosting.Boosting(data, objective, settings, 1)).ensemble
 
 

@@ -31,10 +31,11 @@ from test_ensemble import frame
 
 import skgoss
 from skgoss import Booster, LGBMRegressor
-from skgoss.data import binary, binned_state, disk
-from skgoss.data.categories import Categories
-from skgoss.model import text
+from skgoss.binning import binary_files, binned_state
+from skgoss.columns.categories import Categories
 from skgoss.model.file_header import Header
+from skgoss.model_files import text
+from skgoss.utils import disk
 
 FILES = Path(__file__).with_name("files")
 # A mutation that needs more time or memory fails.
@@ -553,7 +554,7 @@ def tables() -> list[np.ndarray]:
 
 
 @cache
-def binary_parts() -> list[binary.Parts]:
+def binary_parts() -> list[binary_files.Parts]:
     """What files hold."""
     data = [build(X, max_bin=1000, min_data_in_bin=1) for X in tables()]
     binned, categories = with_categories(200)
@@ -571,16 +572,16 @@ def binary_parts() -> list[binary.Parts]:
     return found
 
 
-def file_of(number: int, changed: binary.Parts) -> bytes:
+def file_of(number: int, changed: binary_files.Parts) -> bytes:
     """The file of changed parts, as large as it must be without the change."""
     file = io.BytesIO()
     least = binned_state.claim(binary_parts()[number]["data"])
-    binary.write_parts(file, changed, least)
+    binary_files.write_parts(file, changed, least)
     return file.getvalue()
 
 
 @cache
-def binary_files() -> list[bytes]:
+def good_binary_files() -> list[bytes]:
     """Good files."""
     return [file_of(number, part) for number, part in enumerate(binary_parts())]
 
@@ -690,24 +691,24 @@ def of_bytes(file: bytes, rng: RNG) -> tuple[str, bytes]:
         change = one_of(CHANGES_OF_BYTES, rng)
         return change.__name__, change(file, rng)
     if kind == "spliced":
-        return kind, splice(file, one_of(binary_files(), rng), rng)
+        return kind, splice(file, one_of(good_binary_files(), rng), rng)
     return kind, file + bytes(int(rng.integers(1, 5000)))
 
 
 def damage_binary(rng: RNG) -> tuple[str, bytes]:
     """A file with other parts, another header, other members or bytes."""
-    number = int(rng.integers(len(binary_files())))
+    number = int(rng.integers(len(good_binary_files())))
     if rng.random() < 0.6:
         name, file = of_parts(number, rng)
     else:
         change = one_of([of_header, of_members, of_zip, of_bytes], rng)
-        name, file = change(binary_files()[number], rng)
+        name, file = change(good_binary_files()[number], rng)
     return f"{number} {name}", file
 
 
 def load_binary(path: Path) -> Any:
     """Binned data and fields, if they agree."""
-    binned, fields = binary.read(path)
+    binned, fields = binary_files.read(path)
     with disk.named(path):
         categories = Categories(None)
         if fields.get("categories") is not None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skgoss.data.collectives import Collectives
-from skgoss.data.row_partition import RowPartition
+from skgoss.columns.collectives import Collectives
+from skgoss.columns.row_partition import RowPartition
 
 
 class Meeting:

@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from skgoss.data import frames
-from skgoss.data.columns import Columns
-from skgoss.data.schema import ColumnSchema
+from skgoss.columns import containers
+from skgoss.columns.columns import Columns
+from skgoss.columns.schema import ColumnSchema
 
 
 class Estimator(BaseEstimator):
@@ -37,11 +37,11 @@ def columns(
     """Read columns: those of a training set, or else columns that must be the same."""
     owner = type(estimator).__name__
     if reset:
-        data, estimator.schema = frames.learned(
+        data, estimator.schema = containers.learned(
             X, owner=owner, categorical_feature=categorical_feature
         )
         return data
     schema = vars(estimator).get("schema")
     if schema is None:
         schema = estimator._model.schema
-    return frames.columns(X, schema, owner=owner)
+    return containers.columns(X, schema, owner=owner)

@@ -13,10 +13,10 @@ from reading import columns
 from test_storage import expected_places, places_of_rows, table
 
 from skgoss import LGBMRegressor, parameters
-from skgoss.data import binary, binned_state
-from skgoss.data.categories import Categories
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.storage import Bins
+from skgoss.binning import binary_files, binned_state
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.storage import Bins
+from skgoss.columns.categories import Categories
 
 
 def assert_same(one: BinnedDataset, other: BinnedDataset) -> None:
@@ -71,8 +71,8 @@ DATA = {
 @pytest.mark.parametrize("kind", DATA)
 def test_what_is_read_is_the_same(kind, tmp_path):
     data = DATA[kind]()
-    binary.write(tmp_path / "train.bin", data, {})
-    read, fields = binary.read(tmp_path / "train.bin", n_threads=2)
+    binary_files.write(tmp_path / "train.bin", data, {})
+    read, fields = binary_files.read(tmp_path / "train.bin", n_threads=2)
     assert fields == {}
     assert_same(data, read)
     assert places_of_rows(read) == expected_places(read)
@@ -99,8 +99,8 @@ def test_fields_come_back(tmp_path):
         "categories": categories.__getstate__(),
         "params": {"max_bin": 255, "categorical_feature": [1, 3], "forced": (1.5, {2})},
     }
-    binary.write(tmp_path / "train.bin", data, fields)
-    _, read = binary.read(tmp_path / "train.bin")
+    binary_files.write(tmp_path / "train.bin", data, fields)
+    _, read = binary_files.read(tmp_path / "train.bin")
     assert read.keys() == fields.keys()
     for name, value in fields.items():
         if isinstance(value, np.ndarray):
@@ -118,7 +118,7 @@ def test_a_field_that_cannot_be_written_changes_no_file(tmp_path):
     path = tmp_path / "train.bin"
     path.write_text("mine")
     with pytest.raises(TypeError, match="params cannot be written: values of type ob"):
-        binary.write(path, DATA["dense"](), {"params": {"a": object()}})
+        binary_files.write(path, DATA["dense"](), {"params": {"a": object()}})
     assert path.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -249,8 +249,8 @@ def test_other_files_are_refused(content, message, tmp_path):
     path = tmp_path / "train.bin"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"train.bin: .*{message}"):
-        binary.read(path)
-    assert binary.is_binary(path) == content.startswith(
+        binary_files.read(path)
+    assert binary_files.is_binary(path) == content.startswith(
         (b"PK\3\4", b"______LightGBM_Binary_File_Token______")
     )
 
@@ -260,17 +260,17 @@ def test_files_of_lightgbm_are_known(tmp_path):
     X = np.random.default_rng(0).normal(size=(100, 2))
     path = str(tmp_path / "train.bin")
     lightgbm.Dataset(X, X[:, 0], params={"verbosity": -1}).save_binary(path)
-    assert binary.is_binary(path)
+    assert binary_files.is_binary(path)
     with pytest.raises(ValueError, match="binned data of LightGBM"):
-        binary.read(path)
+        binary_files.read(path)
 
 
 def test_files_that_are_not_there(tmp_path):
-    for use in (binary.read, binary.is_binary):
+    for use in (binary_files.read, binary_files.is_binary):
         with pytest.raises(FileNotFoundError):
             use(tmp_path / "train.bin")
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        binary.write(tmp_path / "a" / "train.bin", DATA["dense"](), {})
+        binary_files.write(tmp_path / "a" / "train.bin", DATA["dense"](), {})
 
 
 # --- Damaged states -------------------------------------------------------------------
@@ -389,18 +389,18 @@ def test_a_small_file_cannot_claim_much_memory(tmp_path):
     X = np.zeros((100_000, 1))
     X[:30] = 1.0
     data, path = build(X), tmp_path / "train.bin"
-    binary.write(path, data, {})
+    binary_files.write(path, data, {})
     assert 100_000 <= path.stat().st_size < 110_000
-    assert_same(data, binary.read(path)[0])
+    assert_same(data, binary_files.read(path)[0])
     for name, value in (("n_rows", 2**31 - 1), ("categories", 2**31 - 1)):
         parts = mutations.binary_parts()[WORDS]
         state = dict(parts["data"])
         replace = replaced("n_rows", lambda n: 2**31 - 1)
         (replace if name == "n_rows" else changed(name, 1, value))(state)
         with path.open("wb") as file:
-            binary.write_parts(file, {"data": state, "fields": {}}, 0)
+            binary_files.write_parts(file, {"data": state, "fields": {}}, 0)
         with pytest.raises(ValueError, match="fewer values than rows and categories"):
-            binary.read(path)
+            binary_files.read(path)
 
 
 def test_mutations_are_refused_or_serve():
@@ -418,5 +418,5 @@ def test_categories_of_numbers_are_kept(tmp_path):
         found, parameters.make_settings(estimator.get_params(), "LGBMRegressor")
     )
     assert data.n_bins.max() > 256
-    binary.write(tmp_path / "train.bin", data, {})
-    assert_same(data, binary.read(tmp_path / "train.bin")[0])
+    binary_files.write(tmp_path / "train.bin", data, {})
+    assert_same(data, binary_files.read(tmp_path / "train.bin")[0])

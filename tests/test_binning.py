@@ -11,8 +11,8 @@ import pytest
 from reading import columns
 from sklearn.base import BaseEstimator
 
-from skgoss.data.bin_mapper import BinMapper
-from skgoss.data.binning import find_bin_mappers
+from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.find_bins import find_bin_mappers
 
 ZERO = float(np.float32(1e-35))
 GREATEST = np.finfo(np.float64).max

@@ -10,11 +10,11 @@ from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from skgoss.data import apply_bins, bin_mapper
-from skgoss.data.apply_bins import bin_columns, bin_sparse_columns
-from skgoss.data.bin_mapper import BinMapper
-from skgoss.data.binning import find_bin_mappers
-from skgoss.data.columns import Columns
+from skgoss.binning import apply_bins, bin_mapper
+from skgoss.binning.apply_bins import bin_columns, bin_sparse_columns
+from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.find_bins import find_bin_mappers
+from skgoss.columns.columns import Columns
 
 N_ROWS = 3000
 

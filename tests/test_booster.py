@@ -14,14 +14,14 @@ import pytest
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.data.categories import Categories, Vocabulary
-from skgoss.data.schema import ColumnSchema
+from skgoss.columns.categories import Categories, Vocabulary
+from skgoss.columns.schema import ColumnSchema
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.objective_names import OBJECTIVES, make_link
 from skgoss.model.trees import CategorySets, Tree
+from skgoss.objectives.objective_names import OBJECTIVES, make_link
 
 lightgbm = pytest.importorskip("lightgbm")
 

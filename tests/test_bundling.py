@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from binned import count_conflicts
 
-from skgoss._engine.data import bundling
+from skgoss._engine.binning import bundling
 
 
 def as_lists(columns: list) -> tuple[np.ndarray, np.ndarray]:

@@ -13,11 +13,11 @@ from reading import Estimator, columns
 from scipy import sparse
 
 from skgoss import LGBMRegressor
-from skgoss._engine.data import columns as kernels
-from skgoss.data.apply_bins import bin_categories
-from skgoss.data.bin_mapper import BinMapper
-from skgoss.data.binning import find_bin_mappers
-from skgoss.data.columns import Columns
+from skgoss._engine.columns import column_kernels as kernels
+from skgoss.binning.apply_bins import bin_categories
+from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.find_bins import find_bin_mappers
+from skgoss.columns.columns import Columns
 
 NAN = np.nan
 COLORS = ["red", None, "blue", "green", "blue", "red"]

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse import csc_array
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.data.categories import Categories
+from skgoss.columns.categories import Categories
 
 pd = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")

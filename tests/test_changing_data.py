@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 import skgoss
-from skgoss.data import apply_bins, targets
-from skgoss.data import binning as find_bins
-from skgoss.data import sparse as compressed
+from skgoss.binning import apply_bins, find_bins
+from skgoss.columns import sparse as compressed
+from skgoss.columns import targets
 from skgoss.utils.limits import INT32_MAX
 
 N_ROWS, N_COLUMNS = 5000, 8

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 
 import skgoss
 from skgoss import CVBooster, Dataset
-from skgoss.data.row_partition import RowPartition
+from skgoss.columns.row_partition import RowPartition
 from skgoss.training import concurrent_fits
 
 ROUNDS = 8

@@ -36,6 +36,7 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 joblib = pytest.importorskip("joblib")
 
+from skgoss.columns.collectives import ALONE  # noqa: E402
 from skgoss.dask import (  # noqa: E402
     DaskLGBMClassifier,
     DaskLGBMRanker,
@@ -45,9 +46,8 @@ from skgoss.dask import (  # noqa: E402
     parts,
 )
 from skgoss.dask import distributed_internals as internals  # noqa: E402
-from skgoss.data.collectives import ALONE  # noqa: E402
 from skgoss.fit.arguments import FitArguments, InputSet  # noqa: E402
-from skgoss.utils.compat import NoHooks  # noqa: E402
+from skgoss.utils.sklearn_private import NoHooks  # noqa: E402
 
 ON_CLUSTER = {
     LGBMClassifier: DaskLGBMClassifier,

@@ -7,7 +7,7 @@ import pytest
 from binned import bins, build
 from sklearn import datasets
 
-from skgoss.data.dataset import BinnedDataset
+from skgoss.binning.binned_dataset import BinnedDataset
 
 
 def same(one: BinnedDataset, other: BinnedDataset) -> bool:

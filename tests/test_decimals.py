@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from skgoss._engine.model import decimals
+from skgoss._engine.model_files import decimals
 
 FLOAT, THRESHOLD = decimals.KINDS["float"], decimals.KINDS["threshold"]
 

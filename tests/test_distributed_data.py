@@ -8,12 +8,12 @@ from ranks import deal, rows_of, run
 from sklearn.base import clone
 
 from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.booster.booster import init_model
-from skgoss.data import queries, targets
-from skgoss.data.collectives import ALONE
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.row_partition import Parts
-from skgoss.data.stacked import Stack
+from skgoss.columns import queries, targets
+from skgoss.columns.collectives import ALONE
+from skgoss.columns.row_partition import Parts
+from skgoss.columns.stacked import Stack
 from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
 from skgoss.fit.fit import Fit
 

@@ -7,7 +7,7 @@ from reading import columns as read_columns
 
 from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training.grower import TreeGrower
-from skgoss.data.dataset import BinnedDataset
+from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.training import constraints
 
 

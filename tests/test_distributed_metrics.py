@@ -9,12 +9,13 @@ import pytest
 from ranks import Meeting, ThreadCollectives, deal, partition_of, rows_of, run
 
 from skgoss import parameters
-from skgoss._engine.training import metrics as kernels
-from skgoss.data.queries import Queries
-from skgoss.data.row_partition import RowPartition
-from skgoss.data.rows import Rows, held_out
+from skgoss._engine.objectives import metric_kernels as kernels
+from skgoss.binning.rows import Rows, held_out
+from skgoss.columns.queries import Queries
+from skgoss.columns.row_partition import RowPartition
 from skgoss.fit import callbacks
-from skgoss.training import loop, metric_functions, metrics
+from skgoss.objectives import metric_functions, metrics
+from skgoss.training import loop
 from skgoss.training.callback_api import EarlyStopException, EvalResult
 from skgoss.training.evaluation import EvaluationSet
 

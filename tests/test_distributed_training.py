@@ -8,21 +8,17 @@ from ranks import deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
 from skgoss import LGBMRegressor, parameters
-from skgoss._engine.training import sampling as kernels
-from skgoss.data.collectives import ALONE
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.queries import Queries
-from skgoss.training import (
-    constraints,
-    distributed_percentiles,
-    objectives,
-    order_statistics,
-    sampling,
-)
+from skgoss._engine.training import sampling_kernels as kernels
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.columns.collectives import ALONE
+from skgoss.columns.queries import Queries
+from skgoss.objectives import distributed_percentiles, order_statistics
+from skgoss.objectives.distributed_percentiles import Groups
+from skgoss.objectives.losses import LOSSES
+from skgoss.objectives.objective import make_objective
+from skgoss.objectives.percentiles import percentile
+from skgoss.training import constraints, sampling
 from skgoss.training.boosting_types import BOOSTING_TYPES
-from skgoss.training.distributed_percentiles import Groups
-from skgoss.training.losses import LOSSES
-from skgoss.training.percentiles import percentile
 
 N_RANKS = [1, 2, 3]
 
@@ -238,7 +234,7 @@ def settings(objective, **options):
 def made(name, y, weight, query=None, partition=None, **options):
     """An objective on rows; ``query`` has a number for the query of each."""
     collectives = ALONE if partition is None else partition.collectives
-    return objectives.make(
+    return make_objective(
         settings(name, **options),
         y,
         weight,
@@ -552,7 +548,7 @@ class Case:
         dataset = self.dataset if rows is None else self.dataset.take(rows)
         rows = np.arange(len(self.y)) if rows is None else rows
         collectives = ALONE if partition is None else partition.collectives
-        objective = objectives.make(
+        objective = make_objective(
             self.settings,
             self.y[rows],
             of_rows(self.weight, rows),

@@ -8,8 +8,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from skgoss._engine.data import columns
-from skgoss.data.columns import Columns
+from skgoss._engine.columns import column_kernels
+from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble, Tree, side_by_side
 
 
@@ -22,7 +22,7 @@ def frame(X):
             np.uint64
         ),
         stride=np.full(n_features, X.strides[0], dtype=np.int64),
-        kind=np.full(n_features, columns.KINDS[X.dtype.name], dtype=np.uint8),
+        kind=np.full(n_features, column_kernels.KINDS[X.dtype.name], dtype=np.uint8),
         owner=X,
     )
 

@@ -22,9 +22,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.data import names, targets
+from skgoss.columns import names, targets
 from skgoss.fit.arguments import FitArguments
-from skgoss.utils import compat
+from skgoss.utils import threads
 
 FITTED = [
     "best_iteration_",
@@ -635,7 +635,7 @@ def test_progress_bar(callbacks, iris, piped, capsys):
 # --- Threads --------------------------------------------------------------------------
 
 
-class Unforked(compat._Team):
+class Unforked(threads._Team):
     """A process that has used no threads yet."""
 
 
@@ -643,20 +643,20 @@ class Unforked(compat._Team):
 def eight_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     cores = {False: 16, True: 8}
-    monkeypatch.setattr(compat, "_known_cores", lambda *key: cores[key[0]])
-    monkeypatch.setattr(compat, "_most_threads", lambda: 16)
-    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 16)
-    monkeypatch.setattr(compat, "_Team", Unforked)
+    monkeypatch.setattr(threads, "_known_cores", lambda *key: cores[key[0]])
+    monkeypatch.setattr(threads, "_most_threads", lambda: 16)
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 16)
+    monkeypatch.setattr(threads, "_Team", Unforked)
     monkeypatch.setattr(Unforked, "used", False, raising=False)
     monkeypatch.setattr(Unforked, "lost", False, raising=False)
 
 
 @pytest.mark.parametrize(
-    ("n_jobs", "threads"), [(None, 8), (0, 8), (1, 1), (3, 3), (-1, 16), (-3, 14)]
+    ("n_jobs", "expected"), [(None, 8), (0, 8), (1, 1), (3, 3), (-1, 16), (-3, 14)]
 )
 @pytest.mark.usefixtures("eight_cores")
-def test_n_threads(n_jobs, threads):
-    assert compat.n_threads(n_jobs) == threads
+def test_n_threads(n_jobs, expected):
+    assert threads.n_threads(n_jobs) == expected
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux has it")
@@ -664,44 +664,44 @@ def test_n_threads(n_jobs, threads):
 def test_n_threads_follows_the_affinity(monkeypatch, n_jobs):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     before = os.sched_getaffinity(0)
-    many = compat.allowed_threads(n_jobs)
+    many = threads.allowed_threads(n_jobs)
     try:
         os.sched_setaffinity(0, {min(before)})
-        assert compat.allowed_threads(n_jobs) == 1
+        assert threads.allowed_threads(n_jobs) == 1
     finally:
         os.sched_setaffinity(0, before)
-    assert compat.allowed_threads(n_jobs) == many
+    assert threads.allowed_threads(n_jobs) == many
 
 
-@pytest.mark.parametrize(("n_jobs", "threads"), [(None, 2), (-1, 2), (-2, 1), (5, 5)])
-def test_n_threads_follows_the_quota_of_a_container(monkeypatch, n_jobs, threads):
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 2), (-1, 2), (-2, 1), (5, 5)])
+def test_n_threads_follows_the_quota_of_a_container(monkeypatch, n_jobs, expected):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 64)
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 64)
     # The file of the quota, as joblib reads it.
     context = importlib.import_module("joblib.externals.loky.backend.context")
     monkeypatch.setattr(context, "_cpu_count_cgroup", lambda os_cpu_count: 2)
     monkeypatch.setattr(context, "_cpu_count_affinity", lambda os_cpu_count: 64)
-    compat._known_cores.cache_clear()
-    monkeypatch.setattr(compat, "_most_threads", lambda: 64)
+    threads._known_cores.cache_clear()
+    monkeypatch.setattr(threads, "_most_threads", lambda: 64)
     try:
-        assert compat.allowed_threads(n_jobs) == threads
+        assert threads.allowed_threads(n_jobs) == expected
     finally:
-        compat._known_cores.cache_clear()
+        threads._known_cores.cache_clear()
 
 
 @pytest.mark.usefixtures("eight_cores")
 def test_n_threads_keep_to_limits(monkeypatch):
-    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 2)
-    assert [compat.n_threads(n) for n in (None, 0, -1, -99)] == [2, 2, 2, 1]
-    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 12)
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 2)
+    assert [threads.n_threads(n) for n in (None, 0, -1, -99)] == [2, 2, 2, 1]
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 12)
     monkeypatch.setenv("OMP_NUM_THREADS", "12")
-    assert compat.n_threads(None) == 12
+    assert threads.n_threads(None) == 12
 
 
 @pytest.mark.usefixtures("eight_cores")
 def test_one_thread_in_a_fork_of_a_threaded_process():
-    compat._Team.after_fork()
-    assert compat.n_threads(3) == 3
-    compat._Team.after_fork()
-    assert compat.n_threads(3) == 1
+    threads._Team.after_fork()
+    assert threads.n_threads(3) == 3
+    threads._Team.after_fork()
+    assert threads.n_threads(3) == 1

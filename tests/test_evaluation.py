@@ -532,8 +532,8 @@ def test_rows_are_held_out_where_no_set_is_given():
 
 
 def test_held_out_rows_are_stratified_whole_queries_and_existing():
-    from skgoss.data.queries import Queries
-    from skgoss.data.rows import Rows, held_out
+    from skgoss.binning.rows import Rows, held_out
+    from skgoss.columns.queries import Queries
 
     y = np.repeat([0.0, 1, 2], [100, 50, 10])
     chosen = held_out(Rows(None, y), 0.2, 0, stratify=True)
@@ -562,7 +562,7 @@ def test_a_class_is_never_held_out_whole():
     with pytest.raises(ValueError, match="there is only one row"):
         LGBMRegressor(early_stopping_round=1).fit([[0.0]], [1.0])
     rare = np.array(["a", "b", "b", "c"])
-    from skgoss.data.rows import Rows, held_out
+    from skgoss.binning.rows import Rows, held_out
 
     codes = np.unique(rare, return_inverse=True)[1].astype(float)
     for seed in range(20):

@@ -22,8 +22,8 @@ from test_state import WAYS, skops_io
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.model.objective_names import OBJECTIVES
-from skgoss.model.text_keys import SKGOSS_LINE
+from skgoss.model_files.text_keys import SKGOSS_LINE
+from skgoss.objectives.objective_names import OBJECTIVES
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
 SMALL |= {"min_data_per_group": 5, "cat_smooth": 1.0}

@@ -17,8 +17,8 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss._engine.data import columns as kernels
-from skgoss.data.columns import Columns
+from skgoss._engine.columns import column_kernels as kernels
+from skgoss.columns.columns import Columns
 
 KINDS = kernels.KINDS
 

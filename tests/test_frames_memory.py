@@ -14,10 +14,10 @@ from sklearn.utils.validation import validate_data
 from test_frames import Estimator, n_calls, read, shares
 
 from skgoss import LGBMRegressor
-from skgoss._engine.data import arrow
-from skgoss.data import dataframes
-from skgoss.data.categories import Vocabulary
-from skgoss.utils import compat
+from skgoss._engine.columns import arrow
+from skgoss.columns import dataframes
+from skgoss.columns.categories import Vocabulary
+from skgoss.utils import optional
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -215,7 +215,7 @@ def test_streams_that_are_no_frames_are_left_alone(name):
 
 def test_pandas_keeps_its_columns_in_blocks():
     X = pandas_frames()["grown"]
-    blocks = compat.pandas_blocks(X)
+    blocks = optional.pandas_blocks(X)
     assert sorted(np.concatenate([at for at, _ in blocks])) == [*range(X.shape[1])]
     for at, values in blocks:
         for i, j in enumerate(at):
@@ -226,7 +226,7 @@ def test_pandas_keeps_its_columns_in_blocks():
 def test_pandas_may_keep_its_columns_elsewhere(monkeypatch):
     X = pandas_frames()["grown"]
     expected = read(columns(Estimator(), X, reset=True))
-    monkeypatch.setattr(compat, "pandas_blocks", lambda frame: [])
+    monkeypatch.setattr(optional, "pandas_blocks", lambda frame: [])
     assert same(read(columns(Estimator(), X, reset=True)), expected)
 
 

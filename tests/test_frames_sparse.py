@@ -13,8 +13,8 @@ from reading import Estimator, columns
 from scipy import sparse
 
 from skgoss import LGBMRegressor
-from skgoss._engine.data import columns as kernels
-from skgoss.data.columns import Columns
+from skgoss._engine.columns import column_kernels as kernels
+from skgoss.columns.columns import Columns
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
 NUMBERS = ["float16", "float32", "float64", "longdouble", "bool", ">f4", ">f8", object]

@@ -12,8 +12,8 @@ from instruction_sets import printed
 from twin import Fit, fit, rounds_of, smooth_target, table
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss._engine.training.sampling import one_side_sample
-from skgoss.training.percentiles import percentile
+from skgoss._engine.training.sampling_kernels import one_side_sample
+from skgoss.objectives.percentiles import percentile
 
 GOSS: dict[str, Any] = {"data_sample_strategy": "goss"}
 # Without rounds that see all rows.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skgoss._engine.model import lines
+from skgoss._engine.model_files import lines
 
 KEYS = [b"Tree", b"leaf_value", b"", b"leaf"]
 

@@ -10,9 +10,8 @@ import pytest
 from instruction_sets import printed
 from scipy import special
 
-from skgoss._engine.model import links
+from skgoss._engine.objectives import link_kernels, loss_kernels
 from skgoss._engine.runtime import simd
-from skgoss._engine.training import losses
 
 RNG = np.random.default_rng(7)
 N = 1003
@@ -76,23 +75,25 @@ VALUES = {
 def slopes(name, scores, y, n_threads=1, parameters=None):
     a, b = parameters or PARAMETERS.get(name, (0.0, 0.0))
     gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
-    losses.pointwise(losses.LOSSES[name], scores, y, a, b, n_threads, gradient, hessian)
+    loss_kernels.pointwise(
+        loss_kernels.LOSSES[name], scores, y, a, b, n_threads, gradient, hessian
+    )
     return gradient, hessian
 
 
 def softmax_slopes(scores, y, factor=1.0, n_threads=1):
     gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
     k = len(scores)
-    work = np.empty((n_threads, (k + 2) * losses.softmax_rows_per_block(k)))
-    losses.softmax(scores, y, factor, work, n_threads, gradient, hessian)
+    work = np.empty((n_threads, (k + 2) * loss_kernels.softmax_rows_per_block(k)))
+    loss_kernels.softmax(scores, y, factor, work, n_threads, gradient, hessian)
     return gradient, hessian
 
 
 def test_every_loss_is_tested():
-    assert set(losses.LOSSES) == set(VALUES) == set(TARGETS)
+    assert set(loss_kernels.LOSSES) == set(VALUES) == set(TARGETS)
 
 
-@pytest.mark.parametrize("name", losses.LOSSES)
+@pytest.mark.parametrize("name", loss_kernels.LOSSES)
 def test_slopes_are_differences_of_the_loss(name):
     y, value, step = TARGETS[name], VALUES[name], 1e-4
     smooth = np.abs(np.abs(SCORES - y) - (A if name == "huber" else 0.0)) > step
@@ -109,7 +110,9 @@ def test_slopes_are_differences_of_the_loss(name):
 
 def test_constant_hessian_may_be_none():
     gradient = np.empty(N, dtype=np.float32)
-    losses.pointwise(0, SCORES, TARGETS["regression"], 0.0, 0.0, 1, gradient, None)
+    loss_kernels.pointwise(
+        0, SCORES, TARGETS["regression"], 0.0, 0.0, 1, gradient, None
+    )
     np.testing.assert_array_equal(
         gradient, (SCORES - TARGETS["regression"]).astype("f4")
     )
@@ -174,7 +177,7 @@ def test_softmax_is_the_textbook_one(n_classes):
 
 def intensity_slopes(scores, y, weight, n_threads=1):
     gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
-    losses.cross_entropy_lambda(scores, y, weight, n_threads, gradient, hessian)
+    loss_kernels.cross_entropy_lambda(scores, y, weight, n_threads, gradient, hessian)
     return gradient, hessian
 
 
@@ -221,9 +224,9 @@ def test_weighted_cross_entropy_stays_finite_and_convex(w):
 
 def linked(kind, scores, slope=1.0, n_threads=1):
     out = np.full_like(scores, np.nan)
-    links.apply(links.LINKS[kind], scores, slope, n_threads, out)
+    link_kernels.apply(link_kernels.LINKS[kind], scores, slope, n_threads, out)
     in_place = scores.copy()
-    links.apply(links.LINKS[kind], in_place, slope, n_threads, in_place)
+    link_kernels.apply(link_kernels.LINKS[kind], in_place, slope, n_threads, in_place)
     np.testing.assert_array_equal(out, in_place)
     return out
 
@@ -263,7 +266,7 @@ def test_links_are_accurate_and_monotone(kind):
 
 
 def test_every_link_is_tested():
-    assert set(links.LINKS) == {*EXACT_LINKS, "softmax"}
+    assert set(link_kernels.LINKS) == {*EXACT_LINKS, "softmax"}
 
 
 def test_links_at_the_ends():
@@ -296,7 +299,7 @@ def test_softmax_link_is_scipy_s(n_classes):
 
 
 def test_links_of_no_rows():
-    for kind in links.LINKS:
+    for kind in link_kernels.LINKS:
         assert linked(kind, np.empty((3, 0))).shape == (3, 0)
 
 
@@ -310,7 +313,7 @@ def fingerprint(n_threads):
     digest = hashlib.sha256()
     f = rng.normal(scale=5.0, size=n)
     f[::100] *= 100
-    for name in losses.LOSSES:
+    for name in loss_kernels.LOSSES:
         y = rng.integers(0, 2, size=n) + (name == "gamma") * 1.0
         for values in slopes(name, f, y, n_threads):
             digest.update(values)
@@ -322,7 +325,7 @@ def fingerprint(n_threads):
             digest.update(values)
     for values in intensity_slopes(f, rng.random(n), rng.gamma(1.0, size=n), n_threads):
         digest.update(values)
-    for kind in links.LINKS:
+    for kind in link_kernels.LINKS:
         for shape in ((1, n), (n // 7, 7), (7, n // 7)):
             scores = f[: shape[0] * shape[1]].reshape(shape)
             digest.update(linked(kind, scores, 1.3, n_threads))

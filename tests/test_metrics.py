@@ -13,11 +13,11 @@ from sklearn.base import clone
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, parameters
-from skgoss._engine.training import exact_sum
-from skgoss._engine.training import metrics as kernels
-from skgoss.training import metrics
-from skgoss.training.metric_functions import EvalData
-from skgoss.training.metrics import METRICS
+from skgoss._engine.objectives import exact_sum
+from skgoss._engine.objectives import metric_kernels as kernels
+from skgoss.objectives import metrics
+from skgoss.objectives.metric_functions import EvalData
+from skgoss.objectives.metrics import METRICS
 
 RNG = np.random.default_rng(0)
 N = 600

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import skgoss
-from skgoss.model import objective_names
-from skgoss.model.link import transform
-from skgoss.model.objective_names import OBJECTIVES
-from skgoss.training import objectives
-from skgoss.training.percentiles import percentile
+from skgoss.objectives import objective_names
+from skgoss.objectives.link import transform
+from skgoss.objectives.objective import make_objective
+from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.objectives.percentiles import percentile
 
 RNG = np.random.default_rng(3)
 N = 600
@@ -70,7 +70,7 @@ def n_scores_of(name):
 
 def make(name, y=None, weight=None, **changed):
     y = target(name) if y is None else y
-    return objectives.make(settings(name, **changed), y, weight, n_scores_of(name))
+    return make_objective(settings(name, **changed), y, weight, n_scores_of(name))
 
 
 def gradients(objective, scores, n_threads=1):
@@ -114,7 +114,7 @@ def test_aliases(name, aliases):
         assert objective_names.canonical_name(alias) == name
         assert objective_names.canonical_name(alias.upper()) == name
         y = target(name)
-        objective = objectives.make(settings(alias), y, None, n_scores_of(name))
+        objective = make_objective(settings(alias), y, None, n_scores_of(name))
         assert objective.name == name
 
 
@@ -503,11 +503,11 @@ def test_targets_out_of_the_domain(name, y, message):
 def test_objectives_that_do_not_fit_the_task():
     y = np.array([0.0, 1, 2])
     with pytest.raises(ValueError, match="objective='binary' is for two classes"):
-        objectives.make(settings("binary"), y, None, 3)
+        make_objective(settings("binary"), y, None, 3)
     for name in ("binary", "multiclass", "multiclassova"):
         words = r"is for classification\. Use LGBMClassifier"
         with pytest.raises(ValueError, match=words):
-            objectives.make(settings(name), y, None)
+            make_objective(settings(name), y, None)
     with pytest.raises(ValueError, match="alpha must lie between 0 and 1"):
         make("quantile", alpha=1.0)
 
@@ -516,7 +516,7 @@ def test_binary_of_numbers():
     y = np.array([0.0, 1, 1, 0, 1])
     codes = make("binary", y)
     for numbers in (y, 2 * y - 1):
-        objective = objectives.make(settings("binary"), numbers, None)
+        objective = make_objective(settings("binary"), numbers, None)
         assert objective.n_scores == 1
         np.testing.assert_array_equal(objective.y, y)
         np.testing.assert_array_equal(objective.average, codes.average)
@@ -549,7 +549,7 @@ def logistic(y_true, y_pred):
 
 def custom(function, n_scores=1, weight=None, y=None):
     y = np.array([0.0, 1, 1, 0]) if y is None else y
-    return objectives.make(settings(function), y, weight, n_scores)
+    return make_objective(settings(function), y, weight, n_scores)
 
 
 def test_custom_objective_is_that_of_the_built_in_one():

@@ -23,12 +23,12 @@ from test_predict import frame, make, random_data, random_tree
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss._engine.data.binning import ZERO_BOUND
-from skgoss._engine.model import links
+from skgoss._engine.binning.bin_kernels import ZERO_BOUND
+from skgoss._engine.objectives import link_kernels
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.link import Link
-from skgoss.model.objective_names import OBJECTIVES
 from skgoss.model.trees import CategorySets
+from skgoss.objectives.link import Link
+from skgoss.objectives.objective_names import OBJECTIVES
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -228,7 +228,7 @@ def test_values_whose_sums_are_infinite(value):
 
 
 def test_every_link_is_there():
-    assert set(to_onnx._LINKS) == {*links.LINKS, "softmax"}
+    assert set(to_onnx._LINKS) == {*link_kernels.LINKS, "softmax"}
     assert set(to_onnx._LINKS) >= {kind.link for kind in OBJECTIVES.values()}
 
 

@@ -29,7 +29,7 @@ from skgoss import (
 )
 from skgoss.fit.arguments import FitArguments
 from skgoss.parameters.table import DEFAULT_SEEDS, OPTIONS, WITHOUT_EFFECT
-from skgoss.utils import compat
+from skgoss.utils import threads
 
 ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 ALIASES = [(alias, option) for option in OPTIONS for alias in option.aliases]
@@ -209,8 +209,8 @@ def test_a_name_at_its_default_counts_as_not_passed(passed):
 )
 def test_the_smallest_number_of_threads_is_used(passed, used, monkeypatch):
     # The same on machines of one core, and under OMP_NUM_THREADS.
-    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 4)
-    monkeypatch.setattr(compat, "_cores", lambda only_physical: 4)
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 4)
+    monkeypatch.setattr(threads, "_cores", lambda only_physical: 4)
     with pytest.warns(UnusedParameterWarning, match="different values"):
         model = LGBMClassifier(**passed)
     assert model.n_jobs == used

@@ -13,7 +13,7 @@ from test_tree_text import BAD, grown, labels
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMRegressor, plotting
-from skgoss.data.categories import Categories
+from skgoss.columns.categories import Categories
 from skgoss.plotting.tree_labels import TreeLabels
 from skgoss.plotting.tree_plots import _draw
 from skgoss.utils.messages import one_line

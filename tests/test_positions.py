@@ -10,7 +10,7 @@ import pytest
 
 import skgoss
 from skgoss import Dataset, LGBMRanker, cv, train
-from skgoss.training.ranking import PositionBias
+from skgoss.objectives.ranking import PositionBias
 
 N_QUERIES, SIZE = 120, 12
 QUERY = {"objective": "lambdarank", "num_leaves": 7, "verbosity": -1}

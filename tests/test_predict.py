@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from instruction_sets import printed
 
-from skgoss._engine.data import columns
-from skgoss.data.columns import Columns
+from skgoss._engine.columns import column_kernels
+from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import CategorySets, Ensemble, Tree
 
 NONE, ZERO, NAN = 0, 1, 2
@@ -24,7 +24,7 @@ def frame(X):
         n_features=n_features,
         address=(base + np.arange(n_features) * X.strides[1]).astype(np.uint64),
         stride=np.full(n_features, X.strides[0], dtype=np.int64),
-        kind=np.full(n_features, columns.KINDS[X.dtype.name], dtype=np.uint8),
+        kind=np.full(n_features, column_kernels.KINDS[X.dtype.name], dtype=np.uint8),
         owner=X,
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss.data import queries
-from skgoss.data.queries import Queries
+from skgoss.columns import queries
+from skgoss.columns.queries import Queries
 
 
 def test_sizes_and_marks_are_the_same_queries():

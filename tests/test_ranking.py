@@ -11,7 +11,7 @@ from instruction_sets import printed
 from scipy.special import expit
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from skgoss._engine.training import ranking
+from skgoss._engine.objectives import ranking_kernels
 
 SIZES = [1, 2, 0, 3, 7, 8, 9, 16, 17, 60, 1, 131]
 
@@ -36,8 +36,10 @@ def parts(boundaries):
 
 def dcg(scores, gain, boundaries, at, n_threads=1):
     out = np.full((len(at), len(boundaries) - 1), np.nan)
-    discount = ranking.discounts(boundaries)
-    ranking.dcg(scores, gain, boundaries, discount, np.array(at), n_threads, out)
+    discount = ranking_kernels.discounts(boundaries)
+    ranking_kernels.dcg(
+        scores, gain, boundaries, discount, np.array(at), n_threads, out
+    )
     return out
 
 
@@ -47,8 +49,8 @@ def lambdarank(
     gain = gains(grades)
     best = dcg(gain, gain, boundaries, [truncation])[0]
     gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
-    ranking.lambdarank(
-        scores, gain, boundaries, best, ranking.discounts(boundaries), sigmoid,
+    ranking_kernels.lambdarank(
+        scores, gain, boundaries, best, ranking_kernels.discounts(boundaries), sigmoid,
         truncation, norm, n_threads, gradient, hessian,
     )  # fmt: skip
     return gradient, hessian
@@ -56,7 +58,7 @@ def lambdarank(
 
 def rank_xendcg(scores, grades, boundaries, seed=1, round=2, n_threads=1):
     gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
-    ranking.rank_xendcg(
+    ranking_kernels.rank_xendcg(
         scores, gains(grades), boundaries, boundaries[:-1], seed, round, n_threads,
         gradient, hessian,
     )  # fmt: skip
@@ -227,7 +229,7 @@ def test_ndcg_is_that_of_scikit_learn() -> None:
 
 def average_precision(scores, relevant, boundaries, at, n_threads=1):
     out = np.full((len(at), len(boundaries) - 1), np.nan)
-    ranking.average_precision(
+    ranking_kernels.average_precision(
         scores, relevant.astype(np.uint8), boundaries, np.array(at), n_threads, out
     )
     return out

@@ -8,7 +8,7 @@ import twin
 from twin import Fit, fit, rounds_of, smooth_target, table
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss._engine.training.sampling import bagging_mask, kept_rows
+from skgoss._engine.training.sampling_kernels import bagging_mask, kept_rows
 
 N = 1200
 

@@ -258,9 +258,9 @@ def test_searches_in_parallel_find_the_same(backend):
 def test_threads_within_processes_are_limited():
     import joblib
 
-    from skgoss.utils import compat
+    from skgoss.utils import threads
 
-    tasks = [joblib.delayed(compat.n_threads)(None) for _ in range(2)]
+    tasks = [joblib.delayed(threads.n_threads)(None) for _ in range(2)]
     found = joblib.Parallel(n_jobs=2, backend="loky")(tasks)
     assert all(n <= max(1, joblib.cpu_count() // 2) for n in found)
 

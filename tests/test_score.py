@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss._engine.data.store import BinStore
+from skgoss._engine.binning.store import BinStore
 from skgoss._engine.training.forest import NODE
 from skgoss._engine.training.score import add_tree, add_trees
 from skgoss.estimators.classifier import LGBMClassifier

@@ -5,8 +5,8 @@ import pytest
 from sklearn.model_selection import KFold
 
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.data.rows import Rows
-from skgoss.data.storage import Storage
+from skgoss.binning.rows import Rows
+from skgoss.binning.storage import Storage
 
 N = 240
 SMALL = {"n_estimators": 6, "num_leaves": 7, "min_child_samples": 5, "folds": KFold(4)}

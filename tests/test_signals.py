@@ -86,9 +86,9 @@ X = np.tile(X, (75, 1))
 EXPLAIN = (
     ROWS
     + """
-from skgoss.data import frames
+from skgoss.columns import containers
 from skgoss.model.contributions import contributions
-columns = frames.columns(X, model._model.schema, owner='model')
+columns = containers.columns(X, model._model.schema, owner='model')
 """
 )
 
@@ -172,7 +172,7 @@ def test_an_interrupt_leaves_fits_of_other_threads_alone(tmp_path):
 MANY = """
 import numpy as np
 from skgoss import LGBMRegressor
-from skgoss.utils.compat import n_threads
+from skgoss.utils.threads import n_threads
 X = np.random.default_rng(0).standard_normal((30_000, 10))
 few = LGBMRegressor(n_jobs=1, n_estimators=3).fit(X, X[:, 0])
 for n_jobs in {n_jobs}:
@@ -200,7 +200,7 @@ def test_no_more_threads_than_the_machine_has():
 # Root has no limit of threads, so that no other user's limit is needed to see one.
 LIMITED = """
 import os, resource
-import skgoss.utils.compat
+import skgoss.utils.threads
 skgoss.LGBMRegressor(n_jobs=1, n_estimators=1).fit([[0.0], [1.0]], [0, 1])
 if os.getuid() == 0:
     os.setuid(65534)

@@ -23,7 +23,7 @@ from skgoss import (
     cv,
     train,
 )
-from skgoss.data import memory, sources
+from skgoss.sources import memory, source
 
 pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
@@ -69,7 +69,7 @@ VALUES = {name: TABLE[name].to_numpy() for name in ("y", "w", "q", "start")}
 
 @pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
 def batch_values(request, monkeypatch):
-    monkeypatch.setattr(sources, "BATCH_VALUES", request.param)
+    monkeypatch.setattr(source, "BATCH_VALUES", request.param)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from skgoss import Dataset, LGBMRegressor, Sequence, train
-from skgoss.data import input_rows, sources
+from skgoss.sources import input_rows, source
 
 pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
@@ -35,7 +35,7 @@ BATCH = 90
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(sources, "BATCH_VALUES", 1 << 9)
+    monkeypatch.setattr(source, "BATCH_VALUES", 1 << 9)
 
 
 def as_text(data, label=Y, params=PARAMS):
@@ -106,14 +106,14 @@ def test_columns_are_read_as_in_memory(kind):
     expected = input_rows.source(dataset.dataset(table)).values(["odd"])["odd"]
     np.testing.assert_array_equal(found["odd"], expected)
     # Each batch is compared with what was read before; one value is another one.
-    again = [batch.rows.num_rows for batch in sources.read(source.without(found))]
+    again = [batch.rows.num_rows for batch in source.read(source.without(found))]
     assert sum(again) == N
     changed = found["odd"].copy()
     changed[N // 2] = changed[N // 2 + 1] if kind != "nan" else 3.0
     if kind == "late nulls":
         changed[N // 2] = 77
     with pytest.raises(ValueError, match="column 'odd' has other values than before"):
-        list(sources.read(source.without({"odd": changed})))
+        list(source.read(source.without({"odd": changed})))
 
 
 def test_dictionaries_of_batches_may_differ():

@@ -18,10 +18,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss._engine.data.bundling import find_bundles
-from skgoss.data import binning
-from skgoss.data.apply_bins import bin_sparse_columns
-from skgoss.data.binning import find_bin_mappers
+from skgoss._engine.binning.bundling import find_bundles
+from skgoss.binning import find_bins
+from skgoss.binning.apply_bins import bin_sparse_columns
+from skgoss.binning.find_bins import find_bin_mappers
 from skgoss.model.ensemble import Tree
 
 Model = LGBMClassifier | LGBMRegressor
@@ -238,7 +238,7 @@ def test_leaving_columns_out_changes_nothing(options, least, monkeypatch):
     changes = OPTIONS[options] | {"min_child_samples": least}
     model = fit("multiclass", X, y, **changes)
     monkeypatch.setattr(
-        binning,
+        find_bins,
         "_count_nonzero",
         lambda data, *_: np.full(data.n_features, data.n_rows),
     )

@@ -7,11 +7,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skgoss import LGBMClassifier
-from skgoss.data import sparse as ours
-from skgoss.data.apply_bins import bin_sparse_columns
-from skgoss.data.binning import find_bin_mappers
-from skgoss.data.columns import Columns
-from skgoss.data.dataset import DatasetOptions
+from skgoss.binning.apply_bins import bin_sparse_columns
+from skgoss.binning.binned_dataset import DatasetOptions
+from skgoss.binning.find_bins import find_bin_mappers
+from skgoss.columns import sparse as ours
+from skgoss.columns.columns import Columns
 
 N_ROWS, N_COLUMNS = 3000, 90
 

@@ -11,8 +11,8 @@ from scipy.special import expit, log_softmax, softplus
 from twin import fit, smooth_target, table
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.model.objective_names import OBJECTIVES
-from skgoss.training import losses as loss_table
+from skgoss.objectives import losses as loss_table
+from skgoss.objectives.objective_names import OBJECTIVES
 
 POWER = 1.5
 LINKS = {name: objective.link for name, objective in OBJECTIVES.items()}

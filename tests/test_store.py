@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skgoss._engine.data.store import BinStore
+from skgoss._engine.binning.store import BinStore
 
 
 def test_a_feature_lies_alone_shares_a_column_or_is_a_list():

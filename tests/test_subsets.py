@@ -11,10 +11,11 @@ from reading import columns as read_columns
 from scipy import sparse
 
 from skgoss import Dataset, LGBMRegressor, parameters, train
-from skgoss.data import apply_bins, storage
-from skgoss.data.columns import Columns
-from skgoss.data.dataset import BinnedDataset
-from skgoss.training import boosting, loop, objectives
+from skgoss.binning import apply_bins, storage
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.columns.columns import Columns
+from skgoss.objectives.objective import make_objective
+from skgoss.training import boosting, loop
 
 N_ROWS = 5000
 
@@ -112,7 +113,7 @@ def trees(
     y = bins(case.data)[:5].T @ np.arange(1.0, 1 + min(5, len(case.data.feature)))
     y = (y / y.std() + rng.standard_normal(len(y)))[rows]
     weight = rng.choice(weights, case.data.n_rows)[rows]
-    objective = objectives.make(settings, y, weight, None)
+    objective = make_objective(settings, y, weight, None)
     state = boosting.Boosting(data, objective, settings, n_threads)
     return loop.train(state).ensemble.arrays
 

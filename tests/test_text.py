@@ -13,12 +13,12 @@ import pytest
 from test_ensemble import frame, stump
 
 import skgoss
-from skgoss.data.categories import Categories, Vocabulary
-from skgoss.model import text
+from skgoss.columns.categories import Categories, Vocabulary
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
-from skgoss.model.text_writer import safe_names
 from skgoss.model.trees import CategorySets
+from skgoss.model_files import text
+from skgoss.model_files.text_writer import safe_names
 from skgoss.parameters import make_settings, to_lightgbm
 from skgoss.parameters.table import NOT_IN_LIGHTGBM, OPTIONS
 

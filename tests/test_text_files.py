@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from skgoss import Booster, parameters
-from skgoss.data import text_files, text_tables
 from skgoss.parameters.table import FILE_OPTIONS
+from skgoss.sources import text_files, text_tables
 
 ROWS = "1,2.5,3,4\n0,1.5,2,5\n1,0.5,9,6\n"
 NAMED = "y,a,b,c\n" + ROWS

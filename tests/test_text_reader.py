@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_ensemble import frame
 
-from skgoss.model import text
+from skgoss.model_files import text
 
 PLAIN, CATEGORICAL, LINEAR, _, WORDS, OLDEST, OLD, OLD_FOREST = range(8)
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from skgoss import Dataset, LGBMRegressor, train
-from skgoss.data import sources, text_tables
+from skgoss.sources import source, text_tables
 
 N = 900
 PARAMS = {
@@ -36,7 +36,7 @@ X, Y, W, Q = made()
 
 @pytest.fixture(autouse=True, params=[250, 1 << 21], ids=["small", "large"])
 def batch_values(request, monkeypatch):
-    monkeypatch.setattr(sources, "BATCH_VALUES", request.param)
+    monkeypatch.setattr(source, "BATCH_VALUES", request.param)
     return request.param
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, train
-from skgoss.data.dataset import BinnedDataset
+from skgoss.binning.binned_dataset import BinnedDataset
 
 N = 300
 SMALL = {"n_estimators": 5, "num_leaves": 7}

@@ -15,7 +15,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 import pytest
 
-from skgoss.data import values
+from skgoss.utils import plain_values
 
 BERLIN = datetime.timezone(datetime.timedelta(hours=1))
 PLAIN = [
@@ -41,7 +41,7 @@ ARRAYS = [
 
 
 def again(value):
-    return values.decode(json.loads(json.dumps(values.encode(value))), "it")
+    return plain_values.decode(json.loads(json.dumps(plain_values.encode(value))), "it")
 
 
 def same_types(one, two):
@@ -87,10 +87,10 @@ def test_pandas_comes_back():
 
 def test_pandas_that_is_not_there(monkeypatch):
     pandas = pytest.importorskip("pandas")
-    written = values.encode(pandas.Timestamp("2020-01-01"))
+    written = plain_values.encode(pandas.Timestamp("2020-01-01"))
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
-        values.decode(written, "it")
+        plain_values.decode(written, "it")
 
 
 class Colour(enum.IntEnum):
@@ -122,7 +122,7 @@ def test_other_values_are_a_type_error(value):
     with pytest.raises(
         TypeError, match=r"cannot be written as JSON|nested more than|longer"
     ):
-        values.encode(value)
+        plain_values.encode(value)
 
 
 # It has so many digits that it cannot be turned into an integer.
@@ -183,4 +183,4 @@ def nested(depth):
 def test_what_cannot_be_read_is_a_value_error(value):
     pytest.importorskip("pandas")
     with pytest.raises(ValueError, match=r"^it holds a value that cannot be read: "):
-        values.decode(value, "it")
+        plain_values.decode(value, "it")

@@ -17,10 +17,11 @@ import numpy as np
 from reading import columns as read_columns
 
 from skgoss import LGBMRegressor, parameters
-from skgoss.data.columns import Columns
-from skgoss.data.dataset import BinnedDataset
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble, Tree
-from skgoss.training import boosting, loop, objectives
+from skgoss.objectives.objective import Objective, make_objective
+from skgoss.training import boosting, loop
 
 EPSILON = 1e-15
 NOISE = 1e-12
@@ -522,7 +523,7 @@ class Fit:
 
     columns: Columns
     data: BinnedDataset
-    objective: objectives.Objective
+    objective: Objective
     settings: Any
     ensemble: Ensemble
 
@@ -550,7 +551,7 @@ def fit(
     columns = read_columns(estimator, X, reset=True)
     data = BinnedDataset.build(columns, settings, n_threads=n_threads)
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
-    made = objectives.make(settings, y, weight, n_scores)
+    made = make_objective(settings, y, weight, n_scores)
     state = boosting.Boosting(data, made, settings, n_threads)
     trained = loop.train(state, after_round=after_round)
     return Fit(columns, data, made, settings, trained.ensemble)

@@ -14,16 +14,17 @@ from skgoss import parameters
 from skgoss.booster import training
 from skgoss.booster.training import InTraining
 from skgoss.booster.tree_methods import TreeMethods
-from skgoss.data import categories, disk, frames, input_rows, text_files
-from skgoss.data.columns import Columns
+from skgoss.columns import categories, containers
+from skgoss.columns.columns import Columns
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.fit import Fit, MakeModel
 from skgoss.model import explanation, predictions
-from skgoss.model import model_file as model_files
 from skgoss.model.batch_predictions import predicted
 from skgoss.model.fitted import FittedModel
+from skgoss.model_files import model_file as model_files
 from skgoss.parameters import docstrings
-from skgoss.utils import compat
+from skgoss.sources import input_rows, text_files
+from skgoss.utils import disk, threads
 from skgoss.utils.elsewhere import Elsewhere
 from skgoss.utils.messages import type_name, warn
 
@@ -353,7 +354,7 @@ class Booster(InTraining, TreeMethods, Elsewhere):
 
     def _n_threads(self, kwargs: Mapping[str, Any]) -> int:
         """The number of threads of a call with some other arguments."""
-        return compat.n_threads(parameters.n_jobs(kwargs, None, type(self).__name__))
+        return threads.n_threads(parameters.n_jobs(kwargs, None, type(self).__name__))
 
     def _columns(
         self, model: FittedModel, data: Any, validate_features: bool = False
@@ -363,7 +364,7 @@ class Booster(InTraining, TreeMethods, Elsewhere):
         if validate_features:
             model.check_names(data)
         owner = type(self).__name__
-        return frames.columns(data, model.schema, owner=owner, by_name=False)
+        return containers.columns(data, model.schema, owner=owner, by_name=False)
 
     def _opened(self, model: FittedModel, data: Any, header: bool = False) -> Any:
         """Data, of which text files are opened for reading in batches."""

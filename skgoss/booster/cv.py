@@ -14,7 +14,7 @@ from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv_booster import CVBooster
-from skgoss.data import queries
+from skgoss.columns import queries
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import folds as fold_rows
 from skgoss.fit import lightgbm3
@@ -27,13 +27,13 @@ from skgoss.fit.train_arguments import (
     check_training_set,
     functions_of,
 )
-from skgoss.model.objective_names import canonical_name
+from skgoss.objectives.metrics import names_and_functions
+from skgoss.objectives.objective_names import canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop
 from skgoss.training.callback_api import CallbackList, EarlyStopException, History
 from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
-from skgoss.training.metrics import names_and_functions
-from skgoss.utils import compat
+from skgoss.utils import threads
 from skgoss.utils.messages import type_name
 
 # The rows to learn from, and those to test on.
@@ -248,7 +248,7 @@ def _threads(
 ) -> tuple[int, int]:
     """How many folds run at once, and how many threads each of them has."""
     settings = options.settings(train_set, arguments)
-    n_threads = compat.n_threads(settings.n_jobs)
+    n_threads = threads.n_threads(settings.n_jobs)
     _, functions = names_and_functions([arguments.eval_metric, settings.metric])
     # Functions of users need not be ready to be called by several threads at once.
     if functions or callable(settings.objective):

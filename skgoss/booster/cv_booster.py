@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from skgoss.booster.booster import Booster
 from skgoss.booster.held_model import HeldModel
-from skgoss.data import disk
 from skgoss.parameters import docstrings
+from skgoss.utils import disk
 
 
 class CVBooster:

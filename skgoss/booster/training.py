@@ -11,7 +11,7 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound
 from skgoss.fit.train_arguments import NAME_OF_ROUNDS, TrainOptions, check_label
-from skgoss.model.objective_names import NOT_BUILT_IN
+from skgoss.objectives.objective_names import NOT_BUILT_IN
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils.messages import type_name

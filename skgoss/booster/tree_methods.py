@@ -17,7 +17,7 @@ from skgoss.model import explanation, tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel, whole
 from skgoss.parameters import docstrings
-from skgoss.utils import compat
+from skgoss.utils import optional
 
 if TYPE_CHECKING:
     import pandas
@@ -100,7 +100,7 @@ class TreeMethods(HeldModel):
         ValueError
             If there are no trees.
         """
-        pandas = compat.optional("pandas", "trees_to_dataframe")
+        pandas = optional.optional("pandas", "trees_to_dataframe")
         if self.num_trees() == 0:
             raise ValueError("trees_to_dataframe needs a model with trees.")
         return pandas.DataFrame(list(tables.rows(self.dump_model())))
@@ -271,7 +271,7 @@ class TreeMethods(HeldModel):
             return counts, edges
         table = np.column_stack([edges[1:], counts])[counts > 0]
         try:
-            pandas = compat.optional("pandas", "get_split_value_histogram")
+            pandas = optional.optional("pandas", "get_split_value_histogram")
         except ImportError:
             return table
         return pandas.DataFrame(table, columns=["SplitValue", "Count"])

@@ -1,6 +1,6 @@
 """Estimators whose rows lie on the workers of a Dask cluster."""
 
-from skgoss.utils import compat
+from skgoss.utils import optional
 
 try:
     from skgoss.dask.estimators import (
@@ -9,6 +9,6 @@ try:
         DaskLGBMRegressor,
     )
 except ModuleNotFoundError as error:
-    raise compat.missing("skgoss.dask", "dask", "distributed") from error
+    raise optional.missing("skgoss.dask", "dask", "distributed") from error
 
 __all__ = ["DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"]

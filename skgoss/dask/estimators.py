@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import init_model
-from skgoss.dask import fits, predictions
+from skgoss.dask import fits, partition_predictions
 from skgoss.dask import parts as partitions
-from skgoss.data import disk
 from skgoss.estimators.base import LGBMModel, only_fit
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker
@@ -27,7 +26,7 @@ from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.model.estimator_record import EstimatorRecord, defaults
 from skgoss.parameters import descriptions, docstrings, presets
 from skgoss.training.callback_api import Recorder
-from skgoss.utils import compat, messages
+from skgoss.utils import disk, messages, sklearn_private
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -63,7 +62,7 @@ def _lazy(method: Function) -> Function:
         if not partitions.is_lazy(X):
             return method(self, X, *args, **kwargs)
         check_is_fitted(self)
-        return predictions.lazily(method, self.to_local(), X, args, kwargs)
+        return partition_predictions.lazily(method, self.to_local(), X, args, kwargs)
 
     doc, mark, rest = inspect.cleandoc(method.__doc__ or "").partition("\nReferences\n")
     predict.__doc__ = f"{doc.rstrip()}{_NOTE}{mark}{rest}"
@@ -181,7 +180,7 @@ class _OnCluster(LGBMModel):
             init_model=init_model(arguments.init_model),
             groups=compute(arguments.groups)[0],
         )
-        hooks = compat.round_hooks(
+        hooks = sklearn_private.round_hooks(
             self,
             presets.planned_rounds(settings),
             X=X,

@@ -14,7 +14,7 @@ from distributed.protocol import pickle
 
 from skgoss.booster.booster import Booster
 from skgoss.dask import launch, parts
-from skgoss.dask.collectives import DaskCollectives
+from skgoss.dask.socket_collectives import DaskCollectives
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet
@@ -22,7 +22,7 @@ from skgoss.fit.fit import Fit, check_can_be_distributed
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import CallbackEnv, EvalResult, Listener
-from skgoss.utils import compat
+from skgoss.utils import sklearn_private
 from skgoss.utils.messages import LISTENER, UnusedParameterWarning, warn
 
 # The warnings of fits, by their names.
@@ -151,7 +151,9 @@ class Heard:
     """What the client does when a process tells something."""
 
     def __init__(
-        self, settings: Settings, hooks: compat.RoundHooks | compat.NoHooks
+        self,
+        settings: Settings,
+        hooks: sklearn_private.RoundHooks | sklearn_private.NoHooks,
     ) -> None:
         self.settings = settings
         self.hooks = hooks
@@ -160,7 +162,9 @@ class Heard:
     @property
     def wants_rounds(self) -> bool:
         """Whether it is of use to hear of each round."""
-        return self.bar is not None or not isinstance(self.hooks, compat.NoHooks)
+        return self.bar is not None or not isinstance(
+            self.hooks, sklearn_private.NoHooks
+        )
 
     def __call__(self, event: list[Any]) -> None:
         kind, *what = event

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from distributed import CancelledError, Client, Future, secede, wait
 
-from skgoss.dask.collectives import DaskCollectives, collectives
 from skgoss.dask.connections import install, key_of
+from skgoss.dask.socket_collectives import DaskCollectives, collectives
 from skgoss.dask.sockets import FitAborted
 
 Result = TypeVar("Result")

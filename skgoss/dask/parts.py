@@ -15,11 +15,11 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
-from skgoss.data import input_rows
-from skgoss.data.collectives import Collectives
-from skgoss.data.row_partition import Parts
-from skgoss.data.stacked import Stack
+from skgoss.columns.collectives import Collectives
+from skgoss.columns.row_partition import Parts
+from skgoss.columns.stacked import Stack
 from skgoss.fit.arguments import OF_ROWS, InputSet
+from skgoss.sources import input_rows
 from skgoss.utils.messages import type_name
 
 # --- Collections into parts -----------------------------------------------------------

@@ -10,14 +10,15 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
-from skgoss.data import input_rows, names, sequences
-from skgoss.data.text_files import FileOptions
-from skgoss.dataset import binning, bins
+from skgoss.columns import names
+from skgoss.dataset import construct, found_bins
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import files as dataset_files
-from skgoss.dataset.binning import Binning
+from skgoss.dataset.construct import Binning
 from skgoss.parameters import signatures
-from skgoss.utils import compat
+from skgoss.sources import input_rows, sequences
+from skgoss.sources.text_files import FileOptions
+from skgoss.utils import threads
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import type_name, warn
 
@@ -384,8 +385,8 @@ class Dataset(Binning):
             chain = reference.get_ref_chain()
             if self in chain:
                 raise ValueError("reference must not share the bins of this Dataset.")
-            if len(chain) >= binning.MAX_REFERENCES:
-                raise binning.too_many_references()
+            if len(chain) >= construct.MAX_REFERENCES:
+                raise construct.too_many_references()
             if self.used_indices is not None:
                 self.data, self.used_indices = self.get_data(), None
             if not self._fits(reference._binned, reference._schema):
@@ -486,7 +487,9 @@ class Dataset(Binning):
         added: Any = other.construct()._binned, other._inputs
         with self._lock:
             own: Any = self.construct()._binned, self._inputs
-            self._binned, self._inputs = bins.joined(own, added, compat.n_threads(None))
+            self._binned, self._inputs = found_bins.joined(
+                own, added, threads.n_threads(None)
+            )
             self.feature_name = self._inputs.names or "auto"
             self.data = input_rows.side_by_side(self.data, other.data, self._own_names)
             self._source = self._mapped = None

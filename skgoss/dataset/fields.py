@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skgoss.data import queries, targets
-from skgoss.data.floats import as_floats, check_unmasked
-from skgoss.data.sources import Source
+from skgoss.columns import queries, targets
+from skgoss.columns.floats import as_floats, check_unmasked
+from skgoss.sources.source import Source
 from skgoss.utils.messages import hint
 
 # Checks a value against the number of rows, which may not be known yet (None).

@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 
 from skgoss import parameters
-from skgoss.data import binary, binned_state, names, text_files
-from skgoss.data.categories import Categories
-from skgoss.data.columns import numbers
-from skgoss.data.dataset import BinnedDataset, DatasetOptions
-from skgoss.data.memory import FileState, Memory
-from skgoss.data.schema import ColumnSchema, check_names
-from skgoss.data.values import entries
+from skgoss.binning import binary_files, binned_state
+from skgoss.binning.binned_dataset import BinnedDataset, DatasetOptions
+from skgoss.columns import names
+from skgoss.columns.categories import Categories
+from skgoss.columns.columns import numbers
+from skgoss.columns.schema import ColumnSchema, check_names
 from skgoss.dataset import fields as dataset_fields
-from skgoss.dataset.binning import Binning
-from skgoss.dataset.bins import OPTIONS, BinningInputs, by_column
+from skgoss.dataset.construct import Binning
 from skgoss.dataset.fields import CHECKS
-from skgoss.utils import compat
+from skgoss.dataset.found_bins import OPTIONS, BinningInputs, by_column
+from skgoss.sources import text_files
+from skgoss.sources.memory import FileState, Memory
+from skgoss.utils import threads
 from skgoss.utils.locks import Lock
+from skgoss.utils.plain_values import entries
 
 _STATE = {
     "_binned": (dict, NoneType),
@@ -80,7 +82,7 @@ def read(dataset: Binning, data: Any) -> dict[str, Any]:
         If it is damaged, or does not fit what is set already.
     """
     is_path = isinstance(data, str | PathLike)
-    reader = _read_bins if is_path and binary.is_binary(data) else _read_text
+    reader = _read_bins if is_path and binary_files.is_binary(data) else _read_text
     return reader(dataset, data)
 
 
@@ -118,7 +120,7 @@ def _file_options(dataset: Binning) -> text_files.FileOptions:
 
 def _read_bins(dataset: Binning, path: str | PathLike[str]) -> dict[str, Any]:
     memory, state = Memory(dataset.memory_map), FileState.of(path)
-    binned, content = binary.read(path, compat.n_threads(None), memory)
+    binned, content = binary_files.read(path, threads.n_threads(None), memory)
     owner = f"the file {fspath(path)}"
     inputs = _restored_inputs(content, binned, owner)
     (params,) = entries(content, {"params": dict}, owner)
@@ -170,7 +172,7 @@ def write(dataset: Binning, path: str | PathLike[str]) -> None:
         columns, rows = dataset._values("linear_tree", dataset._schema)
         values = numbers(columns)
         fields["values"] = values if rows is None else values[rows]
-    binary.write(path, dataset._binned, fields | dataset._fields)
+    binary_files.write(path, dataset._binned, fields | dataset._fields)
 
 
 def _check_values(values: Any, binned: BinnedDataset, owner: str) -> None:

@@ -7,12 +7,12 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
-from skgoss.data import input_rows
-from skgoss.data.memory import FileState
-from skgoss.data.sources import Source
-from skgoss.data.text_files import FileOptions
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.fields import Fields
+from skgoss.sources import input_rows
+from skgoss.sources.memory import FileState
+from skgoss.sources.source import Source
+from skgoss.sources.text_files import FileOptions
 
 
 class Opening(Fields):

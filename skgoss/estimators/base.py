@@ -16,8 +16,8 @@ from sklearn.utils import Tags
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
-from skgoss.data import frames, input_rows, names
-from skgoss.data.columns import Columns
+from skgoss.columns import containers, names
+from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
 from skgoss.estimators.fitted_attributes import FittedAttributes
 from skgoss.fit import fit_on_folds
@@ -30,7 +30,8 @@ from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings
-from skgoss.utils import compat
+from skgoss.sources import input_rows
+from skgoss.utils import sklearn_private
 from skgoss.utils.elsewhere import Elsewhere
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ _ELSEWHERE = {
 @docstrings.of_estimator
 class LGBMModel(
     FittedAttributes,
-    compat.CallbackSupportMixin,
-    compat.SummaryMixin,
+    sklearn_private.CallbackSupportMixin,
+    sklearn_private.SummaryMixin,
     Elsewhere,
     BaseEstimator,
 ):
@@ -464,7 +465,7 @@ class LGBMModel(
             " a model alone, use skgoss.to_onnx."
         )
 
-    @compat.with_callbacks
+    @sklearn_private.with_callbacks
     @docstrings.of_fit
     @signatures.of_fit
     def fit(
@@ -500,7 +501,7 @@ class LGBMModel(
         with only_fit(self):
             X, y, arguments = with_datasets(X, y, arguments)
             settings = self._settings(X, arguments)
-            hooks = compat.round_hooks(
+            hooks = sklearn_private.round_hooks(
                 self,
                 presets.planned_rounds(settings),
                 X=X,
@@ -609,7 +610,7 @@ class LGBMModel(
     def _output(
         self,
         X: ArrayLike,
-        output: predictions.Output,
+        output: predictions.PredictionKind,
         start_iteration: int,
         num_iteration: int | None,
         validate_features: bool,
@@ -708,7 +709,7 @@ class LGBMModel(
         states.check_unchanged(self._booster)
         X = input_rows.unstreamed(self._opened(model, X))
         by_name = not (model.is_foreign or model.has_given_names(X))
-        return frames.columns(X, model.schema, owner=self._owner, by_name=by_name)
+        return containers.columns(X, model.schema, owner=self._owner, by_name=by_name)
 
     def _opened(self, model: FittedModel, X: Any) -> Any:
         """Rows, of which text files are opened: their columns have names as in fit."""
@@ -739,9 +740,11 @@ def only_fit(estimator: LGBMModel) -> Iterator[None]:
         del _FITS[id(estimator)]
 
 
-def _listener(hooks: compat.RoundHooks | compat.NoHooks) -> AfterRound | None:
+def _listener(
+    hooks: sklearn_private.RoundHooks | sklearn_private.NoHooks,
+) -> AfterRound | None:
     """What tells scikit-learn's callbacks of each round; None if there are none."""
-    if isinstance(hooks, compat.NoHooks):
+    if isinstance(hooks, sklearn_private.NoHooks):
         return None
     return lambda index, model: hooks.after_round(
         index, lambda: states.learned(model())

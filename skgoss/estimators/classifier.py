@@ -18,7 +18,7 @@ from skgoss.fit.task import Classification
 from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel, scores_of_targets
 from skgoss.parameters import docstrings, signatures
-from skgoss.utils import compat
+from skgoss.utils import sklearn_private
 from skgoss.utils.messages import warn
 
 
@@ -77,7 +77,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     _task = Classification
 
-    @compat.with_callbacks
+    @sklearn_private.with_callbacks
     @docstrings.of_fit
     @signatures.of_fit
     def fit(  # type: ignore[override]

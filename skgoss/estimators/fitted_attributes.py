@@ -15,7 +15,7 @@ from skgoss.booster.booster import Booster
 from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
-from skgoss.utils import compat
+from skgoss.utils import threads
 
 
 class FittedAttributes:
@@ -35,7 +35,7 @@ class FittedAttributes:
 
     def _n_threads(self, kwargs: Mapping[str, Any] = MappingProxyType({})) -> int:
         """The number of threads of a prediction with some other arguments."""
-        return compat.n_threads(parameters.n_jobs(kwargs, self.n_jobs, self._owner))
+        return threads.n_threads(parameters.n_jobs(kwargs, self.n_jobs, self._owner))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_booster" in vars(self)

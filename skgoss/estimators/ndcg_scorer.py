@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skgoss.data import queries
-from skgoss.training.ranking import mean_ndcg
-from skgoss.utils import compat
+from skgoss.columns import queries
+from skgoss.objectives.ranking import mean_ndcg
+from skgoss.utils import sklearn_private
 
 
 class NDCGScorer:
@@ -39,7 +39,7 @@ class NDCGScorer:
         row_queries = queries.make(len(grades), group=group, qid=qid)
         weight = sample_weight
         if weight is not None:
-            weight = compat.sample_weights(weight, grades)
+            weight = sklearn_private.sample_weights(weight, grades)
         scores = np.ascontiguousarray(estimator.predict(X), dtype=np.float64)
         return mean_ndcg(grades, scores, row_queries, k=self.k, weight=weight)
 

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
 from skgoss import parameters
-from skgoss.data import queries, targets
+from skgoss.columns import queries, targets
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Ranking
+from skgoss.objectives import ranking
 from skgoss.parameters import docstrings, signatures
-from skgoss.training import ranking
-from skgoss.utils import compat
+from skgoss.utils import sklearn_private
 
 
 @docstrings.of_estimator
@@ -59,7 +59,7 @@ class LGBMRanker(LGBMModel):
 
     _task = Ranking
 
-    @compat.with_callbacks
+    @sklearn_private.with_callbacks
     @docstrings.of_fit
     @signatures.of_fit
     def fit(  # type: ignore[override]

@@ -15,7 +15,7 @@ from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
 from skgoss.model import conformal
 from skgoss.parameters import docstrings, signatures
-from skgoss.utils import compat
+from skgoss.utils import sklearn_private
 
 
 @docstrings.of_estimator
@@ -56,7 +56,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     _task = Regression
 
-    @compat.with_callbacks
+    @sklearn_private.with_callbacks
     @docstrings.of_fit
     @signatures.of_fit
     def fit(  # type: ignore[override]

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster
-from skgoss.data.values import entries
 from skgoss.fit.task import Classification, Task, tasks_of
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.fitted import FittedModel, check_classes
-from skgoss.model.objective_names import OBJECTIVES
+from skgoss.objectives.objective_names import OBJECTIVES
 from skgoss.utils.messages import type_name
+from skgoss.utils.plain_values import entries
 
 # The attributes that fit sets.
 _LEARNED = ("_booster", "n_features_in_", "feature_names_in_")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.data.binning import ZERO_BOUND
+from skgoss._engine.binning.bin_kernels import ZERO_BOUND
 from skgoss.model.category_sets import members_of
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves

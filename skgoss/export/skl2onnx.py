@@ -6,13 +6,13 @@ from typing import Any
 
 from sklearn.base import ClassifierMixin, is_classifier
 
-from skgoss.utils import compat
+from skgoss.utils import optional
 
 try:
     from skl2onnx import update_registered_converter
     from skl2onnx.common import data_types as types
 except ImportError as error:
-    raise compat.missing("skgoss.onnx", "skl2onnx") from error
+    raise optional.missing("skgoss.onnx", "skl2onnx") from error
 
 from skgoss.estimators.base import SHAPE_CALCULATORS, LGBMModel
 from skgoss.export.onnx_graph import OPERATORS, Graph

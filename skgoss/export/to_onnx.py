@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 
 from skgoss.booster.booster import Booster, booster_of
-from skgoss.data.categories import Vocabulary
+from skgoss.columns.categories import Vocabulary
 from skgoss.estimators.base import LGBMModel
 from skgoss.export.onnx_graph import (
     MACHINE_LEARNING,
@@ -24,8 +24,8 @@ from skgoss.export.onnx_graph import (
 )
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import scores_of_targets
-from skgoss.model.link import Link
-from skgoss.utils import compat
+from skgoss.objectives.link import Link
+from skgoss.utils import optional
 from skgoss.utils.messages import warn
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def to_onnx(
     >>> [output.name for output in skgoss.to_onnx(model).graph.output]
     ['label', 'probabilities']
     """
-    helper = compat.optional("onnx", "to_onnx").helper
+    helper = optional.optional("onnx", "to_onnx").helper
     exported = exported_model(model, start_iteration, num_iteration, raw_score)
     inputs = _inputs(model, exported, X)
     unique = _UniqueNames()
@@ -172,7 +172,7 @@ def to_onnx(
             graph.constants,
         ),
         producer_name="skgoss",
-        producer_version=compat.version(),
+        producer_version=optional.version(),
         doc_string=f"{owner}, rounds {exported.span[0]} to {exported.span[1] - 1}",
         ir_version=_FORMAT,
         opset_imports=[helper.make_opsetid(*pair) for pair in OPERATORS.items()],

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data import input_rows
-from skgoss.data.collectives import ALONE, Collectives
-from skgoss.data.queries import Queries
-from skgoss.data.queries import make as make_queries
-from skgoss.data.row_partition import Parts
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.queries import Queries
+from skgoss.columns.queries import make as make_queries
+from skgoss.columns.row_partition import Parts
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
 from skgoss.fit.callbacks import shown_reads
 from skgoss.parameters.settings import Settings
+from skgoss.sources import input_rows
 from skgoss.utils.messages import type_name, warn
 
 # The default name of an evaluation set that is the training set.

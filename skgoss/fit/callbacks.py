@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from skgoss import parameters
-from skgoss.data.sources import READS
 from skgoss.parameters import signatures
+from skgoss.sources.source import READS
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,

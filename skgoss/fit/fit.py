@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skgoss import parameters
-from skgoss.data import names
-from skgoss.data.rows import Rows
+from skgoss.binning.rows import Rows
+from skgoss.columns import names
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks, nothing_learned
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.outputs import Output, joint_link
 from skgoss.fit.task import Task
-from skgoss.model import objective_names
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
-from skgoss.model.link import Link
+from skgoss.objectives import metrics, objective_names, output_metrics
+from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
-from skgoss.training import loop, metrics, output_metrics
+from skgoss.training import loop
 from skgoss.training.callback_api import CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
-from skgoss.utils import compat
+from skgoss.utils import threads
 from skgoss.utils.messages import type_name
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class Fit(FitData):
         from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 
         settings = self.settings
-        n_threads = self.n_threads or compat.n_threads(settings.n_jobs)
+        n_threads = self.n_threads or threads.n_threads(settings.n_jobs)
         make_metrics = partial(
             _metrics,
             self.task,

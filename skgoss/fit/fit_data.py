@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data import categories, frames, merged_schema, names, targets
-from skgoss.data.columns import Columns
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.rows import Rows, check_init_score, held_out
-from skgoss.data.schema import ColumnSchema
-from skgoss.dataset import bins
-from skgoss.dataset.binning import Prepared
-from skgoss.dataset.bins import Reading
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.rows import Rows, check_init_score, held_out
+from skgoss.columns import categories, containers, merged_schema, names, targets
+from skgoss.columns.columns import Columns
+from skgoss.columns.schema import ColumnSchema
+from skgoss.dataset import found_bins
+from skgoss.dataset.construct import Prepared
 from skgoss.dataset.dataset import Dataset
+from skgoss.dataset.found_bins import Reading
 from skgoss.fit import outputs, several_targets
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.task import Task
-from skgoss.model import lightgbm_file
 from skgoss.model.fitted import FittedModel
-from skgoss.model.link import Link
+from skgoss.model_files import lightgbm_file
+from skgoss.objectives.link import Link
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
 from skgoss.training.evaluation import NamedRows
-from skgoss.utils import compat
+from skgoss.utils import threads
 
 
 class FitData:
@@ -138,7 +138,7 @@ class FitData:
     def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
         """Read the training columns of data that are not a `Dataset`."""
         reading = Reading(self.names, self.settings.categorical_feature, schema)
-        columns, read = bins.read(X, reading, self.task.owner)
+        columns, read = found_bins.read(X, reading, self.task.owner)
         if self.training.is_empty:
             columns = Columns.of_no_rows(columns.n_features)
         if self.training.parts is not None:
@@ -158,7 +158,7 @@ class FitData:
         return X._prepare(
             self.settings,
             self.passed,
-            compat.n_threads(self.settings.n_jobs),
+            threads.n_threads(self.settings.n_jobs),
             schema,
             " and ".join(name for name in needs if needs[name]),
             root,
@@ -299,7 +299,7 @@ class FitData:
     def _evaluated_columns(self, X: Any) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
         if not isinstance(X, Dataset):
-            return Prepared(frames.columns(X, self.schema, owner=self.task.owner))
+            return Prepared(containers.columns(X, self.schema, owner=self.task.owner))
         if not isinstance(self.training.X, Dataset):
             return self._evaluated_columns(X.get_data())
         return self._in_same_bins(X)

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.rows import Rows
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.rows import Rows
 from skgoss.fit import callbacks, fold_fits, folds
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, Fit, MakeModel

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from skgoss.data.rows import Rows
+from skgoss.binning.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
+from skgoss.objectives.metrics import Metric
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, EvalResult, History
 from skgoss.training.concurrent_fits import call_side_by_side
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
-from skgoss.training.metrics import Metric
 from skgoss.training.rounds import Rounds
 
 Floats = NDArray[np.float64]

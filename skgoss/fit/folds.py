@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
-from skgoss.data.factorize import is_missing
+from skgoss.columns.factorize import is_missing
 from skgoss.dataset import fields
 
 Indices = NDArray[np.int64]

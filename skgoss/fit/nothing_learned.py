@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.rows import Rows
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.rows import Rows
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import warn
 

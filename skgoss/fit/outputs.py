@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skgoss.fit.task import Task
-from skgoss.model.link import Link
-from skgoss.model.objective_names import canonical_name, make_link
+from skgoss.objectives import output_metrics
+from skgoss.objectives.link import Link
+from skgoss.objectives.objective_names import canonical_name, make_link
 from skgoss.parameters.settings import Settings
-from skgoss.training import output_metrics
 from skgoss.utils.messages import about
 
 Objective = str | Callable[..., Any]
@@ -43,11 +43,11 @@ class Output:
         """The options of the output, given those of the fit."""
         return settings.replaced(**self.options)
 
-    def of_metrics(self, settings: Settings) -> output_metrics.Output:
+    def of_metrics(self, settings: Settings) -> output_metrics.EvaluatedOutput:
         """What the metrics of the output depend on, given the options of the fit."""
         settings, task = self.settings(settings), self.task
         classifies = task.n_classes is not None
-        return output_metrics.Output(
+        return output_metrics.EvaluatedOutput(
             settings, task.n_scores, classifies, self.metric_link
         )
 

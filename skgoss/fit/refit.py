@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgoss import parameters
-from skgoss.data import queries, targets
-from skgoss.data.columns import Columns
-from skgoss.data.rows import Rows, check_init_score
+from skgoss.binning.rows import Rows, check_init_score
+from skgoss.columns import queries, targets
+from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
-from skgoss.model.objective_names import OBJECTIVES
-from skgoss.training import objectives, refit_leaves
+from skgoss.objectives.objective import OPTIONS as OBJECTIVE_OPTIONS
+from skgoss.objectives.objective import make_objective
+from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.training import refit_leaves
 
 
 def check(model: FittedModel, decay_rate: Any) -> None:
@@ -97,7 +99,7 @@ def run(
 ) -> Ensemble:
     """Fit the leaves of a model to rows, with the options in ``params``."""
     options, n_scores = _options(model, params), model.trees.n_scores
-    objective = objectives.make(
+    objective = make_objective(
         options, rows.target, rows.weight, n_scores, rows.queries
     )
     return refit_leaves.Refit(
@@ -113,7 +115,7 @@ def run(
 
 def _options(model: FittedModel, params: Mapping[str, Any]) -> SimpleNamespace:
     """The options in ``params``, and what the link tells."""
-    names, link = (*objectives.OPTIONS, *refit_leaves.OPTIONS), model.link
+    names, link = (*OBJECTIVE_OPTIONS, *refit_leaves.OPTIONS), model.link
     options = parameters.checked_options(params, names, "refit")
     options["objective"] = model.objective
     options["reg_sqrt"] = link.kind == "signed_square"

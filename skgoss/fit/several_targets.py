@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data import targets
-from skgoss.data.row_partition import RowPartition
-from skgoss.data.targets import TargetColumns
+from skgoss.columns import targets
+from skgoss.columns.row_partition import RowPartition
+from skgoss.columns.targets import TargetColumns
 from skgoss.fit.arguments import InputSet
 from skgoss.fit.task import Classification, Task
 from skgoss.utils.messages import about

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data import queries, targets
-from skgoss.data.row_partition import Parts, RowPartition
+from skgoss.columns import queries, targets
+from skgoss.columns.row_partition import Parts, RowPartition
 from skgoss.fit.arguments import InputSet
 from skgoss.model.fitted import FittedModel
-from skgoss.model.objective_names import OBJECTIVES, canonical_name
+from skgoss.objectives.objective_names import OBJECTIVES, canonical_name
 from skgoss.utils.messages import warn
 
 # The objectives of classification, for two and for more classes.

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from skgoss.data import disk, input_rows
-from skgoss.data.schema import ColumnSchema
-from skgoss.data.sources import Source, placed, read
-from skgoss.data.streaming import of_schema
-from skgoss.utils.messages import said_once
+from skgoss.binning.streaming import of_schema
+from skgoss.columns.schema import ColumnSchema
+from skgoss.sources import input_rows
+from skgoss.sources.source import Source, read
+from skgoss.utils import disk
+from skgoss.utils.messages import errors_at, said_once
 
 # Computes the predictions of rows: arrays, or sparse matrices.
 Compute = Callable[[Any], Any]
@@ -81,7 +82,7 @@ def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
         raise ValueError("data must have a row, but has none.")
     with said_once():
         for batch in read(source):
-            with placed(batch.place):
+            with errors_at(batch.place):
                 part = compute(batch.rows)
             yield part
 

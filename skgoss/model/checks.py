@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.values import check_lengths, check_start
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
@@ -23,6 +22,7 @@ from skgoss.model.trees import (
     CategorySets,
 )
 from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import check_lengths, check_start
 
 # Nodes and leaves of all trees together are numbered by int32.
 MAX_LEAVES = 1 << 30

@@ -32,12 +32,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.model.conformal import quantiles
-from skgoss.data.columns import Columns
+from skgoss._engine.model.conformal_kernels import quantiles
+from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fold_models import FoldModels
-from skgoss.model.link import Link
 from skgoss.model.out_of_fold import CalibrationRows
+from skgoss.objectives.link import Link
 
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.model.contributions import Explainer
-from skgoss.data.columns import Columns
+from skgoss._engine.model.contribution_kernels import Explainer
+from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
-from skgoss.data.columns import Columns
-from skgoss.data.values import entries, vector, vectors
+from skgoss.columns.columns import Columns
 from skgoss.model import checks
 from skgoss.model.linear import LINEAR_TYPES, LinearLeaves, RawColumns, spans
 from skgoss.model.predictor_tables import make_predictor
@@ -30,6 +29,7 @@ from skgoss.model.trees import (
     Tree,
     zero_tree,
 )
+from skgoss.utils.plain_values import entries, vector, vectors
 
 # Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.
 LEAVES_AT_ONCE = 1 << 21

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgoss._engine.data.columns import to_float64
-from skgoss.data.columns import Columns
+from skgoss._engine.columns.column_kernels import to_float64
+from skgoss.columns.columns import Columns
 from skgoss.model import contributions
 from skgoss.model.fitted import FittedModel
 from skgoss.model.trees import CATEGORICAL, Tree, nan_goes_left, zero_is_missing
-from skgoss.utils import compat
+from skgoss.utils import optional
 
 if TYPE_CHECKING:
     import shap
@@ -53,7 +53,7 @@ def explanation(
     ImportError
         If shap is not installed.
     """
-    shap = compat.optional(
+    shap = optional.optional(
         "shap",
         "explain",
         ". Without shap, predict(X, pred_contrib=True) returns the SHAP values.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
-from skgoss.data.values import entries
+from skgoss.utils.plain_values import entries
 
 _BOUND = r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf|nan)"
 _INFO = re.compile(rf"none|\[{_BOUND}:{_BOUND}\]|-?[0-9]{{1,10}}(?::-?[0-9]{{1,10}})*")

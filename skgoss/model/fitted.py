@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.data import frames
-from skgoss.data.categories import Categories
-from skgoss.data.schema import ColumnSchema, check_names
-from skgoss.data.values import are_numbers, check_scores, entries, is_number
+from skgoss.columns import containers
+from skgoss.columns.categories import Categories
+from skgoss.columns.schema import ColumnSchema, check_names
 from skgoss.model import category_sets, file_header, tables
 from skgoss.model.conformal import Conformal, Quantiles
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
-from skgoss.model.link import Link
-from skgoss.model.objective_names import OBJECTIVES
 from skgoss.model.out_of_fold import OutOfFold
+from skgoss.objectives.link import Link
+from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.utils.plain_values import are_numbers, check_scores, entries, is_number
 
 _OWNER = "the Booster"
 
@@ -244,12 +244,12 @@ class FittedModel:
         """Whether a frame has the names that users gave columns without names."""
         if self.schema.feature_names is not None or isinstance(X, np.ndarray):
             return False
-        names = frames.names(X)
+        names = containers.names(X)
         return names is not None and list(names) == self.feature_names
 
     def check_names(self, X: Any) -> None:
         """Check the names of a data frame's columns; ValueError if they differ."""
-        pairs = zip(self.feature_names, frames.names(X) or (), strict=False)
+        pairs = zip(self.feature_names, containers.names(X) or (), strict=False)
         for j, (own, given) in enumerate(pairs):
             if own != given:
                 raise ValueError(

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.columns import Columns
+from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows
 from skgoss.model.trees import zero_tree

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.data.columns import KINDS, to_float64
-from skgoss._engine.model import linear
-from skgoss.data.columns import Columns
+from skgoss._engine.columns.column_kernels import KINDS, to_float64
+from skgoss._engine.model import linear_kernels
+from skgoss.columns.columns import Columns
 from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -207,7 +207,7 @@ class RawColumns:
         """Add the values of consecutive trees: see `linear.add` in the engine."""
         used = leaves.start[leaf_start[[0, -1]]]
         self.prepare(leaves.feature[slice(*used)])
-        linear.add(
+        linear_kernels.add(
             self.address,
             self.stride,
             leaf,
@@ -266,7 +266,7 @@ def fit(
     start = np.cumsum([0, *map(len, paths)], dtype=np.int64)
     raw.prepare(feature)
     constant, coefficient = np.empty_like(leaf_value), np.empty(len(feature))
-    linear.fit(
+    linear_kernels.fit(
         raw.address,
         raw.stride,
         start,

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.values import are_numbers, check_scores, entries, vector
+from skgoss.utils.plain_values import are_numbers, check_scores, entries, vector
 
 Floats = NDArray[np.float64]
 

@@ -8,23 +8,25 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.columns import Columns
-from skgoss.data.sparse import CompressedRows
+from skgoss.columns.columns import Columns
+from skgoss.columns.sparse import CompressedRows
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
-from skgoss.model.link import Link
+from skgoss.objectives.link import Link
 
 Floats = NDArray[np.float64]
 
-Output = Literal["prediction", "raw_score", "leaf", "contributions", "interactions"]
+PredictionKind = Literal[
+    "prediction", "raw_score", "leaf", "contributions", "interactions"
+]
 
 
 def kind(
     raw_score: bool, pred_leaf: bool, pred_contrib: bool, pred_interactions: bool
-) -> Output:
+) -> PredictionKind:
     """The output that the arguments of a prediction ask for."""
-    asked: list[tuple[bool, Output]] = [
+    asked: list[tuple[bool, PredictionKind]] = [
         (pred_interactions, "interactions"),
         (pred_contrib, "contributions"),
         (pred_leaf, "leaf"),
@@ -36,7 +38,7 @@ def kind(
 def compute(
     model: FittedModel,
     columns: Columns,
-    output: Output,
+    output: PredictionKind,
     rounds: tuple[int, int],
     n_threads: int,
 ) -> Any:
@@ -47,7 +49,7 @@ def compute(
     model : FittedModel
     columns : Columns
         The rows.
-    output : Output
+    output : PredictionKind
     rounds : (int, int)
         The first round, and the last plus 1.
     n_threads : int

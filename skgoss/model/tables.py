@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.categories import Categories
+from skgoss.columns.categories import Categories
 from skgoss.model.category_sets import members_of
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header

@@ -15,13 +15,7 @@ from skgoss import parameters
 from skgoss.booster.booster import Booster, booster_of
 from skgoss.estimators.base import LGBMModel
 from skgoss.parameters import docstrings
-from skgoss.plotting.arguments import (
-    Pair,
-    axes,
-    check,
-    check_name,
-    optional,
-)
+from skgoss.plotting.plot_arguments import Pair, axes, check, check_name, optional
 from skgoss.utils import messages
 from skgoss.utils.messages import hint
 

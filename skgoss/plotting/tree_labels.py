@@ -10,11 +10,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from skgoss._engine.data.binning import ZERO_BOUND
+from skgoss._engine.binning.bin_kernels import ZERO_BOUND
 from skgoss.booster.booster import Booster, booster_of
 from skgoss.estimators.base import LGBMModel
 from skgoss.model.tables import LARGEST
-from skgoss.plotting.arguments import check, check_name
+from skgoss.plotting.plot_arguments import check, check_name
 from skgoss.utils.messages import one_line
 
 # What `show_info` may list, in the order of the lines. A node has some of them.

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss.booster.booster import Booster
 from skgoss.estimators.base import LGBMModel
 from skgoss.parameters import docstrings
-from skgoss.plotting.arguments import Orientation, Pair, axes, check, optional
+from skgoss.plotting.plot_arguments import Orientation, Pair, axes, check, optional
 from skgoss.plotting.tree_labels import NodeLabel, TreeLabels, tree_labels
 from skgoss.utils import messages
 
@@ -324,7 +324,7 @@ def _add_legend(ax: Axes, scale: float) -> None:
     )
 
 
-class _Layout(NamedTuple):
+class _TreeLayout(NamedTuple):
     """Where the nodes of a tree stand, in points.
 
     Attributes
@@ -345,7 +345,7 @@ class _Layout(NamedTuple):
     size: Pair
 
 
-def _layout(nodes: Sequence[NodeLabel], boxes: Floats, edges: Floats) -> _Layout:
+def _layout(nodes: Sequence[NodeLabel], boxes: Floats, edges: Floats) -> _TreeLayout:
     """Lay a tree out so that nothing overlaps.
 
     Parameters
@@ -368,7 +368,7 @@ def _layout(nodes: Sequence[NodeLabel], boxes: Floats, edges: Floats) -> _Layout
     reach = np.maximum(boxes[:, 1] / 2, edges[:, 1])
     middle += _GAP - (middle - reach).min()
     size = start[-1] + longest[-1] + _GAP, (middle + reach).max() + _GAP
-    return _Layout(start[level], (start - arrow)[level], middle, size)
+    return _TreeLayout(start[level], (start - arrow)[level], middle, size)
 
 
 def _smallest_unit(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from skgoss.booster.booster import Booster
 from skgoss.estimators.base import LGBMModel
 from skgoss.parameters import docstrings
-from skgoss.plotting.arguments import Orientation, check
+from skgoss.plotting.plot_arguments import Orientation, check
 from skgoss.plotting.tree_labels import NodeLabel, tree_labels
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.data.store import BinStore
+from skgoss._engine.binning.store import BinStore
 from skgoss._engine.training.score import add_tree
 from skgoss.model.linear import LinearLeaves, RawColumns
 

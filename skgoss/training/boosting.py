@@ -8,21 +8,21 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.model.linear import group_rows
+from skgoss._engine.model.linear_kernels import group_rows
 from skgoss._engine.training.forest import Forest
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.row_partition import RowPartition
-from skgoss.data.rows import Rows
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.rows import Rows
+from skgoss.columns.row_partition import RowPartition
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
+from skgoss.objectives.objective import Objective
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.objectives import Objective
 from skgoss.training.rounds import Rounds
 
 Floats = NDArray[np.float64]

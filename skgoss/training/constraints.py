@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data import disk, forced_bins
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.names import ColumnFinder
+from skgoss.binning import forced_bins
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.columns.names import ColumnFinder
 from skgoss.parameters.settings import Settings
+from skgoss.utils import disk
 
 # As `Bounding` in _engine/training/workspace.pxd.
 UNBOUNDED = 0

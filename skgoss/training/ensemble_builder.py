@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training.forest import Forest
-from skgoss.data.dataset import BinnedDataset
+from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.rows import Rows
-from skgoss.model.link import Link, transform
+from skgoss.binning.rows import Rows
+from skgoss.objectives.link import Link, transform
+from skgoss.objectives.metric_functions import EvalData
+from skgoss.objectives.metrics import CustomMetric, Metric, Result
 from skgoss.training.binned import BinnedRows
 from skgoss.training.callback_api import EvalResult
-from skgoss.training.metric_functions import EvalData
-from skgoss.training.metrics import CustomMetric, Metric, Result
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]

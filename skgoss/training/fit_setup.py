@@ -8,21 +8,21 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.rows import Rows
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import RawColumns
+from skgoss.objectives.metrics import CustomMetric, Metric
+from skgoss.objectives.objective import make_objective
+from skgoss.objectives.user_functions import OfDataset
 from skgoss.parameters.settings import Settings
-from skgoss.training import objectives
 from skgoss.training.binned import BinnedRows
 from skgoss.training.boosting import Floats
 from skgoss.training.boosting_types import BOOSTING_TYPES
 from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import EvaluationSet, NamedRows
-from skgoss.training.metrics import CustomMetric, Metric
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
-from skgoss.training.user_functions import OfDataset
 from skgoss.utils.messages import about
 
 # Of fewer values, a tree takes less time than threads that wait for each other.
@@ -65,7 +65,7 @@ class FitSetup:
     def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Rounds:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self._settings_for(rows), self.n_threads
-        objective = objectives.make(
+        objective = make_objective(
             settings,
             rows.target,
             rows.weight,

@@ -17,8 +17,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.row_partition import RowPartition
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
 from skgoss.training.boosting import Boosting, FinishedRounds

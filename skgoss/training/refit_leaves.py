@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.model.linear import group_rows
-from skgoss.data.rows import Rows
+from skgoss._engine.model.linear_kernels import group_rows
+from skgoss.binning.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
-from skgoss.training.objectives import Objective
+from skgoss.objectives.objective import Objective
 
 Floats = NDArray[np.float64]
 

@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.dataset import BinnedDataset
-from skgoss.data.row_partition import RowPartition
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
+from skgoss.objectives.metrics import CustomMetric
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.metrics import CustomMetric
 
 
 class NonBlockingLock:

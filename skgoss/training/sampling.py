@@ -8,17 +8,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training.sampling import (
+from skgoss._engine.training.sampling_kernels import (
     bagging_mask,
     kept_rows,
     one_side_draws,
     one_side_keys,
     one_side_sample,
 )
-from skgoss.data.queries import Queries
-from skgoss.data.row_partition import RowPartition
+from skgoss.columns.queries import Queries
+from skgoss.columns.row_partition import RowPartition
+from skgoss.objectives.order_statistics import WINDOW_SIGMAS, KeyedRows, select
 from skgoss.parameters.settings import Settings
-from skgoss.training.order_statistics import WINDOW_SIGMAS, KeyedRows, select
 
 Singles = NDArray[np.float32]
 Keys32 = NDArray[np.uint32]

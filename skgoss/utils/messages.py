@@ -129,3 +129,19 @@ def about(name: str) -> Iterator[None]:
         if not name or name in str(error):
             raise
         raise ValueError(f"{name[0].upper()}{name[1:]}: {error}") from error
+
+
+@contextmanager
+def errors_at(place: str | Callable[[], str]) -> Iterator[None]:
+    """Let the errors of the block begin with the place that is read."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        where = place if isinstance(place, str) else place()
+        if str(error).startswith(where):
+            raise
+        kind = OSError if isinstance(error, OSError) else ValueError
+        raise kind(f"{where}: {error}") from error
+    except Exception as error:
+        error.add_note(f"while reading {place if isinstance(place, str) else place()}")
+        raise

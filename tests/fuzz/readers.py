@@ -39,8 +39,9 @@ with atheris.instrument_imports(include=["skgoss"]) if followed else nullcontext
     from scipy import sparse
 
     import skgoss
-    from skgoss.data import text_files, text_tables, values
-    from skgoss.model import text
+    from skgoss.model_files import text
+    from skgoss.sources import text_files, text_tables
+    from skgoss.utils import plain_values
 
 ESTIMATORS = {
     kind.__name__: kind
@@ -94,8 +95,10 @@ def read_state(file: bytes) -> Any:
         written = json.loads(file)
     except RecursionError as error:
         raise ValueError("too deep") from error
-    found = values.decode(written, "the state")
-    name, state = values.entries(found, {"class": str, "state": object}, "the state")
+    found = plain_values.decode(written, "the state")
+    name, state = plain_values.entries(
+        found, {"class": str, "state": object}, "the state"
+    )
     if name not in ESTIMATORS:
         raise ValueError(f"{name!r} is no estimator")
     loaded = ESTIMATORS[name].__new__(ESTIMATORS[name])
@@ -157,7 +160,7 @@ def states() -> list[bytes]:
     for model, _ in mutations.models():
         if type(model).__name__ in ESTIMATORS and len(model._model.trees.trees) < 20:
             state = {"class": type(model).__name__, "state": model.__getstate__()}
-            found.append(json.dumps(values.encode(state)).encode())
+            found.append(json.dumps(plain_values.encode(state)).encode())
     return [state for state in found if len(state) < 20_000]
 
 

@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, NAN, fabs, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
-from skgoss._engine.data.columns cimport InputColumns, load_block, read_columns
+from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.predict cimport (
     MISSING_NONE, MISSING_ZERO, ZERO, Node, Sink, category_of, plant)
 

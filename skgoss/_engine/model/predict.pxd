@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.data.columns cimport InputColumns
+from skgoss._engine.columns.column_kernels cimport InputColumns
 from skgoss._engine.model.leaves cimport Routes
 
 

@@ -13,7 +13,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from skgoss._engine.bits cimport lowest_bit
-from skgoss._engine.data.columns cimport InputColumns, load_block, read_columns
+from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves)
 from skgoss._engine.runtime cimport omp_get_thread_num

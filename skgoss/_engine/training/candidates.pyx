@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.training.collectives cimport all_gather, reserve_message
+from skgoss._engine.training.kernel_collectives cimport all_gather, reserve_message
 from skgoss._engine.training.search cimport Siblings
 from skgoss._engine.training.split cimport Split
 from skgoss._engine.training.split_sides cimport choose_left, write_set

@@ -12,8 +12,8 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport fetch_increment
 from skgoss._engine.training.candidates cimport share_splits
-from skgoss._engine.training.collectives cimport choose_columns, reduce_histograms
-from skgoss._engine.training.constraints cimport start_constraints
+from skgoss._engine.training.kernel_collectives cimport choose_columns, reduce_histograms
+from skgoss._engine.training.constraint_kernels cimport start_constraints
 from skgoss._engine.training.encoding cimport (
     GradientStats, Roots, encode_round, is_fine, read_round)
 from skgoss._engine.training.histogram cimport add_few_rows, subtract_places

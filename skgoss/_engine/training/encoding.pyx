@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from skgoss._engine.bits cimport bit_length
-from skgoss._engine.training.collectives cimport all_reduce_doubles
+from skgoss._engine.training.kernel_collectives cimport all_reduce_doubles
 from skgoss._engine.training.histogram cimport sum_records
 from skgoss._engine.training.layout cimport (
     PAIR_PARTS, WIDE_PARTS, Binned, Encoding, Gradients, Sums)

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.training.layout cimport Binned, Gradients, HeavySum, Piece
 
 cdef struct SubsetSource:

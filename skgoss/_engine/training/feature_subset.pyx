@@ -10,8 +10,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.data.sparse_columns cimport first_from
-from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.binning.stored_columns cimport first_from
+from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.training.histogram cimport list_heavy
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Gradients, Piece
 

@@ -11,10 +11,10 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.data.packing import PIECE
-from skgoss._engine.data.store cimport BinStore
+from skgoss._engine.binning.packing import PIECE
+from skgoss._engine.binning.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
-from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
+from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_PLACES, KernelCollectives
 from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
 from skgoss._engine.training.feature_subset cimport (
     ENTRY_BLOCK, SubsetBuffers, SubsetSource, count_visits)
@@ -74,7 +74,7 @@ cdef class TreeGrower:
 
     Parameters
     ----------
-    dataset : skgoss.data.dataset.BinnedDataset
+    dataset : skgoss.binning.binned_dataset.BinnedDataset
         At least one feature.
     settings : object
         Resolved options (`skgoss.parameters.settings.Settings`).
@@ -88,8 +88,8 @@ cdef class TreeGrower:
     copies : ndarray of uint32, shape (n_rows,), default=None
         How many copies each row stands for; None for one.
     concordance : float, default=0.0
-        Of the loss: see `skgoss.training.objectives.Objective`.
-    partition : skgoss.data.row_partition.RowPartition, default=None
+        Of the loss: see `skgoss.objectives.objective.Objective`.
+    partition : skgoss.columns.row_partition.RowPartition, default=None
         Which of all rows the data set has; None for all.
     min_shared_places : int, default=5000
         Processes share the columns of a tree if its histograms have so many places: each adds

@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from skgoss._engine.training.collectives cimport all_reduce
+from skgoss._engine.training.kernel_collectives cimport all_reduce
 from skgoss._engine.training.layout cimport Gradients, Sums
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step)

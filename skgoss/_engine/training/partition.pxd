@@ -1,4 +1,4 @@
-from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 

@@ -10,7 +10,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
-from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
+from skgoss._engine.binning.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.training.layout cimport LANE_CODES
 from skgoss._engine.training.workspace cimport (
     MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, gallop, gather, next_buffer)

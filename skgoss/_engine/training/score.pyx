@@ -11,8 +11,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.data.sparse_columns cimport first_from
-from skgoss._engine.data.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
+from skgoss._engine.binning.stored_columns cimport first_from
+from skgoss._engine.binning.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more)
 from skgoss._engine.runtime cimport omp_get_thread_num

@@ -9,10 +9,10 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport fetch_increment
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
-from skgoss._engine.training.constraints cimport allowed_features, prepare_constraints
+from skgoss._engine.training.constraint_kernels cimport allowed_features, prepare_constraints
 from skgoss._engine.training.histogram cimport subtract_places
 from skgoss._engine.training.layout cimport Histogram
-from skgoss._engine.training.sampling cimport sample_features
+from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.split cimport FeatureSet, Split, search_features
 from skgoss._engine.training.sums cimport (
     add_parts, clear_rows_histogram, fill_rows_histogram, sums_with)

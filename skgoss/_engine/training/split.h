@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "categories.h"
+#include "category_splits.h"
 #include "fixed_point.h"
 #include "gains.h"
 #include "layout.h"

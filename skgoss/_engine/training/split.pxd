@@ -93,7 +93,7 @@ cdef extern from "gains.h" nogil:
     int held_bins(const Bins* bins, int first, int last, int32_t* bin_out)
     Sums bin_sums(const Bins* bins, int b, const Encoding* encoding)
 
-cdef extern from "categories.h" nogil:
+cdef extern from "category_splits.h" nogil:
     size_t CATEGORY_SCRATCH(int n_bins)
     Sums add_sums(Sums a, Sums b)
     double categories_l2(int n_bins, const SplitRules* rules)

@@ -15,18 +15,18 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from skgoss._engine.atomics cimport fetch_increment, spin_lock, spin_unlock
-from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.children cimport (
     finish_siblings, search_children, search_root, sum_siblings)
-from skgoss._engine.training.constraints cimport (
+from skgoss._engine.training.constraint_kernels cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.feature_subset cimport subset_rows
 from skgoss._engine.training.layout cimport Binned, Sums
 from skgoss._engine.training.leaf_values cimport fill_leaves
 from skgoss._engine.training.partition cimport index_root, return_rows, rows_to_children
-from skgoss._engine.training.sampling cimport sample_features
+from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport Siblings, choose_summed, search_again
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.signals cimport Watch
 from skgoss._engine.training.feature_subset cimport SubsetBuffers, SubsetSource
 from skgoss._engine.training.layout cimport Binned, Encoding, Gradients, Histogram, Sums

@@ -1,0 +1,623 @@
+# cython: language_level=3
+"""Exclusive feature bundling: which sparse columns share one column of codes, and how.
+
+Algorithms 3 and 4 of Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision
+Tree" (NeurIPS 2017). Columns come as sparse: ``rows[start[j]:start[j + 1]]`` are, ascending,
+the rows where column j is not at its default. As all rows are listed conflicts are counted
+exactly. A conflict is an entry on a row that an earlier column of the bundle holds.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from skgoss._engine.bits cimport bits_set, lowest_bit
+from skgoss._engine.binning.stored_columns cimport stored_bin, stored_bins
+from skgoss._engine.random cimport mix
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+cdef enum:
+    SLOTS = 64              # bundles at hand: one for each bit of a row's word
+    LONG_COLUMN = 64        # worth a look at the room of each bundle before its rows
+    MAX_GRAPH = 16384       # columns whose graph, two bits a pair, takes 32 MB
+    GRAPH_BUDGET = 1 << 26  # words or bits written to it: about 0.2 s
+    MAX_TRIALS = 1 << 23    # columns tried, summed over the passes: about 3 s
+    WATCH_EVERY = 64        # columns, of which most are short
+
+ctypedef fused code_t:
+    uint8_t
+    uint16_t
+
+cdef struct SparseColumns:
+    const int64_t* start
+    const uint32_t* rows
+    const int32_t* n_codes
+    Py_ssize_t n_columns
+    Py_ssize_t n_rows
+    int64_t max_conflicts
+    int64_t max_codes
+    int64_t least_rows        # of all columns
+    int64_t least_codes
+
+cdef struct Slots:
+    uint64_t* taken           # by row: the slots whose bundles hold it
+    uint64_t open             # the slots that may have room for another column
+    int64_t mass[SLOTS]       # rows that are held
+    int64_t conflicts[SLOTS]
+    int64_t codes[SLOTS]
+
+
+cdef bint has_room(
+    const SparseColumns* sparse, const Slots* slots, int slot, int64_t n_rows, int64_t n_codes,
+) noexcept nogil:
+    """Whether a column of so many rows and codes may fit, wherever its rows are."""
+    return (
+        slots.codes[slot] + n_codes <= sparse.max_codes
+        and slots.mass[slot] + n_rows - sparse.n_rows
+        <= sparse.max_conflicts - slots.conflicts[slot]
+    )
+
+
+cdef int find_slot(
+    const SparseColumns* sparse, const Slots* slots, Py_ssize_t column, int first,
+    int64_t* conflicts_out,
+) noexcept nogil:
+    """The slot that takes the column: the next one after `first` - 1, cyclically; -1: none.
+
+    `conflicts_out` are those of each slot's bundle with the column, as far as they matter.
+    """
+    cdef uint64_t free = slots.open
+    cdef uint64_t hit, bit
+    cdef int64_t begin = sparse.start[column]
+    cdef int64_t end = sparse.start[column + 1]
+    cdef int64_t n_codes = sparse.n_codes[column]
+    cdef int64_t i
+    cdef int slot
+    if end - begin > LONG_COLUMN:
+        hit = free
+        while hit:
+            slot = lowest_bit(hit)
+            hit &= hit - 1
+            if not has_room(sparse, slots, slot, end - begin, n_codes):
+                free &= ~(<uint64_t>1 << slot)
+    if free == 0:
+        return -1
+    memcpy(conflicts_out, slots.conflicts, SLOTS * sizeof(int64_t))
+    for i in range(begin, end):
+        hit = slots.taken[sparse.rows[i]] & free
+        while hit:
+            slot = lowest_bit(hit)
+            bit = hit & (~hit + 1)
+            hit ^= bit
+            conflicts_out[slot] += 1
+            if conflicts_out[slot] > sparse.max_conflicts:
+                free ^= bit
+                if free == 0:
+                    return -1
+    free = (free >> first) | (free << ((SLOTS - first) % SLOTS))
+    while free:
+        slot = (lowest_bit(free) + first) % SLOTS
+        if has_room(sparse, slots, slot, 0, n_codes):
+            return slot
+        free &= free - 1
+    return -1
+
+
+cdef void open_slot(Slots* slots, int slot, int64_t* conflicts_out) noexcept nogil:
+    slots.open |= <uint64_t>1 << slot
+    slots.mass[slot] = 0
+    slots.codes[slot] = 1
+    conflicts_out[slot] = 0
+
+
+cdef void place(
+    const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot, int64_t conflicts,
+) noexcept nogil:
+    """Add the column to the slot's bundle, which has so many conflicts then."""
+    cdef uint64_t bit = <uint64_t>1 << slot
+    cdef uint64_t* word
+    cdef int64_t i
+    for i in range(sparse.start[column], sparse.start[column + 1]):
+        word = &slots.taken[sparse.rows[i]]
+        slots.mass[slot] += (word[0] & bit) == 0
+        word[0] |= bit
+    slots.conflicts[slot] = conflicts
+    slots.codes[slot] += sparse.n_codes[column]
+    if not has_room(sparse, slots, slot, sparse.least_rows, sparse.least_codes):
+        slots.open &= ~bit
+
+
+cdef Py_ssize_t fill_slots(
+    const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n,
+    int32_t first_bundle,
+    int* n_opened_out, int32_t* bundle_out, Watch* watch,
+) noexcept nogil:
+    """First fit into at most 64 new bundles; keeps the columns that fit none, returns how many."""
+    cdef int64_t conflicts[SLOTS]
+    cdef Py_ssize_t n_left = 0
+    cdef Py_ssize_t i, column
+    cdef int n_opened = 0
+    cdef int slot
+    slots.open = 0
+    memset(slots.taken, 0, sparse.n_rows * sizeof(uint64_t))
+    for i in range(n):
+        if i % WATCH_EVERY == 0 and is_stopped(watch):
+            break
+        column = columns_inout[i]
+        slot = find_slot(sparse, slots, column, 0, conflicts)
+        if slot < 0 and n_opened < SLOTS:
+            slot = n_opened
+            open_slot(slots, slot, conflicts)
+            n_opened += 1
+        if slot < 0:
+            columns_inout[n_left] = column
+            n_left += 1
+        else:
+            place(sparse, slots, column, slot, conflicts[slot])
+            bundle_out[column] = first_bundle + slot
+    n_opened_out[0] = n_opened
+    return n_left
+
+
+cdef void first_fit_passes(
+    const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes,
+    int32_t* bundle_out,
+    Watch* watch,
+) noexcept nogil:
+    """Sixty-four bundles a pass: the columns that are left see what one long search would."""
+    cdef Py_ssize_t n = sparse.n_columns
+    cdef int32_t n_bundles = 0
+    cdef int n_opened
+    while n > 0 and max_passes != 0 and not is_stopped(watch):
+        n = fill_slots(sparse, slots, columns, n, n_bundles, &n_opened, bundle_out, watch)
+        n_bundles += n_opened
+        max_passes -= 1
+
+
+cdef void recent_fit_pass(
+    const SparseColumns* sparse, Slots* slots, int64_t* previous, int32_t* bundle_out, Watch* watch,
+) noexcept nogil:
+    """The slots are a ring: bundle b is in slot -b % 64, from where bundle b + 64 drives it.
+
+    `previous`, by column: the column that its bundle got before; -1: none.
+    """
+    cdef int64_t conflicts[SLOTS]
+    cdef int64_t newest_column[SLOTS]
+    cdef Py_ssize_t column
+    cdef int64_t old, i
+    cdef int32_t n_bundles = 0
+    cdef int newest = 0
+    cdef int slot
+    slots.open = 0
+    memset(slots.taken, 0, sparse.n_rows * sizeof(uint64_t))
+    for column in range(sparse.n_columns):
+        if column % WATCH_EVERY == 0 and is_stopped(watch):
+            break
+        slot = find_slot(sparse, slots, column, newest, conflicts)
+        if slot < 0:
+            slot = newest = (SLOTS - n_bundles % SLOTS) % SLOTS
+            old = newest_column[slot] if n_bundles >= SLOTS else -1
+            while old >= 0:
+                for i in range(sparse.start[old], sparse.start[old + 1]):
+                    slots.taken[sparse.rows[i]] &= ~(<uint64_t>1 << slot)
+                old = previous[old]
+            newest_column[slot] = -1
+            open_slot(slots, slot, conflicts)
+            n_bundles += 1
+        place(sparse, slots, column, slot, conflicts[slot])
+        previous[column] = newest_column[slot]
+        newest_column[slot] = column
+        bundle_out[column] = n_bundles - 1 - (slot - newest + SLOTS) % SLOTS
+
+
+cdef int are_valid(
+    const int64_t* start, const uint32_t* rows, Py_ssize_t n_columns, Py_ssize_t n_entries,
+    Py_ssize_t n_rows,
+) noexcept nogil:
+    """Whether the stored rows are within bounds and ascending."""
+    cdef Py_ssize_t j
+    cdef int64_t i
+    cdef uint32_t descends
+    if start[0] != 0 or start[n_columns] != n_entries:
+        return False
+    for j in range(n_columns):
+        if start[j] > start[j + 1]:
+            return False
+    for j in range(n_columns):
+        # Compilers make vectors of a loop that ends where all of it is done.
+        descends = 0
+        for i in range(start[j] + 1, start[j + 1]):
+            descends |= rows[i - 1] >= rows[i]
+        if descends or (start[j] < start[j + 1] and rows[start[j + 1] - 1] >= n_rows):
+            return False
+    return True
+
+
+cdef SparseColumns as_sparse_columns(
+    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
+) except *:
+    """Check arrays, and view them as sparse columns."""
+    cdef SparseColumns sparse
+    cdef bint valid = start.shape[0] > 0
+    memset(&sparse, 0, sizeof(SparseColumns))
+    if valid:
+        sparse.start = &start[0]
+        sparse.rows = &rows[0] if rows.shape[0] else NULL
+        sparse.n_columns = start.shape[0] - 1
+        sparse.n_rows = n_rows
+        with nogil:
+            valid = are_valid(
+                sparse.start, sparse.rows, sparse.n_columns, rows.shape[0], n_rows)
+    if not valid:
+        raise ValueError(
+            "start and rows must be lists of columns: start from 0 to len(rows), rows "
+            "ascending within a column and below n_rows")
+    return sparse
+
+
+cdef SparseColumns with_limits(
+    SparseColumns sparse, int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
+) except *:
+    """Add the limits of bundles."""
+    cdef Py_ssize_t j
+    if n_codes.shape[0] != sparse.n_columns:
+        raise ValueError("n_codes must have one entry for each column")
+    sparse.max_conflicts = max_conflicts
+    sparse.max_codes = max_codes
+    sparse.least_rows = sparse.n_rows
+    sparse.least_codes = max_codes
+    if sparse.n_columns:
+        sparse.n_codes = &n_codes[0]
+    for j in range(sparse.n_columns):
+        sparse.least_rows = min(sparse.least_rows, sparse.start[j + 1] - sparse.start[j])
+        sparse.least_codes = min(sparse.least_codes, <int64_t>n_codes[j])
+    return sparse
+
+
+def first_fit(
+    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows, order,
+    int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
+    int64_t max_passes=-1,
+):
+    """Put each column into the first bundle that it fits (Algorithm 3).
+
+    It fits if the bundle's conflicts stay at most ``max_conflicts``, and its codes, one and
+    those of its columns, at most ``max_codes``. Else it opens a bundle of its own.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_columns + 1,), int64
+    rows : ndarray of shape (n_entries,), uint32
+    n_rows : int
+    order : ndarray of shape (n_columns,), int64
+        The columns in the order of their turns.
+    max_conflicts : int
+    n_codes : ndarray of shape (n_columns,), int32
+    max_codes : int
+    max_passes : int, default=-1
+        Open at most 64 times as many bundles; -1: as many as are needed.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,), int32
+        Each column's bundle, 0, 1, ... as they are opened; -1: none, the passes are over.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit together.
+    """
+    cdef SparseColumns sparse = with_limits(
+        as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)
+    if not np.array_equal(np.sort(order), np.arange(sparse.n_columns)):
+        raise ValueError("order must name each column once")
+    cdef int64_t[::1] columns = np.array(order, dtype=np.int64)
+    cdef uint64_t[::1] taken = np.empty(n_rows + 1, dtype=np.uint64)
+    bundle = np.full(sparse.n_columns, -1, dtype=np.int32)
+    cdef int32_t[::1] bundle_out = bundle
+    cdef Slots slots
+    cdef Watch watch = start_watch()
+    slots.taken = &taken[0]
+    if sparse.n_columns:
+        with nogil:
+            first_fit_passes(
+                &sparse, &slots, &columns[0], max_passes, &bundle_out[0], &watch)
+    end_watch(&watch)
+    return bundle
+
+
+def recent_fit(
+    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
+    int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
+):
+    """Put each column, in their own order, into the newest bundle that it fits.
+
+    Only the 64 newest bundles are tried. What stands side by side, as the columns of one
+    encoded category do, stays together.
+
+    Parameters and the result are those of `first_fit`.
+    """
+    cdef SparseColumns sparse = with_limits(
+        as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)
+    cdef int64_t[::1] previous = np.empty(sparse.n_columns, dtype=np.int64)
+    cdef uint64_t[::1] taken = np.empty(n_rows + 1, dtype=np.uint64)
+    bundle = np.empty(sparse.n_columns, dtype=np.int32)
+    cdef int32_t[::1] bundle_out = bundle
+    cdef Slots slots
+    cdef Watch watch = start_watch()
+    slots.taken = &taken[0]
+    if sparse.n_columns:
+        with nogil:
+            recent_fit_pass(&sparse, &slots, &previous[0], &bundle_out[0], &watch)
+    end_watch(&watch)
+    return bundle
+
+
+cdef struct Graph:
+    uint64_t* edges           # n_words words a column
+    uint64_t* members         # n_words words: the columns of the row at hand
+    Py_ssize_t n_words
+
+
+cdef void add_clique(const Graph* graph, const int32_t* columns, Py_ssize_t n) noexcept nogil:
+    """Join all columns of a row, in whichever way writes less."""
+    cdef Py_ssize_t n_words = graph.n_words
+    cdef uint64_t* edges
+    cdef Py_ssize_t i, k
+    if n < n_words:
+        for i in range(n):
+            edges = graph.edges + columns[i] * n_words
+            for k in range(n):
+                edges[columns[k] // 64] |= <uint64_t>1 << (columns[k] % 64)
+        return
+    memset(graph.members, 0, n_words * sizeof(uint64_t))
+    for k in range(n):
+        graph.members[columns[k] // 64] |= <uint64_t>1 << (columns[k] % 64)
+    for i in range(n):
+        edges = graph.edges + columns[i] * n_words
+        for k in range(n_words):
+            edges[k] |= graph.members[k]
+
+
+cdef inline bint is_sampled(uint32_t row, int64_t stride) noexcept nogil:
+    """One row of each `stride`, drawn by a hash."""
+    cdef int64_t stratum = row // stride
+    return row - stratum * stride == <int64_t>(mix(stratum + 1) % <uint64_t>stride)
+
+
+cdef int64_t sample_stride(
+    const SparseColumns* sparse, Py_ssize_t n_words, int64_t budget, int64_t* n_columns_out,
+) noexcept nogil:
+    """How sparse a sample of rows is affordable; counts the columns of each row."""
+    cdef int64_t work = 0
+    cdef int64_t i
+    for i in range(sparse.start[sparse.n_columns]):
+        n_columns_out[sparse.rows[i]] += 1
+    for i in range(sparse.n_rows):
+        work += n_columns_out[i] * min(n_columns_out[i], <int64_t>n_words)
+    return 1 + work // max(budget, 1)
+
+
+cdef void fill_graph(
+    const SparseColumns* sparse, const Graph* graph, int64_t stride, int64_t* place_inout,
+    int32_t* columns_out, Watch* watch,
+) noexcept nogil:
+    """List the columns of each sampled row, from its place on, and join them."""
+    cdef Py_ssize_t j
+    cdef int64_t i, row
+    cdef int64_t begin = 0
+    for j in range(sparse.n_columns):
+        if is_stopped(watch):
+            return
+        for i in range(sparse.start[j], sparse.start[j + 1]):
+            row = sparse.rows[i]
+            if is_sampled(row, stride):
+                columns_out[place_inout[row]] = j
+                place_inout[row] += 1
+    for row in range(sparse.n_rows):
+        if is_sampled(row, stride):
+            add_clique(graph, columns_out + begin, place_inout[row] - begin)
+            begin = place_inout[row]
+
+
+cdef int64_t start_places(
+    Py_ssize_t n_rows, int64_t stride, int64_t* place_inout,
+) noexcept nogil:
+    """Turn counts of the sampled rows into where each begins; returns their sum."""
+    cdef int64_t total = 0
+    cdef int64_t row, n
+    for row in range(n_rows):
+        if is_sampled(row, stride):
+            n = place_inout[row]
+            place_inout[row] = total
+            total += n
+    return total
+
+
+def conflict_degrees(
+    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
+    int64_t budget=GRAPH_BUDGET,
+):
+    """Count the columns that each column shares a row with: degrees of the conflict graph.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_columns + 1,), int64
+    rows : ndarray of shape (n_entries,), uint32
+    n_rows : int
+    budget : int
+        About how many words of the graph may be written; if all rows need more, one row is
+        drawn of each group of so many that the work fits.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,), int64, or None
+        None if there are more than 16384 columns.
+    """
+    cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
+    cdef Py_ssize_t n = sparse.n_columns
+    if n > MAX_GRAPH:
+        return None
+    degrees = np.zeros(n, dtype=np.int64)
+    cdef Py_ssize_t n_words = (n + 63) // 64
+    cdef uint64_t[::1] edges = np.zeros((n + 1) * n_words + 1, dtype=np.uint64)
+    cdef int64_t[::1] places = np.zeros(n_rows + 1, dtype=np.int64)
+    cdef int64_t stride = sample_stride(&sparse, n_words, budget, &places[0])
+    cdef int32_t[::1] columns = np.empty(
+        start_places(n_rows, stride, &places[0]) + 1, dtype=np.int32)
+    cdef Graph graph
+    cdef int64_t[::1] degrees_out = degrees
+    cdef Py_ssize_t j, k
+    cdef Watch watch = start_watch()
+    graph.edges = &edges[0]
+    graph.members = &edges[n * n_words]
+    graph.n_words = n_words
+    with nogil:
+        fill_graph(&sparse, &graph, stride, &places[0], &columns[0], &watch)
+        for j in range(n):
+            edges[j * n_words + j // 64] &= ~(<uint64_t>1 << (j % 64))
+            for k in range(n_words):
+                degrees_out[j] += bits_set(edges[j * n_words + k])
+    end_watch(&watch)
+    return degrees
+
+
+def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows):
+    """The largest number of columns that store the same row."""
+    cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
+    counts = np.zeros(n_rows, dtype=np.int32)
+    cdef int32_t[::1] count = counts
+    cdef int64_t i
+    with nogil:
+        for i in range(rows.shape[0]):
+            count[sparse.rows[i]] += 1
+    return int(counts.max(initial=0))
+
+
+def find_bundles(
+    start, rows, Py_ssize_t n_rows, n_codes, double max_conflict_rate, int64_t max_codes,
+    int64_t max_passes=-1,
+):
+    """Find few bundles of columns that hardly conflict (Algorithm 3).
+
+    The best of the packings by `recent_fit` and by first fit in descending order of degree in
+    the conflict graph (where it can be had) and of the number of entries; the first of equals.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_columns + 1,), int64
+    rows : ndarray of shape (n_entries,), uint32
+    n_rows : int
+    n_codes : ndarray of shape (n_columns,), int32
+    max_conflict_rate : float
+        A bundle may have ``int(max_conflict_rate * n_rows)`` conflicts.
+    max_codes : int
+        Of a bundle: one, and those of its columns. A column that has more is alone.
+    max_passes : int, default=-1
+        Of `first_fit`; -1: as many as take some seconds at most. Columns that have no bundle
+        then are alone in one.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,), int32
+        Each column's bundle, numbered by their first columns.
+    """
+    cdef int64_t max_conflicts = <int64_t>(max_conflict_rate * n_rows)
+    if max_passes < 0:
+        max_passes = 1 + MAX_TRIALS // max(len(n_codes), 1)
+    entries = np.diff(start)
+    packings = [recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes)]
+    keys = []
+    # No packing has fewer bundles than a row has columns, on average or at most.
+    n_bundles = packings[0].max(initial=-1) + 1
+    if max_conflicts > 0 or (
+        (n_bundles - 1) * n_rows >= len(rows) and n_bundles > most_columns(start, rows, n_rows)
+    ):
+        degrees = conflict_degrees(start, rows, n_rows)
+        keys = [(-entries,)] if degrees is None else [(-entries, -degrees), (-entries,)]
+    for key in keys:
+        bundle = first_fit(
+            start, rows, n_rows, np.lexsort(key), max_conflicts, n_codes, max_codes, max_passes)
+        alone = np.flatnonzero(bundle < 0)
+        bundle[alone] = bundle.max(initial=-1) + 1 + np.arange(len(alone), dtype=np.int32)
+        packings.append(bundle)
+    best = min(packings, key=lambda bundle: bundle.max(initial=-1))
+    _, first, bundle = np.unique(best, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first)).astype(np.int32)[bundle]
+
+
+cdef void write_codes(
+    const uint32_t* rows, int64_t n, const uint16_t* stored, int32_t first_code,
+    code_t* codes_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        codes_out[rows[i]] = <code_t>(first_code + stored_bin(stored, i))
+
+
+def have_bins(start, bin_start, n_bins):
+    """Whether each column has a stored bin for each of its rows, or none at all."""
+    length = np.diff(bin_start)
+    return (
+        len(start) == len(bin_start)
+        and bin_start[0] == 0
+        and length.sum() == n_bins
+        and bool(((length == 0) | (length == np.diff(start))).all())
+    )
+
+
+def merge_bundles(
+    const int64_t[::1] start, const uint32_t[::1] rows, const int64_t[::1] bin_start,
+    const uint16_t[::1] bins, const int64_t[::1] member_start, const int32_t[::1] members,
+    const int32_t[::1] first_code, code_t[:, ::1] codes_out, int n_threads=1,
+):
+    """Write the codes of bundles, each a column (Algorithm 4).
+
+    A row's code is ``first_code`` plus its stored bin, of the last member that sparse it, or 0.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_columns + 1,), int64
+    rows : ndarray of shape (n_entries,), uint32
+    bin_start : ndarray of shape (n_columns + 1,), int64
+        Where the stored bins of each column begin in ``bins``; without any, all are 0.
+    bins : ndarray of uint16
+    member_start : ndarray of shape (n_bundles + 1,), int64
+        Where each bundle's columns begin in ``members``.
+    members : ndarray of shape (n_members,), int32
+    first_code : ndarray of shape (n_columns,), int32
+        The code of each column's stored bin 0.
+    codes_out : ndarray of shape (n_bundles, n_rows), uint8 or uint16
+        Its type must hold the codes; that is not checked.
+    n_threads : int, default=1
+    """
+    cdef SparseColumns sparse = as_sparse_columns(start, rows, codes_out.shape[1])
+    cdef Py_ssize_t n_bundles = codes_out.shape[0]
+    cdef Py_ssize_t b, k, j
+    cdef Watch watch = start_watch()
+    if (
+        not have_bins(start, bin_start, len(bins))
+        or first_code.shape[0] != sparse.n_columns
+        or member_start.shape[0] != n_bundles + 1
+        or not np.array_equal(np.clip(members, 0, sparse.n_columns - 1), members)
+        or not np.array_equal(
+            np.clip(np.maximum.accumulate(member_start), 0, len(members)), member_start)
+    ):
+        raise ValueError("the arrays must fit start, rows, codes_out and each other")
+    if sparse.rows == NULL or members.shape[0] == 0 or sparse.n_rows == 0:
+        np.asarray(codes_out)[:] = 0
+        return
+    for b in prange(
+        n_bundles, nogil=True, num_threads=n_threads, schedule="dynamic",
+        use_threads_if=n_threads > 1 and n_bundles > 1,
+    ):
+        if not is_stopped(&watch):
+            memset(&codes_out[b, 0], 0, sparse.n_rows * sizeof(code_t))
+            for k in range(member_start[b], member_start[b + 1]):
+                j = members[k]
+                write_codes(
+                    sparse.rows + start[j], start[j + 1] - start[j],
+                    stored_bins(bins, bin_start, j), first_code[j], &codes_out[b, 0])
+    end_watch(&watch)

@@ -1,0 +1,245 @@
+# cython: language_level=3
+"""From columns to rows: lanes, shorts and entries. Integers in few bytes.
+
+How rows lie in memory is described in ``layout.h``.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from skgoss._engine.binning.stored_columns cimport stored_bin, stored_bins
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+# Where a run of codes goes in a histogram: `Piece` of layout.h.
+PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
+
+ctypedef fused Integer:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+
+ctypedef fused code_t:
+    uint8_t
+    uint16_t
+
+
+cdef enum:
+    BLOCK = 512    # rows whose lanes stay in the first cache while the columns take turns
+
+
+cdef void pack_block(
+    const code_t* columns, Py_ssize_t n_rows, Py_ssize_t n_columns, const int32_t* lane,
+    const int32_t* radix, Py_ssize_t first, Py_ssize_t n, Py_ssize_t stride,
+    code_t* rows_out,
+) noexcept nogil:
+    cdef code_t* out = rows_out + first * stride
+    cdef const code_t* column
+    cdef Py_ssize_t i, j
+    memset(out, 0, n * stride * sizeof(code_t))
+    for j in range(n_columns):
+        column = columns + j * n_rows + first
+        for i in range(n):
+            out[i * stride + lane[j]] += <code_t>(column[i] * radix[j])
+
+
+def pack_rows(
+    const code_t[:, ::1] columns,
+    const int32_t[::1] lane,
+    const int32_t[::1] radix,
+    int n_threads,
+    code_t[:, ::1] rows_out,
+) -> None:
+    """Write columns as digits of the numbers of rows, of one byte or two.
+
+    Parameters
+    ----------
+    columns : array of shape (n_columns, n_rows)
+    lane, radix : arrays of shape (n_columns,)
+        Where a column's codes go in a row, and what they are multiplied by there.
+    n_threads : int
+    rows_out : array of shape (n_rows, n_numbers)
+        Numbers of no lane become zero.
+    """
+    cdef Py_ssize_t n_rows = rows_out.shape[0]
+    cdef Py_ssize_t block
+    cdef Watch watch = start_watch()
+    if n_rows == 0 or lane.shape[0] == 0:
+        return
+    for block in prange(
+        (n_rows + BLOCK - 1) // BLOCK, nogil=True, schedule="static",
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        if not is_stopped(&watch):
+            pack_block(
+                &columns[0, 0], n_rows, columns.shape[0], &lane[0], &radix[0], block * BLOCK,
+                min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), rows_out.shape[1],
+                &rows_out[0, 0])
+    end_watch(&watch)
+
+
+def pack_entries(
+    const int64_t[::1] sparse_start,
+    const uint32_t[::1] sparse_rows,
+    const int64_t[::1] bin_start,
+    const uint16_t[::1] bins,
+    const int64_t[::1] chosen,
+    const int64_t[::1] sparse_place,
+    int64_t[::1] entry_start_out,
+    uint32_t[::1] entries_out,
+) -> None:
+    """Write each row's places: those of the sparse columns that store it.
+
+    Parameters
+    ----------
+    sparse_start : array of shape (n_columns + 1,)
+    sparse_rows : array
+        Stored rows, column by column.
+    bin_start : array of shape (n_columns + 1,)
+        Where the stored bins of each column begin in ``bins``; without any, all are 0.
+    bins : array
+    chosen : array of shape (n_chosen,)
+        Numbers of sparse columns.
+    sparse_place : array of shape (n_chosen,)
+        The place of each one's stored bin 0.
+    entry_start_out : array of shape (n_rows + 1,)
+        Where the entries of each row begin.
+    entries_out : array
+        As long as the chosen columns.
+    """
+    cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
+    cdef Py_ssize_t i, j, k
+    cdef int64_t* at = &entry_start_out[0]
+    cdef const uint16_t* stored
+    cdef Watch watch = start_watch()
+    with nogil:
+        memset(at, 0, (n_rows + 1) * sizeof(int64_t))
+        for k in range(chosen.shape[0]):
+            if is_stopped(&watch):
+                break
+            for i in range(sparse_start[chosen[k]], sparse_start[chosen[k] + 1]):
+                at[sparse_rows[i] + 1] += 1
+        for i in range(n_rows):
+            at[i + 1] += at[i]
+        # The starts move to the ends of their rows, and so become those of the next.
+        for k in range(chosen.shape[0]):
+            if is_stopped(&watch):
+                break
+            j = chosen[k]
+            stored = stored_bins(bins, bin_start, j)
+            for i in range(sparse_start[j], sparse_start[j + 1]):
+                entries_out[at[sparse_rows[i]]] = <uint32_t>(
+                    sparse_place[k] + stored_bin(stored, i - sparse_start[j]))
+                at[sparse_rows[i]] += 1
+        for i in range(n_rows, 0, -1):
+            at[i] = at[i - 1]
+        at[0] = 0
+    end_watch(&watch)
+
+
+cdef void count_codes(
+    const uint8_t* codes, Py_ssize_t n, const int32_t* place_of_code, int64_t* counts_out,
+) noexcept nogil:
+    """Add to the counts of the places of a group; those of codes without a place are dropped."""
+    cdef int64_t[4][256] count
+    cdef Py_ssize_t i
+    cdef int code, k
+    memset(count, 0, sizeof(count))
+    # Neighbours often have the same code: they had better not wait for each other.
+    for i in range(n):
+        count[i % 4][codes[i]] += 1
+    for code in range(256):
+        if place_of_code[code] >= 0:
+            for k in range(4):
+                counts_out[place_of_code[code]] += count[k][code]
+
+
+def count_places(
+    const uint8_t[:, ::1] codes,
+    const int32_t[:, ::1] place_of_code,
+    const uint16_t[:, ::1] shorts,
+    const int64_t[::1] short_place,
+    const uint32_t[::1] entries,
+    int64_t n_places,
+    int n_threads,
+):
+    """How many rows have each place.
+
+    Parameters
+    ----------
+    codes : array of shape (n_groups, n_rows)
+    place_of_code : array of shape (n_groups, 256)
+        -1: the code has no place.
+    shorts : array of shape (n_shorts, n_rows)
+    short_place : array of shape (n_shorts,)
+        Of bin 0 of each.
+    entries : array of shape (n_entries,)
+        Places.
+    n_places : int
+    n_threads : int
+
+    Returns
+    -------
+    ndarray of shape (n_places,), int64
+    """
+    counts = np.zeros(n_places, dtype=np.int64)
+    cdef int64_t[::1] out = counts
+    cdef Py_ssize_t i, j
+    with nogil:
+        for j in prange(codes.shape[0], num_threads=n_threads):
+            count_codes(&codes[j, 0], codes.shape[1], &place_of_code[j, 0], &out[0])
+        for i in range(entries.shape[0]):
+            out[entries[i]] += 1
+        for j in range(shorts.shape[0]):
+            for i in range(shorts.shape[1]):
+                out[short_place[j] + shorts[j, i]] += 1
+    return counts
+
+
+# ------------------------------------------------------------------ integers
+
+def extent(const int64_t[::1] values):
+    """How many bits the integers need beside the sign, and how many of them are not 0."""
+    cdef uint64_t bits = 0
+    cdef int64_t n = 0
+    cdef Py_ssize_t i
+    cdef int n_bits = 0
+    for i in range(values.shape[0]):
+        bits |= <uint64_t>(values[i] ^ (values[i] >> 63))
+        n += values[i] != 0
+    while n_bits < 63 and bits >> n_bits:
+        n_bits += 1
+    return n_bits, n
+
+
+def add_narrow(const int32_t[::1] values, int64_t[::1] sums_inout) -> None:
+    """Add integers of 32 bits to others of 64."""
+    cdef Py_ssize_t i
+    for i in range(values.shape[0]):
+        sums_inout[i] += values[i]
+
+
+def take_few(
+    const int64_t[::1] values, uint32_t[::1] at_out, Integer[::1] values_out,
+) -> None:
+    """Find the integers that are not 0; there are as many as `values_out` has room for."""
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t i = 0
+    # Without a branch: another integer takes the place of one that is 0.
+    while n < values_out.shape[0]:
+        at_out[n] = <uint32_t>i
+        values_out[n] = <Integer>values[i]
+        n += values[i] != 0
+        i += 1
+
+
+def add_few(
+    const uint32_t[::1] at, const Integer[::1] values, int64_t[::1] sums_inout,
+) -> None:
+    """Add integers to others at some places."""
+    cdef Py_ssize_t i
+    for i in range(at.shape[0]):
+        sums_inout[at[i]] += values[i]

@@ -1,0 +1,781 @@
+# cython: language_level=3
+"""Exact SHAP values of trees, and their interactions.
+
+They are the path-dependent values of Lundberg et al. ("Consistent Individualized Feature
+Attribution for Tree Ensembles", 2018): where a feature is not known, the rows of both children
+count by their numbers. `contributions.h` has the formulas. Rows are taken in tiles, a tile tree
+by tree, a tree in blocks of SHAP_ROWS rows, so that what is made of a tree serves the whole tile.
+No sum crosses rows, so the values of a row depend on nothing else.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport M_PI, cos
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
+
+from skgoss._engine.columns.column_kernels cimport InputColumns, read_columns
+from skgoss._engine.model.predict cimport Node, Predictor, Tables, fill_values
+from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+import numpy as np
+
+cdef extern from "contribution_kernels.h" nogil:
+    enum:
+        SHAP_ROWS
+        SHAP_POINTS
+        SHAP_CONSTANTS
+        SHAP_DOWN
+        SHAP_UP
+        SHAP_FORK
+    ctypedef struct Step "shap_step":
+        uint8_t kind
+        uint8_t far_is_leaf
+        uint8_t is_new
+        int32_t node
+        int32_t at
+        int32_t above
+        int32_t column
+        int32_t slot
+        int32_t n_pairs
+        int64_t first_pair
+        int64_t flip
+        double threshold
+        double with_ "with"
+        double without
+        double far_value
+        double cold
+    ctypedef struct Pair "shap_pair":
+        int32_t node
+        int32_t above
+        int64_t pair
+    ctypedef struct Origin "shap_node":
+        double before
+        double share
+        double far_value
+        double difference
+        int is_new
+        int is_fork
+    ctypedef struct Run "shap_run":
+        const Step* steps
+        int64_t n_steps
+        const Pair* pairs
+        const double* table
+        const double* weight
+        const double* away
+        const double* values
+        int64_t stride
+        int n
+        double* P
+        double* G
+        int64_t* goes_near
+        int64_t* hot
+        double* sum
+        double* pair_sum
+    void shap_fill(
+        const Origin*, int64_t, const double* known, const double* unknown, int with_pairs,
+        double* table_out) noexcept
+    void shap_block(const Run*, int with_pairs) noexcept
+
+cdef enum:
+    # Blocks of a tile, and the memory of a tile that a thread should need at most.
+    LEAST_BLOCKS = 4
+    MOST_BLOCKS = 32
+    TILE_BYTES = 1 << 19
+    CACHE_LINE = 64
+
+# Nodes times rows below which a second thread costs more than it brings.
+cdef int64_t MIN_WORK_FOR_TEAM = 20_000
+
+
+# ------------------------------------------------------------------------------ points
+
+
+# The points of a Gauss-Legendre rule on [0, 1], in passes of SHAP_POINTS places each.
+cdef struct Rule:
+    int64_t n_passes
+    int n                   # points of a pass
+    double* known           # s
+    double* unknown         # 1 - s
+    double* weight
+    double* away            # -1 / (1 - s)
+
+
+cdef void legendre(int64_t n, double x, double* value_out, double* slope_out) noexcept nogil:
+    """The Legendre polynomial of degree n and its derivative."""
+    cdef double before = 1.0
+    cdef double value = x
+    cdef int64_t k
+    for k in range(2, n + 1):
+        before, value = value, ((2 * k - 1) * x * value - (k - 1) * before) / k
+    value_out[0] = value
+    slope_out[0] = n * (before - x * value) / (1.0 - x * x)
+
+
+cdef void place_point(
+    const Rule* rule, int64_t point, double known, double unknown, double weight
+) noexcept nogil:
+    cdef int64_t at = point // rule.n * SHAP_POINTS + point % rule.n
+    rule.known[at] = known
+    rule.unknown[at] = unknown
+    rule.weight[at] = weight
+    rule.away[at] = -1.0 / unknown
+
+
+cdef bint make_rule(int64_t n, Rule* rule_out) noexcept nogil:
+    """At least n points, the same number in each pass; false when memory ran out."""
+    cdef int64_t n_passes = max(1, (n + SHAP_POINTS - 1) // SHAP_POINTS)
+    cdef int64_t size = n_passes * SHAP_POINTS
+    cdef int64_t i
+    cdef int _step
+    cdef double x, value, slope, weight
+    rule_out.n_passes = n_passes
+    rule_out.n = <int> max(1, (n + n_passes - 1) // n_passes)
+    rule_out.known = <double*> malloc(4 * size * sizeof(double))
+    if rule_out.known == NULL:
+        return False
+    rule_out.unknown = rule_out.known + size
+    rule_out.weight = rule_out.unknown + size
+    rule_out.away = rule_out.weight + size
+    n = n_passes * rule_out.n
+    for i in range(size):
+        # Places without a point are computed, too.
+        rule_out.known[i] = rule_out.unknown[i] = 0.5
+    for i in range((n + 1) // 2):
+        x = cos(M_PI * (i + 0.75) / (n + 0.5)) if 2 * i + 1 < n else 0.0
+        legendre(n, x, &value, &slope)
+        # Newton's method: each step squares the error, and four are enough for any n.
+        for _step in range(5):
+            x -= value / slope
+            legendre(n, x, &value, &slope)
+        weight = 1.0 / ((1.0 - x * x) * slope * slope)
+        place_point(rule_out, i, (1.0 - x) / 2.0, (1.0 + x) / 2.0, weight)
+        place_point(rule_out, n - 1 - i, (1.0 + x) / 2.0, (1.0 - x) / 2.0, weight)
+    return True
+
+
+# ------------------------------------------------------------------------------- steps
+
+
+# A tree's share of the steps and nodes.
+cdef struct TreeSteps:
+    int64_t first_step
+    int64_t n_steps
+    int64_t first_node
+    int64_t n_nodes
+    int64_t rule
+
+
+# A node of the path that the steps are written along.
+cdef struct Place:
+    int64_t at              # where it lies, and its children
+    int64_t near
+    int64_t far
+    int32_t node            # counted in the order of the steps
+    int32_t slot
+    int32_t above           # the depth of the last node with its feature; -1: there is none
+    int32_t side            # at which child the path goes on
+    int32_t turn            # children that are written
+    double[2] share         # of the rows, that follow the feature's path as far as a child
+
+
+# The steps of a tree while they are written.
+cdef struct Writer:
+    const Node* nodes
+    const double* leaf_value
+    const int64_t* leaf_count
+    const int32_t* slot         # by node, in order of creation
+    double* cover
+    Place* path
+    int32_t* last               # by slot: the depth of the last node on the path; -1: none
+    Step* steps
+    Origin* origins
+    int64_t root
+    int32_t n_steps
+    int32_t n_nodes
+    int64_t n_slots
+    int64_t n_distinct          # features on the path
+    int64_t most_distinct
+    int64_t max_depth
+    Pair* pairs                 # of all trees; those of a step carry slot * n_slots + slot
+    int64_t n_pairs
+    int64_t room
+    bint with_pairs
+
+
+cdef inline bint is_leaf(const Writer* w, int64_t place) noexcept nogil:
+    return w.nodes[place].child == place
+
+
+cdef inline int64_t number(const Writer* w, int64_t place) noexcept nogil:
+    """The number of an inner node: the children of node i lie at root + 2 i + 1."""
+    return (w.nodes[place].child - w.root - 1) // 2
+
+
+cdef inline double value_at(const Writer* w, int64_t place) noexcept nogil:
+    return w.leaf_value[<int64_t> w.nodes[place].threshold]
+
+
+cdef inline double cover_at(const Writer* w, int64_t place) noexcept nogil:
+    """Rows in a leaf or inner node; less than none counts as none."""
+    if is_leaf(w, place):
+        return <double> max(w.leaf_count[<int64_t> w.nodes[place].threshold], 0)
+    return w.cover[number(w, place)]
+
+
+cdef inline double share_at(const Writer* w, int64_t place, int64_t sibling) noexcept nogil:
+    """A child's part of the rows of its parent; one half if there are no rows."""
+    cdef double rows = cover_at(w, place)
+    cdef double both = rows + cover_at(w, sibling)
+    return rows / both if both > 0.0 else 0.5
+
+
+cdef double expected_value(Writer* w, int64_t n_nodes, double* expected) noexcept nogil:
+    """Fill in the cover of all nodes; children have later numbers than their parents."""
+    cdef int64_t i, left
+    cdef double low, high
+    if n_nodes == 0:
+        return value_at(w, w.root)
+    for i in range(n_nodes - 1, -1, -1):
+        left = w.root + 2 * i + 1
+        w.cover[i] = cover_at(w, left) + cover_at(w, left + 1)
+        low = value_at(w, left) if is_leaf(w, left) else expected[number(w, left)]
+        high = value_at(w, left + 1) if is_leaf(w, left + 1) else expected[number(w, left + 1)]
+        expected[i] = high + share_at(w, left, left + 1) * (low - high)
+    return expected[0]
+
+
+cdef bint write_pairs(Writer* w, Step* step, int64_t depth) noexcept nogil:
+    """List the other features on the path of a step; false when memory ran out."""
+    cdef Pair* more
+    cdef Place* place
+    cdef int64_t d
+    step.first_pair = w.n_pairs
+    for d in range(depth if w.with_pairs else 0):
+        place = &w.path[d]
+        if w.last[place.slot] != d or place.slot == step.slot:
+            continue
+        if w.n_pairs == w.room:
+            w.room = 2 * w.room + 64
+            more = <Pair*> realloc(w.pairs, w.room * sizeof(Pair))
+            if more == NULL:
+                return False
+            w.pairs = more
+        w.pairs[w.n_pairs] = Pair(
+            place.node, <int32_t> (2 * d + place.side),
+            min(place.slot, step.slot) * w.n_slots + max(place.slot, step.slot))
+        w.n_pairs += 1
+    step.n_pairs = <int32_t> (w.n_pairs - step.first_pair)
+    return True
+
+
+cdef void write_step(Writer* w, int64_t depth, uint8_t kind) noexcept nogil:
+    """Write a step and, unless it goes up, the origin of its constants."""
+    cdef Place* place = &w.path[depth]
+    cdef Place* above = &w.path[place.above] if place.above >= 0 else NULL
+    cdef const Node* node = &w.nodes[place.at]
+    cdef Step* step = &w.steps[w.n_steps]
+    cdef double before = above.share[above.side] if above != NULL else 1.0
+    cdef double share = share_at(w, place.near, place.far)
+    cdef double scale = 1.0
+    w.n_steps += 1
+    step.kind = kind
+    step.is_new = above == NULL
+    step.far_is_leaf = is_leaf(w, place.far)
+    step.node = place.node
+    step.at = <int32_t> (2 * depth + (w.path[depth - 1].side if depth else 0))
+    step.above = 2 * place.above + above.side if above != NULL else 0
+    step.column = node.column
+    step.slot = place.slot
+    step.flip = -1 if place.near > place.far else 0
+    step.threshold = node.threshold
+    step.far_value = value_at(w, place.far) if step.far_is_leaf else 0.0
+    step.cold = share
+    if kind == SHAP_FORK:
+        scale = value_at(w, place.near) - step.far_value
+        step.cold = step.far_value + scale * share
+    step.with_ = scale * (before - before * share)
+    step.without = scale * (0.0 - before * share)
+    if kind != SHAP_UP:
+        w.origins[place.node] = Origin(
+            before, share, step.far_value, scale, step.is_new, kind == SHAP_FORK)
+
+
+cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noexcept nogil:
+    """Begin a node at the end of the path, a fork also ends; false when memory ran out."""
+    cdef Place* place = &w.path[depth]
+    cdef int64_t left = w.nodes[at].child
+    cdef bint flip = is_leaf(w, left) and not is_leaf(w, left + 1)
+    cdef double before = 1.0
+    place.at = at
+    place.near = left + flip
+    place.far = left + (not flip)
+    place.node = w.n_nodes
+    place.slot = w.slot[number(w, at)]
+    place.above = w.last[place.slot]
+    place.turn = 0
+    if place.above >= 0:
+        before = w.path[place.above].share[w.path[place.above].side]
+    place.share[0] = before * share_at(w, place.near, place.far)
+    place.share[1] = before - place.share[0]
+    is_fork_out[0] = is_leaf(w, place.near)
+    write_step(w, depth, SHAP_FORK if is_fork_out[0] else SHAP_DOWN)
+    w.n_nodes += 1
+    w.n_distinct += place.above < 0
+    w.most_distinct = max(w.most_distinct, w.n_distinct)
+    w.max_depth = max(w.max_depth, depth)
+    if not is_fork_out[0]:
+        w.last[place.slot] = <int32_t> depth
+        return True
+    w.n_distinct -= place.above < 0
+    return write_pairs(w, &w.steps[w.n_steps - 1], depth)
+
+
+cdef int64_t next_child(const Writer* w, Place* place) noexcept nogil:
+    """Turn to the next child that is an inner node; -1: there is none."""
+    cdef int64_t at
+    while place.turn < 2:
+        place.side = place.turn
+        place.turn += 1
+        at = place.far if place.side else place.near
+        if not is_leaf(w, at):
+            return at
+    return -1
+
+
+cdef bint close_node(Writer* w, int64_t depth) noexcept nogil:
+    """End a node whose children are written; false when memory ran out."""
+    cdef Place* place = &w.path[depth]
+    write_step(w, depth, SHAP_UP)
+    w.last[place.slot] = place.above
+    w.n_distinct -= place.above < 0
+    return write_pairs(w, &w.steps[w.n_steps - 1], depth)
+
+
+cdef bint write_tree(Writer* w) noexcept nogil:
+    """Write the steps of a tree with an inner node; false when memory ran out."""
+    cdef int64_t depth = 0
+    cdef int64_t at = w.root
+    cdef bint is_fork
+    while True:
+        if not open_node(w, depth, at, &is_fork):
+            return False
+        depth += not is_fork
+        while depth > 0:
+            at = next_child(w, &w.path[depth - 1])
+            if at >= 0:
+                break
+            depth -= 1
+            if not close_node(w, depth):
+                return False
+        if depth == 0:
+            return True
+
+
+# ------------------------------------------------------------------------------- tiles
+
+
+# What the rows of a call have in common.
+cdef struct Call:
+    const Tables* tables
+    InputColumns inputs
+    const TreeSteps* trees
+    const Rule* rules
+    const Step* steps
+    const Origin* origins
+    const Pair* pairs
+    const int32_t* pair_slots       # two a pair
+    int64_t n_slots
+    int64_t n_pairs
+    int64_t max_nodes
+    int64_t max_depth
+    bint with_pairs
+    int64_t first_tree
+    int64_t stop_tree
+    int64_t n_rows
+    int64_t n_blocks                # of a tile
+    double divisor
+    const int64_t* target           # by slot: where a row's value goes
+    const int64_t* pair_target      # by pair: the two places
+    int64_t width                   # of a row of the output
+    double* out
+
+
+# A thread's memory, one allocation.
+cdef struct Scratch:
+    double* slot_values
+    double* values
+    double* table
+    double* P
+    double* G
+    int64_t* goes_near
+    int64_t* hot
+    double* sum             # by block, slot and row; the pairs of a block follow its slots
+
+
+cdef size_t carve(const Call* call, char* memory, Scratch* scratch_out) noexcept nogil:
+    """Divide a thread's memory among its arrays, all of whole cache lines; return the bytes."""
+    cdef size_t rows = call.n_blocks * SHAP_ROWS
+    cdef size_t weights = 2 * (call.max_depth + 2) * SHAP_POINTS * SHAP_ROWS
+    cdef size_t used = 0
+    scratch_out.table = <double*> memory
+    used += call.max_nodes * SHAP_CONSTANTS
+    scratch_out.P = <double*> memory + used
+    used += weights
+    scratch_out.G = <double*> memory + used
+    used += weights
+    scratch_out.goes_near = <int64_t*> memory + used
+    used += (call.max_depth + 1) * SHAP_ROWS
+    scratch_out.hot = <int64_t*> memory + used
+    used += (call.max_depth + 1) * SHAP_ROWS
+    scratch_out.slot_values = <double*> memory + used
+    used += rows
+    scratch_out.values = <double*> memory + used
+    used += rows * call.tables.n_columns
+    scratch_out.sum = <double*> memory + used
+    used += rows * (call.n_slots + call.n_pairs)
+    return used * sizeof(double)
+
+
+cdef void explain_tree(
+    const Call* call, int64_t tree, int64_t n_blocks, const Scratch* scratch, Watch* watch
+) noexcept nogil:
+    cdef const TreeSteps* its = &call.trees[tree]
+    cdef const Rule* rule = &call.rules[its.rule]
+    cdef int64_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
+    cdef int64_t turn, block, at
+    cdef Run run
+    run.steps = call.steps + its.first_step
+    run.n_steps = its.n_steps
+    run.pairs = call.pairs
+    run.table = scratch.table
+    run.stride = call.n_blocks * SHAP_ROWS
+    run.n = rule.n
+    run.P = scratch.P
+    run.G = scratch.G
+    run.goes_near = scratch.goes_near
+    run.hot = scratch.hot
+    for turn in range(rule.n_passes if its.n_steps else 0):
+        if is_stopped(watch):
+            return
+        at = turn * SHAP_POINTS
+        shap_fill(
+            call.origins + its.first_node, its.n_nodes, rule.known + at, rule.unknown + at,
+            call.with_pairs, scratch.table)
+        run.weight = rule.weight + at
+        run.away = rule.away + at
+        for block in range(n_blocks):
+            run.values = scratch.values + block * SHAP_ROWS
+            run.sum = scratch.sum + block * size
+            run.pair_sum = run.sum + call.n_slots * SHAP_ROWS
+            shap_block(&run, call.with_pairs)
+
+
+cdef void settle_pairs(const Call* call, double* sum) noexcept nogil:
+    """Halve the sums of the pairs of a block, and leave the rest to the features alone."""
+    cdef double* pair = sum + call.n_slots * SHAP_ROWS
+    cdef double* first
+    cdef double* second
+    cdef int64_t p
+    cdef int r
+    for p in range(call.n_pairs):
+        first = sum + <int64_t> call.pair_slots[2 * p] * SHAP_ROWS
+        second = sum + <int64_t> call.pair_slots[2 * p + 1] * SHAP_ROWS
+        for r in range(SHAP_ROWS):
+            pair[r] *= 0.5
+            first[r] -= pair[r]
+            second[r] -= pair[r]
+        pair += SHAP_ROWS
+
+
+cdef void deliver(
+    const Call* call, const double* sum, int64_t start, int64_t n
+) noexcept nogil:
+    """Write the values of a block's rows."""
+    cdef const double* pair = sum + call.n_slots * SHAP_ROWS
+    cdef double* out
+    cdef double value
+    cdef int64_t r, i
+    for r in range(n):
+        out = call.out + (start + r) * call.width
+        for i in range(call.n_slots):
+            out[call.target[i]] = sum[i * SHAP_ROWS + r] / call.divisor
+        for i in range(call.n_pairs):
+            value = pair[i * SHAP_ROWS + r] / call.divisor
+            out[call.pair_target[2 * i]] = out[call.pair_target[2 * i + 1]] = value
+
+
+cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* watch) noexcept nogil:
+    cdef Scratch scratch
+    cdef size_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
+    cdef int64_t n_rows = min(call.n_rows - start, call.n_blocks * SHAP_ROWS)
+    cdef int64_t n_blocks = (n_rows + SHAP_ROWS - 1) // SHAP_ROWS
+    cdef int64_t tree, block
+    cdef double* sum
+    carve(call, memory, &scratch)
+    memset(scratch.sum, 0, n_blocks * size * sizeof(double))
+    fill_values(
+        call.tables, &call.inputs, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
+        scratch.slot_values, scratch.values)
+    for tree in range(call.first_tree, call.stop_tree):
+        explain_tree(call, tree, n_blocks, &scratch, watch)
+    # The first writes to fresh memory are slow.
+    for block in range(n_blocks):
+        if is_stopped(watch):
+            break
+        sum = scratch.sum + block * size
+        settle_pairs(call, sum)
+        deliver(
+            call, sum, start + block * SHAP_ROWS,
+            min(<int64_t> SHAP_ROWS, n_rows - block * SHAP_ROWS))
+
+
+cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept nogil:
+    """Explain all rows, tile by tile; false when memory ran out."""
+    cdef Scratch scratch
+    cdef int64_t rows = call.n_blocks * SHAP_ROWS
+    cdef int64_t n_tiles = (call.n_rows + rows - 1) // rows
+    cdef int64_t tile
+    cdef size_t share = carve(call, NULL, &scratch)
+    cdef char* memory = <char*> malloc(share * n_threads + CACHE_LINE)
+    cdef char* aligned = memory + CACHE_LINE - <size_t> memory % CACHE_LINE
+    if memory == NULL:
+        return False
+    # Rows that a last block does not have are computed, too.
+    memset(aligned, 0, share * n_threads)
+    for tile in prange(
+        n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
+    ):
+        if not is_stopped(watch):
+            explain_tile(call, tile * rows, aligned + share * omp_get_thread_num(), watch)
+    free(memory)
+    return True
+
+
+# --------------------------------------------------------------------------- explainer
+
+
+cdef class Explainer:
+    """The steps of all trees. They do not change.
+
+    A slot is a column in the trees of one score.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        The tables of the same trees.
+    leaf_start : (n_trees + 1,) int64
+    leaf_count : (n_leaves,) int64
+        Rows that the leaves hold; numbers below zero count as zero.
+    slot : (n_nodes,) int32
+        The slot of each inner node.
+    n_slots : int
+    with_pairs : bool
+        Whether it is for interactions.
+
+    Attributes
+    ----------
+    expected : (n_trees,) float64
+        The mean of each tree, its leaves weighted with their counts.
+    pairs : (n_pairs, 2) int32
+        The slots that share a path, each pair once; with ``with_pairs`` only.
+    """
+
+    cdef Predictor predictor
+    cdef Step* steps
+    cdef Origin* origins
+    cdef Pair* pair_list
+    cdef TreeSteps* trees
+    cdef Rule* rules
+    cdef int64_t n_rules
+    cdef int64_t n_pair_list
+    cdef Call call
+    cdef readonly object expected
+    cdef readonly object pairs
+
+    def __cinit__(
+        self,
+        Predictor predictor,
+        const int64_t[::1] leaf_start,
+        const int64_t[::1] leaf_count,
+        const int32_t[::1] slot,
+        int64_t n_slots,
+        bint with_pairs,
+    ):
+        cdef int64_t n_trees = leaf_start.shape[0] - 1
+        cdef int64_t n_nodes = slot.shape[0]
+        self.predictor = predictor
+        self.steps = <Step*> malloc((2 * n_nodes + 1) * sizeof(Step))
+        self.origins = <Origin*> malloc((n_nodes + 1) * sizeof(Origin))
+        self.trees = <TreeSteps*> malloc((n_trees + 1) * sizeof(TreeSteps))
+        if self.steps == NULL or self.origins == NULL or self.trees == NULL:
+            raise MemoryError
+        self.call.tables = &predictor.tables
+        self.call.n_slots = n_slots
+        self.call.with_pairs = with_pairs
+        n_distinct = self.write(leaf_start, leaf_count, slot)
+        self.number_pairs()
+        self.make_rules(n_distinct)
+        self.call.steps = self.steps
+        self.call.origins = self.origins
+        self.call.pairs = self.pair_list
+        self.call.trees = self.trees
+        self.call.rules = self.rules
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self.n_rules):
+            free(self.rules[i].known)
+        free(self.rules)
+        free(self.steps)
+        free(self.origins)
+        free(self.pair_list)
+        free(self.trees)
+
+    cdef object write(
+        self,
+        const int64_t[::1] leaf_start,
+        const int64_t[::1] leaf_count,
+        const int32_t[::1] slot,
+    ):
+        """Write the steps; return the most features on a path of each tree."""
+        cdef int64_t n_trees = leaf_start.shape[0] - 1
+        cdef int64_t most_nodes = max(0, np.diff(leaf_start).max(initial=1) - 1)
+        cdef double[::1] cover = np.empty(most_nodes + 1)
+        cdef double[::1] node_expected = np.empty(most_nodes + 1)
+        cdef int32_t[::1] last = np.full(self.call.n_slots + 1, -1, dtype=np.int32)
+        cdef int64_t[::1] n_distinct = np.zeros(n_trees, dtype=np.int64)
+        cdef double[::1] expected = np.empty(n_trees)
+        cdef int64_t t, first_node
+        cdef bint done = True
+        cdef Writer w
+        memset(&w, 0, sizeof(Writer))
+        w.path = <Place*> malloc((most_nodes + 1) * sizeof(Place))
+        if w.path == NULL:
+            raise MemoryError
+        w.nodes = self.predictor.nodes
+        w.n_slots = self.call.n_slots
+        w.with_pairs = self.call.with_pairs
+        w.cover = &cover[0]
+        w.last = &last[0]
+        with nogil:
+            for t in range(n_trees):
+                first_node = leaf_start[t] - t
+                w.leaf_value = self.predictor.tables.leaf_value + leaf_start[t]
+                w.leaf_count = &leaf_count[0] + leaf_start[t]
+                w.slot = &slot[0] + first_node
+                w.root = self.predictor.trees[t].root
+                w.steps = self.steps + 2 * first_node
+                w.origins = self.origins + first_node
+                w.n_steps = w.n_nodes = 0
+                w.most_distinct = 0
+                self.trees[t].n_nodes = leaf_start[t + 1] - leaf_start[t] - 1
+                expected[t] = expected_value(&w, self.trees[t].n_nodes, &node_expected[0])
+                if self.trees[t].n_nodes > 0:
+                    done = done and write_tree(&w)
+                n_distinct[t] = w.most_distinct
+                self.trees[t].first_step = 2 * first_node
+                self.trees[t].first_node = first_node
+                self.trees[t].n_steps = w.n_steps
+        free(w.path)
+        self.pair_list = w.pairs
+        self.n_pair_list = w.n_pairs
+        self.call.max_nodes = most_nodes
+        self.call.max_depth = w.max_depth
+        self.expected = np.asarray(expected)
+        if not done:
+            raise MemoryError
+        return np.asarray(n_distinct)
+
+    cdef int number_pairs(self) except -1:
+        """Number the pairs from 0."""
+        cdef int64_t[::1] key = np.empty(self.n_pair_list, dtype=np.int64)
+        cdef int64_t i
+        for i in range(self.n_pair_list):
+            key[i] = self.pair_list[i].pair
+        found, place = np.unique(key, return_inverse=True)
+        cdef const int64_t[::1] at = place.astype(np.int64).ravel()
+        for i in range(self.n_pair_list):
+            self.pair_list[i].pair = at[i]
+        slots = max(1, self.call.n_slots)
+        self.pairs = np.stack([found // slots, found % slots], axis=1).astype(np.int32)
+        self.call.n_pairs = len(found)
+        return 0
+
+    cdef int make_rules(self, n_distinct) except -1:
+        """Choose the points of each tree: n are exact for 2 n features on a path."""
+        cdef int64_t i
+        found, place = np.unique((n_distinct + 1) // 2, return_inverse=True)
+        cdef const int64_t[::1] n_points = found
+        cdef const int64_t[::1] rule = place.astype(np.int64).ravel()
+        self.rules = <Rule*> malloc((len(found) + 1) * sizeof(Rule))
+        if self.rules == NULL:
+            raise MemoryError
+        for i in range(n_points.shape[0]):
+            if not make_rule(n_points[i], &self.rules[i]):
+                raise MemoryError
+            self.n_rules += 1
+        for i in range(rule.shape[0]):
+            self.trees[i].rule = rule[i]
+        return 0
+
+    def run(
+        self,
+        columns,
+        int64_t first_tree,
+        int64_t stop_tree,
+        double divisor,
+        const int64_t[::1] target,
+        const int64_t[:, ::1] pair_target,
+        int n_threads,
+        double[:, ::1] values_out,
+    ):
+        """Explain the sum over trees ``first_tree`` to ``stop_tree``.
+
+        Parameters
+        ----------
+        columns : Columns
+        first_tree, stop_tree : int
+        divisor : float
+            Of all values.
+        target : (n_slots,) int64
+            Where in a row of the output the value of each slot goes.
+        pair_target : (n_pairs, 2) int64
+            The two places of each pair; the slots then have what remains of their values.
+        n_threads : int
+        values_out : (n_rows, width) float64
+            Only the targets are written.
+        """
+        cdef Call call = self.call
+        cdef const int32_t[:, ::1] pairs = self.pairs
+        cdef int64_t size, blocks, blocks_of_thread
+        cdef bint done
+        if values_out.size == 0 or call.n_slots == 0:
+            return
+        call.inputs = read_columns(columns)
+        call.first_tree = first_tree
+        call.stop_tree = stop_tree
+        call.n_rows = values_out.shape[0]
+        call.divisor = divisor
+        call.target = &target[0]
+        if call.n_pairs > 0:
+            call.pair_slots = &pairs[0, 0]
+            call.pair_target = &pair_target[0, 0]
+        call.width = values_out.shape[1]
+        call.out = &values_out[0, 0]
+        blocks = (call.n_rows + SHAP_ROWS - 1) // SHAP_ROWS
+        if blocks * SHAP_ROWS * (stop_tree - first_tree) * call.max_nodes < MIN_WORK_FOR_TEAM:
+            n_threads = 1
+        size = (call.tables.n_columns + call.n_slots + call.n_pairs) * SHAP_ROWS * 8
+        call.n_blocks = min(max(TILE_BYTES // size, LEAST_BLOCKS), MOST_BLOCKS)
+        # A tile that is an eighth of a thread's rows delays no other thread for long.
+        blocks_of_thread = blocks // (8 * n_threads) if n_threads > 1 else blocks
+        call.n_blocks = max(1, min(call.n_blocks, blocks_of_thread))
+        n_threads = <int> min(<int64_t> n_threads, (blocks + call.n_blocks - 1) // call.n_blocks)
+        cdef Watch watch = start_watch()
+        with nogil:
+            done = explain_rows(&call, n_threads, &watch)
+        end_watch(&watch)
+        if not done:
+            raise MemoryError

@@ -1,0 +1,536 @@
+# cython: language_level=3
+"""Linear leaves: their coefficients, and the values of rows.
+
+A leaf's model is the Newton step of the loss in the coefficients, with a ridge penalty (Shi, Li
+and Li, "Gradient boosting with piece-wise linear regression trees", IJCAI 2019): normal equations
+of columns counted from their means, which are solved by Cholesky's factor.
+
+Columns are float64, each with an address and a stride of its own. Leaves share nothing, so
+threads take whole leaves of a fit, and sums do not depend on them.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport fabs, isfinite, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memset
+
+from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+import numpy as np
+
+cdef extern from "linear_kernels.h" nogil:
+    enum:
+        LINEAR_ROWS
+    void are_finite(const double* block, Py_ssize_t n, int64_t p, int* finite_out) noexcept
+    void add_products(
+        const double* source, double* block, Py_ssize_t n, int64_t p, const double* center,
+        double* sum_inout, double* slope_inout, double* moment_inout) noexcept
+    void line_values(
+        const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
+        double constant, double otherwise, double* value_out) noexcept
+
+cdef enum:
+    # Fewer rows, times trees, are not worth a team of threads.
+    MIN_ROWS_FOR_TEAM = 20000
+    # Rows that a thread takes at a time.
+    BLOCK = 512
+
+# A column whose variance is less than this part of its squares, counted from its center, or
+# keeps no more of it besides the columns before it, has no slope.
+cdef double TINY_VARIATION = 1e-10
+# A coefficient that is not larger is none.
+cdef double TINY_COEFFICIENT = 1e-35
+
+
+cdef struct Values:
+    const uint64_t* address
+    const int64_t* stride
+
+
+# What a leaf's model is fitted from: its columns and its rows.
+cdef struct Leaf:
+    const int32_t* feature
+    int64_t p
+    const int64_t* rows
+    int64_t n
+
+
+cdef struct Gradients:
+    const float* gradient
+    const float* hessian    # NULL: ones
+    const double* weight    # multiplies both; NULL: ones
+
+
+# Sums over rows without missing values.
+cdef struct Total:
+    double gradient
+    double hessian
+    int64_t n
+
+
+cdef struct Rates:
+    double penalty
+    double rate
+
+
+# A thread's memory, for leaves of p columns.
+cdef struct Scratch:
+    double* center
+    double* sum         # of the columns from their centers, weighted by hessians
+    double* scale       # makes the diagonal of moments 1; 0: a column has no slope
+    double* moment      # p x p, the lower triangle
+    double* block       # p + 2 columns of LINEAR_ROWS
+    # p columns of LINEAR_ROWS for each block of rows, if values are added to scores; else
+    # for one.
+    double* kept
+
+
+cdef inline double cell(const Values* values, int32_t feature, int64_t row) noexcept nogil:
+    return (<const double*> (
+        values.address[feature] + <uint64_t> (row * values.stride[feature])))[0]
+
+
+# ------------------------------------------------------------------ fit
+
+
+cdef void load_columns(
+    const Values* values, const Leaf* leaf, int64_t begin, int64_t n, double* source_out,
+) noexcept nogil:
+    cdef const int64_t* rows = leaf.rows + begin
+    cdef uint64_t address
+    cdef int64_t stride, i, j
+    cdef double* x
+    for j in range(leaf.p):
+        address = values.address[leaf.feature[j]]
+        stride = values.stride[leaf.feature[j]]
+        x = source_out + j * LINEAR_ROWS
+        for i in range(n):
+            x[i] = (<const double*> (address + <uint64_t> (rows[i] * stride)))[0]
+
+
+cdef void load_gradients(
+    const Gradients* gradients, const int64_t* rows, int64_t n, double* gradient_out,
+    double* hessian_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        gradient_out[i] = gradients.gradient[rows[i]]
+        hessian_out[i] = gradients.hessian[rows[i]] if gradients.hessian != NULL else 1.0
+    if gradients.weight != NULL:
+        for i in range(n):
+            gradient_out[i] *= gradients.weight[rows[i]]
+            hessian_out[i] *= gradients.weight[rows[i]]
+
+
+cdef int64_t leave_out_broken(
+    const double* source, int64_t n, int64_t p, double* block_inout,
+) noexcept nogil:
+    """Copy the rows without missing values into the block; the number of rows kept.
+
+    Their gradients and hessians, the last two columns of the block, are moved with them.
+    """
+    cdef uint8_t whole[LINEAR_ROWS]
+    cdef const double* x
+    cdef double* x_out
+    cdef int64_t i, j, n_whole = 0
+    memset(whole, 1, n)
+    for j in range(p):
+        for i in range(n):
+            whole[i] &= isfinite(source[j * LINEAR_ROWS + i]) != 0
+    for j in range(p + 2):
+        x_out = block_inout + j * LINEAR_ROWS
+        x = source + j * LINEAR_ROWS if j < p else x_out
+        n_whole = 0
+        for i in range(n):
+            x_out[n_whole] = x[i]
+            n_whole += whole[i]
+    return n_whole
+
+
+cdef void choose_centers(
+    const double* block, int64_t n, int64_t p, double* center_out,
+) noexcept nogil:
+    """Means of a block, counted from the first row: exact where all rows are alike."""
+    cdef const double* x
+    cdef double rest
+    cdef int64_t i, j
+    for j in range(p):
+        x = block + j * LINEAR_ROWS
+        rest = 0.0
+        for i in range(n):
+            rest += x[i] - x[0]
+        center_out[j] = x[0] + rest / n
+
+
+cdef Total sum_rows(
+    const Values* values, const Leaf* leaf, const Gradients* gradients, bint keeps,
+    const Scratch* scratch, double* slope_out,
+) noexcept nogil:
+    """Sums over a leaf's rows of products of columns, counted from centers."""
+    cdef Total total = Total(0.0, 0.0, 0)
+    cdef int64_t p = leaf.p
+    cdef double* gradient = scratch.block + p * LINEAR_ROWS
+    cdef double* kept
+    cdef const double* source
+    cdef int64_t begin, i, n
+    cdef int finite
+    memset(scratch.sum, 0, p * sizeof(double))
+    memset(slope_out, 0, p * sizeof(double))
+    memset(scratch.moment, 0, p * p * sizeof(double))
+    for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
+        n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
+        kept = scratch.kept + (begin * p if keeps else 0)
+        load_columns(values, leaf, begin, n, kept)
+        load_gradients(gradients, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
+        are_finite(kept, n, p, &finite)
+        source = kept
+        if not finite:
+            n = leave_out_broken(kept, n, p, scratch.block)
+            source = scratch.block
+        if n == 0:
+            continue
+        if total.n == 0:
+            choose_centers(source, n, p, scratch.center)
+        for i in range(n):
+            total.gradient += gradient[i]
+            total.hessian += gradient[LINEAR_ROWS + i]
+        total.n += n
+        add_products(
+            source, scratch.block, n, p, scratch.center, scratch.sum, slope_out,
+            scratch.moment)
+    return total
+
+
+cdef void move_to_means(
+    int64_t p, const Total* total, double penalty, const Scratch* scratch,
+    double* slope_inout,
+) noexcept nogil:
+    """Count columns from their means, which become the centers; penalise and scale."""
+    cdef double mean, square, rest
+    cdef double* row
+    cdef int64_t j, k
+    for j in range(p):
+        row = scratch.moment + j * p
+        square = row[j]
+        mean = scratch.sum[j] / total.hessian
+        slope_inout[j] -= total.gradient * mean
+        scratch.center[j] += mean
+        for k in range(j + 1):
+            row[k] -= mean * scratch.sum[k]
+        rest = row[j] + penalty
+        scratch.scale[j] = 0.0
+        if row[j] > TINY_VARIATION * square and isfinite(rest):
+            scratch.scale[j] = 1.0 / sqrt(rest)
+        row[j] = rest
+
+
+cdef void factor(int64_t p, const Scratch* scratch) noexcept nogil:
+    """Cholesky's factor of the moments, whose diagonal is scaled to 1.
+
+    The rows of columns that do not vary besides those before them, or too much for
+    doubles, become zero.
+    """
+    cdef double rest
+    cdef double* row
+    cdef double* other
+    cdef int64_t i, j, k
+    for j in range(p):
+        row = scratch.moment + j * p
+        for k in range(j + 1):
+            other = scratch.moment + k * p
+            rest = row[k] * scratch.scale[j] * scratch.scale[k]
+            for i in range(k):
+                rest -= row[i] * other[i]
+            if k < j:
+                row[k] = rest / other[k] if other[k] > 0 else 0.0
+            else:
+                row[k] = sqrt(rest) if rest > TINY_VARIATION else 0.0
+        if not row[j] > 0:
+            memset(row, 0, (j + 1) * sizeof(double))
+
+
+cdef void solve(int64_t p, const Scratch* scratch, double* slope_inout) noexcept nogil:
+    """From sums of gradients to coefficients, by the factor."""
+    cdef const double* row
+    cdef int64_t j, k
+    for j in range(p):
+        row = scratch.moment + j * p
+        slope_inout[j] *= scratch.scale[j]
+        for k in range(j):
+            slope_inout[j] -= row[k] * slope_inout[k]
+        slope_inout[j] = slope_inout[j] / row[j] if row[j] > 0 else 0.0
+    for j in range(p - 1, -1, -1):
+        row = scratch.moment + j * p
+        slope_inout[j] = slope_inout[j] / row[j] if row[j] > 0 else 0.0
+        for k in range(j):
+            slope_inout[k] -= row[k] * slope_inout[j]
+    for j in range(p):
+        slope_inout[j] *= -scratch.scale[j]
+
+
+cdef bint fit_leaf(
+    const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
+    bint keeps, const Scratch* scratch, double* constant_out, double* coefficient_out,
+) noexcept nogil:
+    """Fit one leaf; False: it stays constant, and the outputs mean nothing."""
+    cdef int64_t p = leaf.p
+    cdef double constant
+    cdef Total total
+    cdef int64_t j
+    if p == 0:
+        return False
+    total = sum_rows(values, leaf, gradients, keeps, scratch, coefficient_out)
+    if total.n < p + 1 or not total.hessian > 0:
+        return False
+    move_to_means(p, &total, rates.penalty, scratch, coefficient_out)
+    factor(p, scratch)
+    solve(p, scratch, coefficient_out)
+    constant = -total.gradient / total.hessian
+    for j in range(p):
+        if fabs(coefficient_out[j]) <= TINY_COEFFICIENT:
+            coefficient_out[j] = 0.0
+        constant -= coefficient_out[j] * scratch.center[j]
+        coefficient_out[j] *= rates.rate
+    constant_out[0] = rates.rate * constant
+    return isfinite(constant)
+
+
+cdef void fit_or_stay(
+    const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
+    double leaf_value, double* memory, double* score, double* constant_out,
+    double* coefficient_out,
+) noexcept nogil:
+    cdef int64_t p = leaf.p
+    cdef double* block = memory + p * (p + 3)
+    cdef Scratch scratch = Scratch(
+        memory, memory + p, memory + 2 * p, memory + 3 * p, block,
+        block + (p + 2) * LINEAR_ROWS)
+    if not fit_leaf(
+        values, leaf, gradients, rates, score != NULL, &scratch, constant_out, coefficient_out,
+    ):
+        constant_out[0] = leaf_value
+        memset(coefficient_out, 0, p * sizeof(double))
+    if score != NULL:
+        add_line(
+            leaf, scratch.kept, coefficient_out, constant_out[0], leaf_value, block, score)
+
+
+cdef void add_line(
+    const Leaf* leaf, const double* kept, const double* coefficient, double constant,
+    double otherwise, double* work, double* score,
+) noexcept nogil:
+    """Add the values of a leaf's rows to their scores."""
+    cdef const int64_t* rows
+    cdef int64_t begin, i, n
+    for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
+        n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
+        rows = leaf.rows + begin
+        line_values(kept + begin * leaf.p, n, leaf.p, coefficient, constant, otherwise, work)
+        for i in range(n):
+            score[rows[i]] += work[i]
+
+
+def group_rows(const int32_t[::1] leaf, const int64_t[::1] rows, int64_t n_leaves):
+    """Put rows in the order of their leaves.
+
+    Parameters
+    ----------
+    leaf : (n,) int32
+        The leaf of each row.
+    rows : (m,) int64
+    n_leaves : int
+
+    Returns
+    -------
+    start : (n_leaves + 1,) int64
+        Where the rows of each leaf begin.
+    rows : (m,) int64
+        Those of a leaf in the order in which they are given.
+    """
+    starts = np.zeros(n_leaves + 2, dtype=np.int64)
+    grouped = np.empty(rows.shape[0], dtype=np.int64)
+    cdef int64_t[::1] start_out = starts, rows_out = grouped
+    cdef int64_t i, k
+    for i in range(rows.shape[0]):
+        start_out[leaf[rows[i]] + 2] += 1
+    for k in range(2, n_leaves + 2):
+        start_out[k] += start_out[k - 1]
+    for i in range(rows.shape[0]):
+        k = leaf[rows[i]] + 1
+        rows_out[start_out[k]] = rows[i]
+        start_out[k] += 1
+    return starts[:n_leaves + 1], grouped
+
+
+cdef int64_t _memory(
+    const int64_t[::1] start, const int64_t[::1] row_start, bint keeps,
+) noexcept:
+    """Doubles of memory that the leaf needs that needs most."""
+    cdef int64_t most = 0, n_blocks, p, k
+    for k in range(start.shape[0] - 1):
+        p = start[k + 1] - start[k]
+        n_blocks = 1
+        if keeps:
+            n_blocks += (row_start[k + 1] - row_start[k]) // LINEAR_ROWS
+        most = max(most, p * (p + 3) + (p * (1 + n_blocks) + 2) * LINEAR_ROWS)
+    return most
+
+
+def fit(
+    const uint64_t[::1] address, const int64_t[::1] stride, const int64_t[::1] start,
+    const int32_t[::1] feature, const int64_t[::1] row_start, const int64_t[::1] rows,
+    const float[::1] gradient, const float[::1] hessian, const double[::1] weight,
+    const double[::1] leaf_value, double penalty, double rate, int n_threads,
+    double[::1] score_inout, double[::1] constant_out, double[::1] coefficient_out,
+):
+    """Fit the linear models of a tree's leaves.
+
+    Rows without a finite value in one of the leaf's columns do not count. A column that
+    those before it determine gets no slope.
+
+    Parameters
+    ----------
+    address : (n_features,) uint64
+    stride : (n_features,) int64
+        Bytes between the float64 values of a column; columns that no leaf uses are not
+        read.
+    start : (n_leaves + 1,) int64
+        Where the columns of each leaf begin in ``feature``.
+    feature : (n_used,) int32
+    row_start : (n_leaves + 1,) int64
+        Where the rows of each leaf begin in ``rows``.
+    rows : (m,) int64
+        The rows that count.
+    gradient : (n,) float32
+        Of all rows.
+    hessian : (n,) float32, or None for ones
+    weight : (n,) float64, or None for ones
+        Multiplies gradients and hessians.
+    leaf_value : (n_leaves,) float64
+        Of leaves that stay constant, and of rows without a finite value in one of the
+        leaf's columns.
+    penalty : float
+        On the squares of the coefficients.
+    rate : float
+        What coefficients and constants are multiplied by.
+    n_threads : int
+    score_inout : (n,) float64, or None
+        The leaves' values are added for the rows that count, unless None.
+    constant_out : (n_leaves,) float64
+    coefficient_out : (n_used,) float64
+        Zeros where there is no slope.
+    """
+    cdef int64_t n_leaves = leaf_value.shape[0]
+    cdef double* score = NULL
+    cdef double[:, ::1] memory
+    cdef Values values = Values(&address[0], &stride[0])
+    cdef Gradients gradients = Gradients(&gradient[0], NULL, NULL)
+    cdef Rates rates = Rates(penalty, rate)
+    cdef int64_t k
+    cdef Watch watch = start_watch()
+    if hessian is not None:
+        gradients.hessian = &hessian[0]
+    if weight is not None:
+        gradients.weight = &weight[0]
+    if score_inout is not None:
+        score = &score_inout[0]
+    if rows.shape[0] < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    memory = np.empty((n_threads, _memory(start, row_start, score != NULL)))
+    # The leaves with the most work first: threads end at the same time.
+    order = np.argsort(-np.diff(start) * np.diff(row_start), kind="stable")
+    cdef const int64_t[::1] by_work = order
+    for k in prange(
+        n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        if not is_stopped(&watch):
+            fit_number(
+                by_work[k], &values, &start[0], &feature[0], &row_start[0], &rows[0],
+                &gradients, &rates, leaf_value[by_work[k]],
+                &memory[omp_get_thread_num(), 0], score, &constant_out[0],
+                &coefficient_out[0])
+    end_watch(&watch)
+
+
+cdef void fit_number(
+    int64_t k, const Values* values, const int64_t* start, const int32_t* feature,
+    const int64_t* row_start, const int64_t* rows, const Gradients* gradients, const Rates* rates,
+    double leaf_value, double* memory, double* score, double* constant_out,
+    double* coefficient_out,
+) noexcept nogil:
+    cdef Leaf leaf = Leaf(
+        feature + start[k], start[k + 1] - start[k], rows + row_start[k],
+        row_start[k + 1] - row_start[k])
+    fit_or_stay(
+        values, &leaf, gradients, rates, leaf_value, memory, score, constant_out + k,
+        coefficient_out + start[k])
+
+
+# ------------------------------------------------------------------ values
+
+
+cdef inline double value_of(
+    const Values* values, const int32_t* feature, const double* coefficient, int64_t n,
+    double constant, double otherwise, int64_t row,
+) noexcept nogil:
+    cdef double value = constant
+    cdef int64_t j
+    for j in range(n):
+        value += coefficient[j] * cell(values, feature[j], row)
+    return value if isfinite(value) else otherwise
+
+
+def add(
+    const uint64_t[::1] address, const int64_t[::1] stride, const int32_t[:, ::1] leaf,
+    const int64_t[::1] leaf_start, const int64_t[::1] start, const int32_t[::1] feature,
+    const double[::1] coefficient, const double[::1] constant, const double[::1] leaf_value,
+    int64_t first_score, int n_threads, double[:, ::1] score_inout,
+):
+    """Add the linear leaves of trees to the scores of rows.
+
+    Parameters
+    ----------
+    address : (n_features,) uint64
+    stride : (n_features,) int64
+        Bytes between the float64 values of a column; columns that no leaf uses are not
+        read.
+    leaf : (n, n_trees) int32
+        The leaf of each row in each tree.
+    leaf_start : (n_trees + 1,) int64
+        Where each tree's leaves begin among all leaves.
+    start : (n_leaves + 1,) int64
+        Where the features and coefficients of each leaf begin.
+    feature : int32
+    coefficient : float64
+    constant : (n_leaves,) float64
+    leaf_value : (n_leaves,) float64
+        Of rows without a finite value in one of the leaf's columns.
+    first_score : int
+        The score of the first tree; the others follow in turn.
+    n_threads : int
+    score_inout : (n, n_scores) float64
+    """
+    cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1]
+    cdef int64_t n_scores = score_inout.shape[1]
+    cdef int64_t n_blocks = (n + BLOCK - 1) // BLOCK
+    cdef int64_t block, i, at, k, tree
+    cdef Values values = Values(&address[0], &stride[0])
+    cdef Watch watch = start_watch()
+    if n * n_trees < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    for block in prange(
+        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        if is_stopped(&watch):
+            continue
+        for tree in range(n_trees):
+            for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
+                k = leaf_start[tree] + leaf[i, tree]
+                at = start[k]
+                score_inout[i, (first_score + tree) % n_scores] += value_of(
+                    &values, &feature[0] + at, &coefficient[0] + at, start[k + 1] - at,
+                    constant[k], leaf_value[k], i)
+    end_watch(&watch)

@@ -1,0 +1,94 @@
+# cython: language_level=3
+"""Exact sums of doubles, which do not depend on the order of the terms: see ``exact_sum.h``."""
+
+from libc.math cimport INFINITY, NAN, fma, isfinite
+from libc.stdint cimport int64_t
+
+import numpy as np
+
+cdef extern from "exact_sum.h" nogil:
+    enum:
+        EXACT_LIMBS
+        EXACT_INFINITE
+        EXACT_MINUS_INFINITE
+        EXACT_NAN
+
+
+def exact_sum(const double[::1] values, const double[::1] weight=None):
+    """The sum of values * weight, in which no product is rounded.
+
+    A whole weight k gives the very same sum as k copies of the row.
+
+    Parameters
+    ----------
+    values : (n,) float64
+    weight : (n,) float64 or None
+        None means 1.
+
+    Returns
+    -------
+    (EXACT_SIZE,) int64
+        See `rounded`. Sums are added element by element.
+    """
+    cdef:
+        double[EXACT_BLOCK] term
+        double[EXACT_BLOCK] error
+        int64_t first, i, size, n = values.shape[0]
+        int64_t[::1] sum_out
+    total = np.zeros(EXACT_SIZE, dtype=np.int64)
+    sum_out = total
+    with nogil:
+        for first from 0 <= first < n by EXACT_BLOCK:
+            size = min(n - first, <int64_t>EXACT_BLOCK)
+            for i in range(size):
+                term[i] = values[first + i]
+            if weight is not None:
+                # A product is its rounded value plus the error of rounding.
+                for i in range(size):
+                    term[i] *= weight[first + i]
+                    error[i] = 0.0
+                    if isfinite(term[i]):
+                        error[i] = fma(values[first + i], weight[first + i], -term[i])
+                add_exact(error, NULL, size, &sum_out[0])
+            add_exact(term, NULL, size, &sum_out[0])
+    return total
+
+
+def rounded(const int64_t[::1] total) -> float:
+    """The double nearest to an exact sum.
+
+    Parameters
+    ----------
+    total : (EXACT_SIZE,) int64
+        Limbs, and counts of the terms that are not finite.
+    """
+    cdef Py_ssize_t i
+    if total[EXACT_NAN] or (total[EXACT_INFINITE] and total[EXACT_MINUS_INFINITE]):
+        return NAN
+    if total[EXACT_INFINITE] or total[EXACT_MINUS_INFINITE]:
+        return INFINITY if total[EXACT_INFINITE] else -INFINITY
+    whole = 0
+    for i in range(EXACT_LIMBS):
+        if total[i]:
+            whole += <object>total[i] << <object>(32 * i)
+    try:
+        return whole / (1 << 1074)
+    except OverflowError:
+        return INFINITY if whole > 0 else -INFINITY
+
+
+def weighted_sum(
+    const double[::1] values, const double[::1] weight=None, collectives=None,
+) -> float:
+    """The sum of values * weight, rounded once.
+
+    Parameters
+    ----------
+    values : (n,) float64
+    weight : (n,) float64 or None
+        None means 1.
+    collectives : skgoss.columns.collectives.Collectives, default=None
+        The sum is that of the rows of all processes; None: of these rows.
+    """
+    total = exact_sum(values, weight)
+    return rounded(total if collectives is None else collectives.all_reduce(total))

@@ -1,0 +1,763 @@
+# cython: language_level=3
+"""Metrics: losses of predictions summed over rows, and areas under curves of ranks.
+
+Sums of losses are exact, and areas are made in parts that do not depend on threads.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.objectives.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
+
+import numpy as np
+
+cdef extern from "metric_kernels.h" nogil:
+    ctypedef void (*metric_rows)(
+        const double*, const double*, double, int64_t, double*
+    ) noexcept nogil
+    const metric_rows* METRIC_LOSSES
+    void share_losses(const double* own, int64_t n, double* loss_out) noexcept
+    void class_errors(
+        const double* score, int64_t stride, int64_t n_classes, const double* own,
+        double top_k, int64_t n, double* loss_out
+    ) noexcept
+    void range_of_scores(
+        const double* score, int64_t n, double* least_out, double* largest_out
+    ) noexcept
+    void find_places(
+        const double* y, const double* score, int64_t n, double best, double scale,
+        int64_t n_buckets, uint32_t* place_out
+    ) noexcept
+    void count_pairs(
+        const double* positive, int64_t n_positive, const double* negative,
+        int64_t n_negative, int64_t* pairs_out
+    ) noexcept
+    uint64_t ordered_bits(double x) noexcept
+
+# The losses and the place of each in the table METRIC_LOSSES of metrics.h.
+LOSSES = {
+    name: code
+    for code, name in enumerate((
+        "l2", "l1", "quantile", "mape", "huber", "fair", "poisson", "tweedie", "gamma",
+        "gamma_deviance", "binary_logloss", "binary_error", "cross_entropy",
+        "cross_entropy_lambda", "entropy",
+    ))
+}
+
+cdef enum:
+    # Fewer rows (times classes) are summed sooner than a team of threads starts.
+    MIN_ROWS_FOR_TEAM = 500000
+
+
+def pointwise(
+    int kind, const double[::1] y, const double[::1] prediction, const double[::1] weight,
+    double parameter, int n_threads,
+):
+    """The weighted sum of a loss over rows.
+
+    Parameters
+    ----------
+    kind : int
+        A value of ``LOSSES``.
+    y, prediction : (n,) float64
+    weight : (n,) float64 or None
+        None: ones.
+    parameter : float
+        Of 'quantile' its level, of 'huber' its width, of 'fair' its c, of 'tweedie' the
+        power of the variance, above 1.
+    n_threads : int
+
+    Returns
+    -------
+    (EXACT_SIZE,) int64
+        The exact sum of the losses times weights, each rounded: see `exact.rounded`.
+        Sums are added element by element.
+    """
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
+        int64_t[:, ::1] sums
+        double[:, ::1] losses
+        metric_rows rows = METRIC_LOSSES[kind]
+        int64_t block, start, size
+        double* loss
+    if n < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+    sums, losses = of_threads, np.empty((n_threads, EXACT_BLOCK))
+    for block in prange(
+        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        start = block * EXACT_BLOCK
+        size = min(n - start, EXACT_BLOCK)
+        loss = &losses[omp_get_thread_num(), 0]
+        rows(&y[start], &prediction[start], parameter, size, loss)
+        add_exact(
+            loss, &weight[start] if weight is not None else NULL, size,
+            &sums[omp_get_thread_num(), 0])
+    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
+
+
+cdef void class_losses(
+    const double* y, const double* score, int64_t stride, int64_t n_classes, int top_k,
+    int64_t n, double* own, double* loss_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        own[i] = score[<int64_t>y[i] * stride + i]
+    if top_k == 0:
+        share_losses(own, n, loss_out)
+    else:
+        class_errors(score, stride, n_classes, own, top_k, n, loss_out)
+
+
+def by_class(
+    const double[::1] y, const double[:, ::1] prediction, const double[::1] weight, int top_k,
+    int n_threads,
+):
+    """The weighted sum of the log losses, or of the errors, of class probabilities.
+
+    Parameters
+    ----------
+    y : (n,) float64
+        The number of the class of each row.
+    prediction : (n_classes, n) float64
+    weight : (n,) float64 or None
+        None: ones.
+    top_k : int
+        0: log loss; else a row is an error whose class has no place of its own among so
+        many best.
+    n_threads : int
+
+    Returns
+    -------
+    (EXACT_SIZE,) int64
+        The exact sum of the losses times weights, each rounded: see `exact.rounded`.
+        Sums are added element by element.
+    """
+    cdef:
+        int64_t n_classes = prediction.shape[0]
+        int64_t n = y.shape[0]
+        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
+        int64_t[:, ::1] sums
+        double[:, ::1] losses
+        int64_t block, start, size
+        double* loss
+    if n * n_classes < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+    sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
+    for block in prange(
+        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        start = block * EXACT_BLOCK
+        size = min(n - start, EXACT_BLOCK)
+        loss = &losses[omp_get_thread_num(), 0]
+        class_losses(
+            &y[start], &prediction[0, start], n, n_classes, top_k, size,
+            loss + EXACT_BLOCK, loss)
+        add_exact(
+            loss, &weight[start] if weight is not None else NULL, size,
+            &sums[omp_get_thread_num(), 0])
+    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
+
+
+# ------------------------------------------------------------------------ rows by score
+
+cdef enum:
+    # Buckets that rows are dealt to by their scores, at most, and rows to each, about.
+    MAX_BUCKETS = 2048
+    ROWS_PER_BUCKET = 16
+    # Rows that are sorted by insertion.
+    MAX_INSERTION_SORT = 40
+    # Fewer rows are ranked sooner than a team of threads starts.
+    MIN_RANKED_FOR_TEAM = 200000
+    # The same where rows have no weights.
+    MIN_PAIRED_FOR_TEAM = 50000
+    MAX_PAIR_BUCKETS = 16384
+    # Pairs of scores, times rows, that are compared one by one.
+    MAX_PAIRS_PER_ROW = 64
+    # Buckets that a thread takes at a time: they differ in size.
+    BUCKETS_PER_TASK = 16
+    # Doubles of work space a row of the largest bucket needs: a Row and a count.
+    WORK_PER_ROW = 3
+
+
+cdef struct Row:
+    # The score with its sign turned, so that the best row has the least.
+    double score
+    # Negative where the row is.
+    double weight
+
+
+# What a curve encloses; total weights of the rows before it come first.
+ctypedef double (*curve)(const Row*, int64_t, double, double) noexcept nogil
+
+
+cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n) noexcept nogil:
+    """Which of n buckets a score belongs to; rises as scores fall."""
+    cdef double at = (best - score) * scale
+    # False for NaN, too, which differences of infinite ranges are.
+    if not at > 0:
+        return 0
+    return <int64_t>at if at < n - 1 else n - 1
+
+
+cdef void sort_by_insertion(Row* rows, int64_t n) noexcept nogil:
+    cdef int64_t i, j
+    cdef Row own
+    for i in range(1, n):
+        own = rows[i]
+        j = i
+        while j > 0 and own.score < rows[j - 1].score:
+            rows[j] = rows[j - 1]
+            j -= 1
+        rows[j] = own
+
+
+cdef void sort_by_digits(Row* rows, int64_t n, Row* other) noexcept nogil:
+    """Radix sort by the bytes of the scores, the least significant first."""
+    cdef int64_t counts[8][256]
+    cdef int64_t i, digit, before, count
+    cdef uint64_t bits
+    cdef int byte
+    cdef Row* source = rows
+    cdef Row* target = other
+    memset(counts, 0, sizeof(counts))
+    for i in range(n):
+        bits = ordered_bits(rows[i].score)
+        for byte in range(8):
+            counts[byte][(bits >> (8 * byte)) & 255] += 1
+    for byte in range(8):
+        if counts[byte][(ordered_bits(rows[0].score) >> (8 * byte)) & 255] == n:
+            continue
+        before = 0
+        for digit in range(256):
+            count = counts[byte][digit]
+            counts[byte][digit] = before
+            before += count
+        for i in range(n):
+            digit = (ordered_bits(source[i].score) >> (8 * byte)) & 255
+            target[counts[byte][digit]] = source[i]
+            counts[byte][digit] += 1
+        source, target = target, source
+    if source != rows:
+        memcpy(rows, source, n * sizeof(Row))
+
+
+cdef bint are_equal(const Row* rows, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(1, n):
+        if rows[i].score != rows[0].score:
+            return False
+    return True
+
+
+cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
+    """Bucket sort, stable: rows are dealt to as many buckets by score, and each is sorted."""
+    cdef Row* dealt = <Row*>work
+    cdef int32_t* last = <int32_t*>(dealt + n)
+    cdef int64_t i, at, start
+    cdef double least, largest, scale
+    if n <= MAX_INSERTION_SORT:
+        sort_by_insertion(rows, n)
+        return
+    least = largest = rows[0].score
+    for i in range(1, n):
+        least = min(least, rows[i].score)
+        largest = max(largest, rows[i].score)
+    if least == largest:
+        return
+    scale = (n - 1) / (largest - least)
+    memset(last, 0, (n + 1) * sizeof(int32_t))
+    for i in range(n):
+        last[bucket_of(-rows[i].score, -least, scale, n) + 1] += 1
+    at = 0
+    for i in range(n):
+        at = max(at, <int64_t>last[i + 1])
+        last[i + 1] += last[i]
+    for i in range(n):
+        start = bucket_of(-rows[i].score, -least, scale, n)
+        dealt[last[start]] = rows[i]
+        last[start] += 1
+    memcpy(rows, dealt, n * sizeof(Row))
+    if at <= MAX_INSERTION_SORT:
+        sort_by_insertion(rows, n)
+        return
+    start = 0
+    for i in range(n):
+        sort_place(rows + start, last[i] - start, dealt)
+        start = last[i]
+
+
+cdef void sort_place(Row* rows, int64_t n, Row* other) noexcept nogil:
+    if n <= MAX_INSERTION_SORT:
+        sort_by_insertion(rows, n)
+    elif not are_equal(rows, n):
+        sort_by_digits(rows, n, other)
+
+
+cdef double roc(
+    const Row* rows, int64_t n, double positive, double negative
+) noexcept nogil:
+    """The area under a part of the ROC curve, by the trapezoidal rule; equal scores count one half.
+
+    Times the masses of positive and of negative rows.
+    """
+    cdef double area = 0.0, score, own_positive, own_negative
+    cdef int64_t i = 0
+    while i < n:
+        score = rows[i].score
+        own_positive = 0.0
+        own_negative = 0.0
+        while i < n and not rows[i].score > score:
+            own_positive += max(rows[i].weight, 0.0)
+            own_negative += max(-rows[i].weight, 0.0)
+            i += 1
+        area += own_negative * (positive + 0.5 * own_positive)
+        positive += own_positive
+    return area
+
+
+cdef double precision_and_recall(
+    const Row* rows, int64_t n, double positive, double negative
+) noexcept nogil:
+    """The sum of the precisions at the thresholds, times the positive mass of each."""
+    cdef double area = 0.0, score, own
+    cdef int64_t i = 0
+    while i < n:
+        score = rows[i].score
+        own = 0.0
+        while i < n and not rows[i].score > score:
+            own += max(rows[i].weight, 0.0)
+            negative += max(-rows[i].weight, 0.0)
+            i += 1
+        positive += own
+        if own > 0:
+            area += own * (positive / (positive + negative))
+    return area
+
+
+cdef void count_buckets(
+    const double* score, int64_t n, double best, double scale, int64_t n_places,
+    int64_t* counts_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        counts_out[bucket_of(score[i], best, scale, n_places)] += 1
+
+
+cdef void starts_of_parts(
+    int64_t* places_inout, int64_t n_parts, int64_t n_buckets, int64_t* start_out
+) noexcept nogil:
+    """From counts by part and bucket to places: the first part's rows come first."""
+    cdef int64_t bucket, part, count
+    cdef int64_t at = 0
+    for bucket in range(n_buckets):
+        start_out[bucket] = at
+        for part in range(n_parts):
+            count = places_inout[part * n_buckets + bucket]
+            places_inout[part * n_buckets + bucket] = at
+            at += count
+    start_out[n_buckets] = at
+
+
+cdef int64_t longest_bucket(const int64_t[::1] start) noexcept nogil:
+    cdef int64_t bucket
+    cdef int64_t longest = 0
+    for bucket in range(start.shape[0] - 1):
+        longest = max(longest, start[bucket + 1] - start[bucket])
+    return longest
+
+
+cdef void deal(
+    const double* y, const double* score, const double* weight, int64_t n, double best,
+    double scale, int64_t n_places, int64_t* next_of, Row* rows_out,
+) noexcept nogil:
+    """Write rows to their buckets, in the order of rows."""
+    cdef int64_t i, at, row
+    cdef double w = 1.0
+    for i in range(n):
+        at = bucket_of(score[i], best, scale, n_places)
+        row = next_of[at]
+        next_of[at] = row + 1
+        if weight != NULL:
+            w = weight[i]
+        # Zero without a sign, so that the two zeros have the same bits.
+        rows_out[row].score = 0.0 - score[i]
+        rows_out[row].weight = w if y[i] > 0 else -w
+
+
+cdef void weigh(
+    const Row* rows, int64_t n, double* positive_out, double* negative_out,
+) noexcept nogil:
+    cdef double positive = 0.0, negative = 0.0
+    cdef int64_t i
+    for i in range(n):
+        positive += max(rows[i].weight, 0.0)
+        negative += max(-rows[i].weight, 0.0)
+    positive_out[0] = positive
+    negative_out[0] = negative
+
+
+cdef (double, double) scale_of(
+    const double[::1] score, int64_t size, int n_parts, int64_t n_buckets,
+) noexcept:
+    """The best score, and what makes a distance from it the number of a bucket."""
+    cdef double[:, ::1] ends = np.empty((n_parts, 2))
+    cdef int64_t n = score.shape[0], part
+    cdef double best, worst
+    for part in prange(
+        n_parts, nogil=True, schedule="static", num_threads=n_parts,
+        use_threads_if=n_parts > 1,
+    ):
+        range_of_scores(
+            &score[part * size], min(size, n - part * size), &ends[part, 0], &ends[part, 1])
+    worst, best = ends[0, 0], ends[0, 1]
+    for part in range(1, n_parts):
+        worst = min(worst, ends[part, 0])
+        best = max(best, ends[part, 1])
+    return best, (n_buckets - 1) / (best - worst) if best > worst else 0.0
+
+
+cdef double total(const double[:, ::1] sums) noexcept:
+    cdef double found = 0.0
+    cdef Py_ssize_t i, k
+    for i in range(sums.shape[0]):
+        for k in range(sums.shape[1]):
+            found += sums[i, k]
+    return found
+
+
+cdef class Ranking:
+    """Rows by falling score: dealt to buckets by score, and each bucket sorted.
+
+    Threads take buckets, and a bucket's part of an area is computed by itself, so that
+    areas do not depend on threads.
+    """
+
+    cdef:
+        int n_threads
+        int64_t n_buckets
+        Row* rows
+        object memory
+        # Where each bucket begins, and the end.
+        int64_t[::1] start
+        # Weights of the positive and of the negative rows before each bucket, and the end.
+        double[:, ::1] before
+
+    def __init__(self, y, score, weight, int n_threads):
+        cdef int64_t n = y.shape[0]
+        self.n_threads = n_threads if n >= MIN_RANKED_FOR_TEAM else 1
+        self.n_buckets = max(1, min(<int64_t>MAX_BUCKETS, n // ROWS_PER_BUCKET))
+        self.memory = np.empty((n, 2))
+        cdef double[:, ::1] memory = self.memory
+        self.rows = <Row*>&memory[0, 0] if n else NULL
+        self._deal(y, score, weight)
+        self._sort()
+
+    cdef _deal(
+        self, const double[::1] y, const double[::1] score, const double[::1] weight
+    ):
+        """Deal the rows to buckets by score, part by part: a counting sort."""
+        cdef:
+            int64_t n = y.shape[0]
+            int64_t n_buckets = self.n_buckets
+            int64_t size = max(1, (n + self.n_threads - 1) // self.n_threads)
+            int n_parts = <int>((n + size - 1) // size)
+            int64_t[:, ::1] places = np.zeros((n_parts, n_buckets), dtype=np.int64)
+            int64_t part
+            double best, scale
+        self.start = np.zeros(n_buckets + 1, dtype=np.int64)
+        if n == 0:
+            return
+        best, scale = scale_of(score, size, n_parts, n_buckets)
+        for part in prange(
+            n_parts, nogil=True, schedule="static", num_threads=n_parts,
+            use_threads_if=n_parts > 1,
+        ):
+            count_buckets(
+                &score[part * size], min(size, n - part * size), best, scale, n_buckets,
+                &places[part, 0])
+        starts_of_parts(&places[0, 0], n_parts, n_buckets, &self.start[0])
+        for part in prange(
+            n_parts, nogil=True, schedule="static", num_threads=n_parts,
+            use_threads_if=n_parts > 1,
+        ):
+            deal(
+                &y[part * size], &score[part * size],
+                &weight[part * size] if weight is not None else NULL,
+                min(size, n - part * size), best, scale, n_buckets, &places[part, 0],
+                self.rows)
+
+    cdef _sort(self):
+        """Sort the buckets, and sum the masses before each."""
+        cdef:
+            int64_t longest = longest_bucket(self.start)
+            double[:, ::1] work = np.empty((self.n_threads, WORK_PER_ROW * longest + 2))
+            double[:, ::1] weights = np.zeros((2, self.n_buckets + 1))
+            int64_t[::1] start = self.start
+            Row* rows = self.rows
+            int n_threads = self.n_threads
+            int64_t bucket
+        for bucket in prange(
+            self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
+            num_threads=n_threads, use_threads_if=n_threads > 1,
+        ):
+            sort_bucket(
+                rows + start[bucket], start[bucket + 1] - start[bucket],
+                &work[omp_get_thread_num(), 0])
+            weigh(
+                rows + start[bucket], start[bucket + 1] - start[bucket],
+                &weights[0, bucket + 1], &weights[1, bucket + 1])
+        for bucket in range(self.n_buckets):
+            weights[0, bucket + 1] += weights[0, bucket]
+            weights[1, bucket + 1] += weights[1, bucket]
+        self.before = weights
+
+    cdef double area(self, curve under):
+        """What the curve encloses, bucket by bucket."""
+        cdef:
+            double[:, ::1] areas = np.empty((self.n_buckets, 1))
+            double[:, ::1] before = self.before
+            int64_t[::1] start = self.start
+            Row* rows = self.rows
+            int n_threads = self.n_threads
+            int64_t bucket
+        for bucket in prange(
+            self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
+            num_threads=n_threads, use_threads_if=n_threads > 1,
+        ):
+            areas[bucket, 0] = under(
+                rows + start[bucket], start[bucket + 1] - start[bucket],
+                before[0, bucket], before[1, bucket])
+        return total(areas)
+
+    cdef (double, double) masses(self):
+        """The weights of all positive and of all negative rows."""
+        return self.before[0, self.n_buckets], self.before[1, self.n_buckets]
+
+
+# ----------------------------------------------------------- pairs of rows without weights
+
+
+cdef void count_rows(const uint32_t* place, int64_t n, int64_t* counts_inout) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        counts_inout[place[i]] += 1
+
+
+cdef void deal_scores(
+    const double* score, const uint32_t* place, int64_t n, int64_t* next_of,
+    double* scores_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        scores_out[next_of[place[i]]] = score[i]
+        next_of[place[i]] += 1
+
+
+cdef int64_t pairs_of_bucket(
+    const double* score, int64_t n_positive, int64_t n_negative, double* work,
+) noexcept nogil:
+    """Twice the pairs in the right order; the positive scores come first."""
+    cdef int64_t n = n_positive + n_negative, pairs = 0, i
+    cdef double least, largest
+    cdef Row* rows = <Row*>work
+    if n_positive * n_negative <= MAX_PAIRS_PER_ROW * n:
+        count_pairs(score, n_positive, score + n_positive, n_negative, &pairs)
+        return pairs
+    range_of_scores(score, n, &least, &largest)
+    if least == largest:
+        return n_positive * n_negative
+    for i in range(n):
+        rows[i].score = 0.0 - score[i]
+        rows[i].weight = 1.0 if i < n_positive else -1.0
+    sort_bucket(rows, n, work + 2 * n)
+    return <int64_t>(2 * roc(rows, n, 0.0, 0.0))
+
+
+cdef int64_t count_all_pairs(
+    const double* scores, const int64_t[::1] start, int n_threads,
+):
+    """Twice the pairs in the right order: those of each bucket and of later ones."""
+    cdef:
+        int64_t n_buckets = start.shape[0] // 2
+        double[:, ::1] work = np.empty(
+            (n_threads, (2 + WORK_PER_ROW) * longest_bucket(start[::2].copy()) + 2))
+        int64_t[::1] pairs = np.empty(n_buckets, dtype=np.int64)
+        int64_t total = 0, positive = 0, bucket
+    for bucket in prange(
+        n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        pairs[bucket] = pairs_of_bucket(
+            scores + start[2 * bucket], start[2 * bucket + 1] - start[2 * bucket],
+            start[2 * bucket + 2] - start[2 * bucket + 1], &work[omp_get_thread_num(), 0])
+    for bucket in range(n_buckets):
+        total += pairs[bucket] + (
+            2 * positive * (start[2 * bucket + 2] - start[2 * bucket + 1]))
+        positive += start[2 * bucket + 1] - start[2 * bucket]
+    return total
+
+
+cdef void find_ranges(
+    const double* y, const double* score, int64_t n, const double[::1] splitters,
+    uint32_t* place_out,
+) noexcept nogil:
+    """Twice the number of splitters up to a score, and one more if the row is not positive."""
+    cdef int64_t i, k
+    cdef uint32_t n_up_to
+    for i in range(n):
+        n_up_to = 0
+        for k in range(splitters.shape[0]):
+            n_up_to += score[i] >= splitters[k]
+        place_out[i] = 2 * n_up_to + (0 if y[i] > 0 else 1)
+
+
+def scores_by_range(
+    const double[::1] y, const double[::1] score, const double[::1] splitters,
+):
+    """The scores sorted by range, and those of positive rows first in each.
+
+    Parameters
+    ----------
+    y, score
+        As for `auc`.
+    splitters : (n_ranges - 1,) float64
+        Where the ranges but the first begin; ascending.
+
+    Returns
+    -------
+    scores : (n,) float64
+    start : (2 * n_ranges + 1,) int64
+        Where the positive and the negative rows of each range begin, and the end.
+    """
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_places = 2 * (splitters.shape[0] + 1)
+        uint32_t[::1] place = np.empty(n, dtype=np.uint32)
+        int64_t[::1] places = np.zeros(n_places, dtype=np.int64)
+        int64_t[::1] start_out
+        double[::1] scores_out
+    scores = np.empty(n)
+    start = np.zeros(n_places + 1, dtype=np.int64)
+    scores_out, start_out = scores, start
+    if n:
+        with nogil:
+            find_ranges(&y[0], &score[0], n, splitters, &place[0])
+            count_rows(&place[0], n, &places[0])
+            starts_of_parts(&places[0], 1, n_places, &start_out[0])
+            deal_scores(&score[0], &place[0], n, &places[0], &scores_out[0])
+    return scores, start
+
+
+def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
+    """Twice the pairs of a positive and a negative row in the right order.
+
+    Pairs of equal scores count one half.
+
+    Parameters
+    ----------
+    y, score, n_threads
+        As for `auc`.
+
+    Returns
+    -------
+    pairs, n_positive, n_negative : int
+    """
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_buckets = max(1, min(<int64_t>MAX_PAIR_BUCKETS, n // ROWS_PER_BUCKET))
+        int64_t size = max(1, (n + n_threads - 1) // n_threads)
+        int n_parts = <int>((n + size - 1) // size)
+        uint32_t[::1] place = np.empty(n, dtype=np.uint32)
+        double[::1] dealt = np.empty(n)
+        int64_t[:, ::1] places = np.zeros((max(1, n_parts), 2 * n_buckets), dtype=np.int64)
+        int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
+        int64_t part, positive = 0, pairs, bucket
+        double best, scale
+    if n_threads > 1 and n < MIN_PAIRED_FOR_TEAM:
+        return ordered_pairs(y, score, 1)
+    if n == 0:
+        return 0, 0, 0
+    best, scale = scale_of(score, size, n_parts, n_buckets)
+    for part in prange(
+        n_parts, nogil=True, schedule="static", num_threads=n_parts,
+        use_threads_if=n_parts > 1,
+    ):
+        find_places(
+            &y[part * size], &score[part * size], min(size, n - part * size), best, scale,
+            n_buckets, &place[part * size])
+        count_rows(&place[part * size], min(size, n - part * size), &places[part, 0])
+    starts_of_parts(&places[0, 0], n_parts, 2 * n_buckets, &start[0])
+    for part in prange(
+        n_parts, nogil=True, schedule="static", num_threads=n_parts,
+        use_threads_if=n_parts > 1,
+    ):
+        deal_scores(
+            &score[part * size], &place[part * size], min(size, n - part * size),
+            &places[part, 0], &dealt[0])
+    for bucket in range(n_buckets):
+        positive += start[2 * bucket + 1] - start[2 * bucket]
+    pairs = 0
+    if 0 < positive < n:
+        pairs = count_all_pairs(&dealt[0], start, n_threads)
+    return pairs, positive, n - positive
+
+
+def share_of_pairs(pairs, n_positive, n_negative):
+    """The area under the ROC curve by the numbers of `ordered_pairs`."""
+    if n_positive == 0 or n_negative == 0:
+        return 1.0
+    return 0.5 * pairs / (float(n_positive) * float(n_negative))
+
+
+def auc(y, score, weight, n_threads):
+    """The area under the ROC curve.
+
+    Parameters
+    ----------
+    y : (n,) float64
+        Rows above 0 are positive.
+    score : (n,) float64
+    weight : (n,) float64 or None
+        None: ones.
+    n_threads : int
+
+    Returns
+    -------
+    float
+        1 if all rows are of one class; pairs of equal scores count one half.
+    """
+    if weight is None:
+        return share_of_pairs(*ordered_pairs(y, score, n_threads))
+    cdef Ranking ranking = Ranking(y, score, weight, n_threads)
+    positive, negative = ranking.masses()
+    if not (positive > 0 and negative > 0):
+        return 1.0
+    return ranking.area(roc) / (positive * negative)
+
+
+def average_precision(y, score, weight, n_threads):
+    """The mean of the precisions at each threshold, weighted by the gain in recall.
+
+    Parameters
+    ----------
+    y, score, weight, n_threads
+        As for `auc`.
+
+    Returns
+    -------
+    float
+        1 if all rows are of one class.
+    """
+    cdef Ranking ranking = Ranking(y, score, weight, n_threads)
+    positive, negative = ranking.masses()
+    if not (positive > 0 and negative > 0):
+        return 1.0
+    return ranking.area(precision_and_recall) / positive

@@ -1,0 +1,140 @@
+/* Documents of one query: their order, and the gradients of their pairs. */
+#ifndef SKGOSS_RANKING_H
+#define SKGOSS_RANKING_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "elementary.h"
+#include "link_kernels.h"
+#include "simd.h"
+
+/* Documents of a step. Sums over documents have as many parts, whatever the width of the
+ * processor's vectors, so all instruction sets add in the same order. */
+#define RANK_WIDTH 8
+
+/* Documents that are ranked by counting, whole steps. */
+#define RANK_RUN 64
+
+/* How many of n <= RANK_RUN documents come before each: those of higher scores, and of equal
+ * scores the earlier ones. NaN is the lowest score. */
+static SIMD_INLINE void count_before_body(const double *restrict score, int64_t n,
+                                          int64_t *restrict before_out)
+{
+    double key[RANK_RUN];
+    for (int64_t i = 0; i < n; i++)
+        key[i] = score[i] == score[i] ? score[i] : -INFINITY;
+    for (int64_t i = n; i % RANK_WIDTH; i++)
+        key[i] = -INFINITY;
+    for (int64_t start = 0; start < n; start += RANK_WIDTH) {
+        const double *own = key + start;
+        int64_t end = start + RANK_WIDTH;
+        int64_t before[RANK_WIDTH] = {0};
+        for (int64_t j = 0; j < start; j++)
+            for (int64_t k = 0; k < RANK_WIDTH; k++)
+                before[k] += key[j] >= own[k];
+        for (int64_t j = start; j < end; j++)
+            for (int64_t k = 0; k < RANK_WIDTH; k++)
+                before[k] += (key[j] > own[k])
+                                | ((key[j] == own[k]) & (j < start + k));
+        for (int64_t j = end; j < n; j++)
+            for (int64_t k = 0; k < RANK_WIDTH; k++)
+                before[k] += key[j] > own[k];
+        for (int64_t k = 0; k < RANK_WIDTH; k++)
+            before_out[start + k] = before[k];
+    }
+}
+
+SIMD_KERNEL(count_before, (const double *score, int64_t n, int64_t *before_out),
+            (score, n, before_out))
+
+static SIMD_INLINE double sum_of_partials(const double *partial)
+{
+    return ((partial[0] + partial[1]) + (partial[2] + partial[3]))
+           + ((partial[4] + partial[5]) + (partial[6] + partial[7]));
+}
+
+/* How far, in exponents, scores may lie below the one that exponentials refer to. */
+#define RANK_REACH 300.0
+
+/* LambdaRank (Burges, MSR-TR-2010-82): the gradients and hessians of all pairs of documents of
+ * a query, one of them among the first n_top.
+ *
+ * The documents are ordered by falling score; n is a multiple of RANK_WIDTH, and the gain
+ * of a document that only fills up is NaN. discount[r]: the discount of rank r. A pair's
+ * loss weighs |gain - gain'| |discount - discount'| factor / (offset + slope |score -
+ * score'|). The gains of the first n_top are overwritten; odds: room for n. Adds to
+ * gradient and hessian; returns the sum over pairs of the gradient's magnitude.
+ *
+ * A pair's sigmoid is a ratio of exponentials that are found once a document. They refer
+ * to the best score at first, and to a later one when scores fall too far below it: what
+ * is yet further below has a sigmoid of 0 either way.
+ *
+ * NaN marks a document that must not make a pair (again): it is neither better nor worse
+ * than any other, and the pair weighs nothing, without a branch. */
+static SIMD_INLINE void add_pairs(const double *restrict score, double *restrict gain,
+                                  const double *restrict discount, int64_t n, int64_t n_top,
+                                  double factor, double offset, double slope, double sigmoid,
+                                  double *restrict odds, double *restrict gradient,
+                                  double *restrict hessian, double *restrict magnitude_out)
+{
+    double magnitude[RANK_WIDTH] = {0.0};
+    double reference = INFINITY;
+    for (int64_t i = 0; i < n_top; i++) {
+        int64_t first = i / RANK_WIDTH * RANK_WIDTH;
+        if (sigmoid * (reference - score[i]) > RANK_REACH) {
+            reference = score[i];
+            for (int64_t j = first; j < n; j++)
+                odds[j] = exponential(sigmoid * (score[j] - reference));
+        }
+        double own_score = score[i], own_gain = gain[i], own_discount = discount[i];
+        double own_odds = odds[i];
+        double own_gradient[RANK_WIDTH] = {0.0}, own_hessian[RANK_WIDTH] = {0.0};
+        gain[i] = NAN;
+        for (int64_t start = first; start < n; start += RANK_WIDTH)
+            for (int64_t k = 0; k < RANK_WIDTH; k++) {
+                int64_t j = start + k;
+                double more = gain[j] - own_gain;
+                double distance = offset + slope * fabs(own_score - score[j]);
+                double share = 1.0 / (distance * (own_odds + odds[j]));
+                double wrong = more > 0.0 ? own_odds : odds[j];
+                double right = more > 0.0 ? odds[j] : own_odds;
+                double weight = more * (own_discount - discount[j]) * factor * sigmoid;
+                double push = more != 0.0 && more == more ? weight * (wrong * share) : 0.0;
+                double bend = fabs(push) * sigmoid * (right * (share * distance));
+                gradient[j] -= push;
+                hessian[j] += bend;
+                own_gradient[k] += push;
+                own_hessian[k] += bend;
+                magnitude[k] += fabs(push);
+            }
+        gradient[i] += sum_of_partials(own_gradient);
+        hessian[i] += sum_of_partials(own_hessian);
+    }
+    *magnitude_out = sum_of_partials(magnitude);
+}
+
+/* Factors of 1 are known to the compiler in the default options. */
+static SIMD_INLINE void rank_pairs_body(const double *restrict score, double *restrict gain,
+                                        const double *restrict discount, int64_t n,
+                                        int64_t n_top, double factor, double offset,
+                                        double slope, double sigmoid, double *restrict odds,
+                                        double *restrict gradient, double *restrict hessian,
+                                        double *restrict magnitude_out)
+{
+    if (slope == 1.0 && sigmoid == 1.0)
+        add_pairs(score, gain, discount, n, n_top, factor, offset, 1.0, 1.0, odds, gradient,
+                  hessian, magnitude_out);
+    else
+        add_pairs(score, gain, discount, n, n_top, factor, offset, slope, sigmoid, odds,
+                  gradient, hessian, magnitude_out);
+}
+
+SIMD_KERNEL(rank_pairs,
+            (const double *score, double *gain, const double *discount, int64_t n,
+             int64_t n_top, double factor, double offset, double slope, double sigmoid,
+             double *odds, double *gradient, double *hessian, double *magnitude_out),
+            (score, gain, discount, n, n_top, factor, offset, slope, sigmoid, odds,
+             gradient, hessian, magnitude_out))
+
+#endif

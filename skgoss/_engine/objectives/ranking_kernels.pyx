@@ -1,0 +1,483 @@
+# cython: language_level=3
+"""Gradients, hessians and metrics of ranking: documents of queries, ordered by score.
+
+Rows are documents, those of a query one after another. Queries share nothing, so threads
+take whole queries and every result is the same on any number of them.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport NAN, log2
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from skgoss._engine.random cimport XENDCG, draw, key
+from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+import numpy as np
+
+cdef extern from "ranking_kernels.h" nogil:
+    enum:
+        RANK_WIDTH
+        RANK_RUN
+    void count_before(const double* score, int64_t n, int64_t* before_out) noexcept
+    void rank_pairs(
+        const double* score, double* gain, const double* discount, int64_t n, int64_t n_top,
+        double factor, double offset, double slope, double sigmoid, double* odds,
+        double* gradient, double* hessian, double* magnitude_out
+    ) noexcept
+    void exp_link(double* x, double slope, int64_t n) noexcept
+
+cdef enum:
+    # Below so many documents (times the pairs of each) a thread team costs more than it saves.
+    MIN_ROWS_FOR_TEAM = 20000
+    # Queries that a thread takes at a time: they differ in size.
+    QUERIES_PER_TASK = 16
+    # So many best documents are found without an order of the others.
+    MAX_INSERTION_SORT = 16
+    # Doubles of work space a document needs: two copies of Ranked and five numbers.
+    WORK_PER_DOCUMENT = 9
+
+# The smallest complement of a probability that is divided by.
+cdef double TINY = 1e-15
+
+
+cdef struct Ranked:
+    double score
+    int64_t row
+
+
+# ---------------------------------------------------------------------------- the order
+
+
+cdef void sort_runs(const double* score, int64_t n, Ranked* documents_out) noexcept nogil:
+    """Sort every RANK_RUN documents by falling score, stably."""
+    cdef int64_t before[RANK_RUN]
+    cdef Ranked* run
+    cdef int64_t first, i, size
+    for first from 0 <= first < n by RANK_RUN:
+        size = min(<int64_t>RANK_RUN, n - first)
+        count_before(score + first, size, before)
+        run = documents_out + first
+        for i in range(size):
+            run[before[i]].score = score[first + i]
+            run[before[i]].row = first + i
+
+
+cdef void merge(
+    const Ranked* documents, int64_t n_left, int64_t n, Ranked* documents_out,
+) noexcept nogil:
+    """Merge the first n_left documents with the others; equal scores keep their order."""
+    cdef int64_t i = 0, j = n_left, k = 0
+    cdef bint right
+    while i < n_left and j < n:
+        right = documents[j].score > documents[i].score
+        documents_out[k] = documents[j if right else i]
+        j += right
+        i += not right
+        k += 1
+    for i in range(i, n_left):
+        documents_out[k] = documents[i]
+        k += 1
+    for j in range(j, n):
+        documents_out[k] = documents[j]
+        k += 1
+
+
+cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
+    """The documents by falling score, equal scores in the order of rows: a merge sort of runs.
+
+    ``work``: room for 2 n of them; the result is one half of it.
+    """
+    cdef Ranked* documents = work
+    cdef Ranked* other = work + n
+    cdef int64_t i, start, length = RANK_RUN
+    sort_runs(score, n, documents)
+    while length < n:
+        for i in range((n + 2 * length - 1) // (2 * length)):
+            start = 2 * length * i
+            merge(
+                documents + start, min(length, n - start), min(2 * length, n - start),
+                other + start)
+        documents, other = other, documents
+        length *= 2
+    return documents
+
+
+cdef Ranked* best(const double* score, int64_t n, int64_t k, Ranked* work) noexcept nogil:
+    """The first k of the documents as `rank` orders them."""
+    cdef int64_t i, j
+    if k > MAX_INSERTION_SORT or k >= n:
+        return rank(score, n, work)
+    for i in range(n):
+        if i >= k and not score[i] > work[k - 1].score:
+            continue
+        j = min(i, k - 1)
+        while j > 0 and work[j - 1].score < score[i]:
+            work[j] = work[j - 1]
+            j -= 1
+        work[j].score = score[i]
+        work[j].row = i
+    return work
+
+
+cdef int64_t longest_query(const int64_t[::1] boundaries) noexcept:
+    cdef int64_t longest = 0, query
+    for query in range(boundaries.shape[0] - 1):
+        longest = max(longest, boundaries[query + 1] - boundaries[query])
+    return longest
+
+
+cdef int64_t padded(int64_t n) noexcept nogil:
+    return (n + RANK_WIDTH - 1) // RANK_WIDTH * RANK_WIDTH
+
+
+def _work(const int64_t[::1] boundaries, int n_threads):
+    """Room for the longest query, for each thread."""
+    return np.empty((n_threads, WORK_PER_DOCUMENT * max(1, padded(longest_query(boundaries)))))
+
+
+def discounts(const int64_t[::1] boundaries):
+    """1 / log2(2 + rank) for the ranks of the longest query.
+
+    Parameters
+    ----------
+    boundaries : (n_queries + 1,) int64
+
+    Returns
+    -------
+    (n_ranks,) float64
+    """
+    return 1 / np.log2(np.arange(2.0, padded(longest_query(boundaries)) + 3))
+
+
+# ---------------------------------------------------------------------------- the losses
+
+
+cdef void lambdarank_query(
+    const double* score, const double* gain, int64_t n, const double* discount,
+    double inverse_max_dcg, double sigmoid, int64_t truncation, bint norm, double* work,
+    float* gradient_out, float* hessian_out,
+) noexcept nogil:
+    """The gradients and hessians of one query: see `lambdarank`."""
+    cdef int64_t room = padded(n)
+    cdef double* own_score = work
+    cdef double* own_gain = own_score + room
+    cdef double* odds = own_gain + room
+    cdef double* gradient = odds + room
+    cdef double* hessian = gradient + room
+    cdef Ranked* documents = rank(score, n, <Ranked*>(hessian + room))
+    cdef double offset = 1.0, slope = 0.0, factor = 1.0, magnitude = 0.0
+    cdef int64_t i
+    for i in range(room):
+        own_score[i] = documents[i].score if i < n else 0.0
+        own_gain[i] = gain[documents[i].row] if i < n else NAN
+        gradient[i] = 0.0
+        hessian[i] = 0.0
+    if norm and own_score[0] != own_score[n - 1]:
+        offset = 0.01
+        slope = 1.0
+    rank_pairs(
+        own_score, own_gain, discount, room, min(n - 1, truncation), inverse_max_dcg, offset,
+        slope, sigmoid, odds, gradient, hessian, &magnitude)
+    if norm and magnitude > 0:
+        factor = log2(1 + 2 * magnitude) / (2 * magnitude)
+    for i in range(n):
+        gradient_out[documents[i].row] = <float>(gradient[i] * factor)
+        hessian_out[documents[i].row] = <float>(hessian[i] * factor)
+
+
+def lambdarank(
+    const double[::1] scores, const double[::1] gain, const int64_t[::1] boundaries,
+    const double[::1] max_dcg, const double[::1] discount, double sigmoid,
+    int64_t truncation, bint norm, int n_threads,
+    float[::1] gradient_out, float[::1] hessian_out,
+):
+    """First and second derivative of LambdaRank's loss in the scores.
+
+    A pair of documents of different gains, one of them among the first ``truncation``,
+    weighs by how much NDCG would change if they changed places; its loss is the logistic
+    loss of its difference of scores.
+
+    Parameters
+    ----------
+    scores : (n,) float64
+    gain : (n,) float64
+        What a document is worth: 2**grade - 1, usually.
+    boundaries : (n_queries + 1,) int64
+        The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
+    max_dcg : (n_queries,) float64
+        The largest DCG of each query at ``truncation``: ``dcg`` of the gains in their own
+        order. A query where it is 0 has no slopes.
+    discount : float64
+        ``discounts(boundaries)``.
+    sigmoid : float
+        The steepness of the logistic loss; positive.
+    truncation : int
+        At least 1.
+    norm : bool
+        Whether a pair weighs less the further its scores are apart, and a query's slopes
+        are scaled by log2(1 + s) / s, where s is the sum of their magnitudes.
+    n_threads : int
+    gradient_out, hessian_out : (n,) float32
+
+    Notes
+    -----
+    C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82; the
+    two scalings are LightGBM's.
+    """
+    cdef double[:, ::1] work = _work(boundaries, n_threads)
+    cdef int64_t query, start, n
+    cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef Watch watch = start_watch()
+    if scores.shape[0] * min(truncation, longest_query(boundaries)) < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    for query in prange(
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        if is_stopped(&watch):
+            continue
+        start = boundaries[query]
+        n = boundaries[query + 1] - start
+        if n > 0:
+            lambdarank_query(
+                &scores[start], &gain[start], n, &discount[0],
+                1 / max_dcg[query] if max_dcg[query] > 0 else 0.0, sigmoid, truncation, norm,
+                &work[omp_get_thread_num(), 0], &gradient_out[start], &hessian_out[start])
+    end_watch(&watch)
+
+
+cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept nogil:
+    cdef double top = score[0], total = 0.0
+    cdef int64_t i
+    for i in range(n):
+        top = max(top, score[i])
+    for i in range(n):
+        p_out[i] = score[i] - top
+    exp_link(p_out, 1.0, n)
+    for i in range(n):
+        total += p_out[i]
+    for i in range(n):
+        p_out[i] /= total
+
+
+cdef void xendcg_query(
+    const double* score, const double* gain, int64_t n, uint64_t row_key, int64_t first_row,
+    double* work, float* gradient_out, float* hessian_out,
+) noexcept nogil:
+    """The gradients and hessians of one query: see `xendcg`."""
+    cdef double* p = work
+    cdef double* ratio = work + n
+    cdef double* gradient = work + 2 * n
+    cdef double term, total = 0.0, sum_1 = 0.0, sum_2 = 0.0
+    cdef int64_t i
+    softmax_query(score, n, p)
+    for i in range(n):
+        ratio[i] = gain[i] + 1 - <double>(draw(row_key, first_row + i) >> 11) * 2.0 ** -53
+        total += ratio[i]
+    for i in range(n):
+        gradient[i] = p[i] - ratio[i] / total
+        ratio[i] = gradient[i] / max(1 - p[i], TINY)
+        sum_1 += ratio[i]
+    for i in range(n):
+        term = p[i] * (sum_1 - ratio[i])
+        gradient[i] += term
+        ratio[i] = term / max(1 - p[i], TINY)
+        sum_2 += ratio[i]
+    for i in range(n):
+        gradient_out[i] = <float>(gradient[i] + p[i] * (sum_2 - ratio[i]))
+        hessian_out[i] = <float>(p[i] * (1 - p[i]))
+
+
+def rank_xendcg(
+    const double[::1] scores, const double[::1] gain, const int64_t[::1] boundaries,
+    const int64_t[::1] first, uint64_t seed, uint64_t round, int n_threads,
+    float[::1] gradient_out, float[::1] hessian_out,
+):
+    """First and second derivative of the cross entropy that bounds NDCG, in the scores.
+
+    The target of a document is in proportion to its gain and a random number in (0, 1],
+    a hash of (seed, round, row); the derivatives are the first three terms of a series.
+    A query of one document has no slopes.
+
+    Parameters
+    ----------
+    scores : (n,) float64
+    gain : (n,) float64
+        2**grade - 1.
+    boundaries : (n_queries + 1,) int64
+        The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
+    first : (n_queries,) int64
+        The number of the first row of each query, which hashes begin with.
+    seed, round : int
+    n_threads : int
+    gradient_out, hessian_out : (n,) float32
+
+    Notes
+    -----
+    S. Bruch, "An alternative cross entropy loss for learning-to-rank", WWW 2021.
+    """
+    cdef double[:, ::1] work = _work(boundaries, n_threads)
+    cdef uint64_t row_key = key(seed, XENDCG, round)
+    cdef int64_t query, start, n
+    cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef Watch watch = start_watch()
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    for query in prange(
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        if is_stopped(&watch):
+            continue
+        start = boundaries[query]
+        n = boundaries[query + 1] - start
+        if n == 1:
+            gradient_out[start] = 0
+            hessian_out[start] = 0
+        elif n > 1:
+            xendcg_query(
+                &scores[start], &gain[start], n, row_key, first[query],
+                &work[omp_get_thread_num(), 0], &gradient_out[start], &hessian_out[start])
+    end_watch(&watch)
+
+
+# --------------------------------------------------------------------------- the metrics
+
+
+cdef void dcg_query(
+    const double* score, const double* gain, int64_t n, int64_t n_top,
+    const double* discount, double* work, double* dcg_out,
+) noexcept nogil:
+    """The DCG of the first 1, 2, ... n_top documents."""
+    cdef Ranked* documents = best(score, n, n_top, <Ranked*>work)
+    cdef double total = 0.0
+    cdef int64_t i
+    for i in range(n_top):
+        total += gain[documents[i].row] * discount[i]
+        dcg_out[i] = total
+
+
+def dcg(
+    const double[::1] scores, const double[::1] gain, const int64_t[::1] boundaries,
+    const double[::1] discount, const int64_t[::1] at, int n_threads,
+    double[:, ::1] dcg_out,
+):
+    """Discounted cumulative gain of the best documents of each query.
+
+    The sum of gain / log2(2 + rank), with the best document at rank 0; of equal scores the
+    first row is better. NDCG is this over ``dcg(gain, gain, ...)``, or 1 where that is 0.
+
+    Parameters
+    ----------
+    scores : (n,) float64
+    gain : (n,) float64
+    boundaries : (n_queries + 1,) int64
+        The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
+    discount : float64
+        ``discounts(boundaries)``.
+    at : (n_at,) int64
+        How many documents are looked at; at least 1.
+    n_threads : int
+    dcg_out : (n_at, n_queries) float64
+        0 for queries without documents.
+
+    Notes
+    -----
+    K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
+    Transactions on Information Systems 20 (2002).
+    """
+    cdef double[:, ::1] work = _work(boundaries, n_threads)
+    cdef int64_t n_top = np.max(at, initial=1)
+    cdef int64_t query, start, n, k
+    cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef Watch watch = start_watch()
+    cdef double* sums
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    for query in prange(
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        if is_stopped(&watch):
+            continue
+        start = boundaries[query]
+        n = boundaries[query + 1] - start
+        sums = &work[omp_get_thread_num(), 0]
+        if n > 0:
+            dcg_query(
+                &scores[start], &gain[start], n, min(n, n_top), &discount[0], sums + n, sums)
+        for k in range(at.shape[0]):
+            dcg_out[k, query] = sums[min(at[k], n) - 1] if n > 0 else 0.0
+    end_watch(&watch)
+
+
+cdef int64_t precision_query(
+    const double* score, const uint8_t* relevant, int64_t n, int64_t n_top, double* work,
+    double* sums_out,
+) noexcept nogil:
+    """Sums of the precisions at the relevant among the first 1, 2, ... n_top documents.
+
+    Returns how many of all documents are relevant.
+    """
+    cdef Ranked* documents = best(score, n, n_top, <Ranked*>work)
+    cdef double total = 0.0
+    cdef int64_t i, n_found = 0, n_relevant = 0
+    for i in range(n):
+        n_relevant += relevant[i]
+    for i in range(n_top):
+        if relevant[documents[i].row]:
+            n_found += 1
+            total += n_found / <double>(i + 1)
+        sums_out[i] = total
+    return n_relevant
+
+
+def average_precision(
+    const double[::1] scores, const uint8_t[::1] relevant, const int64_t[::1] boundaries,
+    const int64_t[::1] at, int n_threads, double[:, ::1] precision_out,
+):
+    """Average precision of the best documents of each query.
+
+    The mean, over the relevant documents among the first k (as if all of min(k, number of
+    relevant ones) were found), of the share of relevant documents up to each. Of equal
+    scores the first row is better.
+
+    Parameters
+    ----------
+    scores : (n,) float64
+    relevant : (n,) uint8
+        0 or 1.
+    boundaries : (n_queries + 1,) int64
+        The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
+    at : (n_at,) int64
+        How many documents are looked at, k; at least 1.
+    n_threads : int
+    precision_out : (n_at, n_queries) float64
+        1 for queries without a relevant document.
+    """
+    cdef double[:, ::1] work = _work(boundaries, n_threads)
+    cdef int64_t n_top = np.max(at, initial=1)
+    cdef int64_t query, start, n, k, n_found
+    cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef Watch watch = start_watch()
+    cdef double* sums
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    for query in prange(
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        if is_stopped(&watch):
+            continue
+        start = boundaries[query]
+        n = boundaries[query + 1] - start
+        sums = &work[omp_get_thread_num(), 0]
+        n_found = 0
+        if n > 0:
+            n_found = precision_query(
+                &scores[start], &relevant[start], n, min(n, n_top), sums + n, sums)
+        for k in range(at.shape[0]):
+            precision_out[k, query] = (
+                sums[min(at[k], n) - 1] / min(at[k], n_found) if n_found > 0 else 1.0)
+    end_watch(&watch)

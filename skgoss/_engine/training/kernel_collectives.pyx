@@ -1,0 +1,273 @@
+"""Collective operations that kernels without the GIL call: see `skgoss.columns.collectives`.
+
+In a process that holds all rows, the pointer to `KernelCollectives` is NULL.
+"""
+
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from skgoss._engine.training.layout cimport Encoding, Histogram
+from skgoss._engine.training.workspace cimport (
+    COLLECTIVE_FAILED, NO_MEMORY, Leaf, Shared, Workspace, encoding_of)
+
+
+cdef object array_at(const void* values, Py_ssize_t n, dtype):
+    """n values of eight bytes as an array, without a copy."""
+    return np.ndarray(
+        n, dtype, PyMemoryView_FromMemory(<char*>values, 8 * n, PyBUF_WRITE))
+
+
+cdef class KernelCollectives:
+    """The collective operations of a fit, and the error of one that failed.
+
+    Parameters
+    ----------
+    collectives : skgoss.columns.collectives.Collectives
+
+    Attributes
+    ----------
+    error : BaseException or None
+        What a collective operation has raised.
+    """
+
+    def __cinit__(self, collectives):
+        self.wrapped = collectives
+
+    def __enter__(self):
+        self.error = None
+
+    def __exit__(self, kind, error, trace):
+        # Kernels without the GIL cannot raise it: `TreeGrower.grow` does.
+        self.error = error
+        return True
+
+    cdef int _status(self) noexcept:
+        return 0 if self.error is None else COLLECTIVE_FAILED
+
+    cdef int _all_reduce(self, int64_t* values, Py_ssize_t n) noexcept:
+        with self:
+            self.wrapped.all_reduce(array_at(values, n, np.int64))
+        return self._status()
+
+    cdef int _reduce_scatter(
+        self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces,
+    ) noexcept:
+        cdef Py_ssize_t piece
+        with self:
+            array = array_at(values, ends[n_pieces - 1], np.int64)
+            self.wrapped.reduce_scatter(
+                np.split(array, [ends[piece] for piece in range(n_pieces - 1)]))
+        return self._status()
+
+    cdef int _all_gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
+        with self:
+            own = array_at(values, n, np.int64)
+            np.concatenate(
+                self.wrapped.all_gather(own.copy()),
+                out=array_at(out, n * self.wrapped.n_ranks, np.int64))
+        return self._status()
+
+    cdef int _all_reduce_doubles(
+        self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most,
+    ) noexcept:
+        with self:
+            out = array_at(values, n_sums + n_most, np.float64)
+            gathered = np.array(self.wrapped.all_gather(out.copy()))
+            out[:n_sums] = gathered[:, :n_sums].sum(axis=0)
+            out[n_sums:] = gathered[:, n_sums:].max(axis=0)
+        return self._status()
+
+
+cdef int all_reduce(void* collectives, int64_t* values_inout, Py_ssize_t n) noexcept nogil:
+    """Replace integers by the sums of those of all processes; 0 or COLLECTIVE_FAILED."""
+    if collectives == NULL or n == 0:
+        return 0
+    with gil:
+        return (<KernelCollectives>collectives)._all_reduce(values_inout, n)
+
+
+cdef int all_reduce_doubles(
+    void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
+) noexcept nogil:
+    """Replace the first n_sums whole numbers by their sums, and the others by their maxima."""
+    if collectives == NULL:
+        return 0
+    with gil:
+        return (<KernelCollectives>collectives)._all_reduce_doubles(values_inout, n_sums, n_most)
+
+
+cdef int reduce_scatter(
+    void* collectives, int64_t* values_inout, const Py_ssize_t* ends, Py_ssize_t n_pieces,
+) noexcept nogil:
+    """Replace the integers of the piece of this rank by the sums of those of all processes."""
+    if ends[n_pieces - 1] == 0:
+        return 0
+    with gil:
+        return (<KernelCollectives>collectives)._reduce_scatter(values_inout, ends, n_pieces)
+
+
+cdef int all_gather(
+    void* collectives, const int64_t* values, Py_ssize_t n, int64_t* values_out,
+) noexcept nogil:
+    """Write the n integers of each process, in the order of ranks; 0 or COLLECTIVE_FAILED."""
+    if n == 0:
+        return 0
+    with gil:
+        return (<KernelCollectives>collectives)._all_gather(values, n, values_out)
+
+
+# ------------------------------------------------------------------ columns
+
+cdef int64_t places_of(const Workspace* ws, int first, int last) noexcept nogil:
+    """How many places some of the features have that the tree sums."""
+    cdef int64_t n = 0
+    cdef int i
+    for i in range(first, last):
+        n += ws.data.offset[ws.summed[i] + 1] - ws.data.offset[ws.summed[i]]
+    return n
+
+
+cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
+    """Choose which of the features that a tree sums are added up and searched here.
+
+    If there are many places, each process gets about as many of them; else, all of them.
+    Splits that depend on other leaves, or that are forced, need the sums of all features.
+    """
+    cdef int64_t n_places = places_of(ws, 0, ws.n_summed)
+    cdef int64_t before = 0
+    cdef int rank = 0
+    cdef int i
+    ws.first_searched = 0
+    ws.n_searched = ws.n_summed
+    ws.shares_columns = (
+        n_places >= shared.min_shared_places
+        and shared.collectives != NULL
+        and ws.children != NULL
+        and shared.constraints.n_forced == 0
+    )
+    if not ws.shares_columns:
+        return
+    for i in range(ws.n_summed):
+        while before * shared.n_ranks >= rank * n_places and rank < shared.n_ranks:
+            ws.column_cuts[rank] = i
+            rank += 1
+        before += places_of(ws, i, i + 1)
+    for rank in range(rank, shared.n_ranks + 1):
+        ws.column_cuts[rank] = ws.n_summed
+    ws.first_searched = ws.column_cuts[shared.rank]
+    ws.n_searched = ws.column_cuts[shared.rank + 1] - ws.first_searched
+
+
+# ------------------------------------------------------------------ histograms
+
+cdef Py_ssize_t copy_sums(
+    const Encoding* code, int64_t first, int64_t last, bint back, Histogram* histogram,
+    int64_t* values,
+) noexcept nogil:
+    """Copy some places of a histogram to integers, or back; returns how many integers."""
+    cdef size_t n = last - first
+    cdef Py_ssize_t i
+    if back:
+        memcpy(histogram.gradient + first, values, n * sizeof(int64_t))
+    else:
+        memcpy(values, histogram.gradient + first, n * sizeof(int64_t))
+    if code.compact:
+        return n
+    if back:
+        memcpy(histogram.hessian + first, values + n, n * sizeof(int64_t))
+        for i in range(n):
+            histogram.count[first + i] = <int32_t>values[2 * n + i]
+    else:
+        memcpy(values + n, histogram.hessian + first, n * sizeof(int64_t))
+        for i in range(n):
+            values[2 * n + i] = histogram.count[first + i]
+    return 3 * n
+
+
+cdef Py_ssize_t copy_features(
+    Workspace* ws, const Leaf* leaf, int first, int end, bint back, int64_t* values,
+) noexcept nogil:
+    """As `copy_sums`, for the places of some of the features that the tree sums."""
+    cdef const Encoding* code = encoding_of(ws, leaf)
+    cdef Py_ssize_t n = 0
+    cdef int at = first
+    cdef int last
+    while at < end:
+        last = at
+        while last + 1 < end and ws.summed[last + 1] == ws.summed[last] + 1:
+            last = last + 1
+        n += copy_sums(
+            code, ws.data.offset[ws.summed[at]], ws.data.offset[ws.summed[last] + 1], back,
+            &ws.slots[leaf.slot], values + n)
+        at = last + 1
+    return n
+
+
+cdef int64_t* reserve_message(Workspace* ws, Py_ssize_t n) noexcept nogil:
+    """Memory for a message of n integers; NULL if there is none."""
+    cdef void* larger
+    if ws.message_room < n:
+        larger = realloc(ws.message, n * sizeof(int64_t))
+        if larger == NULL:
+            return NULL
+        ws.message = <int64_t*>larger
+        ws.message_room = n
+    return ws.message
+
+
+cdef Py_ssize_t copy_piece(
+    Workspace* ws, Leaf** leaves, int n_leaves, int first, int end, bint back,
+    int64_t* others, int n_others, int64_t* values,
+) noexcept nogil:
+    """Copy other integers, and the sums of some features, to a message, or back."""
+    cdef Py_ssize_t n = n_others
+    cdef int i
+    for i in range(n_others):
+        if back:
+            others[i] = values[i]
+        else:
+            values[i] = others[i]
+    for i in range(n_leaves):
+        n += copy_features(ws, leaves[i], first, end, back, values + n)
+    return n
+
+
+cdef int reduce_histograms(
+    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
+) noexcept nogil:
+    """Add up the histograms of leaves, and some other integers, in one collective operation.
+
+    Where processes share columns, this one gets the sums of those that it searches.
+    """
+    cdef int n_pieces = shared.n_ranks if ws.shares_columns else 1
+    cdef Py_ssize_t size = 3 * ws.data.n_places * n_leaves + n_pieces * n_others
+    cdef int64_t* values = reserve_message(ws, size + n_pieces)
+    cdef Py_ssize_t* ends = <Py_ssize_t*>(values + size)
+    cdef Py_ssize_t n = 0
+    cdef int own = shared.rank if ws.shares_columns else 0
+    cdef int first = 0
+    cdef int last = ws.n_summed
+    cdef int status, piece
+    if values == NULL:
+        return NO_MEMORY
+    for piece in range(n_pieces):
+        if ws.shares_columns:
+            first = ws.column_cuts[piece]
+            last = ws.column_cuts[piece + 1]
+        n += copy_piece(
+            ws, leaves, n_leaves, first, last, False, others, n_others, values + n)
+        ends[piece] = n
+    if ws.shares_columns:
+        status = reduce_scatter(shared.collectives, values, ends, n_pieces)
+    else:
+        status = all_reduce(shared.collectives, values, n)
+    if status == 0:
+        copy_piece(
+            ws, leaves, n_leaves, ws.first_searched, ws.first_searched + ws.n_searched, True,
+            others, n_others, values + (ends[own - 1] if own > 0 else 0))
+    return status

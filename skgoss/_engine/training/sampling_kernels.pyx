@@ -1,0 +1,692 @@
+"""Which rows and which features a tree sees."""
+
+from cython.parallel cimport prange
+from libc.math cimport sqrt
+from libc.stdint cimport (
+    UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t,
+)
+from libc.string cimport memcpy, memmove, memset
+
+import numpy as np
+
+from skgoss._engine.bits cimport bit_length
+from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
+
+cdef extern from "sampling_kernels.h" nogil:
+    enum:
+        LIST_SPARE
+        SAMPLING_TILE
+    Py_ssize_t list_kept(
+        const uint8_t* kept, uint32_t first, Py_ssize_t n, uint32_t* numbers_out)
+    void count_kept(const uint8_t* kept, Py_ssize_t n, int64_t* n_out)
+    void bag_rows(
+        uint64_t row_key, uint64_t threshold, Py_ssize_t first, Py_ssize_t n,
+        uint8_t* kept_out)
+    void rank_rows(
+        const float* gradient, Py_ssize_t stride, int n_scores, const double* weight,
+        Py_ssize_t weight_stride, Py_ssize_t step, int n, uint32_t* keys_out)
+    void keep_either(
+        const uint32_t* keys, uint32_t last_key, uint64_t row_key, uint32_t last_draw,
+        Py_ssize_t first, Py_ssize_t n, uint8_t* kept_out)
+    void draw_rows(
+        uint64_t row_key, const uint32_t* rows, const uint32_t* keys, uint32_t threshold,
+        Py_ssize_t n, uint32_t* draws_out)
+    void keep_between(
+        const uint32_t* values, uint32_t low, uint32_t high, Py_ssize_t n,
+        uint8_t* kept_out, int64_t* n_below)
+    void copy_positions(
+        const uint32_t* values, const uint32_t* positions, uint32_t first, Py_ssize_t n,
+        uint32_t* values_out)
+    void part_equals(uint32_t threshold, Py_ssize_t n, uint32_t* values, int64_t* n_left)
+    void find_range(
+        const uint32_t* values, Py_ssize_t n, uint32_t* low_out, uint32_t* high_out)
+    void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* values)
+    void keep_keys_32(
+        const uint32_t* keys, uint32_t low, uint32_t high, Py_ssize_t n,
+        uint8_t* kept_out, int64_t* n_below, uint32_t* largest)
+    void keep_keys_64(
+        const uint64_t* keys, uint64_t low, uint64_t high, Py_ssize_t n,
+        uint8_t* kept_out, int64_t* n_below, uint64_t* largest)
+    void weigh_beside(
+        const uint64_t* keys, const int64_t* mass, uint64_t low, uint64_t high,
+        Py_ssize_t n, int64_t* below, int64_t* above)
+    void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* values)
+
+cdef enum:
+    BLOCK = 32768
+    # Of a digit of a radix selection; its counters stay in the first cache.
+    DIGIT_BITS = 10
+    # One-side sampling guesses from about so many rows, of which there are at least
+    # MIN_PILOT_STRIDE times as many.
+    MAX_PILOT_ROWS = 8192
+    MIN_PILOT_STRIDE = 32
+    # The largest draw of a row.
+    MAX_DRAW = 0x80000000
+
+# Windows reach so many standard deviations to either side of what is expected.
+cdef double WINDOW_SIGMAS = 5.0
+
+
+cdef int sample_features(
+    const int32_t* pool, int n_pool, double fraction, uint64_t node_key, int32_t* sample_out,
+) noexcept nogil:
+    """Draw fraction * n_pool, rounded, of the pool, but one at least, in the pool's order.
+
+    Returns how many. Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S) with keyed draws.
+    """
+    cdef int n_wanted = <int>max(1.0, fraction * n_pool + 0.5)
+    cdef int taken = 0
+    cdef int i
+    if n_wanted >= n_pool:
+        memcpy(sample_out, pool, n_pool * sizeof(int32_t))
+        return n_pool
+    for i in range(n_pool):
+        if below(draw(node_key, i), n_pool - i) < n_wanted - taken:
+            sample_out[taken] = pool[i]
+            taken += 1
+    return taken
+
+
+# ------------------------------------------------------------------ bagging
+
+
+def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t round,
+                 int n_threads=1, Py_ssize_t first=0):
+    """Draw each row with probability ``fraction``, by a hash of (seed, round, row).
+
+    The rows are numbered from ``first`` on. Returns a bool array of shape (n_rows,). As in
+    LightGBM the number of rows is random.
+    """
+    kept = np.empty(n_rows, dtype=np.bool_)
+    cdef uint8_t[::1] view = kept.view(np.uint8)
+    cdef uint64_t row_key = key(seed, BAGGING, round)
+    cdef uint64_t threshold = <uint64_t>(fraction * 9007199254740992.0)
+    cdef Py_ssize_t block
+    for block in prange(
+        (n_rows + BLOCK - 1) // BLOCK, nogil=True, num_threads=n_threads,
+        use_threads_if=n_threads > 1 and n_rows > BLOCK,
+    ):
+        bag_rows(
+            row_key, threshold, first + block * BLOCK,
+            min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), &view[block * BLOCK])
+    return kept
+
+
+cdef void list_block(
+    const uint8_t* kept, Py_ssize_t first, Py_ssize_t n, uint32_t* rows_out,
+) noexcept nogil:
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] listed
+    cdef Py_ssize_t tile, start, n_listed
+    for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
+        n_listed = list_kept(
+            kept + start, <uint32_t>(first + start),
+            min(<Py_ssize_t>SAMPLING_TILE, n - start), listed)
+        memcpy(rows_out, listed, n_listed * sizeof(uint32_t))
+        rows_out += n_listed
+
+
+def kept_rows(mask, int n_threads=1):
+    """The numbers of the rows that a mask keeps, ascending, as uint32.
+
+    Parameters
+    ----------
+    mask : (n_rows,) bool
+    n_threads : int, default=1
+    """
+    cdef const uint8_t[::1] kept = mask.view(np.uint8)
+    cdef Py_ssize_t n = kept.shape[0]
+    cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
+    cdef int64_t[::1] start = np.zeros(n_blocks + 1, dtype=np.int64)
+    cdef uint32_t[::1] rows_out
+    cdef Py_ssize_t block
+    n_threads = max(1, min(n_threads, n_blocks))
+    for block in prange(
+        n_blocks, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        count_kept(
+            &kept[block * BLOCK], min(<Py_ssize_t>BLOCK, n - block * BLOCK),
+            &start[block + 1])
+    for block in range(n_blocks):
+        start[block + 1] += start[block]
+    rows = np.empty(start[n_blocks], dtype=np.uint32)
+    rows_out = rows
+    for block in prange(
+        n_blocks, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        if start[block + 1] > start[block]:
+            list_block(
+                &kept[block * BLOCK], block * BLOCK,
+                min(<Py_ssize_t>BLOCK, n - block * BLOCK), &rows_out[start[block]])
+    return rows
+
+
+# ------------------------------------------------------------------ one-side sampling
+
+# Gradient-based one-side sampling (GOSS; Ke et al., NeurIPS 2017, algorithm 2): the rows with the
+# largest gradients, and some of the others, which are drawn.
+#
+# Keys are the smaller, the larger a row's gradients are. Draws are hashes, and 0 for the rows
+# with the smallest keys. A sample has the rows with the smallest draws. Selecting both thresholds
+# among all rows would take several sweeps. So they are first looked for in windows, from an
+# estimate, and all rows are read once: only those that the windows leave in question, and those
+# that are surely taken, are kept for what follows.
+
+
+cdef struct Window:
+    uint32_t low
+    uint32_t high
+
+
+cdef struct Threshold:
+    uint32_t value       # of the last number taken
+    int64_t n_equal      # how many that are equal are taken, first rows first
+    bint all_equal       # all of them
+
+
+cdef struct Goss:
+    const float* gradient
+    const double* weight
+    Py_ssize_t weight_stride
+    Py_ssize_t n
+    int n_scores
+    uint64_t row_key
+    int n_threads
+    Py_ssize_t n_blocks
+    # Of the rows that are kept; each block of rows has its place.
+    uint32_t* rows
+    uint32_t* keys
+    uint32_t* draws
+    # By block.
+    int64_t* n_kept
+    int64_t* n_below     # of their keys or draws, how many are below the window
+    int64_t* n_inside
+
+
+cdef Threshold select_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcept nogil:
+    """The threshold that takes the ``n_wanted`` smallest, by radix selection.
+
+    Leaves in ``values`` only those that equal the threshold.
+    """
+    cdef uint32_t[1 << DIGIT_BITS] count
+    cdef int64_t n_below = 0
+    cdef int64_t i, n_kept
+    cdef uint32_t low, high, digit
+    cdef int shift
+    cdef Threshold threshold
+    find_range(values, n, &low, &high)
+    while low < high:
+        shift = max(bit_length(high - low) - DIGIT_BITS, 0)
+        memset(count, 0, sizeof(count))
+        for i in range(n):
+            count[(values[i] - low) >> shift] += 1
+        digit = 0
+        while n_below + count[digit] < n_wanted:
+            n_below += count[digit]
+            digit += 1
+        n_kept = 0
+        for i in range(n):
+            values[n_kept] = values[i]
+            n_kept += (values[i] - low) >> shift == digit
+        n = n_kept
+        find_range(values, n, &low, &high)
+    threshold.value = low
+    threshold.n_equal = n_wanted - n_below
+    threshold.all_equal = threshold.n_equal == n
+    return threshold
+
+
+cdef Window expected_keys(const Goss* goss, int64_t n_top) noexcept nogil:
+    """The window in which the threshold of the keys is expected, by those of some rows."""
+    cdef Py_ssize_t step = max(<Py_ssize_t>MIN_PILOT_STRIDE, goss.n // MAX_PILOT_ROWS)
+    cdef Py_ssize_t n = goss.n // step
+    cdef double share = n_top / <double>goss.n
+    cdef double spread = WINDOW_SIGMAS * sqrt(n * share * (1.0 - share))
+    cdef int64_t low = <int64_t>(n * share - spread)
+    cdef int64_t high = <int64_t>(n * share + spread) + 2
+    cdef uint32_t* again = goss.draws + n
+    cdef Py_ssize_t tile, start
+    cdef Window window
+    for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
+        rank_rows(
+            goss.gradient + start * step, goss.n, goss.n_scores,
+            goss.weight + start * step if goss.weight != NULL else NULL,
+            goss.weight_stride, step, <int>min(<Py_ssize_t>SAMPLING_TILE, n - start),
+            goss.draws + start)
+    memcpy(again, goss.draws, n * sizeof(uint32_t))
+    window.low = select_few(goss.draws, n, low).value if low > 0 else 0
+    window.high = select_few(again, n, high).value if high <= n else UINT32_MAX
+    return window
+
+
+cdef Window expected_draws(int64_t n_rest, int64_t n_other) noexcept nogil:
+    """The window in which the threshold of the draws is expected: they are like random numbers."""
+    cdef double share = n_other / <double>n_rest
+    cdef double spread = WINDOW_SIGMAS * sqrt(share * (1.0 - share) / n_rest)
+    cdef Window window
+    window.low = 1 + <uint32_t>(max(share - spread, 0.0) * (MAX_DRAW - 1))
+    window.high = 1 + <uint32_t>(min(share + spread, 1.0) * (MAX_DRAW - 1))
+    return window
+
+
+cdef void sift_block(
+    const Goss* goss, Py_ssize_t block, Window window, const uint32_t* values,
+    uint32_t* inside_out,
+) noexcept nogil:
+    """Copy the numbers of a block that are in a window, and count those below it."""
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] positions
+    cdef uint32_t* out = inside_out
+    cdef Py_ssize_t tile, start, m, n_found
+    goss.n_below[block] = 0
+    for tile in range((goss.n_kept[block] + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
+        m = min(<Py_ssize_t>SAMPLING_TILE, goss.n_kept[block] - start)
+        keep_between(
+            values + start, window.low, window.high, m, kept, &goss.n_below[block])
+        n_found = list_kept(kept, 0, m, positions)
+        copy_positions(values + start, positions, 0, n_found, out)
+        out += n_found
+    goss.n_inside[block] = out - inside_out
+
+
+cdef void keep_block(
+    const Goss* goss, Py_ssize_t block, uint32_t last_key, uint32_t last_draw,
+) noexcept nogil:
+    """Keep the rows of a block with a key or a draw of at most some number."""
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE] keys
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] rows
+    cdef Py_ssize_t last = min((block + 1) * <Py_ssize_t>BLOCK, goss.n)
+    cdef Py_ssize_t at = block * BLOCK
+    cdef Py_ssize_t first = at
+    cdef Py_ssize_t m, n_found
+    while first < last:
+        m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
+        rank_rows(
+            goss.gradient + first, goss.n, goss.n_scores,
+            goss.weight + first if goss.weight != NULL else NULL, goss.weight_stride,
+            1, <int>m, keys)
+        keep_either(keys, last_key, goss.row_key, last_draw, first, m, kept)
+        n_found = list_kept(kept, <uint32_t>first, m, rows)
+        memcpy(goss.rows + at, rows, n_found * sizeof(uint32_t))
+        copy_positions(keys, rows, <uint32_t>first, n_found, goss.keys + at)
+        at += n_found
+        first += m
+    goss.n_kept[block] = at - block * BLOCK
+
+
+cdef bint find_threshold(
+    const Goss* goss, uint32_t* inside, int64_t n_wanted, Threshold* threshold_out,
+) noexcept nogil:
+    """The threshold that takes the ``n_wanted`` smallest numbers, if it is in the window.
+
+    ``inside``: the numbers in the window, block by block; they are used up.
+    """
+    cdef int64_t n_below = 0
+    cdef int64_t n_inside = 0
+    cdef Py_ssize_t block
+    for block in range(goss.n_blocks):
+        memmove(
+            inside + n_inside, inside + block * BLOCK,
+            goss.n_inside[block] * sizeof(uint32_t))
+        n_below += goss.n_below[block]
+        n_inside += goss.n_inside[block]
+    if not n_below < n_wanted <= n_below + n_inside:
+        return False
+    threshold_out[0] = select_few(inside, n_inside, n_wanted - n_below)
+    return True
+
+
+cdef void drop_equals(const Goss* goss, Threshold threshold, uint32_t* values) noexcept nogil:
+    """Move the equals that are not taken, the last rows, above the threshold."""
+    cdef int64_t n_left = threshold.n_equal
+    cdef Py_ssize_t block
+    if not threshold.all_equal:
+        for block in range(goss.n_blocks):
+            part_equals(threshold.value, goss.n_kept[block], values + block * BLOCK, &n_left)
+
+
+cdef bint find_draws(
+    const Goss* goss, Window keys, Window draws, int64_t n_top, int64_t n_other,
+    Threshold* threshold_out,
+) noexcept nogil:
+    """The draws of rows that may be taken, and their threshold, if windows hold both thresholds."""
+    cdef Py_ssize_t block, at
+    cdef Threshold threshold
+    for block in prange(
+        goss.n_blocks, num_threads=goss.n_threads, use_threads_if=goss.n_threads > 1,
+    ):
+        at = block * BLOCK
+        keep_block(goss, block, keys.high, draws.high)
+        sift_block(goss, block, keys, goss.keys + at, goss.draws + at)
+    if not find_threshold(goss, goss.draws, n_top, &threshold):
+        return False
+    drop_equals(goss, threshold, goss.keys)
+    for block in prange(
+        goss.n_blocks, num_threads=goss.n_threads, use_threads_if=goss.n_threads > 1,
+    ):
+        at = block * BLOCK
+        draw_rows(
+            goss.row_key, goss.rows + at, goss.keys + at, threshold.value,
+            goss.n_kept[block], goss.draws + at)
+        # From here on, nobody needs the keys.
+        sift_block(goss, block, draws, goss.draws + at, goss.keys + at)
+    if not find_threshold(goss, goss.keys, n_top + n_other, threshold_out):
+        return False
+    drop_equals(goss, threshold_out[0], goss.draws)
+    return True
+
+
+cdef void take_block(
+    const Goss* goss, Py_ssize_t block, uint32_t threshold, float factor,
+    float* gradient, float* hessian, bint constant_hessian,
+) noexcept nogil:
+    """Move the rows of a block that are taken to its front; scale those that were drawn."""
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] positions
+    cdef uint32_t[SAMPLING_TILE] drawn
+    cdef int64_t n_tops = 0
+    cdef Py_ssize_t at = block * BLOCK
+    cdef Py_ssize_t first = at
+    cdef Py_ssize_t out = at
+    cdef Py_ssize_t last = at + goss.n_kept[block]
+    cdef Py_ssize_t m, n_drawn, n_taken, k
+    while first < last:
+        m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
+        keep_between(goss.draws + first, 1, threshold, m, kept, &n_tops)
+        n_drawn = list_kept(kept, 0, m, positions)
+        copy_positions(goss.rows + first, positions, 0, n_drawn, drawn)
+        keep_between(goss.draws + first, 0, threshold, m, kept, &n_tops)
+        n_taken = list_kept(kept, 0, m, positions)
+        copy_positions(goss.rows + first, positions, 0, n_taken, goss.keys + out)
+        for k in range(goss.n_scores):
+            if constant_hessian:
+                set_rows(goss.keys + out, n_taken, 1.0, hessian + k * goss.n)
+            scale_rows(drawn, n_drawn, factor, gradient + k * goss.n)
+            scale_rows(drawn, n_drawn, factor, hessian + k * goss.n)
+        out += n_taken
+        first += m
+    goss.n_kept[block] = out - at
+
+
+cdef Threshold threshold_of_draws(
+    const Goss* goss, int64_t n_top, int64_t n_other,
+) noexcept nogil:
+    """The draws of rows that may be taken, and their threshold."""
+    cdef Window keys = expected_keys(goss, n_top)
+    cdef Window draws = expected_draws(goss.n - n_top, n_other)
+    cdef Threshold threshold
+    if not find_draws(goss, keys, draws, n_top, n_other, &threshold):
+        keys.low, keys.high = 0, UINT32_MAX
+        draws.low, draws.high = 1, MAX_DRAW
+        find_draws(goss, keys, draws, n_top, n_other, &threshold)
+    return threshold
+
+
+def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
+    """Keys of rows, (n_rows,) uint32: the smaller, the larger their gradients are.
+
+    See `one_side_sample`, which finds the thresholds among the rows of one process.
+    """
+    cdef Py_ssize_t n = gradient.shape[1]
+    cdef Py_ssize_t stride = n if weight is not None and weight.shape[0] > 1 else 0
+    cdef Py_ssize_t first
+    keys = np.empty(n, dtype=np.uint32)
+    cdef uint32_t[::1] keys_out = keys
+    with nogil:
+        for first from 0 <= first < n by SAMPLING_TILE:
+            rank_rows(
+                &gradient[0, first], n, <int>gradient.shape[0],
+                &weight[0, first] if weight is not None else NULL, stride, 1,
+                <int>min(<Py_ssize_t>SAMPLING_TILE, n - first), &keys_out[first])
+    return keys
+
+
+def one_side_draws(
+    const uint32_t[::1] numbers, const uint32_t[::1] keys, uint32_t threshold, uint64_t seed,
+    uint64_t round,
+):
+    """The random numbers, uint32, that rows are drawn by: those with the smallest are taken.
+
+    They are 0 for rows with a key of at most ``threshold``, and up to 2**31 for others.
+    """
+    cdef Py_ssize_t n = numbers.shape[0]
+    draws = np.empty(n, dtype=np.uint32)
+    cdef uint32_t[::1] draws_out = draws
+    if n:
+        with nogil:
+            draw_rows(
+                key(seed, ONE_SIDE, round), &numbers[0], &keys[0], threshold, n, &draws_out[0])
+    return draws
+
+
+def one_side_sample(
+    float[:, ::1] gradient,
+    float[:, ::1] hessian,
+    const double[:, ::1] weight,
+    int64_t n_top,
+    int64_t n_other,
+    uint64_t seed,
+    uint64_t round,
+    int n_threads,
+    bint constant_hessian=False,
+    uint32_t[:, ::1] room=None,
+):
+    """Gradient-based one-side sampling: Algorithm 2 of Ke et al., NeurIPS 2017.
+
+    Keeps the rows with the largest sums of |gradient| over the scores and draws some of
+    the others, whose gradients and hessians are then multiplied by
+    ``(n_rows - n_top) / n_other``. Of equal gradients the first rows are kept. The others
+    are drawn by a hash of (seed, round, row): the same rows on any number of threads.
+
+    Parameters
+    ----------
+    gradient, hessian : (n_scores, n_rows) float32
+        Changed in place for the rows drawn.
+    weight : (1 or n_scores, n_rows) float64 or None
+        The rows' weights, which count where rows are ranked.
+    n_top : int
+        How many rows are kept; at least 1.
+    n_other : int
+        How many of the rest are drawn; at least 1.
+    seed, round : int
+    n_threads : int
+    constant_hessian : bool, default=False
+        Whether hessians are ones, however the array is filled. Those of the rows that are
+        returned are set.
+    room : (3, n_rows) uint32, default=None
+        Memory to use.
+
+    Returns
+    -------
+    (n_top + n_other,) uint32
+        The rows, ascending.
+    """
+    cdef Py_ssize_t n = gradient.shape[1]
+    cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
+    cdef float factor = <float>((n - n_top) / <double>n_other)
+    cdef int64_t[:, ::1] counts = np.empty((3, n_blocks), dtype=np.int64)
+    cdef uint32_t[::1] rows_out
+    cdef Goss goss
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t block
+    cdef Threshold threshold
+    if room is None:
+        room = np.empty((3, n), dtype=np.uint32)
+    rows = np.empty(n_top + n_other, dtype=np.uint32)
+    rows_out = rows
+    goss.gradient = &gradient[0, 0]
+    goss.weight = &weight[0, 0] if weight is not None else NULL
+    goss.weight_stride = n if weight is not None and weight.shape[0] > 1 else 0
+    goss.n = n
+    goss.n_scores = <int>gradient.shape[0]
+    goss.row_key = key(seed, ONE_SIDE, round)
+    goss.n_threads = n_threads = max(1, min(n_threads, n_blocks))
+    goss.n_blocks = n_blocks
+    goss.rows, goss.keys, goss.draws = &room[0, 0], &room[1, 0], &room[2, 0]
+    goss.n_kept, goss.n_below, goss.n_inside = &counts[0, 0], &counts[1, 0], &counts[2, 0]
+    with nogil:
+        threshold = threshold_of_draws(&goss, n_top, n_other)
+        for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
+            take_block(
+                &goss, block, threshold.value, factor, &gradient[0, 0], &hessian[0, 0],
+                constant_hessian)
+        for block in range(n_blocks):
+            memcpy(
+                &rows_out[first], goss.keys + block * BLOCK,
+                goss.n_kept[block] * sizeof(uint32_t))
+            first = first + goss.n_kept[block]
+    return rows
+
+
+# ------------------------------------------------------------------ order statistics
+
+# Rows are sorted by group. Edges, ascending, divide the keys of a group into bins: before the
+# first edge, equal to it, between it and the second, and so on.
+
+ctypedef fused key_t:
+    uint32_t
+    uint64_t
+
+
+cdef Py_ssize_t keep_tile(
+    const key_t* keys, key_t low, key_t high, Py_ssize_t first, Py_ssize_t n,
+    uint32_t* rows_out, int64_t* n_below, key_t* largest,
+) noexcept nogil:
+    """List the rows of a tile with keys in a range; returns how many."""
+    cdef uint8_t[SAMPLING_TILE] kept
+    if key_t is uint32_t:
+        keep_keys_32(keys, low, high, n, kept, n_below, largest)
+    else:
+        keep_keys_64(keys, low, high, n, kept, n_below, largest)
+    return list_kept(kept, <uint32_t>first, n, rows_out)
+
+
+def rows_between(
+    const key_t[::1] keys, const int64_t[::1] start, const key_t[::1] low,
+    const key_t[::1] high,
+):
+    """The rows of each group whose keys are in a range.
+
+    Parameters
+    ----------
+    keys : (n,) uint32 or uint64
+        Sorted by group.
+    start : (n_groups + 1,) int64
+        Where the rows of each group begin, and the end.
+    low, high : (n_groups,), as keys
+        The least and the largest key of the range.
+
+    Returns
+    -------
+    rows : (m,) uint32
+        Ascending.
+    kept_start : (n_groups + 1,) int64
+        Where those of each group begin, and the end.
+    n_below : (n_groups,) int64
+        The number of rows with keys below the range.
+    largest : (n_groups,), as keys
+        The largest of these keys; 0 if there is none.
+    """
+    cdef Py_ssize_t n_groups = start.shape[0] - 1
+    room = np.empty(keys.shape[0] + LIST_SPARE, dtype=np.uint32)
+    kept_start = np.zeros(n_groups + 1, dtype=np.int64)
+    n_below = np.zeros(n_groups, dtype=np.int64)
+    largest = np.zeros_like(low)
+    cdef uint32_t[::1] rows_out = room
+    cdef int64_t[::1] start_out = kept_start, n_below_out = n_below
+    cdef key_t[::1] largest_out = largest
+    cdef Py_ssize_t kept = 0, g, first
+    with nogil:
+        for g in range(n_groups):
+            for first from start[g] <= first < start[g + 1] by SAMPLING_TILE:
+                kept += keep_tile(
+                    &keys[first], low[g], high[g], first,
+                    min(<Py_ssize_t>SAMPLING_TILE, start[g + 1] - first), &rows_out[kept],
+                    &n_below_out[g], &largest_out[g])
+            start_out[g + 1] = kept
+    return room[:kept].copy(), kept_start, n_below, largest
+
+
+def masses_beside(
+    const uint64_t[::1] keys, const int64_t[::1] mass, const int64_t[::1] start,
+    const uint64_t[::1] low, const uint64_t[::1] high,
+):
+    """What the rows of each group weigh whose keys are below a range, and above it.
+
+    Parameters
+    ----------
+    keys, start, low, high
+        As for `rows_between`.
+    mass : (n,) int64
+        What each row weighs.
+
+    Returns
+    -------
+    (2, n_groups) int64
+    """
+    cdef Py_ssize_t n_groups = start.shape[0] - 1
+    masses = np.zeros((2, n_groups), dtype=np.int64)
+    cdef int64_t[:, ::1] masses_out = masses
+    cdef Py_ssize_t g
+    with nogil:
+        for g in range(n_groups):
+            if start[g] < start[g + 1]:
+                weigh_beside(
+                    &keys[start[g]], &mass[start[g]], low[g], high[g],
+                    start[g + 1] - start[g], &masses_out[0, g], &masses_out[1, g])
+    return masses
+
+
+cdef Py_ssize_t bin_of(key_t own, const key_t* edges, Py_ssize_t n_edges) noexcept nogil:
+    """The bin of a key that is at most the last edge."""
+    cdef const key_t* first = edges
+    cdef Py_ssize_t n = n_edges
+    cdef Py_ssize_t half
+    while n > 1:
+        half = n >> 1
+        first += half if first[half - 1] < own else 0
+        n -= half
+    return 2 * (first - edges) + (first[0] == own)
+
+
+def count_bins(
+    const key_t[::1] keys, const int64_t[::1] mass, const int64_t[::1] start,
+    const key_t[::1] edges, const int64_t[::1] first_edge,
+):
+    """How many rows lie in each bin, and what they weigh.
+
+    Parameters
+    ----------
+    keys : (n,) uint32 or uint64
+        At most the last edge of their group.
+    mass : (n,) int64 or None
+        What each row weighs.
+    start : (n_groups + 1,) int64
+        Where the rows of each group begin, and the end.
+    edges : (n_edges,), as keys
+        Those of each group ascend.
+    first_edge : (n_groups + 1,) int64
+        Where those of each group begin, and the end; each has one at least.
+
+    Returns
+    -------
+    (1 or 2, 2 * n_edges + n_groups) int64
+        The number of rows of each bin; if there are masses, their sums as well.
+    """
+    cdef Py_ssize_t n_groups = start.shape[0] - 1
+    counts = np.zeros(
+        (1 if mass is None else 2, 2 * edges.shape[0] + n_groups), dtype=np.int64)
+    cdef int64_t[:, ::1] counts_out = counts
+    cdef Py_ssize_t g, i, at
+    with nogil:
+        for g in range(n_groups):
+            for i in range(start[g], start[g + 1]):
+                at = 2 * first_edge[g] + g + bin_of(
+                    keys[i], &edges[first_edge[g]], first_edge[g + 1] - first_edge[g])
+                counts_out[0, at] += 1
+                if mass is not None:
+                    counts_out[1, at] += mass[i]
+    return counts

@@ -1,0 +1,143 @@
+"""Bin mappers: the bins of a column."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.binning import bin_kernels as kernels
+
+
+class BinMapper(NamedTuple):
+    """The bins of one column.
+
+    Attributes
+    ----------
+    upper_bounds : ndarray of float64
+        Upper bounds of the bins of numbers: a value belongs to the first bin whose
+        bound is not below it. The last one is infinite, all others are finite. Empty
+        for categories.
+    n_bins : int
+        The number of bins, that of missing values included.
+    missing_type : int
+        0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing;
+        2: NaN is missing. Of categories, 2 says that bin 0 held rows or may, and 0
+        that all categories have bins and none was missing.
+    missing_bin : int
+        The bin of missing values, -1 where nothing is missing. Always -1 for
+        categories: their bin 0 also holds rare ones, and is never asked for.
+    nan_bin : int
+        The bin of NaN.
+    minimum, maximum : float
+        The range of the numbers seen, be they those of categories; zero where there
+        were none.
+    is_trivial : bool
+        Whether no split can part the rows: all values seen fell into one bin, or too
+        few rows for a leaf are not zero. One bin stands for all values of these.
+    zero_bin : int
+        The bin of 0.0, in a column of numbers.
+    zero_share : float
+        The share of rows that are zero, or count as zero.
+    categories : ndarray of shape (n_bins,), int32, or None
+        The category of each bin. The first is -1: its bin holds the missing, the
+        unknown and the rare ones. None for a column of numbers.
+    filtered_rows : int
+        In a column in which too few rows for a leaf are not zero, the number of these;
+        0 in others.
+    """
+
+    upper_bounds: NDArray[np.float64]
+    n_bins: int
+    missing_type: int
+    missing_bin: int
+    nan_bin: int
+    minimum: float
+    maximum: float
+    is_trivial: bool
+    zero_bin: int = 0
+    zero_share: float = 0.0
+    categories: NDArray[np.int32] | None = None
+    filtered_rows: int = 0
+
+
+# A column in which no row is not zero, or too few for a leaf.
+ALL_ZERO = BinMapper(
+    upper_bounds=np.array([np.inf]),
+    n_bins=1,
+    missing_type=kernels.NO_MISSING,
+    missing_bin=-1,
+    nan_bin=0,
+    minimum=0.0,
+    maximum=0.0,
+    is_trivial=True,
+    zero_share=1.0,
+)
+
+
+def numeric_mappers(
+    bounds: NDArray[np.float64],
+    start: NDArray[np.int64],
+    missing_type: NDArray[np.uint8],
+    is_trivial: NDArray[np.bool_],
+    value_range: NDArray[np.float64],
+    zero_share: NDArray[np.float64],
+) -> list[BinMapper]:
+    """Mappers of columns of numbers.
+
+    Parameters
+    ----------
+    bounds : ndarray of float64
+        The upper bounds of all columns; the last one of each is infinite.
+    start : ndarray of shape (n + 1,), int64
+        Where those of each column begin.
+    missing_type, is_trivial, zero_share : ndarray of shape (n,)
+        See `BinMapper`.
+    value_range : ndarray of shape (n, 2), float64
+        The minimum and maximum of each column.
+
+    Returns
+    -------
+    list of BinMapper
+    """
+    n_bounds = np.diff(start)
+    zero_bin = np.add.reduceat(bounds < 0.0, start[:-1], dtype=np.int64)
+    nan_is_missing = missing_type == kernels.NAN_IS_MISSING
+    nan_bin = np.where(nan_is_missing, n_bounds, zero_bin)
+    fields = (
+        n_bounds + nan_is_missing,
+        missing_type,
+        np.where(missing_type == kernels.NO_MISSING, -1, nan_bin),
+        nan_bin,
+        value_range[:, 0],
+        value_range[:, 1],
+        is_trivial,
+        zero_bin,
+        zero_share,
+    )
+    upper_bounds = map(
+        bounds.__getitem__, map(slice, start[:-1].tolist(), start[1:].tolist())
+    )
+    rows = zip(upper_bounds, *(field.tolist() for field in fields), strict=True)
+    return [BinMapper(*row) for row in rows]
+
+
+def category_mapper(
+    categories: NDArray[np.int32],
+    missing_type: int,
+    is_trivial: bool,
+    value_range: tuple[float, float],
+) -> BinMapper:
+    """The mapper of a column of categories: see `BinMapper` for the parameters."""
+    return BinMapper(
+        upper_bounds=np.empty(0),
+        n_bins=len(categories),
+        missing_type=missing_type,
+        missing_bin=-1,
+        nan_bin=0,
+        minimum=value_range[0],
+        maximum=value_range[1],
+        is_trivial=is_trivial,
+        categories=categories,
+    )

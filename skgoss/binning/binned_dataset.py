@@ -1,0 +1,364 @@
+"""Rows in bins: how bins are found, shared and joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.binning.store import BinStore
+from skgoss.binning import storage
+from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.find_bins import BinningSettings, find_bin_mappers
+from skgoss.binning.forced_bins import ForcedBounds
+from skgoss.binning.sparse_columns import LosslessSettings, StorageSettings
+from skgoss.binning.storage import Bins, Storage
+from skgoss.columns.columns import Columns
+from skgoss.columns.row_partition import RowPartition
+
+
+class DatasetSettings(BinningSettings, StorageSettings, Protocol):
+    """The options that a data set depends on."""
+
+
+@dataclass(frozen=True)
+class DatasetOptions:
+    """The values of these options, by their names."""
+
+    max_bin: int
+    max_bin_by_feature: Sequence[int | None] | None
+    forcedbins_filename: ForcedBounds | None
+    min_data_in_bin: int
+    min_child_samples: int
+    subsample_for_bin: int
+    use_missing: bool
+    zero_as_missing: bool
+    data_random_seed: int
+    enable_bundle: bool
+    is_enable_sparse: bool
+    max_conflict_rate: float
+
+    @classmethod
+    def of(cls, settings: DatasetSettings) -> DatasetOptions:
+        """The options among settings."""
+        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)})
+
+    def lossless(self) -> DatasetOptions:
+        """The same without conflicts in bundles."""
+        return replace(self, max_conflict_rate=0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinnedDataset:
+    """Rows in bins.
+
+    Columns whose values all fall into one bin are left out: they cannot be split.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_features : int
+        The number of columns of the input.
+    mappers : list of BinMapper
+        The bins of each column of the input.
+    feature : ndarray of shape (n_used,), int32
+        The input column of each used column.
+    n_bins : ndarray of shape (n_used,), int32
+    missing_bin : ndarray of shape (n_used,), int32
+        The bin of missing values, -1 where nothing is missing.
+    missing_type : ndarray of shape (n_used,), uint8
+        Which values are missing: 0: none, 1: zero and NaN, 2: NaN.
+    categorical : ndarray of shape (n_used,), bool
+    upper_bounds : list of ndarray of float64
+        ``upper_bounds[j][b]`` is the threshold of a split after bin b of used column j.
+    storage : Storage
+        The bins themselves.
+    numbers : ndarray of shape (n_rows,), uint32, or None
+        The rows of the storage that these are, ascending; None: all.
+    """
+
+    n_rows: int
+    n_features: int
+    mappers: list[BinMapper]
+    feature: NDArray[np.int32]
+    n_bins: NDArray[np.int32]
+    missing_bin: NDArray[np.int32]
+    missing_type: NDArray[np.uint8]
+    categorical: NDArray[np.bool_]
+    upper_bounds: list[NDArray[np.float64]]
+    storage: Storage
+    numbers: NDArray[np.uint32] | None = None
+
+    @classmethod
+    def build(
+        cls,
+        columns: Columns,
+        settings: DatasetSettings,
+        *,
+        weight: NDArray[np.float64] | None = None,
+        rows: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+        partition: RowPartition | None = None,
+    ) -> BinnedDataset:
+        """Find the bins of the columns and put the values into them.
+
+        Parameters
+        ----------
+        columns : Columns
+            The data, from `skgoss.columns.containers.columns`.
+        settings : DatasetSettings
+        weight : ndarray of shape (columns.n_rows,), default=None
+            Weights of the rows, for bins of equal weight.
+        rows : ndarray of int64, default=None
+            The rows to use; None: all.
+        n_threads : int, default=1
+            The result is the same for any number.
+        partition : RowPartition, default=None
+            Which of the rows of all processes these are; None: all. All processes find
+            the bins of all rows, and each puts its own rows into them.
+
+        Returns
+        -------
+        BinnedDataset
+        """
+        mappers = find_bin_mappers(
+            columns,
+            settings,
+            weight=weight,
+            rows=rows,
+            n_threads=n_threads,
+            partition=partition,
+        )
+        feature = used_features(mappers)
+        used = [mappers[j] for j in feature]
+        return cls.of(
+            mappers,
+            storage.build(
+                *(columns.take(feature), used, settings, rows, n_threads),
+                None if partition is None else partition.n_rows,
+            ),
+        )
+
+    @classmethod
+    def of(cls, mappers: list[BinMapper], stored: Storage) -> BinnedDataset:
+        """Make a data set of the mappers of all columns, and the stored bins."""
+        feature = used_features(mappers)
+        used = [mappers[j] for j in feature]
+        return cls(
+            n_rows=stored.store.n_rows,
+            n_features=len(mappers),
+            mappers=mappers,
+            feature=feature,
+            n_bins=np.array([m.n_bins for m in used], dtype=np.int32),
+            missing_bin=np.array([m.missing_bin for m in used], dtype=np.int32),
+            missing_type=np.array([m.missing_type for m in used], dtype=np.uint8),
+            categorical=np.array([m.categories is not None for m in used], bool),
+            upper_bounds=[m.upper_bounds for m in used],
+            storage=stored,
+        )
+
+    def of_same_bins(
+        self,
+        columns: Columns,
+        settings: DatasetSettings,
+        *,
+        rows: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+        n_global: int | None = None,
+    ) -> BinnedDataset:
+        """Put other rows into the bins of this data set.
+
+        Parameters
+        ----------
+        columns : Columns
+            The other data, with the columns of this data set's.
+        settings : DatasetSettings
+            Those of the bins are not used, nor is `max_conflict_rate`: no bin of the
+            other rows is lost.
+        rows : ndarray of int64, default=None
+            The rows to use, ascending; None: all.
+        n_threads : int, default=1
+            The result is the same for any number.
+        n_global : int, default=None
+            See `storage.build`.
+
+        Returns
+        -------
+        BinnedDataset
+            With the same list of mappers.
+        """
+        return replace(
+            self,
+            n_rows=columns.n_rows if rows is None else len(rows),
+            numbers=None,
+            storage=storage.build(
+                *self._to_store(columns, settings, rows), n_threads, n_global
+            ),
+        )
+
+    def has_bins_of(self, other: BinnedDataset) -> bool:
+        """Whether the bins of both data sets are the same."""
+        if self.mappers is other.mappers:
+            return True
+        same_number = len(self.mappers) == len(other.mappers)
+        return same_number and all(map(_are_same, self.mappers, other.mappers))
+
+    def joined(
+        self, other: BinnedDataset, settings: StorageSettings, n_threads: int = 1
+    ) -> BinnedDataset:
+        """The columns of this data set, and then those of another with the same rows.
+
+        Parameters
+        ----------
+        other : BinnedDataset
+        settings : StorageSettings
+            `max_conflict_rate` is not used: no bin is lost.
+        n_threads : int, default=1
+            The result is the same for any number.
+
+        Returns
+        -------
+        BinnedDataset
+
+        Raises
+        ------
+        ValueError
+            If the other data set has another number of rows.
+        """
+        if other.n_rows != self.n_rows:
+            raise ValueError(
+                f"The data sets must have the same rows: the first has {self.n_rows},"
+                f" the other {other.n_rows}."
+            )
+        bins, others = (Bins.of(data.storage.store) for data in (self, other))
+        mappers = self.mappers + other.mappers
+        stored = storage.lay_out(
+            bins.joined(others, len(self.feature)),
+            self.used_mappers + other.used_mappers,
+            LosslessSettings(settings.enable_bundle, settings.is_enable_sparse),
+            n_threads,
+        )
+        return BinnedDataset.of(mappers, stored)
+
+    def store(
+        self,
+        columns: Columns,
+        settings: DatasetSettings,
+        *,
+        rows: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> BinStore:
+        """The store alone of `of_same_bins`: for rows that trees are applied to."""
+        return storage.store(
+            *self._to_store(columns, settings, rows), n_threads=n_threads
+        )
+
+    def _to_store(
+        self,
+        columns: Columns,
+        settings: DatasetSettings,
+        rows: NDArray[np.int64] | None,
+    ) -> tuple[Any, ...]:
+        """What other rows are stored from: the first arguments of `storage.build`."""
+        exact = DatasetOptions.of(settings).lossless()
+        return columns.take(self.feature), self.used_mappers, exact, rows
+
+    def take(self, rows: NDArray[np.int64], n_threads: int = 1) -> BinnedDataset:
+        """Some of the rows, without binning anew.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n,), int64
+            At least one; ascending and distinct.
+        n_threads : int, default=1
+            The result is the same for any number.
+
+        Returns
+        -------
+        BinnedDataset
+            Its bins lie in memory as those of this data set. What does not depend on
+            the rows, such as the list of mappers, is shared.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not ascending or do not exist.
+        """
+        if len(rows) == 0:
+            raise ValueError("rows must have at least one number.")
+        return self.part(rows).alone(n_threads)
+
+    def part(self, rows: NDArray[np.int64]) -> BinnedDataset:
+        """Some of the rows, or none, whose bins are not copied: see `take`."""
+        if len(rows) > 0 and (rows[0] < 0 or rows[-1] >= self.n_rows):
+            raise ValueError(f"rows must be numbers from 0 to {self.n_rows - 1}.")
+        if not (rows[1:] > rows[:-1]).all():
+            raise ValueError("rows must be ascending and distinct.")
+        if len(rows) == self.n_rows:
+            return self
+        numbers = rows.astype(np.uint32)
+        if self.numbers is not None:
+            numbers = self.numbers[rows]
+        return replace(self, n_rows=len(rows), numbers=numbers)
+
+    def alone(self, n_threads: int = 1) -> BinnedDataset:
+        """The same rows, with a copy of their bins if they are a part."""
+        if self.numbers is None:
+            return self
+        taken = self.storage.take(self.numbers.astype(np.int64), n_threads)
+        return replace(self, storage=taken, numbers=None)
+
+    @property
+    def used_mappers(self) -> list[BinMapper]:
+        """The bins of each used column."""
+        return [self.mappers[j] for j in self.feature]
+
+    @property
+    def filtered_rows(self) -> int:
+        """The most rows that are not zero in a column that was left out for them.
+
+        The columns that `find_bin_mappers` left out because too few rows for a leaf are
+        not zero in them could be split if ``min_child_samples`` were at most this. 0 if
+        there are none. Of some rows, or of other rows in the same bins, it is the
+        number of the data set that the bins were found in.
+        """
+        return max((mapper.filtered_rows for mapper in self.mappers), default=0)
+
+    def feature_infos(self) -> list[str]:
+        """What LightGBM's model files say of each input column."""
+        return [_info(mapper) for mapper in self.mappers]
+
+    def bins(self, column: int) -> NDArray[np.uint16]:
+        """The bins of all rows in a used column, (n_rows,)."""
+        bins = self.storage.store.bins(column)
+        return bins if self.numbers is None else bins[self.numbers]
+
+
+def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:
+    """The columns that can be split."""
+    return np.array([j for j, m in enumerate(mappers) if not m.is_trivial], np.int32)
+
+
+def _are_same(first: BinMapper, second: BinMapper) -> bool:
+    """Whether two mappers put all values into the same bins."""
+    return (
+        first.is_trivial == second.is_trivial
+        and first.missing_type == second.missing_type
+        and np.array_equal(first.upper_bounds, second.upper_bounds)
+        and np.array_equal(_categories(first), _categories(second))
+    )
+
+
+def _categories(mapper: BinMapper) -> Sequence[int]:
+    return () if mapper.categories is None else mapper.categories
+
+
+def _info(mapper: BinMapper) -> str:
+    if mapper.is_trivial:
+        return "none"
+    if mapper.categories is not None:
+        return ":".join(map(str, mapper.categories.tolist()))
+    return f"[{mapper.minimum!r}:{mapper.maximum!r}]"

@@ -1,0 +1,315 @@
+"""The state of a `BinnedDataset`: plain in files, checked when it is restored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.binning.bin_kernels import NAN_IS_MISSING, ZERO_IS_MISSING
+from skgoss.binning import storage
+from skgoss.binning.bin_mapper import BinMapper, category_mapper, numeric_mappers
+from skgoss.binning.binned_dataset import BinnedDataset, used_features
+from skgoss.binning.feature_groups import LANE_CODES
+from skgoss.binning.find_bins import MAX_CATEGORY_BINS
+from skgoss.binning.sparse_columns import LosslessSettings, SparseColumns
+from skgoss.binning.storage import Bins, OwnBins
+from skgoss.columns.categories import Categories
+from skgoss.sources.memory import IN_MEMORY, Memory
+from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import check_lengths, check_start, entries, vectors
+
+_OWNER = "the binned data"
+
+# One value for each column: attributes of `BinMapper`.
+_NUMBERS = {
+    "missing_type": np.uint8,
+    "is_trivial": np.uint8,
+    "minimum": np.float64,
+    "maximum": np.float64,
+    "zero_share": np.float64,
+    "filtered_rows": np.int64,
+}
+# Of all columns, one after the other, and where those of each column begin.
+_RUNS = {
+    "bound_start": np.int64,
+    "bounds": np.float64,
+    "category_start": np.int64,
+    "categories": np.int32,
+}
+_STARTS = {"bound_start": "bounds", "category_start": "categories"}
+# Of the used columns: those of `Bins`.
+_BINS = {
+    "list_member": np.int32,
+    "list_start": np.int64,
+    "list_rows": np.uint32,
+    "list_bins": np.uint16,
+    "bytes": np.uint8,
+    "shorts": np.uint16,
+}
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def state(data: BinnedDataset) -> dict[str, Any]:
+    """The state of binned data: arrays of one dimension, and the number of rows.
+
+    How the bins lie in memory is no part of it. Arrays of the size of the data are not
+    copied.
+    """
+    bins = Bins.of(data.storage.store)
+    numbers = {
+        name: np.array([getattr(mapper, name) for mapper in data.mappers], dtype)
+        for name, dtype in _NUMBERS.items()
+    }
+    bounds = [mapper.upper_bounds for mapper in data.mappers]
+    categories = [_categories(mapper) for mapper in data.mappers]
+    return {
+        "n_rows": data.n_rows,
+        **numbers,
+        "bound_start": _starts(bounds),
+        "bounds": np.concatenate(bounds),
+        "category_start": _starts(categories),
+        "categories": np.concatenate(categories),
+        "list_member": bins.sparse.number,
+        "list_start": bins.sparse.start,
+        "list_rows": bins.sparse.rows,
+        "list_bins": bins.sparse.stored_bins(),
+        "bytes": bins.bytes.ravel(),
+        "shorts": bins.shorts.ravel(),
+    }
+
+
+def _categories(mapper: BinMapper) -> NDArray[np.int32]:
+    is_numeric = mapper.categories is None
+    return np.empty(0, dtype=np.int32) if is_numeric else mapper.categories
+
+
+def _starts(parts: list[NDArray[Any]]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+
+
+def claim(state: Mapping[str, Any]) -> int:
+    """How much memory a state asks for beside that of its arrays: rows and categories.
+
+    A file whose state claims more than its size was changed.
+    """
+    top = np.maximum.reduceat(
+        np.append(state["categories"], -1), state["category_start"][:-1]
+    )
+    return state["n_rows"] + int((top.astype(np.int64) + 1).sum())
+
+
+def restored(
+    state: Any,
+    *,
+    most: int | None = None,
+    n_threads: int = 1,
+    memory: Memory | None = None,
+) -> BinnedDataset:
+    """The binned data of a state.
+
+    Parameters
+    ----------
+    state : object
+        What `state` returned, or anything else.
+    most : int, default=None
+        The most that the state may `claim`; None: any number.
+    n_threads : int, default=1
+    memory : Memory, default=None
+        Where new arrays lie, if nobody else uses those of the state, which are then
+        kept where they can be. None: all are copied.
+
+    Returns
+    -------
+    BinnedDataset
+        With the same bins, laid out anew.
+
+    Raises
+    ------
+    ValueError
+        If an entry is missing, has another type or contradicts another.
+    """
+    (n_rows,) = entries(state, {"n_rows": int}, _OWNER)
+    arrays = vectors(state, _NUMBERS | _RUNS | _BINS, _OWNER)
+    _check(1 <= n_rows <= INT32_MAX, f"n_rows must be from 1 to {INT32_MAX}")
+    _check_mappers(arrays)
+    if most is not None:
+        fits = claim({"n_rows": n_rows, **arrays}) <= most
+        _check(fits, "there are fewer values than rows and categories")
+    mappers = _mappers(arrays)
+    used = [mappers[j] for j in used_features(mappers)]
+    bins = _bins(arrays, n_rows, used)
+    if memory is not None:
+        bins = OwnBins(bins.sparse, bins.bytes, bins.shorts, memory)
+    stored = storage.lay_out(bins, used, LosslessSettings(), n_threads)
+    return BinnedDataset.of(mappers, replace(stored, memory=memory or IN_MEMORY))
+
+
+def check_categories(data: BinnedDataset, known: Categories) -> None:
+    """Check the categories that have bins against those that are known by value.
+
+    Raises
+    ------
+    ValueError
+        If a column has categories in one of them only, or unknown ones.
+    """
+    number = {j: words.n_categories for j, words in known.vocabularies.items()}
+    _check(max(number, default=0) < data.n_features, "categories need their columns")
+    for j, mapper in enumerate(data.mappers):
+        n_categories = number.get(j, 0)
+        agree = (mapper.categories is not None) == (n_categories > 0)
+        if not agree or _categories(mapper).max(initial=-1) >= n_categories > 0:
+            raise ValueError(
+                f"{_OWNER}: the bins of column {j} are not those of its"
+                f" {n_categories} categories"
+            )
+
+
+def _check(is_right: Any, message: str) -> None:
+    if not np.all(is_right):
+        raise ValueError(f"{_OWNER}: {message}")
+
+
+# --- Mappers --------------------------------------------------------------------------
+
+
+def _check_mappers(arrays: Arrays) -> None:
+    missing_type, is_trivial = arrays["missing_type"], arrays["is_trivial"] > 0
+    n_features = len(missing_type)
+    _check(1 <= n_features <= INT32_MAX, "there must be at least one column")
+    check_lengths(arrays, dict.fromkeys(_NUMBERS, n_features))
+    check_lengths(arrays, dict.fromkeys(_STARTS, n_features + 1))
+    for start, values in _STARTS.items():
+        check_start(arrays[start], len(arrays[values]), start)
+    n_bounds, n_categories = (np.diff(arrays[start]) for start in _STARTS)
+    is_numeric, has_nan_bin = n_bounds > 0, missing_type == NAN_IS_MISSING
+    _check(
+        is_numeric != (n_categories > 0), "each column must have bounds or categories"
+    )
+    _check(missing_type <= NAN_IS_MISSING, "missing_type must be 0, 1 or 2")
+    _check(
+        is_numeric | (missing_type != ZERO_IS_MISSING),
+        "missing_type of categories must not be 1",
+    )
+    _check(arrays["is_trivial"] <= 1, "is_trivial must be 0 or 1")
+    n_bins = n_categories + n_bounds + (is_numeric & has_nan_bin)
+    _check(
+        (n_bins <= MAX_CATEGORY_BINS) & (is_trivial | (n_bins > 1)),
+        f"columns must have from 2 to {MAX_CATEGORY_BINS} bins",
+    )
+    share, filtered = arrays["zero_share"], arrays["filtered_rows"]
+    _check((share >= 0) & (share <= 1), "zero_share must be from 0 to 1")
+    _check(arrays["minimum"] <= arrays["maximum"], "minimum must not be over maximum")
+    _check(
+        (filtered == 0) | (is_trivial & is_numeric & (filtered > 0)),
+        "filtered_rows must be 0 but for columns that were left out",
+    )
+    _check_bounds(arrays["bounds"], arrays["bound_start"][1:][is_numeric] - 1)
+    _check_codes(arrays["categories"], n_categories)
+
+
+def _check_bounds(bounds: NDArray[np.float64], last: NDArray[np.int64]) -> None:
+    """Check the bounds of all columns; ``last`` are the places of the last ones."""
+    _check(
+        (bounds[last] == np.inf).all()
+        and np.isfinite(bounds).sum() == len(bounds) - len(last),
+        "the last bound of a column must be infinite, and all others finite",
+    )
+    rises = (bounds[1:] > bounds[:-1]) | (bounds[:-1] == np.inf)
+    _check(rises, "bounds must be ascending")
+
+
+def _check_codes(codes: NDArray[np.int32], n_codes: NDArray[np.int64]) -> None:
+    """Check the categories of all columns."""
+    first = (np.cumsum(n_codes) - n_codes)[n_codes > 0]
+    _check(
+        (codes[first] == -1).all() and (codes >= 0).sum() == len(codes) - len(first),
+        "categories must be numbers from 0 on, and the first of a column -1",
+    )
+    column = np.repeat(np.arange(len(n_codes)), n_codes)
+    n_different = len(np.unique((column << 32) + codes))
+    _check(n_different == len(codes), "the categories of a column must differ")
+
+
+def _mappers(arrays: Arrays) -> list[BinMapper]:
+    is_trivial = arrays["is_trivial"] > 0
+    value_range = np.stack([arrays["minimum"], arrays["maximum"]], axis=1)
+    is_numeric = np.diff(arrays["bound_start"]) > 0
+    start = arrays["bound_start"][np.append(np.flatnonzero(is_numeric), -1)]
+    known = (arrays["missing_type"], is_trivial, value_range, arrays["zero_share"])
+    of_numbers = (values[is_numeric] for values in known)
+    numeric = iter(numeric_mappers(arrays["bounds"], start, *of_numbers))
+    categories = np.split(arrays["categories"], arrays["category_start"][1:-1])
+    filtered = arrays["filtered_rows"].tolist()
+    return [
+        next(numeric)._replace(filtered_rows=filtered[j])
+        if is_number
+        else category_mapper(
+            categories[j],
+            int(arrays["missing_type"][j]),
+            bool(is_trivial[j]),
+            tuple(value_range[j].tolist()),
+        )
+        for j, is_number in enumerate(is_numeric.tolist())
+    ]
+
+
+# --- Bins -----------------------------------------------------------------------------
+
+
+def _bins(arrays: Arrays, n_rows: int, used: list[BinMapper]) -> Bins:
+    """The bins of the used columns, which are checked."""
+    n_bins = np.array([mapper.n_bins for mapper in used], dtype=np.int64)
+    is_categorical = np.array([m.categories is not None for m in used], dtype=bool)
+    sparse = _sparse_columns(arrays, n_rows, n_bins, is_categorical)
+    is_dense = np.ones(len(used), dtype=bool)
+    is_dense[sparse.number] = False
+    is_wide = n_bins > LANE_CODES
+    return Bins(
+        sparse,
+        _matrix(arrays, "bytes", n_rows, n_bins[is_dense & ~is_wide]),
+        _matrix(arrays, "shorts", n_rows, n_bins[is_dense & is_wide]),
+    )
+
+
+def _sparse_columns(
+    arrays: Arrays,
+    n_rows: int,
+    n_bins: NDArray[np.int64],
+    is_categorical: NDArray[np.bool_],
+) -> SparseColumns:
+    member, start = arrays["list_member"], arrays["list_start"]
+    rows, bins = arrays["list_rows"], arrays["list_bins"]
+    _check(
+        (member[1:] > member[:-1]).all()
+        and member.min(initial=0) >= 0
+        and member.max(initial=-1) < len(n_bins)
+        and not is_categorical[member].any(),
+        "list_member must be ascending numbers of used columns without categories",
+    )
+    check_lengths(arrays, {"list_start": len(member) + 1, "list_bins": len(rows)})
+    check_start(start, len(rows), "list_start")
+    falls = np.flatnonzero(rows[1:] <= rows[:-1]) + 1
+    _check(
+        np.isin(falls, start).all() and rows.max(initial=0) < n_rows,
+        f"list_rows must be ascending in each list, and below {n_rows}",
+    )
+    _check(
+        bins < np.repeat(n_bins[member] - 1, np.diff(start)),
+        "list_bins must be below the numbers of bins",
+    )
+    return SparseColumns.from_stored_bins(member, start, rows, bins, n_bins[member])
+
+
+def _matrix(
+    arrays: Arrays, name: str, n_rows: int, n_bins: NDArray[np.int64]
+) -> NDArray[Any]:
+    check_lengths(arrays, {name: n_rows * len(n_bins)})
+    matrix = arrays[name].reshape(len(n_bins), n_rows)
+    highest = matrix.max(axis=1, initial=0)
+    _check(highest < n_bins, f"{name} must be below the numbers of bins")
+    return matrix

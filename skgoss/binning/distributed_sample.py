@@ -1,0 +1,210 @@
+"""Sampled rows of several processes, some columns of which each of them gets.
+
+Each process samples its own rows and cuts their columns into blocks, one for each rank.
+An all-to-all gives each rank the blocks of its columns from all processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.columns import sparse
+from skgoss.columns.columns import Columns, ColumnsBuilder
+
+
+class SampleBlock(NamedTuple):
+    """Some columns of the sampled rows of a process.
+
+    Attributes
+    ----------
+    dense : ndarray of shape (n_dense, n_sampled)
+        The values of columns that are dense.
+    is_dense : ndarray of shape (n_columns,), bool
+    length : ndarray of shape (n_columns,), int64
+        The number of stored values of each sparse column; 0 for dense ones.
+    rows : ndarray of int32
+        The places of these among the sampled rows of the process, column by column.
+    values : ndarray
+        The stored values.
+    """
+
+    dense: NDArray[Any]
+    is_dense: NDArray[np.bool_]
+    length: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    values: NDArray[Any]
+
+
+def _of_one_dtype(arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    dtype = np.result_type(*{array.dtype for array in arrays})
+    return [array.astype(dtype, copy=False) for array in arrays]
+
+
+def blocks(
+    columns: Columns, rows: NDArray[np.int64], spans: list[slice], n_threads: int
+) -> list[SampleBlock]:
+    """The sampled rows of some columns for each rank.
+
+    Parameters
+    ----------
+    columns : Columns
+    rows : ndarray of int64
+        The sampled rows, ascending.
+    spans : list of slice
+        The columns that each rank gets.
+    n_threads : int
+    """
+    sampled = _SampledColumns(columns, rows)
+    for _, block in columns.blocks(n_threads):
+        sampled.add(block)
+    return [sampled.block(span) for span in spans]
+
+
+class _SampledColumns:
+    """The columns of sampled rows: those that are dense, or have stored values."""
+
+    def __init__(self, columns: Columns, rows: NDArray[np.int64]) -> None:
+        self.rows = rows
+        self.place = None
+        if columns.is_sparse:
+            self.place = np.full(columns.n_rows, -1, dtype=np.int32)
+            self.place[rows] = np.arange(len(rows), dtype=np.int32)
+        self.is_dense = np.empty(0, dtype=bool)
+        self.numbers: list[int] = []
+        self.found: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
+
+    def add(self, columns: Columns) -> None:
+        """Take the sampled rows of the next columns."""
+        is_dense = np.ones(columns.n_features, dtype=bool)
+        if columns.index is not None:
+            is_dense = columns.index == 0
+        has_values = is_dense if columns.length is None else columns.length > 0
+        for column in np.flatnonzero(is_dense | has_values).tolist():
+            self.numbers.append(len(self.is_dense) + column)
+            self.found.append(self._sampled(columns, column, is_dense[column]))
+        self.is_dense = np.append(self.is_dense, is_dense)
+
+    def _sampled(
+        self, columns: Columns, column: int, is_dense: bool
+    ) -> tuple[NDArray[np.int32] | None, NDArray[Any]]:
+        values = columns.stored(column)
+        if is_dense:
+            return None, values[self.rows]
+        place = self.place[columns.stored_rows(column)]
+        chosen = place >= 0
+        return place[chosen], values[chosen]
+
+    def block(self, span: slice) -> SampleBlock:
+        """Some of the columns."""
+        first, last = np.searchsorted(self.numbers, [span.start, span.stop])
+        found, is_dense = self.found[first:last], self.is_dense[span]
+        dense = [values for rows, values in found if rows is None]
+        stored = [pair for pair in found if pair[0] is not None]
+        at = np.array(self.numbers[first:last], dtype=np.int64) - span.start
+        length = np.zeros(len(is_dense), dtype=np.int64)
+        length[at[~is_dense[at]]] = [len(rows) for rows, _ in stored]
+        empty = np.empty((0, len(self.rows)), np.bool_)
+        return SampleBlock(
+            np.stack(_of_one_dtype(dense)) if dense else empty,
+            is_dense,
+            length,
+            np.concatenate([np.empty(0, np.int32), *(rows for rows, _ in stored)]),
+            np.concatenate([np.empty(0, np.bool_), *(values for _, values in stored)]),
+        )
+
+
+def joined(
+    blocks: Sequence[SampleBlock], places: Sequence[NDArray[np.int64]], n_rows: int
+) -> Columns:
+    """The columns of the sampled rows of all processes.
+
+    Parameters
+    ----------
+    blocks : sequence of SampleBlock
+        The same columns of some rows each, from all processes.
+    places : sequence of ndarray of int64
+        The places of the rows of each block among all sampled ones.
+    n_rows : int
+        The number of all sampled rows.
+    """
+    is_dense = np.any([block.is_dense for block in blocks], axis=0)
+    layout = ColumnsBuilder(n_rows, len(is_dense))
+    layout.add([(np.flatnonzero(is_dense), _dense(blocks, places, is_dense, n_rows).T)])
+    if is_dense.all():
+        return layout.columns()
+    stored = _sparse(blocks, places, is_dense, n_rows)
+    index = np.zeros(len(is_dense), dtype=np.uint64)
+    length = np.zeros(len(is_dense), dtype=np.int64)
+    for name, values in (
+        *(("address", layout.address), ("stride", layout.stride)),
+        *(("kind", layout.kind), ("index", index), ("length", length)),
+    ):
+        values[~is_dense] = getattr(stored, name)
+    return replace(
+        layout.columns(),
+        owner=(layout.owner, stored.owner),
+        index=index,
+        length=length,
+    )
+
+
+def joined_pieces(
+    of_ranks: Sequence[Sequence[SampleBlock]],
+    places_of_ranks: Sequence[NDArray[np.int64]],
+    n_rows: int,
+) -> Columns:
+    """As `joined`, of the blocks of several pieces of the rows of each process."""
+    places: list[NDArray[np.int64]] = []
+    for blocks, at in zip(of_ranks, places_of_ranks, strict=True):
+        ends = np.cumsum([block.dense.shape[1] for block in blocks])
+        places += np.split(at, ends[:-1])
+    return joined(list(chain.from_iterable(of_ranks)), places, n_rows)
+
+
+def _dense(
+    blocks: Sequence[SampleBlock],
+    places: Sequence[NDArray[np.int64]],
+    is_dense: NDArray[np.bool_],
+    n_rows: int,
+) -> NDArray[Any]:
+    """The values of columns that are dense in any block."""
+    place_of = np.cumsum(is_dense) - 1
+    dtype = np.result_type(*(a.dtype for b in blocks for a in (b.dense, b.values)))
+    out = np.zeros((int(is_dense.sum()), n_rows), dtype=dtype)
+    for block, at in zip(blocks, places, strict=True):
+        out[place_of[block.is_dense][:, None], at] = block.dense
+        column = np.repeat(np.arange(len(is_dense)), block.length)
+        here = is_dense[column]
+        out[place_of[column[here]], at[block.rows[here]]] = block.values[here]
+    return out
+
+
+def _sparse(
+    blocks: Sequence[SampleBlock],
+    places: Sequence[NDArray[np.int64]],
+    is_dense: NDArray[np.bool_],
+    n_rows: int,
+) -> Columns:
+    """The stored values of columns that are sparse in all blocks."""
+    length = np.stack([np.where(is_dense, 0, block.length) for block in blocks])
+    column = [np.repeat(np.arange(len(is_dense)), block.length) for block in blocks]
+    here = [~is_dense[of_block] for of_block in column]
+    rows = np.concatenate(
+        [at[b.rows[kept]] for b, at, kept in zip(blocks, places, here, strict=True)]
+    )
+    values = np.concatenate(
+        [block.values[kept] for block, kept in zip(blocks, here, strict=True)]
+    )
+    column = np.concatenate([c[kept] for c, kept in zip(column, here, strict=True)])
+    # Each block is in order, so this merges.
+    order = np.argsort(column * n_rows + rows, kind="stable")
+    start = np.append(0, np.cumsum(length.sum(axis=0)[~is_dense]))
+    return sparse.stored_columns(
+        values[order], rows[order].astype(np.int32), start, n_rows
+    )

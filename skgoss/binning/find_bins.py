@@ -1,0 +1,502 @@
+"""Find the bins of columns, by LightGBM's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.binning import bin_kernels as kernels
+from skgoss._engine.binning import category_kernels
+from skgoss.binning import distributed_sample, forced_bins
+from skgoss.binning.apply_bins import n_values_of, row_places, team
+from skgoss.binning.bin_mapper import (
+    ALL_ZERO,
+    BinMapper,
+    category_mapper,
+    numeric_mappers,
+)
+from skgoss.columns.columns import Columns
+from skgoss.columns.row_partition import RowPartition, joined
+from skgoss.columns.stacked import StackedColumns, pieces
+
+# Bins are 16-bit numbers. If there are more categories, the rarest have no bin.
+MAX_CATEGORY_BINS = 65535
+
+# The fraction of the rows whose categories get bins, in LightGBM's precision.
+COMMON_FRACTION = np.float32(0.99)
+
+
+class BinningSettings(Protocol):
+    """The options that bins depend on."""
+
+    @property
+    def max_bin(self) -> int: ...
+    @property
+    def max_bin_by_feature(self) -> Sequence[int | None] | None: ...
+    @property
+    def forcedbins_filename(self) -> forced_bins.ForcedBounds | None: ...
+    @property
+    def min_data_in_bin(self) -> int: ...
+    @property
+    def min_child_samples(self) -> int: ...
+    @property
+    def subsample_for_bin(self) -> int: ...
+    @property
+    def use_missing(self) -> bool: ...
+    @property
+    def zero_as_missing(self) -> bool: ...
+    @property
+    def data_random_seed(self) -> int: ...
+
+
+def find_bin_mappers(
+    columns: Columns | StackedColumns,
+    settings: BinningSettings,
+    *,
+    weight: NDArray[np.float64] | None = None,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+    partition: RowPartition | None = None,
+) -> list[BinMapper]:
+    """Find the bins of every column, from at most ``subsample_for_bin`` rows.
+
+    The rules are LightGBM's. Numbers: bins of equal weight, zero alone in its bin, and
+    a last bin for NaN if there is any. If all rows are read and weights are equal, the
+    boundaries are LightGBM's, too. Categories: the most frequent ones, which make up 99
+    % of the rows, have bins of their own, the most frequent first; if there are few
+    categories, up to ``max_bin`` have one. Categories of fewer than ``min_data_in_bin``
+    rows have none, except for the two most frequent.
+
+    Parameters
+    ----------
+    columns : Columns or StackedColumns
+        The data; in pieces only with a ``partition``.
+    settings : BinningSettings
+    weight : ndarray of shape (columns.n_rows,), default=None
+        Whole numbers are numbers of copies; other weights are divided by the smallest.
+        `min_data_in_bin` counts rows, whatever their weights.
+    rows : ndarray of int64, default=None
+        The rows to use; None: all.
+    n_threads : int, default=1
+    partition : RowPartition, default=None
+        Which of the rows of all processes ``rows`` are; None: all. If there are others,
+        the sample is drawn from all rows, and each process finds the bins of some
+        columns.
+
+    Returns
+    -------
+    list of BinMapper, one a column
+
+    Raises
+    ------
+    ValueError
+        If `weight` has another length than the data.
+    """
+    if weight is not None and len(weight) != columns.n_rows:
+        raise ValueError(
+            f"weight has {len(weight)} values, but there are {columns.n_rows} rows; "
+            "pass one for each row of the data, also for those left out."
+        )
+    is_stacked = isinstance(columns, StackedColumns)
+    if partition is not None and (is_stacked or not partition.is_alone):
+        return _find_distributed(columns, settings, weight, rows, n_threads, partition)
+    sample = sampled_rows(columns.n_rows, settings, rows)
+    if weight is not None and sample is not None:
+        weight = weight[sample]
+    max_bin = _max_bins(settings, columns.n_features)
+    forced = forced_bins.of_columns(settings.forcedbins_filename, columns.n_features)
+    weight = _scaled(weight)
+    if weight is None:
+        sampled, used = (columns.stand_in(some, n_threads) for some in (sample, rows))
+        if sampled is not None and used is not None:
+            n_nonzero = _count_nonzero(used, settings, _ALL_ROWS, n_threads)
+            return _find(
+                sampled, settings, max_bin, forced, n_nonzero, _ALL_ROWS, n_threads
+            )
+    chosen = _RowSubset(sample, row_places(columns, sample), weight)
+    used_rows = _RowSubset(rows, row_places(columns, rows))
+    mappers = []
+    for span, block in columns.blocks(n_threads):
+        n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
+        mappers += _find(
+            block,
+            settings,
+            max_bin[span],
+            forced[span],
+            n_nonzero,
+            chosen,
+            n_threads,
+        )
+    return mappers
+
+
+def sampled_rows(
+    n_rows: int, settings: BinningSettings, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
+    """The rows that bins are found from, ascending; None: all.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of all rows.
+    settings : BinningSettings
+    rows : ndarray of int64, default=None
+        The rows to use, ascending; None: all.
+    """
+    sample = _sample(n_rows if rows is None else len(rows), settings)
+    if rows is None:
+        return sample
+    return rows if sample is None else rows[sample]
+
+
+def find_in_sample(
+    sampled: Columns,
+    settings: BinningSettings,
+    n_nonzero: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    n_threads: int,
+) -> list[BinMapper]:
+    """The bins of columns of which only the sampled rows are known.
+
+    Parameters
+    ----------
+    sampled : Columns
+    settings : BinningSettings
+    n_nonzero : ndarray of shape (n_features,), int64
+        How many of the rows to use are not zero: see `count_nonzero`.
+    weight : ndarray of shape (sampled.n_rows,), float64, or None
+        The weights of the sampled rows.
+    n_threads : int
+    """
+    sample = _RowSubset(None, None, _scaled(weight))
+    n_features = sampled.n_features
+    max_bin = _max_bins(settings, n_features)
+    forced = forced_bins.of_columns(settings.forcedbins_filename, n_features)
+    return _find(sampled, settings, max_bin, forced, n_nonzero, sample, n_threads)
+
+
+def count_nonzero(
+    columns: Columns,
+    settings: BinningSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> NDArray[np.int64]:
+    """The rows of each column that are not zero; exact if too few for a leaf.
+
+    Counts of several batches can be added: the sum is as exact.
+    """
+    used_rows = _RowSubset(rows, row_places(columns, rows))
+    count = np.zeros(columns.n_features, dtype=np.int64)
+    if used_rows.size(columns):
+        for span, block in columns.blocks(n_threads):
+            count[span] = _count_nonzero(block, settings, used_rows, n_threads)
+    return count
+
+
+class _RowSubset(NamedTuple):
+    """Some rows.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, or None
+        Their numbers, ascending; None: all.
+    place : ndarray of int32, or None
+        See `row_places`.
+    weight : ndarray of float64, or None
+        None: ones.
+    """
+
+    rows: NDArray[np.int64] | None
+    place: NDArray[np.int32] | None
+    weight: NDArray[np.float64] | None = None
+
+    def size(self, columns: Columns) -> int:
+        """How many rows of the columns these are."""
+        return columns.n_rows if self.rows is None else len(self.rows)
+
+
+_ALL_ROWS = _RowSubset(None, None)
+
+
+def _find_distributed(
+    columns: Columns | StackedColumns,
+    settings: BinningSettings,
+    weight: NDArray[np.float64] | None,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    partition: RowPartition,
+) -> list[BinMapper]:
+    """The bins of the rows of all processes: each finds those of some columns."""
+    collectives = partition.collectives
+    sample, at = _sample_of_process(partition, rows, settings)
+    sample_weight = None if weight is None else weight[sample]
+    places_of_ranks, weights = zip(
+        *collectives.all_gather((at, sample_weight)), strict=True
+    )
+    n_rows = sum(map(len, places_of_ranks))
+    edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
+    spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
+    n_nonzero = np.zeros(columns.n_features, dtype=np.int64)
+    of_pieces = []
+    for piece, used, chosen in pieces(columns, rows, sample):
+        n_nonzero += count_nonzero(piece, settings, used, n_threads)
+        of_pieces.append(distributed_sample.blocks(piece, chosen, spans, n_threads))
+    collectives.all_reduce(n_nonzero)
+    got = distributed_sample.joined_pieces(
+        collectives.all_to_all(list(zip(*of_pieces, strict=True))),
+        places_of_ranks,
+        n_rows,
+    )
+    found = []
+    if got.n_features:
+        span = spans[collectives.rank]
+        if columns.n_categories is not None:
+            got = replace(got, n_categories=columns.n_categories[span])
+        if sample_weight is not None:
+            sample_weight = joined(places_of_ranks, weights, n_rows)
+        forced = settings.forcedbins_filename
+        found = _find(
+            got,
+            settings,
+            _max_bins(settings, columns.n_features)[span],
+            forced_bins.of_columns(forced, columns.n_features)[span],
+            n_nonzero[span],
+            _RowSubset(None, None, _scaled(sample_weight)),
+            n_threads,
+        )
+    return list(chain.from_iterable(collectives.all_gather(found)))
+
+
+def _sample_of_process(
+    partition: RowPartition, rows: NDArray[np.int64] | None, settings: BinningSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sampled rows of a process, and their positions in the whole sample."""
+    numbers = partition.numbers
+    own = np.arange(len(numbers)) if rows is None else rows
+    sample = _sample(partition.n_rows, settings)
+    if sample is None:
+        return own, numbers
+    at = np.searchsorted(sample, numbers)
+    chosen = np.flatnonzero(sample.take(at, mode="clip") == numbers)
+    return own[chosen], at[chosen]
+
+
+def _find(
+    columns: Columns,
+    settings: BinningSettings,
+    max_bin: NDArray[np.int64],
+    forced: NDArray[Any],
+    n_nonzero: NDArray[np.int64],
+    sample: _RowSubset,
+    n_threads: int,
+) -> list[BinMapper]:
+    """The bins of some columns; ``n_nonzero`` counts the rows that are not zero."""
+    is_category = np.zeros(columns.n_features, dtype=bool)
+    if columns.n_categories is not None:
+        is_category = columns.n_categories > 0
+    may_split = n_nonzero >= settings.min_child_samples
+    all_equal = bool((max_bin == max_bin[0]).all())
+    if may_split.all() and not is_category.any() and all_equal:
+        return _find_numeric(columns, settings, max_bin[0], forced, sample, n_threads)
+    all_zero = {
+        count: ALL_ZERO._replace(filtered_rows=count)
+        for count in np.unique(n_nonzero[~may_split]).tolist()
+    }
+    mappers = [all_zero.get(count, ALL_ZERO) for count in n_nonzero.tolist()]
+    for find, chosen in (
+        (_find_numeric, may_split & ~is_category),
+        (_find_categories, is_category),
+    ):
+        for most in np.unique(max_bin[chosen]):
+            features = np.flatnonzero(chosen & (max_bin == most))
+            found = find(
+                columns.take(features),
+                settings,
+                most,
+                forced[features],
+                sample,
+                n_threads,
+            )
+            for j, mapper in zip(features.tolist(), found, strict=True):
+                mappers[j] = mapper
+    return mappers
+
+
+def _max_bins(settings: BinningSettings, n_features: int) -> NDArray[np.int64]:
+    """The largest number of bins of each column."""
+    given = settings.max_bin_by_feature
+    if given is None:
+        return np.full(n_features, settings.max_bin)
+    return np.array([settings.max_bin if most is None else most for most in given])
+
+
+def _count_nonzero(
+    columns: Columns,
+    settings: BinningSettings,
+    used_rows: _RowSubset,
+    n_threads: int,
+) -> NDArray[np.int64]:
+    """The rows of each column that are not zero; exact if too few for a leaf."""
+    count = np.empty(columns.n_features, dtype=np.int64)
+    kernels.count_others(
+        columns,
+        used_rows.rows,
+        used_rows.place,
+        used_rows.size(columns),
+        settings.min_child_samples,
+        not settings.use_missing or settings.zero_as_missing,
+        team(n_values_of(columns, columns.n_rows).sum(), n_threads),
+        count,
+    )
+    return count
+
+
+def _find_numeric(
+    columns: Columns,
+    settings: BinningSettings,
+    max_bin: int,
+    forced: NDArray[Any],
+    sample: _RowSubset,
+    n_threads: int,
+) -> list[BinMapper]:
+    n_rows, n_features = sample.size(columns), columns.n_features
+    n_values = n_values_of(columns, n_rows)
+    n_threads = team(n_values.sum(), n_threads)
+    n_scratch = kernels.scratch_per_value(n_features, n_threads)
+    scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
+    # Bins hold enough rows, but for that of zero and the last ones below and above it.
+    n_full = n_values // max(settings.min_data_in_bin, 1)
+    given = forced_bins.packed(forced)
+    room = np.where(np.diff(given[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3))
+    bounds_start = np.zeros(n_features + 1, dtype=np.int64)
+    np.cumsum(room, out=bounds_start[1:])
+    bounds = np.empty(bounds_start[-1])
+    n_bounds = np.empty(n_features, dtype=np.int32)
+    missing_type = np.empty(n_features, dtype=np.uint8)
+    n_occupied = np.empty(n_features, dtype=np.int32)
+    value_range = np.empty((n_features, 2))
+    zero_share = np.empty(n_features)
+    kernels.find_bounds(
+        columns,
+        *sample,
+        n_rows,
+        max_bin,
+        settings.min_data_in_bin,
+        settings.use_missing,
+        settings.zero_as_missing,
+        *given,
+        n_threads,
+        bounds_start,
+        scratch,
+        bounds,
+        n_bounds,
+        missing_type,
+        n_occupied,
+        value_range,
+        zero_share,
+    )
+    start = np.concatenate([[0], np.cumsum(n_bounds)])
+    place = np.repeat(bounds_start[:-1] - start[:-1], n_bounds) + np.arange(start[-1])
+    return numeric_mappers(
+        bounds[place], start, missing_type, n_occupied < 2, value_range, zero_share
+    )
+
+
+def _find_categories(
+    columns: Columns,
+    settings: BinningSettings,
+    max_bin: int,
+    forced: NDArray[Any],
+    sample: _RowSubset,
+    n_threads: int,
+) -> list[BinMapper]:
+    if any(forced):
+        raise ValueError(
+            f"{forced_bins.OPTION} has bounds for a column that holds categories: leave"
+            " it out."
+        )
+    n_rows, n_categories = sample.size(columns), columns.n_categories
+    first = np.zeros(columns.n_features + 1, dtype=np.int64)
+    np.cumsum(n_categories + 1, out=first[1:])
+    count = np.zeros(first[-1], dtype=np.int64)
+    total = np.zeros(first[-1])
+    category_kernels.count_categories(
+        columns,
+        sample.rows,
+        sample.weight,
+        n_rows,
+        first,
+        team(n_rows * columns.n_features, n_threads),
+        count,
+        total,
+    )
+    return [
+        _category_mapper(count[start:stop], total[start:stop], max_bin, settings)
+        for start, stop in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)
+    ]
+
+
+def _category_mapper(
+    count: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    max_bin: int,
+    settings: BinningSettings,
+) -> BinMapper:
+    """The bins of a column, from the rows of missing values and of each category."""
+    n_missing, n_rows = int(count[0]), int(count.sum())
+    count, weight = count[1:], weight[1:]
+    present = np.flatnonzero(count)
+    by_weight = present[np.argsort(-weight[present], kind="stable")]
+    n_kept = _n_kept(
+        count[by_weight], weight[by_weight], n_missing > 0, max_bin, settings
+    )
+    kept = by_weight[:n_kept]
+    is_complete = n_kept == len(present) and n_missing == 0
+    n_occupied = n_kept + (count[kept].sum() < n_rows)
+    return category_mapper(
+        np.append(-1, kept).astype(np.int32),
+        kernels.NO_MISSING if is_complete else kernels.NAN_IS_MISSING,
+        bool(n_occupied < 2),
+        (float(present[0]), float(present[-1])) if len(present) else (0.0, 0.0),
+    )
+
+
+def _n_kept(
+    count: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    has_missing: bool,
+    max_bin: int,
+    settings: BinningSettings,
+) -> int:
+    """How many of the categories, by falling weight, get bins of their own."""
+    n_few = min(len(count) + has_missing, max_bin) - 1
+    common_weight = np.floor(float(np.float32(weight.sum()) * COMMON_FRACTION) + 0.5)
+    n_common = int(np.searchsorted(np.cumsum(weight), common_weight)) + 1
+    n_kept = min(len(count), max(n_common, n_few), MAX_CATEGORY_BINS - 1)
+    rare = np.flatnonzero(count[:n_kept] < settings.min_data_in_bin)
+    return int(min(rare[rare > 1], default=n_kept))
+
+
+def _sample(n_rows: int, settings: BinningSettings) -> NDArray[np.int64] | None:
+    """The positions of the sampled rows, ascending; None: all rows."""
+    size = settings.subsample_for_bin
+    if n_rows <= size:
+        return None
+    generator = np.random.default_rng(settings.data_random_seed)
+    chosen = generator.choice(n_rows, size, replace=False, shuffle=False)
+    chosen.sort()
+    return chosen
+
+
+def _scaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Weights as numbers of copies, or divided by the smallest; None: all are 1."""
+    if weight is None:
+        return None
+    if (weight % 1.0).any():
+        weight = weight / weight.min(where=weight > 0, initial=weight.max())
+    return None if (weight == 1.0).all() else np.ascontiguousarray(weight, np.float64)

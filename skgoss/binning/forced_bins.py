@@ -1,0 +1,97 @@
+"""Bounds of bins that the user gives: the option ``forcedbins_filename``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.binning import bin_kernels as kernels
+from skgoss.columns.floats import as_floats
+from skgoss.columns.names import ColumnFinder
+from skgoss.utils import disk
+from skgoss.utils.limits import INT32_MAX
+
+OPTION = "forcedbins_filename"
+
+ForcedBounds = Mapping[int, tuple[float, ...]]
+
+
+def by_column(given: Any, finder: ColumnFinder) -> ForcedBounds | None:
+    """The upper bounds by the number of the column; None if there are none.
+
+    Parameters
+    ----------
+    given : str, path, list of dict, dict or None
+        The name or the contents of a JSON file: objects with the keys 'feature' and
+        'bin_upper_bound'. Or the bounds of each column, by its name or number.
+    finder : ColumnFinder
+    """
+    contents = disk.json_contents(given, OPTION)
+    by_number: dict[int, tuple[float, ...]] = {}
+    for column, bounds in _pairs(contents or ()):
+        values = as_floats(bounds, f"bin_upper_bound of {column!r} in {OPTION}")
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise ValueError(
+                f"{OPTION} must hold lists of finite numbers, got {bounds!r} for the"
+                f" column {column!r}."
+            )
+        j = finder.number(column, OPTION)
+        # As in LightGBM, the bounds of a column that comes twice are joined.
+        joined = by_number.get(j, ()) + tuple(values.tolist())
+        by_number[j] = tuple(dict.fromkeys(joined))
+    return {j: bounds for j, bounds in by_number.items() if bounds} or None
+
+
+def _pairs(contents: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(contents, Mapping):
+        return contents.items()
+    try:
+        return [(item["feature"], item["bin_upper_bound"]) for item in contents]
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"{OPTION} must hold a list of objects with the keys 'feature' (name or"
+            " number of a column) and 'bin_upper_bound' (list of numbers), or a dict"
+            f" from columns to such lists. Got {contents!r}."
+        ) from error
+
+
+def of_columns(given: ForcedBounds | None, n_features: int) -> NDArray[Any]:
+    """The bounds of each column, as an array of tuples."""
+    bounds = np.empty(n_features, dtype=object)
+    bounds.fill(())
+    for j, of_column in (given or {}).items():
+        bounds[j] = of_column
+    return bounds
+
+
+def packed(
+    bounds: Sequence[tuple[float, ...]],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
+    """The bounds of columns as arrays for the kernel.
+
+    Returns
+    -------
+    start : ndarray of shape (n_features + 1,)
+        Where the bounds of each column begin.
+    bound : ndarray of float64
+        Ascending within a column.
+    rank : ndarray of int32
+        The places of bounds in the order of the user. Zero has bounds of its own.
+    """
+    start = np.cumsum([0, *map(len, bounds)])
+    parts = [np.empty((0, 2))]
+    for of_column in bounds:
+        if of_column:
+            value = np.array(of_column)
+            is_zero = np.abs(value) <= kernels.ZERO_BOUND
+            rank = np.where(is_zero, INT32_MAX, np.cumsum(~is_zero) - 1)
+            parts.append(np.column_stack([value, rank])[np.argsort(value)])
+    joined = np.concatenate(parts)
+    return (
+        start.astype(np.int64),
+        np.ascontiguousarray(joined[:, 0]),
+        joined[:, 1].astype(np.int32),
+    )

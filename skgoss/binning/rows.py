@@ -1,0 +1,256 @@
+"""Rows for training or evaluation: columns with targets, weights and queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.columns import Columns
+from skgoss.columns.floats import as_floats
+from skgoss.columns.queries import Queries
+from skgoss.columns.row_partition import RowPartition
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of columns with their targets, weights, queries and start scores.
+
+    Attributes
+    ----------
+    columns : Columns or None
+        None: the values are gone; only their bins are left.
+    numbers : ndarray of shape (n_rows,), int64, or None
+        The rows of the columns that these are, ascending; None: all.
+    target : ndarray of shape (n_rows,) or (n_rows, n_targets), float64
+        NaN where one of several targets is missing.
+    weight : ndarray of shape (n_rows,), float64, or None
+        None: ones.
+    queries : Queries or None
+        None: the rows are not ranked.
+    init_score : ndarray of shape (n_scores, n_rows), float64, or None
+        The scores before the first round; None: the best constant.
+    binned : BinnedDataset or None
+        The bins of the rows, if they are known already.
+    source : object
+        What functions of users get in place of targets and weights: the `Dataset` that
+        holds the rows; None: targets and weights.
+    partition : RowPartition or None
+        Which of the rows of all processes these are; None: all.
+    position : ndarray of shape (n_rows,), int64, or None
+        The position at which each document was shown, as a number from 0.
+    output_weight : ndarray of shape (n_rows, n_targets), float64, or None
+        The weights for each target, if they differ: ``weight`` times those of classes.
+    """
+
+    columns: Columns | None
+    target: Floats
+    weight: Floats | None = None
+    queries: Queries | None = None
+    init_score: Floats | None = None
+    numbers: NDArray[np.int64] | None = None
+    binned: BinnedDataset | None = None
+    source: Any = None
+    partition: RowPartition | None = None
+    position: NDArray[np.int64] | None = None
+    output_weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    @property
+    def collectives(self) -> Collectives:
+        """The collective operations of the processes that hold the rows."""
+        return ALONE if self.partition is None else self.partition.collectives
+
+    def take(self, at: NDArray[np.int64]) -> Rows:
+        """Some of the rows, ascending; all processes take some at the same time."""
+        return Rows(
+            columns=self.columns,
+            target=self.target[at],
+            weight=None if self.weight is None else self.weight[at],
+            queries=None
+            if self.queries is None
+            else self.queries.take(at, self.collectives),
+            init_score=None if self.init_score is None else self.init_score[:, at],
+            numbers=at if self.numbers is None else self.numbers[at],
+            binned=self.binned and self.binned.part(at).alone(),
+            source=self.source and self.source.subset(at),
+            partition=self.partition and self.partition.take(at),
+            position=None if self.position is None else self.position[at],
+            output_weight=None
+            if self.output_weight is None
+            else self.output_weight[at],
+        )
+
+    def part(self, at: NDArray[np.int64]) -> Rows:
+        """Some of the rows, ascending, as a part of the same bins: see `take`."""
+        taken = replace(self, binned=None).take(at)
+        return replace(taken, binned=self.binned and self.binned.part(at))
+
+    def of_output(self, number: int, first: int, stop: int) -> Rows:
+        """The rows with the target, weights and start scores of one output.
+
+        Its scores are those from ``first`` to ``stop - 1``.
+        """
+        start, weight = self.init_score, self.output_weight
+        return replace(
+            self,
+            target=self.target if self.target.ndim == 1 else self.target[:, number],
+            weight=self.weight if weight is None else weight[:, number],
+            init_score=None if start is None else start[first:stop],
+            output_weight=None,
+        )
+
+    def without_missing_targets(self) -> Rows:
+        """The rows whose target is known.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        known = ~np.isnan(self.target)
+        if len(known) and not known.any():
+            raise ValueError("A target is missing in all rows of a fold.")
+        return self if known.all() else self.take(np.flatnonzero(known))
+
+    def without_zero_weights(self) -> Rows:
+        """The rows of positive weight; their weights are None if all of them are 1.
+
+        All processes ask at the same time. They have weights if one of them has.
+        """
+        if self.weight is None:
+            return self
+        rows, total = self, self.collectives.total
+        if total(int((self.weight == 0).sum())):
+            rows = self.take(np.flatnonzero(self.weight))
+        if total(int((rows.weight != 1).sum())) == 0:
+            rows = replace(rows, weight=None)
+        return rows
+
+    def without_values(self) -> Rows:
+        """The rows without columns if they are a partition: the bins are enough."""
+        return (
+            self
+            if self.partition is None
+            else replace(self, columns=None, numbers=None)
+        )
+
+    def scattered_weight(self) -> Floats | None:
+        """A weight for each row of the columns; 0 for rows that are left out."""
+        if self.weight is None or self.numbers is None:
+            return self.weight
+        weight = np.zeros(self.columns.n_rows)
+        weight[self.numbers] = self.weight
+        return weight
+
+
+def check_init_score(
+    init_score: ArrayLike, n_rows: int, n_scores: int, name: str
+) -> Any:
+    """Check an ``init_score``, and give it one row for each score.
+
+    Parameters
+    ----------
+    init_score : array-like of shape (n_rows, n_scores) or (n_scores * n_rows,)
+        In one dimension, the scores of all rows for the first class come first.
+    n_rows, n_scores : int
+    name : str
+        The argument's name, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_scores, n_rows), float64
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or a score is not a finite number.
+    """
+    scores = as_floats(init_score, name)
+    is_flat = scores.shape in ((n_rows * n_scores,), (n_rows, 1))
+    if is_flat and scores.size == n_rows * n_scores:
+        scores = scores.reshape(n_scores, n_rows)
+    elif scores.shape == (n_rows, n_scores):
+        scores = scores.T
+    else:
+        expected = (n_rows,) if n_scores == 1 else (n_rows, n_scores)
+        raise ValueError(
+            f"{name} must have the shape {expected}, got an array of shape"
+            f" {scores.shape}."
+        )
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{name} must be finite; it contains NaN or infinity.")
+    return np.array(scores, order="C")
+
+
+def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArray[Any]:
+    """Choose rows for validation.
+
+    Parameters
+    ----------
+    rows : Rows
+    fraction : float
+        The fraction of the rows; if there are queries, that of queries, all rows of
+        which are held out.
+    seed : int
+    stratify : bool
+        Whether to draw the same fraction of each class.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), bool
+        The choice does not depend on the partition of the rows.
+
+    Raises
+    ------
+    ValueError
+        If nothing can be held out.
+    """
+    partition = rows.partition or RowPartition.alone(len(rows))
+    if rows.queries is not None:
+        stratum, reason = np.zeros(rows.queries.n_global), "there is only one query"
+    elif stratify:
+        codes = rows.target.astype(np.int32)
+        stratum, reason = partition.all_gather(codes), "no class has two rows"
+    else:
+        stratum, reason = np.zeros(partition.n_rows), "there is only one row"
+    random = np.random.default_rng(seed)
+    chosen = _stratified_draw(stratum.astype(np.int64), fraction, random)
+    if not chosen.any():
+        raise ValueError(
+            "Early stopping needs an evaluation set, but no rows can be held out:"
+            f" {reason} (n_samples={partition.n_rows}). Pass an evaluation set, or turn"
+            " early stopping off."
+        )
+    if rows.queries is not None:
+        return chosen[rows.queries.global_number][rows.queries.number]
+    return chosen if partition.is_alone else chosen[partition.numbers]
+
+
+def _stratified_draw(
+    stratum: NDArray[np.int64], fraction: float, random: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Draw a fraction of each stratum, and at least one element in total.
+
+    At least one element of each stratum is left, because a model could not learn it
+    otherwise. So nothing is drawn if all strata have one element.
+    """
+    order = random.permutation(len(stratum))
+    order = order[np.argsort(stratum[order], kind="stable")]
+    size = np.bincount(stratum)
+    rank = np.arange(len(stratum)) - np.repeat(np.cumsum(size) - size, size)
+    n_drawn = np.minimum(np.rint(fraction * size), np.maximum(size - 1, 0))
+    largest = size.argmax()
+    if not n_drawn.any():
+        n_drawn[largest] = min(1, size[largest] - 1)
+    drawn = np.zeros(len(stratum), dtype=bool)
+    drawn[order] = rank < np.repeat(n_drawn, size)
+    return drawn

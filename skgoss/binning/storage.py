@@ -1,0 +1,757 @@
+"""How binned columns lie in memory.
+
+They lie column by column, for the partition of rows, and row by row, for histograms. A
+row consists of *lanes*, bytes with the codes of feature groups; of *shorts*, bins of
+two bytes; and of *entries*, places in a histogram. ``_engine/training/layout.h``
+describes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.binning.bundling import merge_bundles
+from skgoss._engine.binning.packing import PIECE, count_places, pack_entries, pack_rows
+from skgoss._engine.binning.store import BinStore
+from skgoss.binning.apply_bins import bin_categories, bin_columns, team
+from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.feature_groups import (
+    LANE_CODES,
+    LANES_PER_ENTRY,
+    LANES_PER_SHORT,
+    FeatureGroups,
+    make_groups,
+    share_lanes,
+    without_conflicts,
+)
+from skgoss.binning.sparse_columns import (
+    SparseColumns,
+    StorageSettings,
+    find,
+    sparse_numbers,
+)
+from skgoss.columns.columns import Columns
+from skgoss.columns.stacked import StackedColumns, pieces
+from skgoss.sources.memory import IN_MEMORY, Memory
+
+_Code = TypeVar("_Code", np.uint8, np.uint16)
+
+# Rows are read as 64-bit integers.
+ROW_ALIGNMENT = 8
+
+# Measured, relative to a lane in the histograms of a tree: a column that is packed for
+# the tree, a bundle whose codes change then, and an entry that is tested.
+PACKED_WORK = 0.25
+RECODED_WORK = 0.7
+FILTERED_WORK = 0.2
+
+# Measured: so many bins are gathered in the time that puts one value into its bin, so a
+# further thread pays for so many times more of them.
+GATHERED_PER_VALUE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """A binned training set.
+
+    Lanes, shorts and entries are made when they are first used: rows that trees are
+    only applied to need none.
+
+    Attributes
+    ----------
+    store : BinStore
+        The bins column by column, for the partition and for scores.
+    implied : ndarray of shape (n_used,), int32
+        The bin that has no place in a histogram; -1: all bins have one.
+    offset : ndarray of shape (n_used + 1,), int64
+        The first place of each used column.
+    singles : ndarray of shape (n_used,), int32
+        The length of the run of columns from this one on that have two bins each, and
+        the same one implied.
+    feature_at : ndarray of shape (n_places,), int32
+        The used column of each place.
+    lane, radix, n_codes : ndarray of shape (n_groups,), int32
+        A group's codes are digits, worth ``radix``, of the numbers in
+        ``rows[:, lane]``.
+    pieces : structured ndarray
+        Where runs of codes go in a histogram; those of group g begin at
+        ``piece_start[g]``.
+    piece_start : ndarray of shape (n_groups + 1,), int64
+    place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
+    place_pieces : structured ndarray
+        The places of the columns that are shorts or have entries.
+    n_threads : int
+    memory : Memory
+        Where lanes, shorts and entries are made.
+    """
+
+    store: BinStore
+    implied: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    singles: NDArray[np.int32]
+    feature_at: NDArray[np.int32]
+    lane: NDArray[np.int32]
+    radix: NDArray[np.int32]
+    n_codes: NDArray[np.int32]
+    pieces: NDArray[Any]
+    piece_start: NDArray[np.int64]
+    place_of_code: NDArray[np.int32]
+    place_pieces: NDArray[Any]
+    n_threads: int
+    memory: Memory = IN_MEMORY
+
+    @cached_property
+    def rows(self) -> NDArray[np.uint8]:
+        """The lanes, (n_rows, row_bytes): rows are padded to a multiple of 8 bytes."""
+        n_lanes = int(self.lane.max(initial=-1)) + 1
+        row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
+        codes = self.store.arrays.bytes
+        return self._row_major(codes, self.lane, self.radix, row_bytes)
+
+    @cached_property
+    def shorts(self) -> NDArray[np.uint16]:
+        """The bins of columns of more than LANE_CODES bins, (n_rows, n_shorts)."""
+        codes = self.store.arrays.shorts
+        number = np.arange(len(codes), dtype=np.int32)
+        return self._row_major(codes, number, np.ones_like(number), len(codes))
+
+    def _row_major(
+        self,
+        codes: NDArray[_Code],
+        lane: NDArray[np.int32],
+        radix: NDArray[np.int32],
+        n_numbers: int,
+    ) -> NDArray[_Code]:
+        rows = self.memory.empty((self.store.n_rows, n_numbers), codes.dtype)
+        pack_rows(codes, lane, radix, team(codes.size, self.n_threads), rows)
+        return rows
+
+    @property
+    def in_shorts(self) -> NDArray[np.int64]:
+        """The used columns that are shorts, in the order that they have in a row."""
+        arrays = self.store.arrays
+        return np.flatnonzero(arrays.column >= len(arrays.bytes))
+
+    @property
+    def entry_start(self) -> NDArray[np.int64] | None:
+        """Where the entries of each row begin, and the end; None: no row has any."""
+        return self._packed[0]
+
+    @property
+    def entries(self) -> NDArray[np.uint32]:
+        """The places of the entries of all rows."""
+        return self._packed[1]
+
+    @cached_property
+    def _packed(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32]]:
+        arrays = self.store.arrays
+        sparse = np.flatnonzero(arrays.column < 0)
+        if len(sparse) == 0:
+            return None, np.empty(0, dtype=np.uint32)
+        entry_start = np.empty(self.store.n_rows + 1, dtype=np.int64)
+        n_stored = np.diff(arrays.sparse_start)[sparse].sum()
+        entries = self.memory.empty((n_stored,), np.uint32)
+        pack_entries(
+            arrays.sparse_start,
+            arrays.sparse_rows,
+            arrays.bin_start,
+            arrays.sparse_bins,
+            sparse,
+            self.offset[sparse],
+            entry_start,
+            entries,
+        )
+        return entry_start, entries
+
+    def pack(self) -> None:
+        """Make all of it now: threads that make it together make several."""
+        _ = self.rows, self.shorts, self._packed
+
+    @property
+    def row_updates(self) -> float:
+        """The mean number of places that a row is added to."""
+        n_shorts = len(self.store.arrays.shorts)
+        return len(self.lane) + n_shorts + self._mean_entries
+
+    @property
+    def _mean_entries(self) -> float:
+        return len(self.entries) / max(self.store.n_rows, 1)
+
+    @property
+    def group(self) -> NDArray[np.int32]:
+        """The group of each used column; -1: it is accumulated by place."""
+        column = self.store.arrays.column
+        return np.where(column < len(self.lane), column, -1)
+
+    @property
+    def in_lanes(self) -> NDArray[np.int32]:
+        """The used columns that have a group, by lane, group and code."""
+        group, first_code = self.group, self.store.arrays.first_code
+        member = np.flatnonzero(group >= 0).astype(np.int32)
+        group = group[member]
+        return member[np.lexsort((first_code[member], group, self.lane[group]))]
+
+    @property
+    def entry_lengths(self) -> NDArray[np.int64]:
+        """The number of entries of each used column."""
+        arrays = self.store.arrays
+        return np.where(arrays.column < 0, np.diff(arrays.sparse_start), 0)
+
+    def subset_work(self, share: float, sampled: float) -> float:
+        """The time of a tree that packs its feature subset, relative to reading all.
+
+        Parameters
+        ----------
+        share : float
+            The fraction of the columns that a tree uses.
+        sampled : float
+            The fraction of the rows that a tree samples; all rows are packed.
+
+        Returns
+        -------
+        float
+            An estimate of the time of packing, and of the histograms of what is packed,
+            divided by that of the histograms of all lanes, shorts and entries.
+        """
+        group = self.group
+        n_members = np.bincount(group[group >= 0], minlength=len(self.lane))
+        # A group is packed if one of its columns is used, with the codes of those.
+        chance = 1 - (1 - share) ** n_members
+        n_codes = 1 + (self.n_codes - 1) * share / chance
+        n_lanes = len(np.unique(self.lane))
+        weight = np.log(n_codes) / np.log(LANE_CODES)
+        lanes = chance * (weight if n_lanes < len(self.lane) else 1)
+        packing = chance * np.where(n_members > 1, RECODED_WORK, PACKED_WORK)
+        shorts = LANES_PER_SHORT * len(self.store.arrays.shorts)
+        entries = LANES_PER_ENTRY * self._mean_entries
+        packed = (
+            lanes.sum()
+            + (packing.sum() + PACKED_WORK * share * shorts) / max(sampled, 0.01)
+            + share * shorts
+            + (share + FILTERED_WORK) * entries
+        )
+        return float(packed / (n_lanes + shorts + entries))
+
+    def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
+        """The storage of some rows, ascending and distinct; all else is shared.
+
+        Its bins are made where these are: in memory, or in files.
+        """
+        arrays = self.store.arrays
+        n_columns = len(arrays.bytes) + len(arrays.shorts)
+        n_values = len(rows) * n_columns + len(arrays.sparse_rows)
+        n_threads_used = team(n_values // GATHERED_PER_VALUE, n_threads)
+        store = self.store.take(rows, n_threads_used, self.memory.empty)
+        return replace(self, store=store, n_threads=n_threads)
+
+    def is_heavy(self, n_rows: int) -> NDArray[np.bool_]:
+        """Whether more than ``n_rows`` rows have each place: an array of bools."""
+        n_places = int(self.offset[-1])
+        if self.store.n_rows <= n_rows:
+            return np.zeros(n_places, dtype=bool)
+        arrays = self.store.arrays
+        counts = count_places(
+            arrays.bytes,
+            self.place_of_code,
+            arrays.shorts,
+            self.offset[self.in_shorts],
+            self.entries,
+            n_places,
+            team(arrays.bytes.size, self.n_threads),
+        )
+        return np.asarray(counts > n_rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Known bins of used columns.
+
+    Attributes
+    ----------
+    sparse : SparseColumns
+    bytes : ndarray of shape (n_narrow, n_rows), uint8
+        The bins of each dense column of at most 256 bins.
+    shorts : ndarray of shape (n_wide, n_rows), uint16
+        The bins of each other dense column.
+    """
+
+    sparse: SparseColumns
+    bytes: NDArray[np.uint8]
+    shorts: NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, store: BinStore) -> Bins:
+        """The bins that a store holds; no array of the size of the data is copied."""
+        arrays = store.arrays
+        is_sparse = arrays.implied >= 0
+        number = np.flatnonzero(is_sparse)
+        edges = np.append(number, len(is_sparse))
+        sparse = SparseColumns(
+            number.astype(np.int32),
+            arrays.sparse_start[edges],
+            arrays.sparse_rows,
+            arrays.bin_start[edges],
+            arrays.sparse_bins,
+        )
+        n_narrow = int((~is_sparse & (arrays.column < len(arrays.bytes))).sum())
+        return cls(sparse, arrays.bytes[:n_narrow], arrays.shorts)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.bytes.shape[1]
+
+    def dense(
+        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """The bins of dense columns: those of at most 256 bins, and the others.
+
+        Parameters
+        ----------
+        narrow, wide : ndarray of int64
+            The numbers of these columns among the used ones.
+        n_groups : int
+            The number of rows of the first array: the last ones are free.
+
+        Returns
+        -------
+        bytes : ndarray of shape (n_groups, n_rows), uint8
+        shorts : ndarray of shape (len(wide), n_rows), uint16
+        """
+        bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
+        bytes_[: len(narrow)] = self.bytes
+        return bytes_, self.shorts.copy()
+
+    def joined(self, other: Bins, n_used: int) -> Bins:
+        """The columns of these bins, of which ``n_used`` are used, and of others."""
+        one, two = self.sparse, other.sparse
+        sparse = SparseColumns(
+            np.concatenate([one.number, n_used + two.number]).astype(np.int32),
+            np.concatenate([one.start, one.start[-1] + two.start[1:]]),
+            np.concatenate([one.rows, two.rows]),
+            np.concatenate([one.bin_start, one.bin_start[-1] + two.bin_start[1:]]),
+            np.concatenate([one.bins, two.bins]),
+        )
+        return Bins(
+            sparse,
+            np.concatenate([self.bytes, other.bytes]),
+            np.concatenate([self.shorts, other.shorts]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnBins(Bins):
+    """Bins whose memory nobody else uses, so that it becomes that of a store."""
+
+    memory: Memory
+
+    def dense(
+        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        if n_groups == len(self.bytes):
+            return self.bytes, self.shorts
+        if not self.bytes.flags.owndata:
+            bytes_ = self.memory.empty((n_groups, self.n_rows), np.uint8)
+            bytes_[: len(narrow)] = self.bytes
+            return bytes_, self.shorts
+        # Large memory is moved by its pages, without a copy.
+        self.bytes.resize((n_groups, self.n_rows), refcheck=False)
+        return self.bytes, self.shorts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """Values of used columns, with the interface of `Bins`."""
+
+    columns: Columns
+    mappers: list[BinMapper]
+    rows: NDArray[np.int64] | None
+    n_threads: int
+    sparse: SparseColumns
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        mappers: list[BinMapper],
+        settings: StorageSettings,
+        rows: NDArray[np.int64] | None,
+        n_threads: int,
+        n_global: int | None = None,
+    ) -> _Values:
+        sparse = find(columns, mappers, settings, rows, n_threads, n_global)
+        return cls(columns, mappers, rows, n_threads, sparse)
+
+    @property
+    def n_rows(self) -> int:
+        return self.columns.n_rows if self.rows is None else len(self.rows)
+
+    def dense(
+        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
+        shorts = np.empty((len(wide), self.n_rows), dtype=np.uint16)
+        self.fill(narrow, bytes_[: len(narrow)])
+        self.fill(wide, shorts)
+        return bytes_, shorts
+
+    def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write the bins of dense columns."""
+        if self.n_rows == 0:
+            return
+        is_category = [self.mappers[j].categories is not None for j in members]
+        categorical = np.array(is_category, bool)
+        numeric = members[~categorical]
+        if len(numeric):
+            is_all = len(numeric) == len(members)
+            into = out if is_all else np.empty_like(out[~categorical])
+            bin_columns(
+                self.columns, self.mappers, numeric, self.rows, self.n_threads, into
+            )
+            if into is not out:
+                out[~categorical] = into
+        if categorical.any():
+            chosen = members[categorical]
+            out[categorical] = bin_categories(
+                self.columns.take(chosen),
+                [self.mappers[j] for j in chosen],
+                rows=self.rows,
+                n_threads=self.n_threads,
+            )
+
+
+def build(
+    columns: Columns | StackedColumns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    n_global: int | None = None,
+) -> Storage:
+    """Bin the values of used columns, and store the bins.
+
+    Parameters
+    ----------
+    columns : Columns or StackedColumns
+        The used columns.
+    mappers : list of BinMapper
+        Of these columns.
+    settings : StorageSettings
+    rows : ndarray of int64 or None
+        The rows to keep; None keeps all.
+    n_threads : int
+    n_global : int, default=None
+        The number of rows of all processes; None: that of the rows to keep. The places
+        of histograms depend on it and on the mappers alone, so all processes have the
+        same.
+
+    Returns
+    -------
+    Storage
+    """
+    source = _source(columns, mappers, settings, rows, n_threads, n_global)
+    return lay_out(source, mappers, settings, n_threads)
+
+
+def _source(
+    columns: Columns | StackedColumns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    n_global: int | None = None,
+) -> Bins | _Values:
+    """The values to store, or their bins if they are in several pieces."""
+    if not isinstance(columns, StackedColumns):
+        return _Values.of(columns, mappers, settings, rows, n_threads, n_global)
+    n_rows = columns.n_rows if rows is None else len(rows)
+    n_global = n_rows if n_global is None else n_global
+    values = (
+        _Values.of(piece, mappers, settings, used, n_threads, n_global)
+        for piece, used in pieces(columns, rows)
+    )
+    return _binned(values, n_rows, mappers, settings, n_global, IN_MEMORY)
+
+
+def build_batches(
+    batches: Iterable[Columns],
+    n_rows: int,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_threads: int,
+    memory: Memory = IN_MEMORY,
+) -> Storage:
+    """Bin and store the values of used columns whose rows come in batches.
+
+    Parameters
+    ----------
+    batches : iterable of Columns
+        The used columns of some rows each.
+    n_rows : int
+        The number of all rows.
+    mappers, settings, n_threads : object
+        See `build`.
+    memory : Memory, default=IN_MEMORY
+        Where the bins of dense columns lie.
+
+    Returns
+    -------
+    Storage
+        That of `build` for all rows.
+    """
+    values = (
+        _Values.of(columns, mappers, settings, None, n_threads, n_rows)
+        for columns in batches
+    )
+    bins = _binned(values, n_rows, mappers, settings, n_rows, memory)
+    return replace(lay_out(bins, mappers, settings, n_threads), memory=memory)
+
+
+def _binned(
+    batches: Iterable[_Values],
+    n_rows: int,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_global: int,
+    memory: Memory,
+) -> OwnBins:
+    """The bins of values that come in batches, of so many rows altogether."""
+    is_narrow = _n_bins(mappers) <= LANE_CODES
+    is_sparse = np.zeros(len(mappers), dtype=bool)
+    is_sparse[sparse_numbers(mappers, settings, n_global)] = True
+    members = [
+        np.flatnonzero(~is_sparse & chosen) for chosen in (is_narrow, ~is_narrow)
+    ]
+    bytes_, shorts = (
+        memory.empty((len(chosen), n_rows), dtype)
+        for chosen, dtype in zip(members, (np.uint8, np.uint16), strict=True)
+    )
+    lists: list[tuple[int, SparseColumns]] = []
+    start = 0
+    for values in batches:
+        stop = start + values.n_rows
+        for chosen, out in zip(members, (bytes_, shorts), strict=True):
+            if len(chosen):
+                values.fill(chosen, out[:, start:stop])
+        lists.append((start, values.sparse))
+        start = stop
+    sparse = SparseColumns.stacked(np.flatnonzero(is_sparse), lists)
+    return OwnBins(sparse, bytes_, shorts, memory)
+
+
+def store(
+    columns: Columns | StackedColumns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> BinStore:
+    """Store bins column by column only, for rows that trees are applied to.
+
+    See `build` for the parameters. Columns of a bundle must not conflict here:
+    ``settings.max_conflict_rate`` is 0.
+    """
+    source = _source(columns, mappers, settings, rows, n_threads)
+    bin_store, _ = _store(source, mappers, settings, n_threads)
+    return bin_store
+
+
+def lay_out(
+    source: Bins | _Values,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_threads: int,
+) -> Storage:
+    """Store bins column by column and row by row.
+
+    Parameters
+    ----------
+    source : Bins or _Values
+    mappers : list of BinMapper
+        Those of the used columns.
+    settings : StorageSettings
+    n_threads : int
+
+    Returns
+    -------
+    Storage
+    """
+    bin_store, groups = _store(source, mappers, settings, n_threads)
+    arrays = bin_store.arrays
+    n_bins, implied = arrays.n_bins, arrays.implied
+    n_rows = source.n_rows if settings.enable_bundle else 0
+    lane, radix = share_lanes(groups.n_codes, n_rows)
+    offset = np.zeros(len(mappers) + 1, dtype=np.int64)
+    np.cumsum(n_bins - (implied >= 0), out=offset[1:])
+    pieces, piece_start = _pieces(groups, offset)
+    in_lanes = (arrays.column >= 0) & (arrays.column < len(arrays.bytes))
+    return Storage(
+        store=bin_store,
+        implied=implied,
+        offset=offset,
+        singles=_singles(mappers, n_bins, implied),
+        feature_at=np.repeat(np.arange(len(mappers), dtype=np.int32), np.diff(offset)),
+        lane=lane,
+        radix=radix,
+        n_codes=groups.n_codes,
+        pieces=pieces,
+        piece_start=piece_start,
+        place_of_code=_places(pieces, piece_start),
+        place_pieces=_place_pieces(np.flatnonzero(~in_lanes), offset),
+        n_threads=n_threads,
+    )
+
+
+def _store(
+    source: Bins | _Values,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_threads: int,
+) -> tuple[BinStore, FeatureGroups]:
+    """Bins column by column, and the groups of columns."""
+    n_bins, sparse = _n_bins(mappers), source.sparse
+    is_sparse = np.zeros(len(mappers), dtype=bool)
+    is_sparse[sparse.number] = True
+    groups = make_groups(sparse, is_sparse, n_bins, settings, source.n_rows)
+    implied = np.full(len(mappers), -1, dtype=np.int32)
+    implied[is_sparse] = [mappers[j].zero_bin for j in np.flatnonzero(is_sparse)]
+    bytes_, shorts, column = _codes(source, groups, is_sparse, n_threads)
+    if settings.max_conflict_rate > 0:
+        sparse = without_conflicts(sparse, groups, bytes_, n_bins)
+    bin_store = BinStore(
+        n_bins,
+        implied,
+        column,
+        groups.first_code,
+        bytes_,
+        shorts,
+        *sparse.of_all_columns(len(mappers)),
+    )
+    return bin_store, groups
+
+
+def _n_bins(mappers: list[BinMapper]) -> NDArray[np.int32]:
+    return np.array([mapper.n_bins for mapper in mappers], dtype=np.int32)
+
+
+def _codes(
+    source: Bins | _Values,
+    groups: FeatureGroups,
+    is_sparse: NDArray[np.bool_],
+    n_threads: int,
+) -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.int32]]:
+    """Codes of groups, bins of wide columns, and which row of these each column is."""
+    wide = np.flatnonzero(~is_sparse & (groups.group < 0))
+    column = groups.group.copy()
+    column[wide] = len(groups.n_codes) + np.arange(len(wide))
+    n_narrow = int((~is_sparse).sum()) - len(wide)
+    narrow = np.flatnonzero(~is_sparse & (groups.group >= 0))
+    bytes_, shorts = source.dense(narrow, wide, len(groups.n_codes))
+    if n_narrow < len(bytes_):
+        _fill_bundles(source.sparse, groups, n_narrow, n_threads, bytes_[n_narrow:])
+    return bytes_, shorts, column
+
+
+def _fill_bundles(
+    sparse: SparseColumns,
+    groups: FeatureGroups,
+    n_narrow: int,
+    n_threads: int,
+    out: NDArray[np.uint8],
+) -> None:
+    """Write the codes of bundles, whose groups come after ``n_narrow`` others."""
+    bundle = groups.group[sparse.number] - n_narrow
+    order = np.argsort(bundle, kind="stable").astype(np.int32)
+    merge_bundles(
+        sparse.start,
+        sparse.rows,
+        sparse.bin_start,
+        sparse.bins,
+        np.searchsorted(bundle[order], np.arange(len(out) + 1)),
+        order,
+        groups.first_code[sparse.number],
+        out,
+        n_threads,
+    )
+
+
+def _pieces(
+    groups: FeatureGroups, offset: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Runs of codes whose places are consecutive, group by group."""
+    member = np.flatnonzero(groups.group >= 0)
+    member = member[np.lexsort((groups.first_code[member], groups.group[member]))]
+    group = groups.group[member]
+    code, at = groups.first_code[member], offset[member]
+    length = offset[member + 1] - at
+    follows = np.zeros(len(member), dtype=bool)
+    follows[1:] = (
+        (group[1:] == group[:-1])
+        & (code[1:] == code[:-1] + length[:-1])
+        & (at[1:] == at[:-1] + length[:-1])
+    )
+    first = np.flatnonzero(~follows)
+    pieces = np.empty(len(first), dtype=PIECE)
+    pieces["at"], pieces["code"] = at[first], code[first]
+    pieces["length"] = np.add.reduceat(length, first) if len(first) else 0
+    piece_start = np.zeros(len(groups.n_codes) + 1, dtype=np.int64)
+    np.cumsum(
+        np.bincount(group[first], minlength=len(groups.n_codes)), out=piece_start[1:]
+    )
+    return pieces, piece_start
+
+
+def _places(pieces: NDArray[Any], piece_start: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The place of each code of each group."""
+    n_groups = len(piece_start) - 1
+    place = np.full((n_groups, LANE_CODES), -1, dtype=np.int32)
+    group = np.repeat(np.arange(n_groups), np.diff(piece_start))
+    number = np.arange(pieces["length"].sum()) - np.repeat(
+        np.cumsum(pieces["length"]) - pieces["length"], pieces["length"]
+    )
+    row, code, at = (
+        np.repeat(values, pieces["length"])
+        for values in (group, pieces["code"], pieces["at"])
+    )
+    place[row, code + number] = at + number
+    return place
+
+
+def _place_pieces(member: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[Any]:
+    """The runs of all places of some used columns."""
+    pieces = np.zeros(len(member), dtype=PIECE)
+    pieces["at"] = offset[member]
+    pieces["length"] = offset[member + 1] - offset[member]
+    is_first = np.ones(len(member), dtype=bool)
+    is_first[1:] = member[1:] != member[:-1] + 1
+    first = np.flatnonzero(is_first)
+    joined = pieces[first]
+    if len(first) > 0:
+        joined["length"] = np.add.reduceat(pieces["length"], first)
+    return joined
+
+
+def _singles(
+    mappers: list[BinMapper], n_bins: NDArray[np.int32], implied: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """The length of the run of columns, from each on, that have one possible split."""
+    single = np.array(
+        [
+            n_bins[j] == 2
+            and implied[j] >= 0
+            and mapper.missing_bin < 0
+            and mapper.categories is None
+            for j, mapper in enumerate(mappers)
+        ],
+        dtype=bool,
+    )
+    kind = np.where(single, implied, -1)
+    ends = np.flatnonzero(np.diff(kind, append=-2) != 0)
+    end = ends[np.searchsorted(ends, np.arange(len(kind)))]
+    return np.where(single, end + 1 - np.arange(len(kind)), 0).astype(np.int32)

@@ -1,0 +1,1 @@
+"""Columns: the form of all input data, with names, categories, targets and queries."""

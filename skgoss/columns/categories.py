@@ -1,0 +1,566 @@
+"""Categorical columns: which they are, and the numbers of their categories."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from types import NoneType
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.columns import column_kernels as kernels
+from skgoss.columns.columns import Columns
+from skgoss.columns.factorize import (
+    ArrayColumn,
+    factorize,
+    factorize_values,
+    is_missing,
+    needs_encoding,
+    small_categorical,
+)
+from skgoss.columns.floats import NO_NUMBERS, as_floats
+from skgoss.columns.names import unknown_column
+from skgoss.utils.messages import warn
+from skgoss.utils.plain_values import entries
+
+# float32 holds all integers up to this one exactly.
+FLOAT32_CODES = 1 << 24
+
+# So many values are looked up faster than they are sorted.
+FEW_VALUES = 64
+
+# The entries of a vocabulary's state; files say "holds_words" for `needs_encoding`.
+_STATE = {"values": list, "is_ordered": bool, "holds_words": bool}
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The categories of a column, in the order of their numbers.
+
+    Attributes
+    ----------
+    values : list
+        Equal values are one category, whatever their type: 1, 1.0 and True.
+    is_ordered : bool
+        Whether the categories have an order: splits then compare their numbers.
+    needs_encoding : bool
+        Whether the column held strings or categories, and not whole numbers: see
+        `needs_encoding`.
+    number_of : dict
+        The number of each value.
+    """
+
+    values: list[Any]
+    is_ordered: bool = False
+    needs_encoding: bool = False
+    number_of: dict[Any, int] = field(init=False, repr=False)
+    # The last index of categories that `recode` has seen, and their numbers.
+    _recoded: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        numbered = {value: number for number, value in enumerate(self.values)}
+        object.__setattr__(self, "number_of", numbered)
+
+    @property
+    def n_categories(self) -> int:
+        """The number of categories; 0 if they are ordered, and used as numbers."""
+        return 0 if self.is_ordered else len(self.values)
+
+    def look_up(self, values: Iterable[Any]) -> list[float]:
+        """The number of each value, NaN where it is unknown or missing."""
+        return [self.number_of.get(value, math.nan) for value in values]
+
+    def encode(
+        self, distinct: list[Any], place: NDArray[Any], name: Any
+    ) -> NDArray[Any]:
+        """The numbers of values that `factorize` returned; NaN as in `look_up`.
+
+        ValueError if they are numbers, and the categories of the column are not.
+        """
+        table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
+        if np.isnan(table).all() and (place >= 0).any():
+            self.check_words(_occurring(distinct, place), name)
+        return table[place]
+
+    def recode(self, values: Any, name: Any) -> NDArray[Any]:
+        """The numbers of the values of a pandas Categorical, as of `encode`."""
+        index, table = self._recoded
+        if index is not values.categories:
+            index = values.categories
+            distinct, place = factorize_values(index.tolist())
+            numbers = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
+            table = np.append(numbers[place], self.dtype.type(math.nan))
+            object.__setattr__(self, "_recoded", (index, table))
+        if np.isnan(table).all() and (values.codes >= 0).any():
+            self.check_words(index.tolist(), name)
+        return table[values.codes]
+
+    def check_words(self, values: Iterable[Any], name: Any) -> None:
+        """Check that values are not all numbers if no category is one.
+
+        Codes would be taken for unknown categories, which count as missing.
+        """
+        present = [value for value in values if not is_missing(value)]
+        are_numbers = bool(present) and all(map(_is_number, present))
+        if are_numbers and self.values and not any(map(_is_number, self.values)):
+            raise ValueError(
+                f"Column {name!r} held categories such as {self.values[0]!r} in fit,"
+                f" but now holds numbers such as {present[0]!r}. Pass the categories"
+                " themselves instead of their codes."
+            )
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """A float that holds every number exactly."""
+        return np.dtype(np.float32 if len(self.values) <= FLOAT32_CODES else np.float64)
+
+
+class Categories:
+    """The categorical columns of an estimator.
+
+    Parameters
+    ----------
+    declared : set of int, or None
+        The columns that `categorical_feature` lists; None: no column is categorical.
+
+    Attributes
+    ----------
+    declared : set of int, or None
+    vocabularies : dict from int to Vocabulary
+        The categories of each column; filled in fit.
+    unplaced : list of Vocabulary, or None
+        Categories of LightGBM's files. They belong to the columns of strings and
+        categories of a data frame, in their order: see `assign_unplaced`. None: the
+        columns of all categories are known.
+    """
+
+    def __init__(self, declared: set[int] | None) -> None:
+        self.declared = declared
+        self.vocabularies: dict[int, Vocabulary] = {}
+        self.unplaced: list[Vocabulary] | None = None
+
+    def values(self, *, needs_encoding: bool) -> dict[int, list[Any]]:
+        """The categories of the columns that needed encoding, or of the others."""
+        return {
+            column: vocabulary.values
+            for column, vocabulary in sorted(self.vocabularies.items())
+            if vocabulary.needs_encoding == needs_encoding
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        declared = self.declared
+        return {
+            "declared": None if declared is None else sorted(map(int, declared)),
+            "vocabularies": {
+                int(column): {
+                    "values": vocabulary.values,
+                    "is_ordered": vocabulary.is_ordered,
+                    "holds_words": vocabulary.needs_encoding,
+                }
+                for column, vocabulary in sorted(self.vocabularies.items())
+            },
+            "unplaced": self.unplaced and [known.values for known in self.unplaced],
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        types = {
+            "declared": (list, NoneType),
+            "vocabularies": dict,
+            "unplaced": (list, NoneType),
+        }
+        declared, vocabularies, unplaced = entries(
+            state, types, "the state of categories"
+        )
+        columns = [*(declared or ()), *vocabularies]
+        if not all(isinstance(column, int) and column >= 0 for column in columns):
+            raise ValueError("columns of categories must be numbers from 0 on")
+        self.declared = None if declared is None else set(declared)
+        self.vocabularies = {
+            column: _restored(vocabulary, f"column {column}")
+            for column, vocabulary in vocabularies.items()
+        }
+        self.unplaced = unplaced and [
+            _restored(
+                {"values": values, "is_ordered": False, "holds_words": True},
+                f"list {number}",
+            )
+            for number, values in enumerate(unplaced)
+        ]
+
+    def assign_unplaced(self, columns: Sequence[int]) -> Categories:
+        """The categories, where those in `unplaced` belong to some columns.
+
+        Raises
+        ------
+        ValueError
+            If there are more columns or fewer.
+        """
+        if self.unplaced is None:
+            return self
+        if len(columns) != len(self.unplaced):
+            raise ValueError(
+                f"X has {len(columns)} columns of strings or categories, but the model"
+                f" was trained on {len(self.unplaced)}. Pass a data frame with the same"
+                " columns and dtypes, or an array of numbers."
+            )
+        assigned = Categories(self.declared)
+        assigned.vocabularies = dict(zip(columns, self.unplaced, strict=True))
+        return assigned
+
+    def joined(self, other: Categories, n_features: int) -> Categories:
+        """These categories, and those of columns that stand behind ``n_features``."""
+        both = Categories(None)
+        both.vocabularies = self.vocabularies | {
+            n_features + column: vocabulary
+            for column, vocabulary in other.vocabularies.items()
+        }
+        both.declared = set(both.vocabularies) or None
+        return both
+
+    def columns(self, *, learn: bool) -> Container[int]:
+        """The columns that are listed (in fit), or were categorical in fit (later)."""
+        return (self.declared or ()) if learn else self.vocabularies
+
+    def encode(
+        self, column: int, series: nw.Series[Any] | ArrayColumn, *, learn: bool
+    ) -> NDArray[Any]:
+        """Replace the values of a column by the numbers of its categories.
+
+        Parameters
+        ----------
+        column : int
+        series : narwhals Series or ArrayColumn
+            A column that `needs_encoding`, or a categorical one of numbers.
+        learn : bool
+            True in fit; False looks the values up.
+
+        Returns
+        -------
+        ndarray of shape (len(series),), float32 or float64
+            NaN where the value is missing or unknown.
+
+        Raises
+        ------
+        ValueError
+            If values are not hashable. In fit: if strings occur although
+            `categorical_feature` is None, or if numbers are not whole. In predict: if
+            strings occur in a column that held numbers in fit, or if a column holds
+            numbers whose categories are strings.
+        """
+        known = None if learn else self.vocabularies.get(column)
+        categorical = small_categorical(series.to_native())
+        if known is not None and categorical is not None:
+            return known.recode(categorical, series.name)
+        try:
+            distinct, place = factorize(series)
+        except TypeError as error:
+            raise ValueError(
+                f"Column {series.name!r} holds values that cannot be categories:"
+                f" {error}. Turn them into strings or numbers."
+            ) from error
+        if learn:
+            self.vocabularies[column] = self._learned(column, series, distinct, place)
+        elif known is None:
+            return _plain_numbers(series.name, distinct, place)
+        return self.vocabularies[column].encode(distinct, place, series.name)
+
+    def _learned(
+        self,
+        column: int,
+        series: nw.Series[Any] | ArrayColumn,
+        distinct: list[Any],
+        place: NDArray[Any],
+    ) -> Vocabulary:
+        occurring = _occurring(distinct, place)
+        if not needs_encoding(series):
+            return Vocabulary(_whole_numbers(occurring, series.name))
+        if column not in (self.declared or ()) and _is_ordered(series):
+            return Vocabulary(_all_categories(series, distinct), True, True)
+        if occurring and self.declared is None:
+            raise ValueError(
+                f"Column {series.name!r} holds strings or categories, but"
+                " categorical_feature says that no column is categorical. Set it to"
+                " 'auto', drop the column, or give its categories an order: ordered"
+                " categories are numbers."
+            )
+        return Vocabulary(sorted(occurring, key=sort_key), needs_encoding=True)
+
+    def encode_numbers(
+        self, columns: Columns, names: Sequence[Any], encoded: set[int], *, learn: bool
+    ) -> Columns:
+        """Replace the numbers in categorical columns by those of their categories.
+
+        Parameters
+        ----------
+        columns : Columns
+        names : sequence
+            The names of the columns in messages.
+        encoded : set of int
+            The columns that `encode` has replaced already.
+        learn : bool
+            True in fit; False looks the values up.
+
+        Returns
+        -------
+        Columns
+            With `n_categories`.
+
+        Raises
+        ------
+        ValueError
+            If a column to learn holds numbers that are not whole. In predict: if a
+            column holds numbers whose categories are strings.
+
+        Warns
+        -----
+        UserWarning
+            If a column to learn holds negative numbers.
+        """
+        categorical = (self.declared or set()) if learn else self.vocabularies.keys()
+        if not categorical and not self.vocabularies:
+            return columns
+        columns = columns.whole
+        numbered = {
+            column: self._encoded(columns, column, names[column], learn)
+            for column in sorted(categorical - encoded)
+        }
+        n_categories = np.zeros(columns.n_features, dtype=np.int32)
+        for column, vocabulary in self.vocabularies.items():
+            n_categories[column] = vocabulary.n_categories
+        return replace(
+            with_values(columns, numbered),
+            n_categories=n_categories if n_categories.any() else None,
+        )
+
+    def _encoded(
+        self, columns: Columns, column: int, name: Any, learn: bool
+    ) -> NDArray[Any]:
+        """The numbers of a column's categories, or of its stored values only.
+
+        These are enough if the category 0, the value of the other rows, has number 0.
+        """
+        distinct, place = _distinct(columns.stored(column))
+        has_rest = len(place) < columns.n_rows
+        if learn:
+            values = [*distinct, 0] if has_rest else distinct
+            self.vocabularies[column] = Vocabulary(_whole_numbers(values, name))
+        vocabulary = self.vocabularies[column]
+        encoded = vocabulary.encode(distinct, place, name)
+        rest = vocabulary.look_up([0])[0]
+        if not has_rest or rest == 0:
+            return encoded
+        vocabulary.check_words([*distinct, 0], name)
+        dense = np.full(columns.n_rows, rest, dtype=encoded.dtype)
+        dense[columns.stored_rows(column)] = encoded
+        return dense
+
+
+def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
+    """The distinct values, and the index of each; few values are not compared."""
+    if len(values) <= FEW_VALUES:
+        return values.tolist(), np.arange(len(values))
+    distinct, place = np.unique(values, return_inverse=True)
+    return distinct.tolist(), place
+
+
+def _restored(state: Any, place: str) -> Vocabulary:
+    owner = f"the categories of {place}"
+    try:
+        vocabulary = Vocabulary(*entries(state, _STATE, owner))
+    except TypeError as error:
+        raise ValueError(f"{owner} must be hashable: {error}") from error
+    if len(vocabulary.number_of) < len(vocabulary.values):
+        raise ValueError(f"{owner} must differ")
+    if not vocabulary.needs_encoding and not _are_learned(vocabulary):
+        raise ValueError(f"{owner} must be ascending whole numbers from 0 on")
+    return vocabulary
+
+
+def _are_learned(vocabulary: Vocabulary) -> bool:
+    """Whether categories can be those of a column of numbers."""
+    return not vocabulary.is_ordered and (
+        all(type(value) is int for value in vocabulary.values)
+        and vocabulary.values == sorted(vocabulary.values)
+        and min(vocabulary.values, default=0) >= 0
+    )
+
+
+def are_declared(categorical_feature: Any) -> bool:
+    """Whether `categorical_feature` lists any columns."""
+    is_list = not (categorical_feature is None or isinstance(categorical_feature, str))
+    return is_list and len(categorical_feature) > 0
+
+
+def declare(
+    categorical_feature: Any, names: Sequence[Any] | None, n_features: int
+) -> Categories:
+    """Find the columns that `categorical_feature` lists.
+
+    Parameters
+    ----------
+    categorical_feature : 'auto', None or sequence of str and int
+        See the option of this name. An empty sequence means None.
+    names : sequence of str, or None
+        The names of the columns, if they have any.
+    n_features : int
+
+    Returns
+    -------
+    Categories
+
+    Raises
+    ------
+    ValueError
+        If a name or number is unknown, or a column is listed twice.
+    """
+    if isinstance(categorical_feature, str):
+        return Categories(set())
+    if not are_declared(categorical_feature):
+        return Categories(None)
+    place = {} if names is None else {name: j for j, name in enumerate(names)}
+    declared: set[int] = set()
+    for column in categorical_feature:
+        number = place.get(column, -1) if isinstance(column, str) else column
+        if not 0 <= number < n_features:
+            raise unknown_column("categorical_feature", column, names, n_features)
+        if number in declared:
+            raise ValueError(
+                f"categorical_feature lists column {column!r} twice; list it once."
+            )
+        declared.add(number)
+    return Categories(declared)
+
+
+def check_same(
+    categorical_feature: Any,
+    learned: Categories,
+    names: Sequence[Any] | None,
+    n_features: int,
+    source: str,
+) -> None:
+    """Check that `categorical_feature` lists the columns that a model knows.
+
+    Parameters
+    ----------
+    categorical_feature : str, None or sequence of str and int
+        A string says nothing of columns.
+    learned : Categories
+        The model's categories.
+    names : sequence of str, or None
+        The names of the columns, if they have any.
+    n_features : int
+    source : str
+        The model's name in messages.
+
+    Raises
+    ------
+    ValueError
+        If they are other columns.
+    """
+    if isinstance(categorical_feature, str):
+        return
+    declared = declare(categorical_feature, names, n_features).declared
+    if (declared or set()) not in (learned.declared, set(learned.vocabularies)):
+        raise ValueError(
+            f"categorical_feature={categorical_feature!r} are not the columns that"
+            f" hold categories in {source}, which are {sorted(learned.vocabularies)}."
+            " Pass these columns, or leave the argument out."
+        )
+
+
+def _plain_numbers(
+    name: Any, distinct: list[Any], place: NDArray[Any]
+) -> NDArray[np.float64]:
+    """The values of a column of categories that held numbers in fit."""
+    occurring = _occurring(distinct, place)
+    if not all(map(_is_number, occurring)):
+        raise ValueError(
+            f"Column {name!r} held numbers in fit, but now holds strings or categories."
+            " Convert them to numbers."
+        )
+    known = set(occurring)
+    table = [value if value in known else math.nan for value in distinct]
+    return as_floats([*table, math.nan], f"Column {name!r}")[place]
+
+
+def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
+    native = series.to_native()
+    is_arrow = series.implementation is nw.Implementation.PYARROW
+    dtype = native.type if is_arrow else native.dtype
+    return bool(getattr(dtype, "ordered", False))
+
+
+def _all_categories(series: nw.Series[Any], distinct: list[Any]) -> list[Any]:
+    """All categories of an ordered column, including those that do not occur."""
+    if series.implementation is nw.Implementation.PANDAS:
+        return series.to_native().dtype.categories.tolist()
+    return [value for value in distinct if not is_missing(value)]
+
+
+def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
+    occurs = np.zeros(len(distinct) + 1, dtype=bool)
+    occurs[place] = True
+    return [
+        value
+        for value, is_there in zip(distinct, occurs[:-1].tolist(), strict=True)
+        if is_there
+    ]
+
+
+def sort_key(value: Any) -> tuple[int, Any]:
+    """Numbers first, then strings, then other values in the order of their repr."""
+    if _is_number(value):
+        return 0, value
+    if isinstance(value, str):
+        return 1, value
+    return 2, (type(value).__name__, repr(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real | np.bool_)
+
+
+def _whole_numbers(values: Iterable[Any], name: Any) -> list[int]:
+    """The distinct numbers >= 0 of a column to learn, ascending."""
+    present = [value for value in values if not is_missing(value)]
+    for value in present:
+        if not _is_whole(value):
+            raise ValueError(
+                f"Column {name!r} is in categorical_feature, but holds {value!r}, which"
+                " is not a whole number. Remove the column from the list, or convert"
+                " its values to strings."
+            )
+    whole = sorted(set(map(int, present)))
+    if whole and whole[0] < 0:
+        warn(
+            f"Column {name!r} holds categories: its negative numbers count as missing."
+        )
+    return [value for value in whole if value >= 0]
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        return not isinstance(value, NO_NUMBERS) and bool(int(value) == value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def with_values(columns: Columns, values: dict[int, NDArray[Any]]) -> Columns:
+    """Replace the values of some columns; one value for each row makes them dense."""
+    if not values:
+        return columns
+    names = ("address", "stride", "kind", "index", "length")
+    parts = {name: getattr(columns, name) for name in names}
+    parts = {name: None if p is None else p.copy() for name, p in parts.items()}
+    for column, array in values.items():
+        parts["address"][column] = array.__array_interface__["data"][0]
+        parts["stride"][column] = array.itemsize
+        parts["kind"][column] = kernels.KINDS[array.dtype.name]
+        if parts["index"] is not None and len(array) == columns.n_rows:
+            parts["index"][column] = 0
+    return replace(columns, owner=(columns.owner, list(values.values())), **parts)

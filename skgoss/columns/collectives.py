@@ -1,0 +1,195 @@
+"""Collective operations of the processes that hold the rows of a fit together.
+
+A fit may run in several processes. All run the same code, each on its own rows. Where a
+number depends on all rows, they combine their results by collective operations, as in
+MPI: all-to-all, all-gather, all-reduce, reduce-scatter and broadcast. They add integers
+only, so that sums do not depend on which process holds which rows. The *rank* of a
+process is its number, from 0. A process that holds all rows has the collectives
+`ALONE`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.binning.packing import add_few, add_narrow, extent, take_few
+
+# Arrays of at most so many bytes are gathered and added by every rank. Of larger ones,
+# each rank adds up one piece.
+MOST_BYTES_GATHERED = 1 << 16
+
+# Of so many integers or more, only those that are not zero are sent, with their places,
+# if they are at most this fraction.
+FEW_INTEGERS = 512
+SPARSE_FRACTION = 0.25
+
+# The dtypes of integers, by their bits.
+DTYPES = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+
+
+class SparseIntegers(NamedTuple):
+    """The integers of an array that are not zero, and their places."""
+
+    at: NDArray[np.uint32]
+    values: NDArray[Any]
+
+
+def compressed(values: NDArray[np.int64]) -> NDArray[Any] | SparseIntegers:
+    """Integers in one dimension, in fewer bytes.
+
+    Returns
+    -------
+    ndarray of a smaller dtype, or SparseIntegers
+        A copy, which is read-only: it is sent as it is.
+    """
+    n_bits, n_nonzero = extent(values)
+    dtype = next(dtype for bits, dtype in DTYPES.items() if n_bits < bits)
+    if len(values) >= FEW_INTEGERS and n_nonzero <= SPARSE_FRACTION * len(values):
+        sparse = SparseIntegers(
+            np.empty(n_nonzero, np.uint32), np.empty(n_nonzero, dtype)
+        )
+        take_few(values, *sparse)
+        return SparseIntegers(*map(_frozen, sparse))
+    return _frozen(values.astype(dtype))
+
+
+def _frozen(values: NDArray[Any]) -> NDArray[Any]:
+    values.flags.writeable = False
+    return values
+
+
+def add_to(values: NDArray[np.int64], other: NDArray[Any] | SparseIntegers) -> None:
+    """Add another array, which is `compressed`, to an array."""
+    if isinstance(other, SparseIntegers):
+        add_few(other.at, other.values, values)
+    elif other.dtype == np.int32:
+        add_narrow(other, values)
+    else:
+        values += other
+
+
+class Collectives(ABC):
+    """The collective operations of the processes of a fit.
+
+    Every process calls the same methods in the same order. A call returns when all
+    processes have made it. If a process fails, the calls of the others raise an
+    exception.
+
+    Attributes
+    ----------
+    n_ranks : int
+        The number of processes.
+    rank : int
+        The number of this process, from 0.
+    """
+
+    n_ranks: int
+    rank: int
+
+    @abstractmethod
+    def all_to_all(self, values: Sequence[Any]) -> list[Any]:
+        """Send a value to each rank, and receive one from each.
+
+        Parameters
+        ----------
+        values : sequence of length n_ranks
+            What each rank gets: arrays, bytes, or small objects that can be pickled.
+            They must not change until the next call of this process has returned.
+
+        Returns
+        -------
+        list of length n_ranks
+            What each rank has sent to this one. Arrays may be read-only.
+        """
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """The values of all processes, by rank."""
+        return self.all_to_all([value] * self.n_ranks)
+
+    def all_reduce(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The sum of the arrays of all processes: int64, of one shape.
+
+        Returns
+        -------
+        ndarray
+            ``array`` itself, which is written to; it must be contiguous.
+        """
+        flat = array.reshape(-1)
+        if self.n_ranks <= 2 or array.nbytes <= MOST_BYTES_GATHERED:
+            for rank, other in enumerate(self.all_gather(compressed(flat))):
+                if rank != self.rank:
+                    add_to(flat, other)
+            return array
+        pieces = np.array_split(flat, self.n_ranks)
+        sums = self.all_gather(compressed(self.reduce_scatter(pieces)))
+        for rank, piece in enumerate(pieces):
+            if rank != self.rank:
+                piece[:] = 0
+                add_to(piece, sums[rank])
+        return array
+
+    def reduce_scatter(self, pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The sum of one piece of the arrays of all processes, another for each rank.
+
+        Parameters
+        ----------
+        pieces : sequence of length n_ranks
+            An array of int64 in one dimension for each rank.
+
+        Returns
+        -------
+        ndarray
+            ``pieces[rank]`` itself, which is written to. The others are not changed.
+        """
+        own = pieces[self.rank]
+        to_send = [
+            None if rank == self.rank else compressed(piece)
+            for rank, piece in enumerate(pieces)
+        ]
+        for other in self.all_to_all(to_send):
+            if other is not None:
+                add_to(own, other)
+        return own
+
+    def total(self, value: int) -> int:
+        """The sum of an int of each process, of any size."""
+        return sum(self.all_gather(value))
+
+    def broadcast(self, compute: Callable[[], Any]) -> Any:
+        """What a function returns on rank 0; the other ranks do not call it."""
+        return self.all_gather(compute() if self.rank == 0 else None)[0]
+
+    @contextmanager
+    def forbidden(self, reason: str) -> Iterator[None]:
+        """Let collective operations raise RuntimeError while a single process runs."""
+
+        def refuse(values: Sequence[Any]) -> list[Any]:
+            raise RuntimeError(reason)
+
+        vars(self)["all_to_all"] = refuse
+        try:
+            yield
+        finally:
+            del vars(self)["all_to_all"]
+
+
+class Alone(Collectives):
+    """The collective operations of a process that holds all rows."""
+
+    n_ranks = 1
+    rank = 0
+
+    def all_to_all(self, values: Sequence[Any]) -> list[Any]:
+        return list(values)
+
+    def all_reduce(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+
+ALONE = Alone()

@@ -1,0 +1,212 @@
+"""Columns: the form that all kinds of input data are turned into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.columns import column_kernels as kernels
+from skgoss._engine.columns.column_kernels import KINDS
+from skgoss.columns.floats import as_floats
+
+KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
+_DTYPE_OF_KIND = {
+    code: np.dtype(name) for name, code in KINDS.items() if name != "bool"
+}
+# A kind that no column has.
+_MISSING = 255
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Columns of numbers, read in place.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+    address : ndarray of shape (n_features,), uint64
+        Address of the first value of each column.
+    stride : ndarray of shape (n_features,), int64
+        Bytes between two values of a column; may be negative or zero.
+    kind : ndarray of shape (n_features,), uint8
+        The dtype of the values: a code of `column_kernels.KINDS`.
+    owner : object
+        The object that keeps the memory alive.
+    index : ndarray of shape (n_features,), uint64, or None
+        For a sparse column, the address of the int32 numbers, ascending and distinct,
+        of the rows with a stored value; the other rows are 0. For a dense column, 0.
+        None: all columns are dense.
+    length : ndarray of shape (n_features,), int64, or None
+        For a sparse column, the number of stored values.
+    n_categories : ndarray of shape (n_features,), int32, or None
+        0: a column of numbers. Otherwise the column holds the numbers of categories, 0
+        to ``n_categories - 1``, and NaN where the category is missing or unknown.
+        None: all columns hold numbers.
+    """
+
+    n_rows: int
+    n_features: int
+    address: NDArray[np.uint64]
+    stride: NDArray[np.int64]
+    kind: NDArray[np.uint8]
+    owner: Any
+    index: NDArray[np.uint64] | None = None
+    length: NDArray[np.int64] | None = None
+    n_categories: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of_no_rows(cls, n_features: int) -> Columns:
+        """Columns without rows."""
+        empty = np.empty((0, n_features))
+        builder = ColumnsBuilder(0, n_features)
+        builder.add([(np.arange(n_features), empty)])
+        return builder.columns()
+
+    @property
+    def whole(self) -> Columns:
+        """The columns themselves: see `skgoss.columns.sparse.CompressedRows.whole`."""
+        return self
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether any column is sparse."""
+        return self.index is not None and bool(self.index.any())
+
+    def n_stored(self, n_threads: int) -> int:
+        """The number of stored values, if columns are made in blocks; else 0."""
+        return 0
+
+    def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
+        """All columns in blocks: which ones, and the columns."""
+        yield slice(0, self.n_features), self
+
+    def stand_in(
+        self, rows: NDArray[np.int64] | None, n_threads: int
+    ) -> Columns | None:
+        """See `skgoss.columns.sparse.CompressedRows.stand_in`."""
+        return None
+
+    def take(self, features: NDArray[Any]) -> Columns:
+        """Some of the columns."""
+        parts = {
+            name: None if getattr(self, name) is None else getattr(self, name)[features]
+            for name in ("address", "stride", "kind", "index", "length", "n_categories")
+        }
+        return replace(self, n_features=len(features), **parts)
+
+    def stored(self, column: int) -> NDArray[Any]:
+        """The values of a column in their dtype; stored values if it is sparse."""
+        sparse = self.index is not None and self.index[column] != 0
+        length = self.length[column] if sparse else self.n_rows
+        dtype = _DTYPE_OF_KIND[int(self.kind[column])]
+        return _view(self.address[column], self.stride[column], int(length), dtype)
+
+    def stored_rows(self, column: int) -> NDArray[np.int32]:
+        """The rows of a sparse column that have a stored value: a copy, in bounds."""
+        length = int(self.length[column])
+        rows = _view(self.index[column], 4, length, np.dtype("int32")).copy()
+        if length and not 0 <= rows.min() <= rows.max() < self.n_rows:
+            raise changed()
+        return rows
+
+
+class ColumnsBuilder:
+    """Columns in the making: where those found so far lie in memory.
+
+    Attributes
+    ----------
+    address, stride, kind : ndarray
+        Those of `Columns`.
+    owner : list
+        The objects that keep the memory alive.
+    """
+
+    def __init__(self, n_rows: int, n_features: int) -> None:
+        self.n_rows = n_rows
+        self.address = np.empty(n_features, dtype=np.uint64)
+        self.stride = np.empty(n_features, dtype=np.int64)
+        self.kind = np.full(n_features, _MISSING, dtype=np.uint8)
+        self.owner: list[Any] = []
+
+    def add(self, blocks: Sequence[tuple[Any, NDArray[Any]]]) -> None:
+        """Add columns.
+
+        Parameters
+        ----------
+        blocks : sequence of tuples
+            Numbers of columns, and their matrix of shape (n_rows, n); its dtype is one
+            of `KINDS`.
+        """
+        self.owner.append(blocks)
+        kernels.locate(
+            [(at, matrix, KIND_OF_DTYPE[matrix.dtype]) for at, matrix in blocks],
+            self.address,
+            self.stride,
+            self.kind,
+        )
+
+    def missing(self) -> list[int]:
+        """The columns that have not been found yet."""
+        return np.flatnonzero(self.kind == _MISSING).tolist()
+
+    def columns(self) -> Columns:
+        """All columns."""
+        return Columns(
+            self.n_rows,
+            len(self.kind),
+            self.address,
+            self.stride,
+            self.kind,
+            self.owner,
+        )
+
+
+def changed() -> ValueError:
+    """The error if values that were counted are not those that are then read."""
+    return ValueError(
+        "X changed while it was read: another thread or process wrote to its memory."
+        " Pass a copy, or wait until the fit has ended before X is changed."
+    )
+
+
+def as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """The values themselves if a kernel can read them, else as float64."""
+    if values.dtype in KIND_OF_DTYPE and values.flags.aligned:
+        return values
+    return as_floats(values, name)
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """The array interface of memory at an address."""
+
+    __array_interface__: dict[str, Any]
+
+
+def _view(address: Any, stride: Any, length: int, dtype: np.dtype) -> NDArray[Any]:
+    if not length:
+        return np.empty(0, dtype=dtype)
+    interface = {
+        "data": (int(address), True),
+        "strides": (int(stride),),
+        "shape": (length,),
+        "typestr": dtype.str,
+        "version": 3,
+    }
+    return np.asarray(_Memory(interface))
+
+
+def numbers(columns: Columns) -> NDArray[np.float64]:
+    """All values in an array of shape (n_rows, n_features); categories are NaN."""
+    out = np.zeros((columns.n_rows, columns.n_features))
+    for j in range(columns.n_features):
+        is_sparse = columns.index is not None and columns.index[j] != 0
+        at = columns.stored_rows(j) if is_sparse else slice(None)
+        out[at, j] = columns.stored(j)
+    if columns.n_categories is not None:
+        out[:, columns.n_categories > 0] = np.nan
+    return out

@@ -1,0 +1,409 @@
+"""From arrays, data frames and sparse matrices to typed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import check_array
+
+from skgoss.columns import categories, dataframes, factorize, merged_schema, sparse
+from skgoss.columns.categories import Categories
+from skgoss.columns.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
+from skgoss.columns.floats import as_floats
+from skgoss.columns.schema import ColumnSchema
+from skgoss.columns.stacked import Stack, StackedColumns
+from skgoss.utils import sklearn_private
+from skgoss.utils.messages import type_name
+
+_READABLE = frozenset(
+    {
+        nw.Boolean,
+        *(nw.Int8, nw.Int16, nw.Int32, nw.Int64),
+        *(nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64),
+        *(nw.Float16, nw.Float32, nw.Float64),
+    }
+)
+
+
+def learned(
+    X: Any, *, owner: str, categorical_feature: Any = "auto"
+) -> tuple[Columns, ColumnSchema]:
+    """Read the columns of a training set by scikit-learn's rules.
+
+    Numbers are not copied; NaN and infinities are kept, nulls and masked values become
+    NaN.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+        ndarray, list, sparse matrix or array, any data frame that narwhals reads
+        (pandas, polars, pyarrow Table; lazy ones are collected), or anything else
+        that exports an Arrow schema, such as a pyarrow RecordBatch. Or a `Stack` of
+        those, whose columns are then `StackedColumns`.
+    owner : str
+        The name of the estimator, for messages.
+    categorical_feature : 'auto', None or list of str and int
+        Which columns hold categories: see the option of this name.
+
+    Returns
+    -------
+    columns : Columns
+    schema : ColumnSchema
+        With the categories that the columns hold.
+
+    Raises
+    ------
+    ValueError
+        With scikit-learn's messages, if the shape is wrong. Also if a column does not
+        hold numbers, if `categorical_feature` lists an unknown column, or if the arrays
+        of a sparse matrix are inconsistent.
+    TypeError
+        With scikit-learn's messages, for arrays of objects that are not numbers, and
+        for names of which only some are strings.
+    """
+    if isinstance(X, Stack):
+        read = partial(learned, owner=owner, categorical_feature=categorical_feature)
+        return merged_schema.of_pieces(X.read(read), X.places)
+    reader = _ColumnReader(owner, None, categorical_feature)
+    columns = reader.read(X)
+    return columns, reader.schema
+
+
+def columns(
+    X: Any, schema: ColumnSchema, *, owner: str, by_name: bool = True
+) -> Columns:
+    """Read columns that must be those of a training set.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+        As in `learned`.
+    schema : ColumnSchema
+        The columns of the training set. Their categories are looked up.
+    owner : str
+        The name of the estimator, for messages.
+    by_name : bool, default=True
+        Whether to check the names of a data frame's columns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `learned`, and if the number of columns or their names differ.
+    """
+    if isinstance(X, Stack):
+        read = partial(columns, schema=schema, owner=owner, by_name=by_name)
+        return StackedColumns(tuple(X.read(read)))
+    return _ColumnReader(owner, schema, by_name=by_name).read(X)
+
+
+class _ColumnReader:
+    """Reads one data set.
+
+    Attributes
+    ----------
+    owner : str
+    schema : ColumnSchema or None
+        None until the columns of a training set are known.
+    learns : bool
+        Whether the data are a training set, whose categories are learned.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        schema: ColumnSchema | None,
+        categorical_feature: Any = "auto",
+        by_name: bool = True,
+    ) -> None:
+        self.owner = owner
+        self.schema = schema
+        self.learns = schema is None
+        self.categorical_feature = categorical_feature
+        self.by_name = by_name
+
+    @property
+    def categories(self) -> Categories:
+        return self.schema.categories
+
+    def read(self, X: Any) -> Columns:
+        """The columns of any container."""
+        if issparse(X):
+            return self._sparse_columns(X)
+        frame = dataframes.as_dataframe(X)
+        if frame is not None:
+            return self._frame_columns(frame)
+        if isinstance(X, str | PathLike | Mapping):
+            raise TypeError(
+                "X must be an array, a data frame or a sparse matrix, got a"
+                f" {type_name(X)}. Read a file with pandas.read_csv, and make a data"
+                " frame of a dict with pandas.DataFrame."
+            )
+        if np.ma.is_masked(X):
+            X = _filled(X)
+        if self._is_plain(X):
+            if self.learns:
+                self._set_or_check(X, None)
+            return self._number_columns(X)
+        dtype = object if self._is_mixed(X) else "numeric"
+        try:
+            array = self._validated(X, dtype=dtype)
+        except ValueError as error:
+            if not (self.learns and _holds_strings(X)):
+                raise
+            raise ValueError(
+                f"{str(error).rstrip('.')}. Strings can be categories: list their"
+                " columns in categorical_feature, or pass a data frame."
+            ) from error
+        if dtype is object:
+            return self._object_columns(array)
+        return self._number_columns(array)
+
+    def _validated(self, X: Any, **options: Any) -> Any:
+        """``X``, validated by scikit-learn; NaN and infinities are allowed."""
+        names = self._checked_names(X)
+        try:
+            array = check_array(
+                X,
+                ensure_all_finite=False,
+                estimator=self.owner,
+                input_name="X",
+                **options,
+            )
+        except OverflowError as error:
+            raise ValueError(f"X must hold numbers: {error}.") from error
+        self._set_or_check(array, names)
+        return array
+
+    def _checked_names(self, X: Any) -> NDArray[Any] | None:
+        """The names of the columns, which must be those of the training set."""
+        if self.learns:
+            return sklearn_private.feature_names(X)
+        if self.by_name:
+            sklearn_private.check_feature_names(
+                X, self.schema.feature_names, self.owner
+            )
+        return None
+
+    def _set_or_check(
+        self, X: Any, names: NDArray[Any] | None, index: Any = None
+    ) -> None:
+        """Set the schema of a training set, or check the number of columns."""
+        if not self.learns:
+            sklearn_private.check_n_features(X, self.schema.n_features, self.owner)
+            return
+        n_features = X.shape[1]
+        declared = categories.declare(self.categorical_feature, names, n_features)
+        self.schema = ColumnSchema(n_features, names, declared, index)
+
+    def _number_columns(self, array: NDArray[Any]) -> Columns:
+        return self._with_categories(_matrix_columns(as_kind(array, "X")), set())
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether scikit-learn would return ``X`` as it is, without a warning.
+
+        Its validation takes longer than the prediction of a row.
+        """
+        return (
+            type(X) is np.ndarray
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2
+            and 0 not in X.shape
+            and (self.learns or self._has_expected_columns(X))
+        )
+
+    def _has_expected_columns(self, X: NDArray[Any]) -> bool:
+        return X.shape[1] == self.schema.n_features and not (
+            self.by_name and self.schema.feature_names is not None
+        )
+
+    def _is_mixed(self, X: Any) -> bool:
+        """Whether ``X`` is an array of objects or strings with categorical columns."""
+        if self.learns:
+            has_categories = categories.are_declared(self.categorical_feature)
+        else:
+            has_categories = bool(self.categories.vocabularies)
+        if not has_categories:
+            return False
+        dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+        return getattr(dtype, "kind", "f") in "OUST"
+
+    def _with_categories(self, data: Columns, encoded: set[int]) -> Columns:
+        """Encode the categories of all columns except those that are encoded."""
+        names = self.schema.feature_names
+        if names is None:
+            names = range(data.n_features)
+        return self.categories.encode_numbers(data, names, encoded, learn=self.learns)
+
+    def _sparse_columns(self, X: Any) -> Columns:
+        sparse.check(X)
+        X = self._validated(X, accept_sparse=True, dtype="numeric")
+        return self._with_categories(sparse.columns(X), set())
+
+    def _frame_columns(self, frame: dataframes.DataFrame) -> Columns:
+        X = frame.native
+        # scikit-learn raises its own error for an array of the same shape.
+        if 0 in X.shape:
+            check_array(np.empty(X.shape), estimator=self.owner, input_name="X")
+        self._check_frame(frame)
+        memory = self.categories
+        if memory.unplaced is not None:
+            memory = memory.assign_unplaced(_word_columns(frame))
+        layout = ColumnsBuilder(*X.shape)
+        located = frame.locate(layout, memory.columns(learn=self.learns))
+        rest, encoded = [], set()
+        for j in layout.missing():
+            series = located[j] if j in located else frame.series(j)
+            if j in located or _is_encoded(memory, j, series, self.learns):
+                encoded.add(j)
+                values = memory.encode(j, series, learn=self.learns)
+            else:
+                values = _numbers(series)
+            rest.append((np.array([j], dtype=np.int64), values[:, None]))
+        layout.add(rest)
+        return self._with_categories(layout.columns(), encoded)
+
+    def _check_frame(self, frame: dataframes.DataFrame) -> None:
+        """Learn or check the number and the names of the columns."""
+        with _naming_repeated_columns():
+            if self.learns:
+                names = sklearn_private.feature_names(frame.native)
+                self._set_or_check(frame.native, names, frame.index)
+            elif not self.by_name or not (
+                self.schema.has_index(frame.index) or self.schema.has_names(frame.names)
+            ):
+                self.schema.check(frame.native, self.owner, by_name=self.by_name)
+
+    def _object_columns(self, array: NDArray[Any]) -> Columns:
+        layout, encoded = ColumnsBuilder(*array.shape), set()
+        for j in range(array.shape[1]):
+            series = factorize.ArrayColumn(j, array[:, j])
+            if j in self.categories.columns(learn=self.learns):
+                encoded.add(j)
+                values = self.categories.encode(j, series, learn=self.learns)
+            else:
+                values = _object_numbers(series)
+            layout.add([(np.array([j], dtype=np.int64), values[:, None])])
+        return self._with_categories(layout.columns(), encoded)
+
+
+def _holds_strings(X: Any) -> bool:
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "OUST":
+        return False
+    values = np.asarray(X, dtype=object)
+    return values.ndim == 2 and any(isinstance(value, str) for value in values.flat)
+
+
+def word_columns(X: Any) -> list[int]:
+    """The columns of a data frame that hold strings or categories; else none."""
+    frame = None if issparse(X) else dataframes.as_dataframe(X)
+    return [] if frame is None else _word_columns(frame)
+
+
+def _word_columns(frame: dataframes.DataFrame) -> list[int]:
+    n_columns = frame.native.shape[1]
+    return [j for j in range(n_columns) if factorize.needs_encoding(frame.series(j))]
+
+
+def names(X: Any) -> list[str] | None:
+    """The names of a data frame's columns; None if ``X`` is no data frame."""
+    frame = None if issparse(X) else dataframes.as_dataframe(X)
+    if frame is None:
+        return None
+    with _naming_repeated_columns():
+        return list(map(str, nw.from_native(frame.native, eager_only=True).columns))
+
+
+@contextmanager
+def _naming_repeated_columns() -> Iterator[None]:
+    """Raise ValueError where narwhals finds several columns of one name."""
+    try:
+        yield
+    except nw.exceptions.DuplicateError as error:
+        found = str(error).replace("\n-", "")
+        raise ValueError(
+            f"X has several columns of one name. Rename them. {found}."
+        ) from error
+
+
+def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
+    """The values of a masked array, with NaN for masked values."""
+    # Integers become objects, because integers beyond 2**53 may be categories.
+    values = X.data.astype(object if X.dtype.kind in "biuU" else X.dtype)
+    if values.dtype.kind in "fO":
+        values[X.mask] = np.nan
+    return values
+
+
+def _matrix_columns(matrix: NDArray[Any]) -> Columns:
+    n_rows, n_features = matrix.shape
+    row_stride, column_stride = matrix.strides
+    address = np.arange(n_features, dtype=np.int64)
+    address *= column_stride
+    address += matrix.__array_interface__["data"][0]
+    stride = np.empty(n_features, dtype=np.int64)
+    stride.fill(row_stride)
+    kind = np.empty(n_features, dtype=np.uint8)
+    kind.fill(KIND_OF_DTYPE[matrix.dtype])
+    return Columns(n_rows, n_features, address.view(np.uint64), stride, kind, matrix)
+
+
+def _is_encoded(
+    memory: categories.Categories, j: int, series: nw.Series[Any], learn: bool
+) -> bool:
+    """Whether the values of a column are encoded before they become float64.
+
+    True for strings and categories, and for categorical columns of numbers that float64
+    may not represent exactly.
+    """
+    if factorize.needs_encoding(series):
+        return True
+    if j not in memory.columns(learn=learn) or series.null_count() == len(series):
+        return False
+    dtype = series.dtype
+    if dtype in _READABLE:
+        return dtype.is_integer() and series.null_count() > 0
+    return dtype.is_numeric() or dtype == nw.Unknown or factorize.are_objects(series)
+
+
+def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
+    """The values of a column, in place where possible; nulls become NaN."""
+    dtype = series.dtype
+    if dtype in _READABLE:
+        if dtype.is_float() or not series.null_count():
+            return as_kind(series.to_numpy(), _named(series))
+        # Arrow refuses to cast integers that float64 does not hold exactly.
+        values = np.full(len(series), np.nan)
+        values[~series.is_null().to_numpy()] = series.drop_nulls().to_numpy()
+        return values
+    # Arrow's casts of decimals do not round to the nearest number, as `float` does.
+    if dtype.is_decimal():
+        return _object_numbers(series)
+    if dtype.is_numeric():
+        return series.cast(nw.Float64).to_numpy()
+    if series.null_count() == len(series):
+        return np.full(len(series), np.nan)
+    if dtype == nw.Unknown or factorize.are_objects(series):
+        return _object_numbers(series)
+    raise ValueError(
+        f"{_named(series)} holds {dtype} values, and only numbers, booleans and"
+        " categories (strings and categorical dtypes) can be used. Convert the"
+        " column to one of these, or leave it out."
+    )
+
+
+def _object_numbers(series: nw.Series[Any] | factorize.ArrayColumn) -> NDArray[Any]:
+    """Numbers that are Python objects, or of a dtype that narwhals does not know."""
+    values = (np.nan if factorize.is_missing(v) else v for v in series.to_list())
+    return as_floats(np.fromiter(values, object, len(series)), _named(series))
+
+
+def _named(series: nw.Series[Any] | factorize.ArrayColumn) -> str:
+    return f"Column {series.name!r}"

@@ -1,0 +1,155 @@
+"""Data frames of several libraries: the names and addresses of their columns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Container
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from skgoss._engine.columns import arrow
+from skgoss.columns.columns import ColumnsBuilder, as_kind
+from skgoss.columns.factorize import ArrayColumn
+from skgoss.utils import optional
+
+
+class DataFrame:
+    """A data frame that narwhals reads, column by column.
+
+    Attributes
+    ----------
+    native : object
+        The frame of its library.
+    names : list or None
+        The names of the columns; None: nothing is known about them.
+    index : pandas Index or None
+        The names, if it is a frame of pandas.
+    """
+
+    names: list[Any] | None = None
+    index: Any = None
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    def locate(
+        self, builder: ColumnsBuilder, categorical: Container[int]
+    ) -> dict[int, ArrayColumn]:
+        """Find columns of numbers in memory.
+
+        Parameters
+        ----------
+        builder : ColumnsBuilder
+            Columns are added to it.
+        categorical : container of int
+            The columns of numbers that are categories: they are not converted.
+
+        Returns
+        -------
+        dict from int to ArrayColumn
+            Columns of categories that need no look by narwhals.
+        """
+        return {}
+
+    def series(self, column: int) -> nw.Series[Any]:
+        """A column as narwhals reads it."""
+        return nw.from_native(self.native, eager_only=True)[:, column]
+
+
+class PandasDataFrame(DataFrame):
+    """A pandas frame, which keeps its columns in blocks of one dtype each."""
+
+    def __init__(self, native: Any) -> None:
+        super().__init__(native)
+        self.index = native.columns
+
+    @cached_property
+    def names(self) -> list[Any]:
+        return self.index.tolist()
+
+    def locate(
+        self, builder: ColumnsBuilder, categorical: Container[int]
+    ) -> dict[int, ArrayColumn]:
+        numbers, known = [], {}
+        for columns, values in optional.pandas_blocks(self.native):
+            if isinstance(values, np.ndarray):
+                if values.dtype.kind in "biuf":
+                    numbers.append((columns, as_kind(values.T, "X")))
+            elif values.dtype.name == "category":
+                column = int(columns[0])
+                known[column] = ArrayColumn(
+                    self.names[column],
+                    values,
+                    nw.Categorical(),
+                    nw.Implementation.PANDAS,
+                )
+        builder.add(numbers)
+        return known
+
+    def series(self, column: int) -> nw.Series[Any]:
+        return nw.from_native(self.native.iloc[:, column], series_only=True)
+
+
+class ArrowDataFrame(DataFrame):
+    """A frame of polars or pyarrow, which exports its columns in Arrow's format."""
+
+    def __init__(self, native: Any) -> None:
+        super().__init__(native)
+        self._exported = arrow.export(native)
+        self.names = self._exported and self._exported.names
+
+    def locate(
+        self, builder: ColumnsBuilder, categorical: Container[int]
+    ) -> dict[int, ArrayColumn]:
+        if self._exported is not None:
+            self._exported.locate(
+                categorical, builder.address, builder.stride, builder.kind
+            )
+            builder.owner.append(self._exported)
+        return {}
+
+    def series(self, column: int) -> nw.Series[Any]:
+        if hasattr(self.native, "to_series"):
+            return nw.from_native(self.native.to_series(column), series_only=True)
+        series = nw.from_native(self.native.column(column), series_only=True)
+        return series.alias(self.native.field(column).name)
+
+
+# By the library and the class.
+_CLASSES = {
+    ("pandas", "DataFrame"): PandasDataFrame,
+    ("polars", "DataFrame"): ArrowDataFrame,
+    ("pyarrow", "Table"): ArrowDataFrame,
+}
+
+
+def as_dataframe(X: Any) -> DataFrame | None:
+    """``X`` as a data frame in memory; None if narwhals knows no such frame.
+
+    Lazy frames are collected, and streams of Arrow are read.
+    """
+    wrapper = _class_of(X)
+    if wrapper is not None or isinstance(X, np.ndarray):
+        return wrapper and wrapper(X)
+    known = nw.from_native(X, pass_through=True)
+    if isinstance(known, nw.LazyFrame):
+        known = known.collect()
+    if isinstance(known, nw.DataFrame):
+        native = known.to_native()
+        return (_class_of(native) or DataFrame)(native)
+    if hasattr(X, "schema") and hasattr(X, "__arrow_c_stream__"):
+        import pyarrow
+
+        return ArrowDataFrame(pyarrow.table(X))
+    return None
+
+
+def _class_of(X: Any) -> type[DataFrame] | None:
+    for (library, name), wrapper in _CLASSES.items():
+        native = getattr(sys.modules.get(library), name, None)
+        if native is not None and isinstance(X, native):
+            return wrapper
+    return None

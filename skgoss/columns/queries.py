@@ -1,0 +1,303 @@
+"""Queries: which rows are documents of the same query."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.factorize import is_missing
+from skgoss.columns.floats import check_unmasked
+from skgoss.columns.row_partition import Parts, RowPartition, names_of_parts
+from skgoss.utils.messages import warn
+
+# A single query with more documents than this gives a warning; scikit-learn's checks
+# have 150.
+MANY_DOCUMENTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """The queries that rows belong to.
+
+    Attributes
+    ----------
+    number : ndarray of shape (n_rows,), int64
+        The query of each row: 0 to n_queries - 1.
+    boundaries : ndarray of shape (n_queries + 1,), int64
+        The first row of each query, when rows are in ``order``, and the number of rows.
+    order : ndarray of shape (n_rows,), int64, or None
+        The rows in stable order by query; None: they are sorted already.
+    global_number : ndarray of shape (n_queries,), int64
+        The number of each query among those of all processes, ascending. A process that
+        holds all rows has 0 to n_queries - 1. Random numbers of a query are keyed by
+        it, those of a row's query by ``global_number[number]``.
+    n_global : int
+        The number of queries of all processes. Each query is on one of them.
+    """
+
+    number: NDArray[np.int64]
+    boundaries: NDArray[np.int64]
+    order: NDArray[np.int64] | None
+    global_number: NDArray[np.int64]
+    n_global: int
+
+    @classmethod
+    def of(
+        cls,
+        number: NDArray[np.int64],
+        keys: NDArray[np.int64] | None = None,
+        collectives: Collectives = ALONE,
+    ) -> Queries:
+        """Make queries from the number of each row's query, which may have gaps.
+
+        Parameters
+        ----------
+        number : ndarray of shape (n_rows,), int64
+        keys : ndarray of int64, default=None
+            By the numbers of queries, ascending: what sorts the queries of all
+            processes. None: the numbers.
+        collectives : Collectives
+        """
+        present, number = np.unique(number, return_inverse=True)
+        number = number.astype(np.int64)
+        boundaries = np.concatenate([[0], np.cumsum(np.bincount(number))])
+        together = bool((np.diff(number) >= 0).all())
+        order = None if together else np.argsort(number, kind="stable")
+        own = present if keys is None else keys[present]
+        everyones = np.sort(np.concatenate(collectives.all_gather(own)))
+        global_number = np.searchsorted(everyones, own)
+        return cls(
+            number, boundaries.astype(np.int64), order, global_number, len(everyones)
+        )
+
+    @property
+    def n_queries(self) -> int:
+        return len(self.boundaries) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of documents of each query."""
+        return np.diff(self.boundaries)
+
+    def take(
+        self, rows: NDArray[np.int64] | None, collectives: Collectives = ALONE
+    ) -> Queries:
+        """The queries of some rows of each process, numbered anew; None: of all."""
+        if rows is None:
+            return self
+        return Queries.of(self.number[rows], self.global_number, collectives)
+
+    def partition(self, collectives: Collectives) -> RowPartition:
+        """Which of the queries of all processes these are."""
+        numbers = self.global_number
+        ends = np.flatnonzero(np.diff(numbers, append=-1) != 1) + 1
+        length = np.diff(ends, prepend=0)
+        return RowPartition(collectives, numbers[ends - length], length, self.n_global)
+
+    def first_rows(self, collectives: Collectives) -> NDArray[np.int64]:
+        """Where each query begins if the rows of all processes are sorted by query."""
+        sizes = self.partition(collectives).all_gather(self.sizes)
+        return (np.cumsum(sizes) - sizes)[self.global_number]
+
+    def gathered(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sort values of rows, along the last axis, by query."""
+        return values if self.order is None else values[..., self.order]
+
+
+def make(
+    n_rows: int,
+    *,
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    prefix: str = "",
+    parts: Parts | None = None,
+) -> Queries:
+    """Make queries from the arguments of a user.
+
+    Parameters
+    ----------
+    n_rows : int
+    group : array-like of shape (n_queries,), default=None
+        The sizes of the queries; the rows of each query are consecutive.
+    qid : array-like of shape (n_rows,), default=None
+        The query of each row: values of any type that can be sorted. If neither is
+        given, all rows belong to one query.
+    prefix : str, default=""
+        A prefix of the names of the arguments in messages.
+    parts : Parts, default=None
+        The parts of the data that the rows are; None: all rows are here.
+
+    Returns
+    -------
+    Queries
+
+    Raises
+    ------
+    ValueError
+        If both are given; if sizes are negative, not whole, or do not sum to the number
+        of rows; if ``qid`` does not have one value for each row; or if rows of a query
+        are in several parts.
+    """
+    if group is not None and qid is not None:
+        raise ValueError(
+            f"Pass either {prefix}qid or {prefix}group, not both: each defines queries."
+        )
+    if qid is not None:
+        ids = _ids(qid, n_rows, f"{prefix}qid")
+        number, keys = _ranks(ids, f"{prefix}qid", parts)
+    elif group is not None:
+        advice = f" To give the query of each row, pass {prefix}qid."
+        known = sizes(group, n_rows, f"{prefix}group", advice)
+        number = np.repeat(np.arange(len(known)), known)
+        keys = _in_order(number, parts)
+    else:
+        _check_only_part(parts)
+        number, keys = np.zeros(n_rows, dtype=np.int64), None
+        if n_rows > MANY_DOCUMENTS:
+            warn(
+                f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
+                f" treated as one query. Pass {prefix}qid, the query of each row."
+            )
+    return Queries.of(number, keys, ALONE if parts is None else parts.collectives)
+
+
+def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
+    """The query of each row, as the user names it."""
+    check_unmasked(qid, name)
+    ids = np.asarray(qid)
+    if ids.ndim == 2 and ids.shape[1] == 1:
+        ids = ids[:, 0]
+    if ids.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must have one value for each of the {n_rows} rows, got an array of"
+            f" shape {ids.shape}. Sizes of queries are passed as"
+            f" {name.replace('qid', 'group')}."
+        )
+    if any_missing(ids):
+        raise ValueError(f"{name} contains missing values; every row needs a query.")
+    return ids
+
+
+def _ranks(
+    ids: NDArray[Any], name: str, parts: Parts | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """The rank of each row's query, and the ranks of these among all parts' queries."""
+    try:
+        known, number = np.unique(ids, return_inverse=True)
+        keys = None if parts is None else _ranks_of_all(ids, known, name, parts)
+    except TypeError as error:
+        message = f"{name} must hold values that can be sorted: {error}."
+        raise ValueError(message) from error
+    return number.astype(np.int64), keys
+
+
+def _ranks_of_all(
+    ids: NDArray[Any], known: NDArray[Any], name: str, parts: Parts
+) -> NDArray[np.int64]:
+    parts.check_kind(name, ids)
+    by_part = map(np.unique, np.split(ids, parts.ends)[:-1])
+    own = [given for given in zip(parts.numbers, by_part, strict=True) if len(given[1])]
+    given = [pair for pairs in parts.collectives.all_gather(own) for pair in pairs]
+    if len(ids) == 0:
+        return np.empty(0, dtype=np.int64)
+    everyones, count = np.unique(
+        np.concatenate([ids for _, ids in given]), return_counts=True
+    )
+    if (count > 1).any():
+        twice = everyones[count.argmax()]
+        where = [number for number, ids in given if twice in ids]
+        raise _spread(f"Query {twice} of {name}", where)
+    return np.searchsorted(everyones, known)
+
+
+def _in_order(
+    number: NDArray[np.int64], parts: Parts | None
+) -> NDArray[np.int64] | None:
+    """The numbers of consecutive queries among those of all parts."""
+    if parts is None:
+        return None
+    is_first = np.diff(number, prepend=-1) > 0
+    inner = np.flatnonzero(parts.ends < len(number))
+    cut = inner[~is_first[parts.ends[inner]] & (parts.ends[inner] > 0)]
+    if len(cut):
+        raise _spread("A query of group", parts.numbers[cut[0] : cut[0] + 2])
+    n_until = np.append(0, np.cumsum(is_first))[parts.ends]
+    n_queries = np.diff(n_until, prepend=0).tolist()
+    partition = RowPartition.of_parts(
+        parts.collectives, dict(zip(parts.numbers, n_queries, strict=True))
+    )
+    keys = np.empty(number.max(initial=-1) + 1, dtype=np.int64)
+    keys[number[is_first]] = partition.numbers
+    return keys
+
+
+def _check_only_part(parts: Parts | None) -> None:
+    if parts is None:
+        return
+    own = [part for part in parts.numbers if parts.lengths[part]]
+    where = sorted(chain.from_iterable(parts.collectives.all_gather(own)))
+    if len(where) > 1:
+        raise _spread("Neither qid nor group is given: the only query", where)
+
+
+def _spread(query: str, parts: list[int]) -> ValueError:
+    return ValueError(
+        f"{query} has rows in the {names_of_parts(parts)} of the data, but the rows of"
+        " a query must be in one part. Partition the data so that no query is cut."
+    )
+
+
+def any_missing(ids: NDArray[Any]) -> bool:
+    """Whether a value is None or NaN."""
+    if ids.dtype.kind == "O":
+        return any(map(is_missing, ids))
+    return bool((ids != ids).any())
+
+
+def sizes(
+    group: ArrayLike, n_rows: int | None, name: str, advice: str = ""
+) -> NDArray[np.int64]:
+    """Check sizes of queries.
+
+    Parameters
+    ----------
+    group : array-like of shape (n_queries,)
+    n_rows : int or None
+        The sum that they must have; None: any.
+    name : str
+        The name of ``group`` in messages.
+    advice : str, default=""
+        What the message of a wrong sum ends with.
+
+    Raises
+    ------
+    ValueError
+        If sizes are negative, not whole, or have another sum.
+    """
+    if isinstance(group, numbers.Number):
+        raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
+    check_unmasked(group, name)
+    given = np.asarray(group)
+    if given.ndim != 1 or given.dtype.kind not in "iufb":
+        raise ValueError(
+            f"{name} must be a list of sizes of queries, got an array of shape"
+            f" {given.shape} and dtype {given.dtype}."
+        )
+    if not np.isfinite(given).all() or (given < 0).any() or (given % 1 != 0).any():
+        raise ValueError(f"{name} must hold whole numbers >= 0: sizes of queries.")
+    # Each size is compared first, because sums of huge sizes overflow.
+    is_wrong = n_rows is not None and (
+        (given > n_rows).any() or given.astype(np.int64).sum() != n_rows
+    )
+    if is_wrong:
+        raise ValueError(
+            f"The sizes in {name} sum to {sum(map(int, given.tolist()))}, but there are"
+            f" {n_rows} rows.{advice}"
+        )
+    return given.astype(np.int64)

@@ -1,0 +1,223 @@
+"""Which rows each of the processes holds that fit a model together.
+
+Their ranks and how they communicate: see `skgoss.columns.collectives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.columns.collectives import ALONE, Collectives
+
+
+@dataclass(frozen=True, eq=False)
+class RowPartition:
+    """Which of all rows a process holds.
+
+    The rows of all processes have numbers, from 0, as if one process held them in this
+    order. A process holds its rows in this order, too.
+
+    Attributes
+    ----------
+    collectives : Collectives
+    first : ndarray of shape (n_runs,), int64
+        The number of the first row of each run of rows whose numbers are consecutive;
+        ascending.
+    length : ndarray of shape (n_runs,), int64
+        The number of rows of each run.
+    n_rows : int
+        The number of rows of all processes.
+    """
+
+    collectives: Collectives
+    first: NDArray[np.int64]
+    length: NDArray[np.int64]
+    n_rows: int
+
+    @classmethod
+    def alone(cls, n_rows: int) -> RowPartition:
+        """The partition of a process that holds all rows."""
+        return cls(ALONE, np.zeros(1, np.int64), np.array([n_rows]), n_rows)
+
+    @classmethod
+    def of_parts(
+        cls, collectives: Collectives, lengths: dict[int, int]
+    ) -> RowPartition:
+        """The partition of a process that holds some parts of the data.
+
+        Parameters
+        ----------
+        collectives : Collectives
+        lengths : dict
+            The number of rows of each part that the process holds, by the number of the
+            part; the process holds the parts in the order of their numbers.
+        """
+        everyones = {}
+        for of_rank in collectives.all_gather(lengths):
+            everyones |= of_rank
+        parts = sorted(everyones)
+        ends = np.cumsum([0] + [everyones[part] for part in parts], dtype=np.int64)
+        start = dict(zip(parts, ends.tolist(), strict=False))
+        own = [part for part in sorted(lengths) if lengths[part] > 0]
+        return cls(
+            collectives,
+            np.array([start[part] for part in own], dtype=np.int64),
+            np.array([lengths[part] for part in own], dtype=np.int64),
+            int(ends[-1]),
+        )
+
+    def take(self, at: NDArray[np.int64]) -> RowPartition:
+        """The partition of some of the rows, which get new numbers.
+
+        Parameters
+        ----------
+        at : ndarray of int64
+            The places of these rows among those of this process, ascending.
+        """
+        ends = np.cumsum(self.length)
+        kept = np.diff(np.searchsorted(at, ends), prepend=0)
+        return RowPartition.of_parts(
+            self.collectives,
+            dict(zip(self.first.tolist(), kept.tolist(), strict=True)),
+        )
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the process holds all rows."""
+        return self.collectives.n_ranks == 1
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of the process's rows among those of all processes, ascending."""
+        before = np.cumsum(self.length) - self.length
+        return np.repeat(self.first - before, self.length) + np.arange(
+            self.length.sum(), dtype=np.int64
+        )
+
+    def gather_on_first(self, values: NDArray[Any]) -> NDArray[Any]:
+        """As `all_gather`, but on rank 0 alone; the others keep their values."""
+        # Not a cached_property: in Python 3.11 these have one lock for all instances,
+        # and while one rank waits for the others, these may be threads of its process.
+        if "_numbers_of_ranks" not in vars(self):
+            vars(self)["_numbers_of_ranks"] = self._send_to_first(self.numbers)
+        of_ranks = self._send_to_first(np.ascontiguousarray(values))
+        if self.collectives.rank != 0:
+            return values
+        return joined(vars(self)["_numbers_of_ranks"], of_ranks, self.n_rows)
+
+    def _send_to_first(self, value: Any) -> list[Any]:
+        n_others = self.collectives.n_ranks - 1
+        return self.collectives.all_to_all([value, *[None] * n_others])
+
+    def all_gather(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of the rows of all processes, along the last axis, in order.
+
+        Parameters
+        ----------
+        values : ndarray of shape (..., n)
+            Those of this process's rows.
+        """
+        if self.is_alone:
+            return values
+        gathered = self.collectives.all_gather(
+            (self.numbers, np.ascontiguousarray(values))
+        )
+        return joined(*zip(*gathered, strict=True), self.n_rows)
+
+
+def joined(
+    numbers: Sequence[NDArray[np.int64]], of_ranks: Sequence[NDArray[Any]], n_rows: int
+) -> NDArray[Any]:
+    """The values of all rows, from the values and the row numbers of each rank."""
+    out = np.empty((*of_ranks[0].shape[:-1], n_rows), dtype=of_ranks[0].dtype)
+    for at, values in zip(numbers, of_ranks, strict=True):
+        out[..., at] = values
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of the data that a process holds.
+
+    Attributes
+    ----------
+    collectives : Collectives
+    lengths : dict
+        The number of rows of each part, by the number of the part. The rows of the
+        process are those of its parts, in the order of the numbers.
+    """
+
+    collectives: Collectives
+    lengths: dict[int, int]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the process."""
+        return sum(self.lengths.values())
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the parts, ascending."""
+        return sorted(self.lengths)
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Where each part ends among the rows of the process."""
+        lengths = [self.lengths[part] for part in self.numbers]
+        return np.cumsum(lengths, dtype=np.int64)
+
+    def partition(self) -> RowPartition:
+        """Which of all rows the process holds; all processes call this together."""
+        return RowPartition.of_parts(self.collectives, self.lengths)
+
+    def check_same(self, what: str, value: Any) -> Any:
+        """Check that a value is the same on all processes that hold rows.
+
+        Parameters
+        ----------
+        what : str
+            What messages call it.
+        value : object
+
+        Returns
+        -------
+        object
+            The value of these processes.
+
+        Raises
+        ------
+        ValueError
+            If it differs. The message names the parts.
+        """
+        gathered = self.collectives.all_gather((self.numbers, self.n_rows, value))
+        values = [(parts, value) for parts, n_rows, value in gathered if n_rows]
+        if not values:
+            return value
+        (first_parts, first), *others = sorted(values, key=itemgetter(0))
+        for parts, other in others:
+            if other != first:
+                raise ValueError(
+                    f"{what} must be the same in all parts of the data, but is"
+                    f" {first!r} in {names_of_parts(first_parts)} and {other!r} in"
+                    f" {names_of_parts(parts)}."
+                )
+        return first
+
+    def check_kind(self, name: str, values: NDArray[Any]) -> None:
+        """Check that all processes have numbers, or all have strings, and so on."""
+        kinds = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
+        kind = kinds.get(values.dtype.kind, values.dtype.name)
+        self.check_same(f"What {name} holds", kind)
+
+
+def names_of_parts(parts: list[int]) -> str:
+    """The words "part 2" or "parts 2, 5", with at most five numbers."""
+    numbers = ", ".join(map(str, parts[:5])) + (", ..." if len(parts) > 5 else "")
+    return f"part {numbers}" if len(parts) == 1 else f"parts {numbers}"

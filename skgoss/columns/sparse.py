@@ -1,0 +1,470 @@
+"""Sparse matrices: checks of their structure, and their stored values by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from skgoss._engine.columns.transposition import (
+    count_columns,
+    count_sampled,
+    move_columns,
+)
+from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
+from skgoss.utils.limits import INT32_MAX
+
+# Entries are turned into columns in blocks of so many, or in at most so many blocks.
+BLOCK_ENTRIES = 1 << 21
+MAX_BLOCKS = 16
+
+# A further thread pays off for so many more entries.
+ENTRIES_PER_THREAD = 1 << 16
+
+
+def check(X: Any) -> None:
+    """Check the structure of a sparse matrix; SciPy does not check it.
+
+    Parameters
+    ----------
+    X : sparse matrix or array
+        Of any format.
+
+    Raises
+    ------
+    ValueError
+        If the arrays of the matrix are inconsistent, refer to rows or columns that do
+        not exist, or do not hold numbers.
+    """
+    if X.ndim != 2:
+        raise ValueError(
+            f"X is a sparse array of shape {X.shape}; reshape it to two dimensions, a"
+            " row for each sample."
+        )
+    if max(X.shape) > INT32_MAX:
+        raise ValueError(f"X has shape {X.shape}; at most {INT32_MAX} can be used.")
+    check_format = _CHECKS.get(X.format)
+    if check_format is not None:
+        check_format(X)
+    # Complex numbers and objects are left to scikit-learn.
+    if X.dtype.kind not in "biufcO":
+        raise ValueError(
+            f"X holds {X.dtype} values, and only numbers and booleans can be used in"
+            " sparse matrices. Encode them first."
+        )
+
+
+def _check_csr(X: Any) -> None:
+    _check_compressed(X, *X.shape)
+
+
+def _check_csc(X: Any) -> None:
+    _check_compressed(X, *X.shape[::-1])
+
+
+def _check_bsr(X: Any) -> None:
+    _check_array("data", X.data, 3)
+    if 0 in X.blocksize or any(np.mod(X.shape, X.blocksize)):
+        raise _broken(f"data has blocks of {X.blocksize}, which do not fit {X.shape}")
+    _check_compressed(X, *np.floor_divide(X.shape, X.blocksize), n_dimensions=3)
+
+
+def _check_compressed(X: Any, major: int, minor: int, n_dimensions: int = 1) -> None:
+    indptr, indices = X.indptr, X.indices
+    _check_array("data", X.data, n_dimensions)
+    _check_integers("indices", indices, 0, minor)
+    _check_length("indices", indices, len(X.data), "data")
+    _check_integers("indptr", indptr, 0, len(indices) + 1)
+    if len(indptr) != major + 1:
+        raise _broken(f"indptr has {len(indptr)} entries instead of {major + 1}")
+    if indptr[0] != 0:
+        raise _broken(f"indptr begins with {indptr[0]} instead of 0")
+    if (indptr[1:] < indptr[:-1]).any():
+        raise _broken("indptr decreases")
+
+
+def _check_coo(X: Any) -> None:
+    _check_array("data", X.data, 1)
+    for name, size in zip(("row", "col"), X.shape, strict=True):
+        _check_integers(name, getattr(X, name), 0, size)
+        _check_length(name, getattr(X, name), len(X.data), "data")
+
+
+def _check_dia(X: Any) -> None:
+    _check_array("data", X.data, 2)
+    _check_integers("offsets", X.offsets, -INT32_MAX, INT32_MAX)
+    _check_length("offsets", X.offsets, len(X.data), "data")
+    if len(np.unique(X.offsets)) < len(X.offsets):
+        raise _broken("offsets name a diagonal twice")
+
+
+def _check_lil(X: Any) -> None:
+    for name in ("rows", "data"):
+        _check_array(name, getattr(X, name), 1)
+        _check_length(name, getattr(X, name), X.shape[0], "X")
+        if not all(isinstance(values, list) for values in getattr(X, name)):
+            raise _broken(f"{name} holds more than lists")
+    if [*map(len, X.rows)] != [*map(len, X.data)]:
+        raise _broken("rows and data have lists of different lengths")
+    columns = [*chain.from_iterable(X.rows)]
+    if columns:
+        _check_integers("rows", np.array(columns), 0, X.shape[1])
+
+
+def _check_dok(X: Any) -> None:
+    keys = list(X.keys())
+    if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
+        raise _broken("keys are not all pairs of a row and a column")
+    places = zip(*keys, strict=True)
+    for name, values, size in zip(("rows", "columns"), places, X.shape, strict=False):
+        _check_integers(name, np.array(values), 0, size)
+
+
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "csr": _check_csr,
+    "csc": _check_csc,
+    "bsr": _check_bsr,
+    "coo": _check_coo,
+    "dia": _check_dia,
+    "lil": _check_lil,
+    "dok": _check_dok,
+}
+
+
+def _check_array(name: str, values: Any, n_dimensions: int) -> None:
+    if not isinstance(values, np.ndarray) or values.ndim != n_dimensions:
+        raise _broken(f"{name} is no array of {n_dimensions} dimension(s)")
+
+
+def _check_integers(name: str, values: Any, least: int, stop: int) -> None:
+    _check_array(name, values, 1)
+    if values.dtype.kind not in "iu":
+        raise _broken(f"{name} holds {values.dtype} values instead of integers")
+    if len(values) and not least <= values.min() <= values.max() < stop:
+        raise _broken(f"{name} holds values outside {least}..{stop - 1}")
+
+
+def _check_length(name: str, values: Any, length: int, other: str) -> None:
+    if len(values) != length:
+        raise _broken(f"{name} has {len(values)} entries, but {other} has {length}")
+
+
+def _broken(what: str) -> ValueError:
+    return ValueError(
+        f"X is a broken sparse matrix: its {what}. Build it again from valid rows and"
+        " columns, for example with scipy.sparse.coo_array((values, (rows, columns)))."
+    )
+
+
+def columns(X: Any) -> Columns | CompressedRows:
+    """The columns of a checked matrix.
+
+    Duplicates are summed; the matrix itself is not changed.
+    """
+    if X.format != "csr" or not _can_be_read(X):
+        return whole_columns(X)
+    return CompressedRows(_Matrix(X), np.arange(X.shape[1]))
+
+
+def _can_be_read(X: Any) -> bool:
+    """Whether kernels read the arrays of a CSR matrix as they are."""
+    flags = [array.flags for array in (X.data, X.indices, X.indptr)]
+    return (
+        X.data.dtype in KIND_OF_DTYPE
+        and X.indices.dtype == X.indptr.dtype
+        and X.indices.dtype in (np.int32, np.int64)
+        and all(flag.c_contiguous and flag.aligned for flag in flags)
+    )
+
+
+def whole_columns(X: Any) -> Columns:
+    """The columns of a checked matrix, all at once."""
+    # The flags of X may be wrong about its order, so a new matrix finds its own.
+    if X.format == "csc":
+        csc = sp.csc_array((X.data, X.indices, _own_starts(X)), shape=X.shape)
+    elif X.format == "csr":
+        # SciPy counts indices, and then writes without a look at the counts.
+        indices = X.indices.copy()
+        _check_integers("indices", indices, 0, X.shape[1])
+        csr = sp.csr_array((X.data, indices, _own_starts(X)), shape=X.shape)
+        csc = csr.tocsc()
+    else:
+        csc = _as_csc(_own(X))
+    if not csc.has_canonical_format:
+        csc = csc.copy()
+        csc.sum_duplicates()
+    n_values = csc.indptr[-1]
+    values = np.ascontiguousarray(csc.data[:n_values])
+    rows = np.ascontiguousarray(csc.indices[:n_values], dtype=np.int32)
+    return stored_columns(
+        as_kind(values, "X"), rows, csc.indptr.astype(np.int64), X.shape[0]
+    )
+
+
+def _own(X: Any) -> Any:
+    """A checked matrix of another format, whose places nobody else changes.
+
+    SciPy counts them, and then writes without a look at the counts.
+    """
+    try:
+        own = _COPIES[X.format](X)
+        check(own)
+    except (RuntimeError, ValueError) as error:
+        raise changed() from error
+    return own
+
+
+def _own_bsr(X: Any) -> Any:
+    return sp.bsr_array((X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+
+
+def _own_coo(X: Any) -> Any:
+    return sp.coo_array((X.data, (X.row.copy(), X.col.copy())), shape=X.shape)
+
+
+def _own_dia(X: Any) -> Any:
+    return sp.dia_array((X.data, X.offsets.copy()), shape=X.shape)
+
+
+def _own_lil(X: Any) -> Any:
+    """A matrix with lists of its own, which are as long as each other."""
+    own = sp.lil_array(X.shape, dtype=X.dtype)
+    for i in range(X.shape[0]):
+        own.rows[i], own.data[i] = list(X.rows[i]), list(X.data[i])
+    return own
+
+
+_COPIES: dict[str, Callable[[Any], Any]] = {
+    "bsr": _own_bsr,
+    "coo": _own_coo,
+    "dia": _own_dia,
+    "lil": _own_lil,
+    "dok": lambda X: X.copy(),
+}
+
+
+def _own_starts(X: Any) -> NDArray[Any]:
+    """A copy of where the rows or columns of a checked matrix begin."""
+    indptr = X.indptr.copy()
+    is_right = indptr[0] == 0 and indptr[-1] <= min(len(X.indices), len(X.data))
+    if not is_right or (indptr[1:] < indptr[:-1]).any():
+        raise changed()
+    return indptr
+
+
+def stored_columns(
+    values: NDArray[Any],
+    rows: NDArray[np.int32],
+    start: NDArray[np.int64],
+    n_rows: int,
+) -> Columns:
+    """Columns of stored values, or of one value; the rows of each ascend."""
+    stride = 0 if len(values) < start[-1] else values.itemsize
+    n_features = len(start) - 1
+    first_value = values.__array_interface__["data"][0]
+    first_row = rows.__array_interface__["data"][0]
+    return Columns(
+        n_rows=n_rows,
+        n_features=n_features,
+        address=(first_value + stride * start[:-1]).astype(np.uint64),
+        stride=np.full(n_features, stride, dtype=np.int64),
+        kind=np.full(n_features, KIND_OF_DTYPE[values.dtype], dtype=np.uint8),
+        owner=(values, rows),
+        index=(first_row + rows.itemsize * start[:-1]).astype(np.uint64),
+        length=np.diff(start),
+    )
+
+
+def _as_csc(X: Any) -> Any:
+    try:
+        return X.tocsc()
+    # The formats DOK and LIL may hold any objects.
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"X must hold numbers: {error}.") from error
+
+
+class _Matrix:
+    """A checked CSR matrix of values that kernels can read, and facts about it."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.start = _own_starts(X)
+        self._counted: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None
+
+    @cached_property
+    def columns(self) -> Columns:
+        """All columns."""
+        return whole_columns(self.X)
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether all stored values are the same, as in one-hot columns."""
+        values = self.X.data
+        return len(values) > 0 and bool(values.min() == values.max())
+
+    def count(self, n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The first row of each chunk, and the number of its entries in each column.
+
+        If the columns of a row do not ascend, there are no chunks.
+        """
+        X, start = self.X, self.start
+        most = max(ENTRIES_PER_THREAD, X.shape[1])
+        n_chunks = max(1, min(n_threads, int(start[-1]) // most))
+        if self._counted is None or len(self._counted[1]) not in (0, n_chunks):
+            at = np.linspace(0, start[-1], n_chunks + 1)[1:-1]
+            first = np.searchsorted(start, at)
+            chunks = np.concatenate([[0], first, [X.shape[0]]])
+            counts = np.zeros((n_chunks, X.shape[1]), dtype=np.int32)
+            ascends = count_columns(start, X.indices, chunks, counts)
+            self._counted = chunks, counts if ascends else counts[:0]
+        return self._counted
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedRows:
+    """Columns of a CSR matrix, which are made in blocks when they are read.
+
+    They can also be used as `Columns`. Then all columns are made at once, and kept.
+
+    Attributes
+    ----------
+    matrix : object
+    features : ndarray of int64
+        The columns of the matrix that these are, ascending.
+    """
+
+    matrix: _Matrix
+    features: NDArray[np.int64]
+
+    n_categories = None
+    is_sparse = True
+    address = property(attrgetter("whole.address"))
+    stride = property(attrgetter("whole.stride"))
+    kind = property(attrgetter("whole.kind"))
+    owner = property(attrgetter("whole.owner"))
+    index = property(attrgetter("whole.index"))
+    length = property(attrgetter("whole.length"))
+    stored = property(attrgetter("whole.stored"))
+    stored_rows = property(attrgetter("whole.stored_rows"))
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.matrix.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return len(self.features)
+
+    def n_stored(self, n_threads: int) -> int:
+        """The number of stored values, if columns are made in blocks; else 0."""
+        _, counts = self.matrix.count(n_threads)
+        return int(counts[:, self.features].sum(dtype=np.int64))
+
+    @cached_property
+    def whole(self) -> Columns:
+        """All columns at once."""
+        found = self.matrix.columns
+        is_all = self.n_features == found.n_features
+        return found if is_all else found.take(self.features)
+
+    def stand_in(
+        self, rows: NDArray[np.int64] | None, n_threads: int
+    ) -> Columns | None:
+        """Columns with the values of some rows, from counts alone; ``rows=None``: all.
+
+        If all stored values are equal, their number in each column is enough to find
+        its bins, and the rows of these columns are arbitrary. Otherwise None.
+        """
+        X = self.matrix.X
+        _, counts = self.matrix.count(n_threads)
+        if len(counts) == 0 or not self.matrix.is_constant:
+            return None
+        if rows is not None:
+            counts = np.zeros_like(counts)
+            count_sampled(self.matrix.start, X.indices, rows, counts)
+        total = counts.sum(axis=0, dtype=np.int64)[self.features]
+        start = np.concatenate([[0], np.cumsum(total)])
+        arbitrary = np.empty(1, dtype=np.int32)
+        n_rows = self.n_rows if rows is None else len(rows)
+        return stored_columns(X.data[:1], arbitrary, start, n_rows)
+
+    def take(self, features: NDArray[Any]) -> Columns | CompressedRows:
+        """Some of the columns, made in blocks if they ascend."""
+        if (features[1:] <= features[:-1]).any():
+            return self.whole.take(features)
+        return replace(self, features=self.features[features])
+
+    def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
+        """All columns in blocks: which ones, and the columns.
+
+        A block is valid until the next one is made.
+        """
+        X = self.matrix.X
+        chunks, counts = self.matrix.count(n_threads)
+        if len(counts) == 0:
+            yield slice(0, self.n_features), self.whole
+            return
+        is_constant = self.matrix.is_constant
+        values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
+        n_read = np.zeros(X.shape[0], dtype=np.int32)
+        total = counts.sum(axis=0, dtype=np.int64)[self.features]
+        spans = _spans(total, X.shape[0], int(self.matrix.start[-1]))
+        room = max(total[span].sum() for span in spans) + 1
+        rows = np.empty(room, dtype=np.int32)
+        moved = np.empty(0 if is_constant else room, dtype=values.dtype)
+        stored = X.data[:1] if is_constant else moved.view(X.data.dtype)
+        first = 0
+        for span in spans:
+            start = np.concatenate([[0], np.cumsum(total[span])])
+            features = self.features[span]
+            next_counts = counts[:, first : features[-1] + 1]
+            place, stop = _places(next_counts, features - first, start)
+            move_columns(
+                self.matrix.start,
+                X.indices,
+                values,
+                chunks,
+                first,
+                n_read,
+                place,
+                stop,
+                rows,
+                moved,
+            )
+            if not np.array_equal(place, stop):
+                raise changed()
+            yield span, stored_columns(stored, rows, start, self.n_rows)
+            first = int(features[-1]) + 1
+
+
+def _spans(total: NDArray[np.int64], n_rows: int, n_entries: int) -> list[slice]:
+    """Divide columns of so many entries into blocks.
+
+    Making a block reads all rows, so it should have at least as many entries as rows.
+    """
+    size = max(BLOCK_ENTRIES, n_rows, n_entries // MAX_BLOCKS)
+    block = np.maximum(np.cumsum(total) - 1, 0) // size
+    edges = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    return list(map(slice, edges, [*edges[1:], len(total)]))
+
+
+def _places(
+    counts: NDArray[np.int32], chosen: NDArray[np.int64], start: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the entries of columns begin and end, by chunk of rows.
+
+    There is no place for columns that are not chosen.
+    """
+    place, stop = np.zeros((2, *counts.shape), dtype=np.int64)
+    stop[:, chosen] = start[:-1] + np.cumsum(counts[:, chosen], axis=0, dtype=np.int64)
+    place[:, chosen] = stop[:, chosen] - counts[:, chosen]
+    return place, stop

@@ -1,0 +1,118 @@
+"""Rows that are in memory in several pieces, one below the other.
+
+They are read piece by piece, so nobody needs a copy of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.columns.columns import Columns
+from skgoss.utils.messages import errors_at, said_once
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Data as users pass them, in pieces.
+
+    Attributes
+    ----------
+    pieces : sequence of array, data frame or sparse matrix of shape (n, n_features)
+        Each has at least one row.
+    places : sequence of str
+        What messages call them.
+    """
+
+    pieces: Sequence[Any]
+    places: Sequence[str]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of all rows; () if the pieces have none."""
+        shapes = [getattr(piece, "shape", ()) for piece in self.pieces]
+        if not all(shapes):
+            return ()
+        return sum(shape[0] for shape in shapes), *shapes[0][1:]
+
+    def read(self, reader: Callable[[Any], T]) -> list[T]:
+        """What a function returns for each piece; errors name the piece."""
+        found = []
+        with said_once():
+            for piece, place in zip(self.pieces, self.places, strict=True):
+                with errors_at(place):
+                    found.append(reader(piece))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackedColumns:
+    """The columns of a `Stack`.
+
+    Attributes
+    ----------
+    pieces : tuple of Columns
+    """
+
+    pieces: tuple[Columns, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of all pieces."""
+        return sum(piece.n_rows for piece in self.pieces)
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return self.pieces[0].n_features
+
+    @property
+    def n_categories(self) -> NDArray[np.int32] | None:
+        """As in `Columns`."""
+        return self.pieces[0].n_categories
+
+    def take(self, features: NDArray[Any]) -> StackedColumns:
+        """Some of the columns."""
+        return StackedColumns(tuple(piece.take(features) for piece in self.pieces))
+
+
+def pieces(
+    columns: Columns | StackedColumns, *rows: NDArray[np.int64] | None
+) -> Iterator[tuple[Any, ...]]:
+    """The pieces of columns, and which of some rows are in each.
+
+    Parameters
+    ----------
+    columns : Columns or StackedColumns
+    *rows : ndarray of int64, or None
+        Numbers of rows, ascending; None: all.
+
+    Yields
+    ------
+    piece : Columns
+    *rows : ndarray of int64, or None
+        Those of the piece, counted from its first row.
+    """
+    if not isinstance(columns, StackedColumns):
+        yield columns, *rows
+        return
+    start = 0
+    for piece in columns.pieces:
+        yield piece, *(within(some, start, piece.n_rows) for some in rows)
+        start += piece.n_rows
+
+
+def within(
+    rows: NDArray[np.int64] | None, start: int, n: int
+) -> NDArray[np.int64] | None:
+    """Those of some rows that are among n ones, counted from the first of these."""
+    if rows is None:
+        return None
+    first, last = np.searchsorted(rows, [start, start + n])
+    return rows[first:last] - start

@@ -1,0 +1,374 @@
+"""Targets: numbers, encoded labels, and the weights of rows and classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.floats import as_floats, check_unmasked
+from skgoss.columns.row_partition import Parts, RowPartition
+from skgoss.utils import sklearn_private
+from skgoss.utils.messages import warn
+
+Floats = NDArray[np.float64]
+
+
+class TargetColumns(NamedTuple):
+    """Several targets.
+
+    Attributes
+    ----------
+    columns : list of ndarray of shape (n_rows,), of any dtype
+    names : list of str
+        What messages call them.
+    """
+
+    columns: list[NDArray[Any]]
+    names: list[str]
+
+
+def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | None:
+    """The columns of a target that has several; None if it has one.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows, n_targets)
+        The columns of a data frame may have different types.
+    n_rows : int
+    name : str
+        The argument's name, for messages.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or the target is a sparse matrix.
+    """
+    if y is None:
+        return None
+    if sp.issparse(y):
+        raise ValueError(f"{name} must not be a sparse matrix: pass {name}.toarray().")
+    is_array = isinstance(y, np.ndarray)
+    frame = y if is_array else nw.from_native(y, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        names = [f"column {column!r} of {name}" for column in frame.columns]
+        columns = [frame[:, j].to_numpy() for j in range(len(names))]
+    else:
+        check_unmasked(y, name)
+        array = np.asarray(y)
+        if array.ndim != 2:
+            return None
+        names = [f"column {j} of {name}" for j in range(array.shape[1])]
+        columns = list(array.T)
+    if len(columns) < 2:
+        return None
+    _check_length(columns[0], n_rows, name)
+    return TargetColumns(columns, names)
+
+
+def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]:
+    """Check that a target has one value for each row, and no missing values.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, 1)
+    n_rows : int
+    owner, name : str
+        The estimator's and the argument's name, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), of any dtype
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or values are missing or infinite.
+    """
+    if y is None:
+        raise ValueError(
+            f"This {owner} estimator requires {name} to be passed, but the target"
+            f" {name} is None."
+        )
+    if not _is_plain(y):
+        y = _checked_column(y, name)
+    _check_length(y, n_rows, name)
+    return y
+
+
+def _is_plain(y: Any) -> bool:
+    """Whether scikit-learn would return ``y`` as it is, and finds nothing missing.
+
+    Its validation takes longer than a round on a few hundred rows.
+    """
+    if type(y) is not np.ndarray or y.ndim != 1:
+        return False
+    return y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
+
+
+def _checked_column(y: Any, name: str) -> NDArray[Any]:
+    """Any target as an array, without missing values."""
+    check_unmasked(y, name)
+    y = column_or_1d(y, warn=True)
+    check_complete(y, name)
+    return y
+
+
+def check_complete(y: NDArray[Any], name: str) -> None:
+    """Check that no value is missing or infinite; else ValueError."""
+    try:
+        _check_finite(y, name)
+    except TypeError as error:  # a missing value of pandas has no truth value
+        raise ValueError(f"Input {name} contains missing values: {error}.") from error
+    if y.dtype.kind in "mM" and np.isnat(y).any():
+        raise ValueError(f"Input {name} contains missing values: NaT.")
+
+
+def _check_length(y: NDArray[Any], n_rows: int, name: str) -> None:
+    if len(y) != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples:"
+            f" {[n_rows, len(y)]} ({name} is the last)"
+        )
+
+
+def numbers(
+    y: NDArray[Any], owner: str, name: str = "y", *, may_be_missing: bool = False
+) -> Floats:
+    """A numeric target as float64: a copy, because kernels use labels as indices.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a number, or too large for float64; unless they
+        ``may_be_missing``, also if one is NaN or None.
+    """
+    try:
+        target = np.array(as_floats(y, name))
+    except ValueError as error:
+        raise ValueError(
+            f"{error} {owner} needs numbers as targets. For labels, use LGBMClassifier."
+        ) from error
+    _check_finite(target[~np.isnan(target)] if may_be_missing else target, name)
+    return target
+
+
+def _check_finite(values: NDArray[Any], name: str) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert_all_finite(values, input_name=name)
+
+
+def check_sum(
+    target: Floats, weight: Floats | None, name: str, collectives: Collectives = ALONE
+) -> None:
+    """Check that the weighted sum of a target is finite, so that it has a mean."""
+    with np.errstate(over="ignore"):
+        total = np.nansum(np.abs(target if weight is None else target.T * weight))
+        total = np.sum(collectives.all_gather(total))
+    if not np.isfinite(total):
+        raise ValueError(
+            f"The values of {name} are too large: their sum, by weight, overflows."
+            f" Divide {name} by a constant."
+        )
+
+
+def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
+    """The sorted labels of a target; with ``parts``, those of all processes.
+
+    Values that cannot be labels raise ValueError.
+    """
+    if y.dtype.kind == "S" or any(isinstance(label, bytes) for label in y[:1]):
+        raise ValueError(
+            "y holds bytes, which cannot be labels. Decode them to strings, for example"
+            " with numpy.char.decode(y.astype(bytes))."
+        )
+    try:
+        labels, n_rows = np.unique(y), len(y)
+        if parts is not None:
+            parts.check_kind("y", y)
+            given, lengths = zip(
+                *parts.collectives.all_gather((labels, n_rows)), strict=True
+            )
+            # Labels of no rows may have another type.
+            held = [own for own, n in zip(given, lengths, strict=True) if n]
+            labels, n_rows = np.unique(np.concatenate(held)), sum(lengths)
+        if labels.dtype.kind not in "biu":
+            # Of so many rows that scikit-learn does not warn of too many labels.
+            n_more = len(labels) + 1
+            _check_labels(np.append(labels, labels[:1].repeat(n_more)))
+    except TypeError as error:
+        message = f"y must be labels that can be sorted: {error}."
+        raise ValueError(message) from error
+    # The limits are scikit-learn's.
+    if n_rows > 20 and 2 * len(labels) > n_rows:
+        warn(
+            f"y has {len(labels)} different labels in {n_rows} rows: classes have less"
+            " than two rows on average. For numbers, use LGBMRegressor."
+        )
+    return labels
+
+
+def _check_labels(labels: NDArray[Any]) -> None:
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise ValueError(f"{error} For numbers, use LGBMRegressor.") from error
+
+
+def encode_labels(
+    y: NDArray[Any], labels: NDArray[Any], name: str, source: str
+) -> Floats:
+    """Encode labels as numbers, as scikit-learn's LabelEncoder.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+    labels : ndarray of shape (n_classes,)
+    name, source : str
+        The names of ``y`` and of the source of ``labels``, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float64
+        From 0 to n_classes - 1.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` holds labels that are not among ``labels``.
+    """
+    if len(y) == 0:
+        return np.empty(0)
+    are_numbers = y.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
+    codes = _codes(y, labels) if are_numbers else None
+    known = np.isin(y, labels) if codes is None else labels[codes] == y
+    if not known.all():
+        raise ValueError(
+            f"{name} holds labels that {source} does not hold:"
+            f" {np.unique(y[~known]).tolist()}."
+        )
+    return (_codes(y, labels) if codes is None else codes).astype(np.float64)
+
+
+def _codes(y: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """The number of each label; that of another one for labels that are not known."""
+    if len(labels) == 2 and labels[0] < labels[1]:
+        return (y == labels[1]).astype(np.intp)
+    order = np.argsort(labels)
+    return order.take(np.searchsorted(labels, y, sorter=order), mode="clip")
+
+
+def weights(
+    sample_weight: ArrayLike | None,
+    class_weight: Any,
+    target: Floats,
+    labels: NDArray[Any] | None,
+    prefix: str = "",
+    partition: RowPartition | None = None,
+) -> Floats | None:
+    """The weights of rows times those of their classes.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,), or None
+    class_weight : dict from labels to weights, 'balanced' or None
+    target : ndarray of shape (n_rows,), float64
+        The codes of the labels of the rows, if there are classes.
+    labels : ndarray of shape (n_classes,), or None
+        None: there are no classes.
+    prefix : str, default=""
+        A prefix of the names of the arguments in messages.
+    partition : RowPartition, default=None
+        Which of the rows of all processes these are; None: all.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float64, or None
+        None: all are 1.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not a number, negative or not finite, if all weights are zero, or
+        if their sum overflows.
+    """
+    if sample_weight is None and class_weight is None:
+        return None
+    name = f"{prefix}sample_weight"
+    given = as_floats(1.0 if sample_weight is None else sample_weight, name)
+    weight = np.empty(0)
+    if len(target):
+        weight = sklearn_private.sample_weights(
+            given if given.ndim else float(given),
+            target,
+            may_be_zero=partition is not None,
+        )
+    with np.errstate(over="ignore"):
+        if class_weight is not None:
+            number = target.astype(np.intp)
+            by_class = class_weights(
+                class_weight, number, weight, labels, f"{prefix}class_weight", partition
+            )
+            weight = weight * by_class[number]
+        collectives = ALONE if partition is None else partition.collectives
+        total = np.sum(collectives.all_gather(weight.sum()))
+    if not 0.0 < total < np.inf:
+        what = "are all zero" if total == 0.0 else "are too large: their sum overflows"
+        raise ValueError(f"The weights by {name} and {prefix}class_weight {what}.")
+    return weight
+
+
+def class_weights(
+    class_weight: Any,
+    number: NDArray[np.intp],
+    weight: Floats,
+    labels: NDArray[Any],
+    name: str = "class_weight",
+    partition: RowPartition | None = None,
+) -> Floats:
+    """The weight of each class. 'balanced' counts rows by their weights."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        if partition is not None:
+            # Sums of floats depend on the order of the rows.
+            number, weight = partition.all_gather(number), partition.all_gather(weight)
+        mass = np.bincount(number, weight, minlength=len(labels))
+        present = mass > 0
+        wanted = mass.sum() / max(present.sum(), 1)
+        return np.divide(wanted, mass, out=np.zeros_like(mass), where=present)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"The {name!r} parameter of LGBMClassifier must be 'balanced', a dict from"
+            f" labels to weights, or None. Got {class_weight!r} instead."
+        )
+    return _weights_by_label(class_weight, labels, name)
+
+
+def _weights_by_label(
+    class_weight: Mapping[Any, Any], labels: NDArray[Any], name: str
+) -> Floats:
+    """The weight of each class in a dictionary; 1 for classes that it leaves out."""
+    # scikit-learn's function takes the label '1' for the number 1.
+    absent = [label for label in labels.tolist() if label not in class_weight]
+    if absent and len(labels) - len(absent) < len(class_weight):
+        raise ValueError(
+            f"The classes {absent} are not in {name}, which has other keys:"
+            f" {list(class_weight)}."
+        )
+    values = [class_weight.get(label, 1.0) for label in labels.tolist()]
+    try:
+        by_class = np.array([float(value) for value in values])
+    except (TypeError, ValueError, OverflowError):
+        by_class = np.full(len(labels), np.nan)
+    if not (np.isfinite(by_class) & (by_class >= 0)).all():
+        raise ValueError(
+            f"The {name!r} parameter of LGBMClassifier must hold finite weights >= 0."
+            f" Got {class_weight!r} instead."
+        )
+    return by_class

@@ -1,1 +1,0 @@
-"""Data in: columns of any container, categories, bins and how they are stored."""

@@ -1,0 +1,300 @@
+"""The bins of rows, found in memory or in batches, and what they were found with."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.binning import forced_bins, streaming
+from skgoss.binning.binned_dataset import BinnedDataset, DatasetOptions
+from skgoss.columns import containers, names
+from skgoss.columns.columns import Columns
+from skgoss.columns.schema import ColumnSchema
+from skgoss.sources.memory import IN_MEMORY, Memory
+from skgoss.sources.source import Source
+
+OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
+# Other values give other bins, but for `min_child_samples` and the seed.
+_OF_BINS = (
+    *("max_bin", "max_bin_by_feature", "min_data_in_bin", "subsample_for_bin"),
+    *("use_missing", "zero_as_missing", "max_conflict_rate", forced_bins.OPTION),
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of a training set are read.
+
+    Attributes
+    ----------
+    names : list of str, or None
+        The names that the user gave the columns; None: those in the data.
+    categorical : 'auto', None or list of str and int
+        The option `categorical_feature`.
+    schema : ColumnSchema or None
+        The columns that there must be, such as those of a model; None: they are
+        learned.
+    """
+
+    names: Sequence[str] | None
+    categorical: Any
+    schema: ColumnSchema | None
+
+    @property
+    def numbered(self) -> Any:
+        """The option `categorical_feature` with the numbers of named columns."""
+        return names.numbered(self.categorical, self.names)
+
+
+@dataclass(frozen=True)
+class BinningInputs:
+    """What the bins of a data set were found with.
+
+    Attributes
+    ----------
+    options : DatasetOptions
+        With one value for each column where there are any.
+    categorical : 'auto', None or list of str and int
+        The option `categorical_feature`.
+    schema : ColumnSchema
+    names : list of str, or None
+        The names that the user gave the columns, or else those in the data.
+    """
+
+    options: DatasetOptions
+    categorical: Any
+    schema: ColumnSchema
+    names: Sequence[str] | None
+
+    def has_categorical(self, categorical: Any) -> bool:
+        """Whether an option says that the same columns hold categories."""
+        given = [
+            names.numbered(value, self.names)
+            for value in (categorical, self.categorical)
+        ]
+        if all(isinstance(value, list) for value in given):
+            return set(given[0]) == set(given[1])
+        return given[0] == given[1]
+
+    def has_categories(self, schema: ColumnSchema) -> bool:
+        """Whether columns have the same categories."""
+        own, others = self.schema.categories, schema.categories
+        return own is others or own.__getstate__() == others.__getstate__()
+
+    def changes(
+        self,
+        binned: BinnedDataset,
+        options: DatasetOptions,
+        asked: Collection[str],
+        categorical: Any,
+        schema: ColumnSchema | None,
+    ) -> list[str]:
+        """What must change in bins for a fit, in words.
+
+        Parameters
+        ----------
+        binned : BinnedDataset
+        options : DatasetOptions
+        asked : collection of str
+            The options that the fit asks for. The others need not be the same.
+        categorical : 'auto', None or list of str and int
+        schema : ColumnSchema or None
+            The columns that the fit needs; None: it learns them.
+
+        Returns
+        -------
+        list of str
+            Empty if the bins can be used.
+        """
+        old, new = self.options, by_column(options, binned.n_features, self.names)
+        changed = [
+            (name, getattr(old, name), getattr(new, name))
+            for name in _OF_BINS
+            if name in asked and getattr(old, name) != getattr(new, name)
+        ]
+        least = new.min_child_samples
+        # Columns were left out in which more rows than these are not zero.
+        is_less = least < old.min_child_samples and least <= binned.filtered_rows
+        if "min_child_samples" in asked and is_less:
+            changed.append(("min_child_samples", old.min_child_samples, least))
+        if not self.has_categorical(categorical):
+            changed.append(("categorical_feature", self.categorical, categorical))
+        words = [f"change {name} from {a!r} to {b!r}" for name, a, b in changed]
+        if schema is not None and not self.has_categories(schema):
+            words.append("take the categories of init_model")
+        return words
+
+
+def by_column(
+    options: DatasetOptions, n_features: int, known: Sequence[str] | None
+) -> DatasetOptions:
+    """Options with one value for each column where they are given by name."""
+    option = "max_bin_by_feature"
+    finder = names.ColumnFinder(n_features, known)
+    return replace(
+        options,
+        max_bin_by_feature=finder.values(getattr(options, option), option, None),
+        forcedbins_filename=forced_bins.by_column(options.forcedbins_filename, finder),
+    )
+
+
+def find(
+    X: Any,
+    weight: NDArray[np.float64] | None,
+    options: DatasetOptions,
+    reading: Reading,
+    n_threads: int,
+    memory: Memory = IN_MEMORY,
+) -> tuple[BinnedDataset, BinningInputs]:
+    """Find bins, and put the rows into them.
+
+    Parameters
+    ----------
+    X : array-like, data frame, sparse matrix or Source of shape (n_rows, n_features)
+    weight : ndarray of shape (n_rows,), or None
+        Bins are found by weight; rows of weight 0 do not count.
+    options : DatasetOptions
+    reading : Reading
+    n_threads : int
+    memory : Memory, default=IN_MEMORY
+        Where the bins lie, if ``X`` is read in batches.
+
+    Returns
+    -------
+    binned : BinnedDataset
+    inputs : BinningInputs
+    """
+    if isinstance(X, Source):
+        return _find_streamed(X, weight, options, reading, n_threads, memory)
+    values, schema = read(X, reading, "Dataset")
+    _check_weight(weight, values.n_rows)
+    column_names = reading.names
+    if column_names is None and schema.feature_names is not None:
+        column_names = schema.feature_names.tolist()
+    options = by_column(options, values.n_features, column_names)
+    existing = None
+    if weight is not None and not weight.all():
+        existing = np.flatnonzero(weight)
+    binned = BinnedDataset.build(
+        values, options, weight=weight, rows=existing, n_threads=n_threads
+    )
+    if existing is not None:
+        binned = binned.of_same_bins(values, options, n_threads=n_threads)
+    return binned, BinningInputs(options, reading.categorical, schema, column_names)
+
+
+def _find_streamed(
+    source: Source,
+    weight: NDArray[np.float64] | None,
+    options: DatasetOptions,
+    reading: Reading,
+    n_threads: int,
+    memory: Memory,
+) -> tuple[BinnedDataset, BinningInputs]:
+    """`find` for rows that are read in batches."""
+    n_rows, n_features = source.shape
+    _check_weight(weight, n_rows)
+    if reading.names is not None:
+        names.check(reading.names, n_features)
+    column_names = reading.names or source.names
+    options = by_column(options, n_features, column_names)
+    task = streaming.Stream(source, "Dataset", options, n_threads, memory)
+    binned, schema = streaming.build(task, reading.numbered, reading.schema, weight)
+    return binned, BinningInputs(options, reading.categorical, schema, column_names)
+
+
+def _check_weight(weight: NDArray[np.float64] | None, n_rows: int) -> None:
+    if weight is not None and len(weight) != n_rows:
+        raise ValueError(
+            f"weight must have one value for each of the {n_rows} rows, got"
+            f" {len(weight)}."
+        )
+
+
+def read(
+    X: Any, reading: Reading, owner: str, *, by_name: bool = True
+) -> tuple[Columns, ColumnSchema]:
+    """Read the columns of a training set.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+    reading : Reading
+    owner : str
+        The name of the estimator, for messages.
+    by_name : bool, default=True
+        Whether the names of the columns must be those of the schema.
+
+    Raises
+    ------
+    ValueError
+        If the data are not valid, or columns are not those of the schema.
+    """
+    schema = reading.schema
+    if schema is None:
+        columns, schema = containers.learned(
+            X, owner=owner, categorical_feature=reading.numbered
+        )
+    else:
+        columns = containers.columns(X, schema, owner=owner, by_name=by_name)
+    if reading.names is not None:
+        names.check(reading.names, columns.n_features)
+    return columns, schema
+
+
+Found = tuple[BinnedDataset, BinningInputs]
+
+
+def joined(first: Found, second: Found, n_threads: int) -> Found:
+    """Put the columns of two data sets side by side.
+
+    A name of the second data set that the first has, too, gets the prefix 'D2_', or
+    'D3_' and so on if there is such a name, too.
+
+    Raises
+    ------
+    ValueError
+        If the data sets do not have the same number of rows.
+    """
+    (binned, inputs), (other, added) = first, second
+    max_bin = None
+    if inputs.options.max_bin_by_feature or added.options.max_bin_by_feature:
+        max_bin = [
+            bound
+            for data, options in ((binned, inputs.options), (other, added.options))
+            for bound in options.max_bin_by_feature or [None] * data.n_features
+        ]
+    both = binned.joined(other, inputs.options, n_threads)
+    categories = inputs.schema.categories.joined(
+        added.schema.categories, binned.n_features
+    )
+    column_names = _joined_names(first, second)
+    in_schema = None if column_names is None else np.array(column_names, dtype=object)
+    schema = ColumnSchema(both.n_features, in_schema, categories)
+    categorical = sorted(categories.vocabularies)
+    forced = dict(inputs.options.forcedbins_filename or {})
+    for j, bounds in (added.options.forcedbins_filename or {}).items():
+        forced[binned.n_features + j] = bounds
+    options = replace(
+        inputs.options, max_bin_by_feature=max_bin, forcedbins_filename=forced or None
+    )
+    return both, BinningInputs(options, categorical or "auto", schema, column_names)
+
+
+def _joined_names(first: Found, second: Found) -> list[str] | None:
+    given = [inputs.names for _, inputs in (first, second)]
+    if given == [None, None]:
+        return None
+    own, others = (
+        list(map(str, names.default(binned.n_features) if n is None else n))
+        for (binned, _), n in zip((first, second), given, strict=True)
+    )
+    for name in others:
+        words = itertools.chain([name], (f"D{n}_{name}" for n in itertools.count(2)))
+        own.append(next(word for word in words if word not in own))
+    return own

@@ -1,0 +1,1 @@
+"""Models in LightGBM's text format."""

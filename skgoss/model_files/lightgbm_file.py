@@ -1,0 +1,188 @@
+"""Models of other libraries: what their files tell, and their categories in training.
+
+Their sets hold the categories themselves, or the places of categories in the lists of
+``pandas_categorical``. Which columns these lists belong to, a data frame tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.columns import containers
+from skgoss.columns.categories import Categories, Vocabulary
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.columns import Columns
+from skgoss.columns.schema import ColumnSchema
+from skgoss.model.category_sets import map_categories, members, take
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.file_header import Header
+from skgoss.model.fitted import FittedModel
+from skgoss.model.trees import CATEGORICAL, CategorySets
+from skgoss.model_files import text
+from skgoss.objectives.link import Link
+from skgoss.objectives.objective_names import ALIASES, make_link
+from skgoss.utils import sklearn_private
+from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.messages import warn
+
+
+def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
+    """The content of a file of another library besides the trees.
+
+    Returns
+    -------
+    dict
+        As from `FittedModel.state_without_trees`.
+
+    Raises
+    ------
+    ValueError
+        If the objective does not fit the number of scores, or its constants are wrong.
+
+    Warns
+    -----
+    UserWarning
+        If the objective is unknown. Predictions are then raw scores.
+    """
+    objective, link = _objective(header.objective, n_scores)
+    return {
+        "categories": {
+            "declared": [],
+            "vocabularies": {},
+            "unplaced": header.pandas_categorical,
+        },
+        "objective": objective,
+        "link": link.__getstate__(),
+        "best_iteration": 0,
+        "best_score": {},
+        "origin": None,
+        "preset_params": {},
+        "out_of_fold": None,
+    }
+
+
+def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
+    """The name and link of an objective; None if it is unknown, or a function."""
+    name, constants = text.split_objective(words)
+    if not name:
+        return None, Link()
+    if name not in ALIASES:
+        warn(f"The objective {words!r} is not known: predictions are raw scores.")
+        return None, Link()
+    if constants.get("num_class", n_scores) != n_scores:
+        raise ValueError(
+            f"the objective is {words!r}, but there are {n_scores} trees a round"
+        )
+    slope = constants.get("sigmoid", 1.0)
+    if not 0.0 < slope < np.inf:
+        raise ValueError(f"the objective is {words!r}: sigmoid must be above 0")
+    return ALIASES[name], make_link(name, slope, "sqrt" in constants)
+
+
+# --- Categories in training -----------------------------------------------------------
+
+
+def encoded(
+    model: FittedModel, X: Any, owner: str, collectives: Collectives = ALONE
+) -> FittedModel:
+    """The same model with the label encoding of categories that training uses.
+
+    Parameters
+    ----------
+    model : FittedModel
+        A model of another library.
+    X : array-like or data frame of shape (n_samples, n_features)
+        The training set.
+    owner : str
+        The name of the estimator, for messages.
+    collectives : Collectives
+        By these each rank learns what the rows of the others hold.
+    """
+    trees, categories = _encoded(
+        model.trees,
+        model.header,
+        model.categories,
+        containers.word_columns(X),
+        containers.columns(X, model.schema, owner=owner, by_name=False),
+        collectives,
+    )
+    schema = ColumnSchema(
+        trees.n_features, sklearn_private.feature_names(X), categories
+    )
+    return replace(model, trees=trees, schema=schema)
+
+
+def _encoded(
+    ensemble: Ensemble,
+    header: Header,
+    categories: Categories,
+    word_columns: Sequence[int],
+    columns: Columns,
+    collectives: Collectives,
+) -> tuple[Ensemble, Categories]:
+    """The ensemble with other numbers, and the categories that have them."""
+    learned = Categories(set())
+    if word_columns:
+        learned.vocabularies = {
+            j: replace(words, is_ordered=header.feature_infos[j].startswith("["))
+            for j, words in categories.assign_unplaced(
+                word_columns
+            ).vocabularies.items()
+        }
+    arrays = ensemble.arrays
+    node = np.flatnonzero(arrays["decision_type"] & CATEGORICAL)
+    number = arrays["threshold"][node].astype(np.int64)
+    sets = take(ensemble.sets, number)
+    column = arrays["split_feature"][node]
+    known = _whole_categories(header.feature_infos, sets, column)
+    unplaced = sorted(known.keys() - learned.vocabularies.keys())
+    found = [_whole_numbers(columns.stored(j)) for j in unplaced]
+    of_ranks = zip(*collectives.all_gather(found), strict=True)
+    known = {
+        j: np.unique(np.concatenate([known[j], *numbers]))
+        for j, numbers in zip(unplaced, of_ranks, strict=True)
+    }
+    learned.vocabularies |= {
+        j: Vocabulary(words.tolist()) for j, words in known.items()
+    }
+    threshold = arrays["threshold"].copy()
+    threshold[node] = np.arange(len(node))
+    ensemble = replace(
+        ensemble,
+        arrays=arrays | {"threshold": threshold},
+        sets=map_categories(
+            sets, column, {j: _places(values) for j, values in known.items()}
+        ),
+    )
+    return ensemble, learned
+
+
+def _whole_categories(
+    infos: Sequence[str], sets: CategorySets, column: NDArray[np.int32]
+) -> dict[int, NDArray[np.int64]]:
+    """The categories of the columns that have any: those seen, and those in sets."""
+    owner, category = members(sets)
+    owner = column[owner]
+    known = {j: category[owner == j] for j in np.unique(column).tolist()}
+    for j, info in enumerate(infos):
+        if info != "none" and not info.startswith("["):
+            seen = np.array(info.split(":"), dtype=np.int64)
+            known[j] = np.append(known.get(j, seen), seen)
+    return {j: np.unique(words[words >= 0]) for j, words in known.items()}
+
+
+def _whole_numbers(stored: NDArray[Any]) -> NDArray[np.int64]:
+    """The categories among the values of a column; 0 for what a sparse one omits."""
+    whole = np.unique(stored[(stored >= 0) & (stored <= INT32_MAX)])
+    return np.append(whole[whole == np.floor(whole)].astype(np.int64), 0)
+
+
+def _places(
+    known: NDArray[np.int64],
+) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    return lambda categories: np.searchsorted(known, categories)

@@ -1,0 +1,140 @@
+"""Model files: from a model to text and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+from skgoss.model.fitted import FittedModel
+from skgoss.model_files import lightgbm_file, text
+from skgoss.utils import disk, plain_values
+from skgoss.utils.messages import warn
+
+# The version of our own line.
+VERSION = 1
+
+
+# --- Writing --------------------------------------------------------------------------
+
+
+def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
+    """Write some rounds of a model as text.
+
+    Raises
+    ------
+    TypeError
+        If a category or class is of a type that text cannot hold.
+
+    Warns
+    -----
+    UserWarning
+        If parameters of the estimator are left out, because text cannot hold them.
+    """
+    # A part of the rounds has no scores and no best round, unless it ends there.
+    if start > 0 or stop < (model.best_iteration or model.trees.n_rounds):
+        model = replace(model, best_iteration=0, best_score={}, history={})
+    # Other readers find foreign lists of categories where they were.
+    is_foreign = model.categories.unplaced is not None
+    return text.write(
+        model.trees,
+        replace(model.header, own=_own(model.state_without_trees())),
+        start_round=start,
+        stop_round=stop,
+        importance=importance,
+        categories=None if is_foreign else model.categories,
+    )
+
+
+def _own(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a model beside its trees, of JSON's types."""
+    if callable(state["objective"]):
+        state["objective"] = None
+    if state["origin"] is not None:
+        state["origin"] = _writable(state["origin"])
+        _check_classes(state["origin"]["classes"])
+    _check_categories(state["categories"]["vocabularies"])
+    return {"version": VERSION, **plain_values.encode(state)}
+
+
+def _writable(origin: dict[str, Any]) -> dict[str, Any]:
+    """The state of the estimator, without parameters that text cannot hold."""
+    lost: list[str] = []
+    kept = {}
+    for name in ("parameters", "unused"):
+        given = origin[name]
+        lost += (words := [word for word in given if not _can_be_written(given[word])])
+        kept[name] = {word: given[word] for word in given if word not in words}
+    if lost:
+        warn(
+            f"These parameters cannot be written as text: {', '.join(lost)}. The file"
+            " leaves them out; pickle keeps them."
+        )
+    return origin | kept
+
+
+def _can_be_written(value: Any) -> bool:
+    try:
+        plain_values.encode(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_classes(classes: Any) -> None:
+    try:
+        plain_values.encode(classes)
+    except TypeError as error:
+        raise TypeError(f"The classes cannot be written: {error}. Use pickle.") from (
+            error
+        )
+
+
+def _check_categories(vocabularies: dict[int, dict[str, Any]]) -> None:
+    for column, vocabulary in vocabularies.items():
+        try:
+            plain_values.encode(vocabulary)
+        except TypeError as error:
+            raise TypeError(
+                f"The categories of column {column} cannot be written: {error}. Turn"
+                " them into strings before fit, or use pickle."
+            ) from error
+
+
+# --- Reading --------------------------------------------------------------------------
+
+
+def read(path: str | PathLike[str]) -> FittedModel:
+    """Read a model from a file: see `parse`; errors name the file."""
+    with disk.named(path):
+        return parse(disk.content(path))
+
+
+def parse(content: str | bytes) -> FittedModel:
+    """Read a model from text.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a model, or contradicts itself.
+
+    Warns
+    -----
+    UserWarning
+        If LightGBM's objective is unknown. Predictions are then raw scores.
+    """
+    trees, header = text.read(content)
+    if not header.own:
+        state = lightgbm_file.state_without_trees(header, trees.n_scores)
+        return FittedModel.from_parts(trees, header, state)
+    own = dict(header.own)
+    if own.pop("version", None) != VERSION:
+        raise ValueError(
+            "the file was written by another version of skgoss, which this one does not"
+            " know. Update skgoss."
+        )
+    state = plain_values.decode(own, "the line of skgoss")
+    if isinstance(state.get("best_iteration"), int):
+        # Other programs may have left rounds out.
+        state["best_iteration"] = min(state["best_iteration"], trees.n_rounds)
+    return FittedModel.from_parts(trees, replace(header, own={}), state)

@@ -1,0 +1,411 @@
+"""Split LightGBM's text format into lines and fields.
+
+Nothing is trusted: what contradicts the format is a ValueError that names the line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.model_files import lines as engine
+from skgoss.model_files.text_keys import (
+    END_OF_TREES,
+    PANDAS_CATEGORICAL,
+    PARAMETERS,
+    SKGOSS_KEY,
+    SKGOSS_LINE,
+    TREE_LINES,
+)
+from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import entries
+
+# Lines that follow the trees; files of LightGBM before 2.3 have no END_OF_TREES.
+_AFTER_TREES = {
+    *(END_OF_TREES.encode(), b"feature_importances:", b"feature importances:"),
+    PARAMETERS[0].encode(),
+}
+
+# The greatest depth of nested lists and dicts of JSON.
+_MAX_DEPTH = 50
+
+_KEYS = [key.encode() for key in TREE_LINES]
+
+_PARAMETER = re.compile(r"\[([^:]+): (.*)\]")
+
+Ints = NDArray[np.int64]
+
+
+class Line(NamedTuple):
+    """The value of a field, and where it stands.
+
+    Attributes
+    ----------
+    number : int
+        The number of the line, from 1.
+    text : bytes
+        What follows the '=': items with one space between them.
+    """
+
+    number: int
+    text: bytes
+
+    def decoded(self) -> str:
+        """The text as a string."""
+        with on_line(self.number):
+            return self.text.decode()
+
+
+NO_LINE = Line(0, b"")
+
+
+class Section(NamedTuple):
+    """The header: the number of its first line, and its fields by key."""
+
+    number: int
+    fields: dict[str, Line]
+
+
+class Lines(NamedTuple):
+    """All lines of a text, without white space at their ends.
+
+    The arrays have an entry for each line, and one more, of an empty line, at the end.
+
+    Attributes
+    ----------
+    text : bytes
+    start, stop : ndarray of int64
+        Where each line begins and ends.
+    key : ndarray of int64
+        The place of its key in ``TREE_LINES``; -1: it has another one, or none.
+    value : ndarray of int64
+        Where the value of the key begins.
+    n_items : ndarray of int64
+        The number of items in the value.
+    """
+
+    text: bytes
+    start: Ints
+    stop: Ints
+    key: Ints
+    value: Ints
+    n_items: Ints
+
+    @property
+    def n_lines(self) -> int:
+        """The number of lines."""
+        return len(self.start) - 1
+
+    def line(self, at: int) -> bytes:
+        """A line, by its number from 0."""
+        return self.text[self.start[at] : self.stop[at]]
+
+    def is_blank(self) -> NDArray[np.bool_]:
+        """For each line, whether it is empty."""
+        return (self.start == self.stop)[:-1]
+
+
+class FieldLines(NamedTuple):
+    """The lines of some trees that have the same key.
+
+    Attributes
+    ----------
+    number : (n_trees,) int64
+        The number of the line, from 1; 0: the tree has no such line.
+    start, stop : (n_trees,) int64
+        Where its value begins and ends.
+    n_items : (n_trees,) int64
+        The number of items in the value, with spaces between them.
+    """
+
+    number: Ints
+    start: Ints
+    stop: Ints
+    n_items: Ints
+
+    def of(self, trees: NDArray[Any]) -> FieldLines:
+        """The lines of some of the trees."""
+        return FieldLines(*(values[trees] for values in self))
+
+
+class TreeSections(NamedTuple):
+    """The lines of trees.
+
+    Attributes
+    ----------
+    lines : Lines
+    number : (n_trees,) int64
+        The number of the first line of each tree.
+    table : (n_trees, n_keys) int64
+        For each tree and key of ``TREE_LINES``, which line has it; -1: none.
+    """
+
+    lines: Lines
+    number: Ints
+    table: Ints
+
+    def of(self, trees: NDArray[Any]) -> TreeSections:
+        """Some of the trees."""
+        return self._replace(number=self.number[trees], table=self.table[trees])
+
+    def field(self, key: str) -> FieldLines:
+        """The lines with a key."""
+        at, lines = self.table[:, TREE_LINES.index(key)], self.lines
+        return FieldLines(at + 1, lines.value[at], lines.stop[at], lines.n_items[at])
+
+
+@dataclass(frozen=True)
+class SkgossLine:
+    """The content of the line that only skgoss writes.
+
+    Attributes
+    ----------
+    number : int
+        The number of the line; 0 if there is none.
+    model : dict
+        ``Header.own``.
+    names : dict from int to str
+        The names of the columns that LightGBM would refuse.
+    values : dict from int to ndarray of int64
+        The categories, ascending, of the columns whose sets hold values.
+    """
+
+    number: int = 0
+    model: dict[str, Any] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    values: dict[int, Ints] = field(default_factory=dict)
+
+
+class Footer(NamedTuple):
+    """What follows the trees."""
+
+    parameters: dict[str, str]
+    skgoss_line: SkgossLine
+    pandas_categorical: list[list[Any]] | None
+
+
+class Sections(NamedTuple):
+    """The parts of a model file."""
+
+    header: Section
+    trees: TreeSections
+    footer: Footer
+
+
+def split(text: str | bytes) -> Sections:
+    """Split a model file into its parts.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Bytes are UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If a part is missing, or a line has the wrong form.
+    """
+    lines, first_return = _lines(text)
+    header, position = _header(lines)
+    if first_return >= 0:
+        refuse(first_return + 1, "a carriage return must stand at the end of a line")
+    trees, position = _trees(lines, position)
+    footer = _footer(lines, position, is_own=SKGOSS_KEY in header.fields)
+    return Sections(header, trees, footer)
+
+
+def refuse(number: int, message: str) -> NoReturn:
+    """Raise the error of a line."""
+    raise ValueError(f"line {number}: {message}")
+
+
+@contextmanager
+def on_line(number: int) -> Iterator[None]:
+    """Let errors of the block tell the number of a line."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from error
+
+
+def _lines(text: str | bytes) -> tuple[Lines, int]:
+    """The lines of a text, and the first with a carriage return inside; -1: none."""
+    if isinstance(text, str):
+        # Characters that UTF-8 does not have are refused where they matter.
+        text = text.encode(errors="surrogatepass")
+    text = text.removeprefix(b"\xef\xbb\xbf")
+    found = np.zeros((5, text.count(b"\n") + 2), dtype=np.int64)
+    first_return = engine.find(text, _KEYS, *found[:, :-1])
+    return Lines(text, *found), first_return
+
+
+def _header(lines: Lines) -> tuple[Section, int]:
+    """The header, and the index of the line after it."""
+    given = np.flatnonzero(~lines.is_blank()).tolist()
+    first = given[0] if given else 0
+    if lines.line(first) != b"tree":
+        refuse(first + 1, "a model file of LightGBM must begin with the line 'tree'")
+    header = Section(first + 1, {})
+    for at in given[1:]:
+        line = lines.line(at)
+        if line.startswith(b"Tree=") or line in _AFTER_TREES:
+            return header, at
+        _add(header.fields, at + 1, line)
+    refuse(lines.n_lines, "the file ends before its trees")
+
+
+def _add(fields: dict[str, Line], number: int, line: bytes) -> None:
+    key, _, text = line.partition(b"=")
+    name = key.decode(errors="replace")
+    if name in fields:
+        _refuse_repeated(number, name, fields[name].number)
+    text = b" ".join(text.split()) if b"  " in text else text.strip()
+    fields[name] = Line(number, text)
+
+
+def _refuse_repeated(number: int, name: str, first: int) -> NoReturn:
+    refuse(number, f"{name!r} comes twice; it is on line {first}")
+
+
+def _trees(lines: Lines, position: int) -> tuple[TreeSections, int]:
+    """The trees, and the index of the line after them.
+
+    Trees begin after an empty line and end before one.
+    """
+    is_blank = lines.is_blank()[position:]
+    follows_blank = np.append(True, is_blank[:-1])
+    begin = position + np.flatnonzero(follows_blank & ~is_blank)
+    begins = [lines.line(at) for at in begin.tolist()]
+    right = [line == b"Tree=%d" % number for number, line in enumerate(begins)]
+    n_trees = [*right, False].index(False)
+    first, end = begin[:n_trees], [*begin.tolist(), lines.n_lines][n_trees]
+    is_inside = ~is_blank & ~follows_blank
+    inside = position + np.flatnonzero(is_inside[: end - position])
+    trees = TreeSections(lines, first + 1, _table(lines, first, inside))
+    if end == lines.n_lines:
+        refuse(end, "the file ends within its trees")
+    if begins[n_trees].startswith(b"Tree="):
+        refuse(end + 1, f"'Tree={n_trees}' must come here")
+    if begins[n_trees] not in _AFTER_TREES:
+        refuse(end + 1, "a tree, or the end of the trees, must come here")
+    return trees, end
+
+
+def _table(lines: Lines, first: Ints, inside: Ints) -> Ints:
+    """``TreeSections.table``, of the first lines of trees and their other lines."""
+    tree, key = np.searchsorted(first, inside, side="right") - 1, lines.key[inside]
+    known = key >= 0
+    cell = tree[known], key[known]
+    table = np.full((len(first), len(TREE_LINES)), -1, dtype=np.int64)
+    table[cell] = inside[known]
+    if not known.all() or (table[cell] != inside[known]).any():
+        _check_keys_differ(lines, tree, inside)
+    return table
+
+
+def _check_keys_differ(lines: Lines, tree: Ints, inside: Ints) -> None:
+    found: dict[tuple[int, bytes], int] = {}
+    for owner, at in zip(tree.tolist(), inside.tolist(), strict=True):
+        key, _, _ = lines.line(at).partition(b"=")
+        first = found.setdefault((owner, key), at)
+        if first != at:
+            _refuse_repeated(at + 1, key.decode(errors="replace"), first + 1)
+
+
+def _footer(lines: Lines, position: int, *, is_own: bool) -> Footer:
+    parameters: dict[str, str] = {}
+    skgoss_line, pandas, has_pandas = SkgossLine(), None, False
+    start, stop, pandas_key, own_key = (
+        key.encode() for key in (*PARAMETERS, PANDAS_CATEGORICAL, SKGOSS_LINE)
+    )
+    # LightGBM 2.1 does not tell where the parameters end.
+    is_inside = False
+    for at in range(position, lines.n_lines):
+        number, line = at + 1, lines.line(at)
+        if line in (start, stop):
+            is_inside = line == start
+        elif line.startswith(pandas_key):
+            text = line[len(pandas_key) :]
+            pandas, has_pandas = _pandas_categorical(number, text), True
+        elif is_inside and line.startswith(own_key):
+            skgoss_line = _skgoss_line(number, line[len(own_key) :])
+        elif is_inside and line:
+            key, value = _parameter(number, line)
+            parameters[key] = value
+    if is_own and (skgoss_line.number == 0 or not has_pandas):
+        refuse(lines.n_lines, "the file ends too early")
+    return Footer(parameters, skgoss_line, pandas)
+
+
+def _parameter(number: int, line: bytes) -> tuple[str, str]:
+    # Paths among the values may have the encoding of another system.
+    match = _PARAMETER.fullmatch(line.decode(errors="replace"))
+    if match is None:
+        refuse(number, "a parameter must have the form '[key: value]'")
+    return match[1], match[2]
+
+
+def _json(number: int, text: bytes) -> Any:
+    try:
+        value = json.loads(text.decode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"line {number}: the JSON cannot be read: {error}") from error
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            item
+            for part in level
+            if isinstance(part, list | dict)
+            for item in (part.values() if isinstance(part, dict) else part)
+        ]
+    if level:
+        refuse(number, f"lists must not be nested deeper than {_MAX_DEPTH} levels")
+    return value
+
+
+def _pandas_categorical(number: int, text: bytes) -> list[list[Any]] | None:
+    value = _json(number, text)
+    is_list = isinstance(value, list) and all(isinstance(part, list) for part in value)
+    if not is_list and value is not None:
+        key = repr(PANDAS_CATEGORICAL)
+        refuse(number, f"{key} must be followed by null or a list of lists")
+    return value
+
+
+def _skgoss_line(number: int, text: bytes) -> SkgossLine:
+    state = _json(number, text)
+    with on_line(number):
+        types = {"model": dict, "names": dict, "values": dict}
+        model, names, values = entries(state, types, "the line of skgoss")
+        if not all(isinstance(name, str) for name in names.values()):
+            raise ValueError("the names of columns must be strings")
+        return SkgossLine(
+            number,
+            model,
+            {_column(key): name for key, name in names.items()},
+            {_column(key): _ascending(known) for key, known in values.items()},
+        )
+
+
+def _column(key: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", key):
+        raise ValueError(f"a column must be a number, got {key[:20]!r}")
+    return int(key)
+
+
+def _ascending(values: Any) -> Ints:
+    """Categories as an array."""
+    is_list = isinstance(values, list) and all(type(value) is int for value in values)
+    if not is_list or not all(0 <= value <= INT32_MAX for value in values):
+        raise ValueError("the values of categories must be a list of numbers from 0 on")
+    if any(first >= second for first, second in pairwise(values)):
+        raise ValueError("the values of categories must be ascending")
+    return np.array(values, dtype=np.int64)

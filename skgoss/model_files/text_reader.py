@@ -1,0 +1,439 @@
+"""Read LightGBM's text format: files of LightGBM 2 to 4, and our own.
+
+Nothing in a file is trusted: numbers are counted before memory is reserved for them,
+and contradictions are ValueErrors that name the line. The numbers of all trees are
+parsed together, one kind of line after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.model_files import decimals
+from skgoss.model import checks
+from skgoss.model.category_sets import map_categories
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.file_header import Header, check_infos
+from skgoss.model.linear import LinearLeaves
+from skgoss.model.trees import (
+    CATEGORICAL,
+    LEAF_TYPES,
+    NO_SETS,
+    NODE_TYPES,
+    CategorySets,
+)
+from skgoss.model_files import text_lines
+from skgoss.model_files.text_lines import (
+    NO_LINE,
+    FieldLines,
+    Footer,
+    Line,
+    Section,
+    SkgossLine,
+    TreeSections,
+    on_line,
+    refuse,
+)
+from skgoss.utils.limits import INT32_MAX
+
+_VERSIONS = (b"v2", b"v3", b"v4")
+
+# The largest number of scores of a model without trees.
+_MAX_EMPTY_SCORES = 1 << 16
+
+_MEANING = {"float": "numbers", "threshold": "numbers", "int": "whole numbers"}
+
+# Fields that every tree has; the others were added by later versions.
+_NEEDED = ("leaf_value", "split_feature", "threshold", "left_child", "right_child")
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def read(text: str | bytes) -> tuple[Ensemble, Header]:
+    """Read a model in LightGBM's text format.
+
+    Parameters
+    ----------
+    text : str or bytes
+        A file of LightGBM 2, 3 or 4, or of `write`. Bytes are UTF-8.
+
+    Returns
+    -------
+    ensemble : Ensemble
+        Its sets hold the categories that the file holds. In files of `write` they hold
+        the numbers of categories, as the ensemble that was written.
+    header : Header
+        ``own`` is empty if the file is of another library.
+
+    Raises
+    ------
+    ValueError
+        If the text is not such a file, or contradicts itself. The message begins with
+        the number of a line.
+    """
+    header, trees, footer = text_lines.split(text)
+    n_scores = _n_scores(header, len(trees.number))
+    content = _content(header, footer)
+    ensemble = _ensemble(
+        trees,
+        n_scores,
+        len(content.feature_names),
+        footer.skgoss_line,
+        average="average_output" in header.fields,
+    )
+    return ensemble, content
+
+
+# --- The header -----------------------------------------------------------------------
+
+
+def _field(header: Section, name: str) -> Line:
+    if name not in header.fields:
+        refuse(header.number, f"the file has no {name!r}")
+    return header.fields[name]
+
+
+def _items(line: Line) -> list[str]:
+    return [item for item in line.decoded().split(" ") if item]
+
+
+def _whole(line: Line, name: str, low: int, high: int) -> int:
+    is_number = re.fullmatch(rb"-?[0-9]{1,10}", line.text) is not None
+    if not is_number or not low <= int(line.text) <= high:
+        refuse(line.number, f"{name} must be a whole number from {low} to {high}")
+    return int(line.text)
+
+
+def _n_scores(header: Section, n_trees: int) -> int:
+    most = n_trees or _MAX_EMPTY_SCORES
+    numbers = {
+        name: _whole(header.fields[name], name, 1, most)
+        for name in ("num_class", "num_tree_per_iteration")
+        if name in header.fields
+    }
+    if not numbers:
+        refuse(header.number, "the file has no 'num_class'")
+    line, n_scores = _field(header, [*numbers][-1]), [*numbers.values()][-1]
+    if len(set(numbers.values())) > 1:
+        refuse(line.number, f"there must be one number of scores, got {numbers}")
+    if n_trees % n_scores:
+        refuse(
+            line.number,
+            f"trees must come in rounds of {n_scores}, but there are {n_trees}",
+        )
+    if "tree_sizes" in header.fields:
+        line = header.fields["tree_sizes"]
+        if len(line.text.split()) != n_trees:
+            refuse(line.number, f"tree_sizes must have an entry for {n_trees} trees")
+    return n_scores
+
+
+def _content(header: Section, footer: Footer) -> Header:
+    """The content of a file besides the trees, checked."""
+    if "version" in header.fields and _field(header, "version").text not in _VERSIONS:
+        refuse(_field(header, "version").number, "the version must be v2, v3 or v4")
+    line, skgoss_line = _field(header, "feature_names"), footer.skgoss_line
+    names = _items(line)
+    last = _field(header, "max_feature_idx")
+    if _whole(last, "max_feature_idx", 0, INT32_MAX) != len(names) - 1:
+        refuse(
+            last.number,
+            f"max_feature_idx must be {len(names) - 1} with {len(names)} feature_names",
+        )
+    columns = {*skgoss_line.names, *skgoss_line.values}
+    unknown = [column for column in columns if column >= len(names)]
+    if unknown:
+        refuse(skgoss_line.number, f"there is no column {min(unknown)}")
+    names = [skgoss_line.names.get(j, name) for j, name in enumerate(names)]
+    if len(set(names)) < len(names):
+        refuse(line.number, "the names of the columns must differ")
+    return Header(
+        feature_names=names,
+        feature_infos=_infos(_field(header, "feature_infos"), len(names), skgoss_line),
+        objective=header.fields.get("objective", NO_LINE).decoded(),
+        monotone_constraints=_signs(header, len(names)),
+        parameters=footer.parameters,
+        pandas_categorical=footer.pandas_categorical,
+        own=skgoss_line.model,
+    )
+
+
+def _infos(line: Line, n_features: int, skgoss_line: SkgossLine) -> list[str]:
+    infos = _items(line)
+    if len(infos) != n_features:
+        refuse(line.number, f"feature_infos must have {n_features} entries")
+    with on_line(line.number):
+        check_infos(infos)
+        for column, known in skgoss_line.values.items():
+            infos[column] = _numbered(infos[column], known)
+    return infos
+
+
+def _numbered(info: str, known: Ints) -> str:
+    """An entry of ``feature_infos``, with numbers of categories in place of values."""
+    if info.startswith("[") or info == "none":
+        return info
+    values = np.array(info.split(":"), dtype=np.int64)
+    is_known = values >= 0
+    values[is_known] = _numbers_of(known, values[is_known])
+    return ":".join(map(str, values.tolist()))
+
+
+def _signs(header: Section, n_features: int) -> list[int]:
+    if "monotone_constraints" not in header.fields:
+        return []
+    line = header.fields["monotone_constraints"]
+    signs = line.text.split()
+    if len(signs) != n_features or not {*signs} <= {b"-1", b"0", b"1"}:
+        refuse(line.number, f"monotone_constraints must be {n_features} of -1, 0, 1")
+    return list(map(int, signs))
+
+
+# --- Trees ----------------------------------------------------------------------------
+
+
+def _numbers(
+    trees: TreeSections,
+    key: str,
+    sizes: Ints,
+    dtype: type,
+    *,
+    needed: bool = False,
+) -> NDArray[Any]:
+    """The numbers of one field of all trees, one tree after the other.
+
+    Parameters
+    ----------
+    trees : TreeSections
+    key : str
+        The key of the field.
+    sizes : ndarray of shape (n_trees,), int64
+        How many numbers each tree must have.
+    dtype : type
+    needed : bool, default=False
+        Whether each tree must have the field. If not, its numbers are 0 without it.
+    """
+    field = trees.field(key)
+    has_items = field.n_items > 0
+    if needed and (wrong := ~has_items & (sizes > 0)).any():
+        refuse(trees.number[wrong.argmax()], f"the tree has no {key!r}")
+    if (wrong := has_items & (field.n_items != sizes)).any():
+        at = wrong.argmax()
+        refuse(field.number[at], f"{key} must have {sizes[at]} numbers")
+    if has_items.all():
+        return _parsed(trees.lines.text, field, key, dtype)
+    values = np.zeros(int(sizes.sum()), dtype=dtype)
+    given = np.repeat(has_items, sizes)
+    values[given] = _parsed(trees.lines.text, field.of(has_items), key, dtype)
+    return values
+
+
+def _parsed(text: bytes, lines: FieldLines, name: str, dtype: type) -> NDArray[Any]:
+    is_float = dtype is np.float64
+    kind = "threshold" if name == "threshold" else "float" if is_float else "int"
+    ends = np.cumsum(lines.n_items)
+    n_items = int(ends[-1]) if len(ends) else 0
+    values = np.empty(n_items, dtype=np.float64 if is_float else np.int64)
+    spans = text, lines.start, lines.stop
+    n_read = (
+        decimals.read_floats(*spans, decimals.KINDS[kind], values)
+        if is_float
+        else decimals.read_ints(*spans, values)
+    )
+    if n_read < n_items:
+        number = lines.number[np.searchsorted(ends, n_read, side="right")]
+        refuse(number, f"{name} must have {_MEANING[kind]} only")
+    narrow = values.astype(dtype, copy=False)
+    if (narrow != values).any() and not is_float:
+        at = int((narrow != values).argmax())
+        number = lines.number[np.searchsorted(ends, at, side="right")]
+        refuse(number, f"{name} must fit into {np.dtype(dtype)}, got {values[at]}")
+    return narrow
+
+
+def _ensemble(
+    trees: TreeSections,
+    n_scores: int,
+    n_features: int,
+    skgoss_line: SkgossLine,
+    *,
+    average: bool,
+) -> Ensemble:
+    one = np.ones(len(trees.number), dtype=np.int64)
+    n_leaves = _numbers(trees, "num_leaves", one, np.int32, needed=True)
+    n_leaves = n_leaves.astype(np.int64)
+    if (n_leaves < 1).any():
+        refuse(trees.number[n_leaves.argmin()], "num_leaves must be at least 1")
+    # The values of leaves come first: they show that num_leaves is not made up.
+    arrays = {
+        key: _numbers(trees, key, sizes, dtype, needed=key in _NEEDED)
+        for sizes, dtypes in ((n_leaves, LEAF_TYPES), (n_leaves - 1, NODE_TYPES))
+        for key, dtype in dtypes.items()
+    }
+    sets = _sets(trees, n_leaves - 1, arrays, skgoss_line)
+    linear = _linear(trees, n_leaves, arrays["leaf_value"])
+    leaf_start = np.concatenate([[0], np.cumsum(n_leaves)])
+    try:
+        return Ensemble(
+            arrays,
+            leaf_start,
+            n_scores,
+            n_features,
+            sets,
+            average=average,
+            linear=linear,
+        )
+    except ValueError:
+        _refuse_tree(trees, arrays, leaf_start, n_features, sets, linear)
+        raise
+
+
+def _refuse_tree(
+    trees: TreeSections,
+    arrays: Mapping[str, NDArray[Any]],
+    leaf_start: Ints,
+    n_features: int,
+    sets: CategorySets,
+    linear: LinearLeaves | None,
+) -> None:
+    """Raise the error of the first wrong tree.
+
+    The first n trees are checked without the others. They pass if n is small enough.
+    """
+    passing, failing = 0, len(trees.number)
+    while passing < failing:
+        n = (passing + failing + 1) // 2
+        n_leaves = int(leaf_start[n])
+        stops = dict.fromkeys(LEAF_TYPES, n_leaves)
+        stops |= dict.fromkeys(NODE_TYPES, n_leaves - n)
+        part = {name: arrays[name][:stop] for name, stop in stops.items()}
+        some = linear and linear.leaves(0, n_leaves)
+        try:
+            checks.check(part, leaf_start[: n + 1], 1, n_features, sets, some)
+        except ValueError as error:
+            if failing == n:
+                refuse(trees.number[n - 1], str(error))
+            failing = n
+        else:
+            passing = n
+
+
+# --- Categories -----------------------------------------------------------------------
+
+
+def _sets(
+    trees: TreeSections,
+    n_nodes: Ints,
+    arrays: dict[str, NDArray[Any]],
+    skgoss_line: SkgossLine,
+) -> CategorySets:
+    """The sets of all trees; thresholds become their numbers."""
+    one = np.ones(len(trees.number), dtype=np.int64)
+    n_cat = _numbers(trees, "num_cat", one, np.int32, needed=True)
+    has_sets = n_cat > 0
+    n_sets, sets = np.zeros_like(one), NO_SETS
+    if has_sets.any():
+        sets, n_sets[has_sets] = _sets_of(trees.of(has_sets), n_cat[has_sets])
+    node = np.flatnonzero(arrays["decision_type"] & CATEGORICAL)
+    tree = np.repeat(np.arange(len(one)), n_nodes)[node]
+    number = arrays["threshold"][node]
+    wrong = (number != np.floor(number)) | (number < 0) | (number >= n_sets[tree])
+    if wrong.any():
+        first_wrong = tree[int(wrong.argmax())]
+        refuse(
+            trees.field("threshold").number[first_wrong],
+            "the threshold of a categorical node must be the number of a set, but"
+            f" there are {n_sets[first_wrong]} sets",
+        )
+    first_set = np.cumsum(n_sets) - n_sets
+    number = number.astype(np.int64) + first_set[tree]
+    arrays["threshold"][node] = number
+    return _numbered_sets(sets, number, arrays["split_feature"][node], skgoss_line)
+
+
+def _sets_of(
+    trees: TreeSections, n_cat: NDArray[np.int32]
+) -> tuple[CategorySets, Ints]:
+    """The sets of some trees, and how many each has.
+
+    LightGBM 2.0 has files with more sets than ``num_cat``.
+    """
+    lines = trees.field("cat_boundaries")
+    sizes = lines.n_items
+    if (wrong := sizes <= n_cat).any():
+        at = wrong.argmax()
+        refuse(
+            lines.number[at] or trees.number[at],
+            f"cat_boundaries must have more than {n_cat[at]} numbers",
+        )
+    boundary = _numbers(trees, "cat_boundaries", sizes, np.uint32).astype(np.int64)
+    last = np.cumsum(sizes) - 1
+    first = last - sizes + 1
+    rises = np.append(boundary[1:] >= boundary[:-1], True)
+    rises[last] = boundary[first] == 0
+    if not rises.all():
+        at = int(np.searchsorted(last, rises.argmin()))
+        refuse(lines.number[at], "cat_boundaries must rise from 0")
+    n_words = boundary[last]
+    words = _numbers(trees, "cat_threshold", n_words, np.uint32, needed=True)
+    start = boundary + np.repeat(np.cumsum(n_words) - n_words, sizes)
+    start = np.append(np.delete(start, last), len(words))
+    return CategorySets(start, words), sizes - 1
+
+
+def _numbered_sets(
+    sets: CategorySets, number: Ints, column: NDArray[np.int32], skgoss_line: SkgossLine
+) -> CategorySets:
+    """Replace values by numbers in the sets of the columns of our line."""
+    if not skgoss_line.values:
+        return sets
+    with on_line(skgoss_line.number):
+        if len(np.unique(number)) < len(number):
+            raise ValueError("each categorical node must have a set of its own")
+        column_of = np.full(len(sets.start) - 1, -1, dtype=np.int32)
+        column_of[number] = column
+        return map_categories(
+            sets,
+            column_of,
+            {j: partial(_numbers_of, known) for j, known in skgoss_line.values.items()},
+        )
+
+
+def _numbers_of(known: Ints, values: Ints) -> Ints:
+    number = np.searchsorted(known, values)
+    # The last place is for values beyond all known ones.
+    missing = np.append(known, -1)[number] != values
+    if missing.any():
+        raise ValueError(f"the category {values[missing][0]} is not among the values")
+    return number
+
+
+# --- Linear leaves --------------------------------------------------------------------
+
+
+def _linear(
+    trees: TreeSections, n_leaves: Ints, leaf_value: Floats
+) -> LinearLeaves | None:
+    one = np.ones(len(trees.number), dtype=np.int64)
+    is_linear = _numbers(trees, "is_linear", one, np.uint8) > 0
+    if not is_linear.any():
+        return None
+    some = trees.of(is_linear)
+    sizes, of_leaf = n_leaves[is_linear], np.repeat(is_linear, n_leaves)
+    constant = leaf_value.copy()
+    constant[of_leaf] = _numbers(some, "leaf_const", sizes, np.float64, needed=True)
+    n_terms = np.zeros(len(leaf_value), dtype=np.int64)
+    n_terms[of_leaf] = _numbers(some, "num_features", sizes, np.uint32, needed=True)
+    start = np.concatenate([[0], np.cumsum(n_terms)])
+    ends = np.cumsum(n_leaves)
+    n_of_tree = (start[ends] - start[ends - n_leaves])[is_linear]
+    feature = _numbers(some, "leaf_features", n_of_tree, np.int32, needed=True)
+    coefficient = _numbers(some, "leaf_coeff", n_of_tree, np.float64, needed=True)
+    return LinearLeaves(constant, start, feature, coefficient)

@@ -1,0 +1,343 @@
+"""Write models in LightGBM's text format.
+
+LightGBM refuses some names of columns; safe names replace them. Its own data
+sets know categories by whole numbers: categories learned from whole numbers are written
+by their values, others by their numbers, with the values in ``pandas_categorical``. A
+line of our own, which other readers skip, holds what is needed to read the model back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.model_files import decimals
+from skgoss.columns.categories import Categories
+from skgoss.model import file_header as headers
+from skgoss.model import tables
+from skgoss.model.category_sets import map_categories, take
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.file_header import Header
+from skgoss.model.linear import LinearLeaves
+from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, CategorySets
+from skgoss.model_files.text_keys import (
+    END_OF_TREES,
+    INTERNAL_LINES,
+    LEAF_LINES,
+    LINEAR_LINES,
+    NODE_LINES,
+    PANDAS_CATEGORICAL,
+    PARAMETERS,
+    SET_LINES,
+    SKGOSS_KEY,
+    SKGOSS_LINE,
+)
+from skgoss.utils.messages import warn
+
+# Sets of values have a bit for each number up to the largest: 61 kB of text for this.
+MAX_VALUE = 1_000_000
+
+_FORBIDDEN = frozenset('",:[]{} ')
+
+
+def write(
+    ensemble: Ensemble,
+    header: Header,
+    *,
+    start_round: int = 0,
+    stop_round: int | None = None,
+    importance: Literal["split", "gain"] = "split",
+    categories: Categories | None = None,
+) -> str:
+    """Write a model in LightGBM's text format.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    header : Header
+    start_round, stop_round : int, default=0, None
+        The rounds to write, from ``start_round`` to ``stop_round - 1``; None: to the
+        last.
+    importance : {"split", "gain"}, default="split"
+        The kind of the importances in the file.
+    categories : Categories, default=None
+        The categories whose numbers the ensemble's sets hold. None: the sets are
+        written as they are, and ``header.pandas_categorical`` with them.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the header does not fit the ensemble, or holds a line break.
+
+    Warns
+    -----
+    UserWarning
+        If a column holds categories above 1,000,000. They are written by number, so
+        other readers need their numbers in place of the values.
+    """
+    _check(header, ensemble.n_features)
+    part = _part(ensemble, start_round, stop_round)
+    names, values = safe_names(header.feature_names), _values(categories, part)
+    shrinkage = _shrinkage(ensemble, header)[start_round * part.n_scores :]
+    blocks = list(_blocks(part, _by_value(part, values), shrinkage))
+    known = tables.pandas_categorical(header, categories or Categories(None))
+    sections = [
+        _header_lines(part, header, names, values, blocks),
+        "".join(blocks) + END_OF_TREES + "\n",
+        _importances(part.importances(importance), names),
+        _parameters(header, names, values),
+        PANDAS_CATEGORICAL + json.dumps(tables.jsonable(known)) + "\n",
+    ]
+    return "\n".join(sections)
+
+
+def safe_names(names: Sequence[str]) -> list[str]:
+    """Distinct names that LightGBM accepts, equal to the given ones where possible."""
+    safe = ["".join("_" if _is_forbidden(c) else c for c in name) for name in names]
+    used = {new for new, old in zip(safe, names, strict=True) if new == old}
+    kept: set[str] = set()
+    for j, name in enumerate(names):
+        if safe[j] == name and name and name not in kept:
+            kept.add(name)
+            continue
+        base = safe[j] or f"Column_{j}"
+        while base in used:
+            base = f"{base}_{j}"
+        used.add(base)
+        safe[j] = base
+    return safe
+
+
+def _is_forbidden(character: str) -> bool:
+    return character in _FORBIDDEN or not character.isprintable()
+
+
+def _check(header: Header, n_features: int) -> None:
+    headers.check(header, n_features)
+    texts = {"objective": header.objective}
+    for key, value in header.parameters.items():
+        texts[f"parameters[{key!r}]"] = f"{key}{value}"
+    for name, text in texts.items():
+        if "\n" in text or "\r" in text:
+            raise ValueError(f"{name} must not hold a line break, got {text!r}")
+
+
+# --- Trees ----------------------------------------------------------------------------
+
+
+def _part(ensemble: Ensemble, start_round: int, stop_round: int | None) -> Ensemble:
+    """Some rounds; the sets are those of the categorical nodes, one after the other."""
+    n_rounds = ensemble.n_rounds
+    stop = n_rounds if stop_round is None else stop_round
+    if start_round < 0 or stop < 0:
+        raise ValueError("start_round and stop_round must be at least 0")
+    stop = min(stop, n_rounds)
+    first = min(start_round, stop) * ensemble.n_scores
+    start = ensemble.leaf_start[first : stop * ensemble.n_scores + 1]
+    leaves = slice(int(start[0]), int(start[-1]))
+    nodes = slice(leaves.start - first, leaves.stop - stop * ensemble.n_scores)
+    spans = dict.fromkeys(NODE_TYPES, nodes) | dict.fromkeys(LEAF_TYPES, leaves)
+    arrays = {name: ensemble.arrays[name][span] for name, span in spans.items()}
+    categorical = _are_categorical(arrays)
+    number = arrays["threshold"][categorical].astype(np.int64)
+    threshold = arrays["threshold"].copy()
+    threshold[categorical] = np.arange(len(number))
+    linear = ensemble.linear
+    return replace(
+        ensemble,
+        arrays=arrays | {"threshold": threshold},
+        leaf_start=start - start[0],
+        sets=take(ensemble.sets, number),
+        linear=linear and linear.leaves(leaves.start, leaves.stop),
+    )
+
+
+def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    return arrays["decision_type"] & CATEGORICAL != 0
+
+
+def _blocks(
+    part: Ensemble, sets: CategorySets, shrinkage: Sequence[str]
+) -> Iterator[str]:
+    """The text of each tree.
+
+    Parameters
+    ----------
+    part : Ensemble
+        As returned by `_part`.
+    sets : CategorySets
+        The sets to write in place of the ensemble's.
+    shrinkage : sequence of str
+        For each tree.
+    """
+    leaf_start = part.leaf_start
+    first_node = leaf_start - np.arange(part.n_trees + 1)
+    categorical = _are_categorical(part.arrays)
+    first_set = np.concatenate([[0], np.cumsum(categorical)])[first_node]
+    # Files number the sets of each tree from 0.
+    before = np.where(categorical, np.repeat(first_set[:-1], np.diff(first_node)), 0)
+    arrays = part.arrays | {"threshold": part.arrays["threshold"] - before}
+    starts = dict.fromkeys(NODE_TYPES, first_node) | dict.fromkeys(
+        LEAF_TYPES, leaf_start
+    )
+    texts = {
+        name: _joined(arrays[name], starts[name])
+        for name in (*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES)
+    }
+    for tree in range(part.n_trees):
+        lines = [f"Tree={tree}"]
+        lines.append(f"num_leaves={leaf_start[tree + 1] - leaf_start[tree]}")
+        lines.append(f"num_cat={first_set[tree + 1] - first_set[tree]}")
+        lines += [f"{name}={of_trees[tree]}" for name, of_trees in texts.items()]
+        if first_set[tree + 1] > first_set[tree]:
+            lines += _set_lines(sets, *first_set[tree : tree + 2].tolist())
+        lines.append(f"is_linear={int(part.linear is not None)}")
+        if part.linear is not None:
+            leaves = part.linear.leaves(*leaf_start[tree : tree + 2].tolist())
+            lines += _linear_lines(leaves)
+        lines.append(f"shrinkage={shrinkage[tree]}")
+        yield "\n".join(lines) + "\n\n\n"
+
+
+def _joined(values: NDArray[Any], start: NDArray[np.int64]) -> list[str]:
+    """Numbers from each start to the next, as the shortest text with the same bits."""
+    dtype = np.float64 if values.dtype == np.float64 else np.int64
+    return decimals.joined(np.ascontiguousarray(values, dtype), start)
+
+
+def _line(name: str, values: NDArray[Any]) -> str:
+    start = np.array([0, len(values)], dtype=np.int64)
+    return f"{name}={_joined(values, start)[0]}"
+
+
+def _set_lines(sets: CategorySets, first: int, stop: int) -> list[str]:
+    start = sets.start[first : stop + 1]
+    words = sets.words[start[0] : start[-1]]
+    return list(map(_line, SET_LINES, (start - start[0], words)))
+
+
+def _linear_lines(leaves: LinearLeaves) -> list[str]:
+    n_terms = np.diff(leaves.start)
+    values = leaves.constant, n_terms, leaves.feature, leaves.coefficient
+    return list(map(_line, LINEAR_LINES, values))
+
+
+def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
+    """The factor of each tree: LightGBM uses it when it fits leaves again."""
+    parameters = header.parameters
+    is_one = tables.holds_start(
+        ensemble, header, parameters.get("boost_from_average") != "0"
+    )
+    return np.where(is_one, "1", parameters.get("learning_rate") or "1").tolist()
+
+
+# --- Categories -----------------------------------------------------------------------
+
+
+def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int]]:
+    """The categories of the columns whose sets are written by value."""
+    if categories is None:
+        return {}
+    values = categories.values(needs_encoding=False)
+    large = {j for j, known in values.items() if max(known, default=0) > MAX_VALUE}
+    used = large & set(part.arrays["split_feature"].tolist())
+    if used:
+        warn(
+            f"Columns {sorted(used)} hold categories above {MAX_VALUE}, which are too"
+            " large for the sets of a text file. The file holds the numbers of their"
+            " categories; skgoss reads it as usual, but other libraries need these"
+            " numbers in place of the values."
+        )
+    return {j: known for j, known in values.items() if j not in large}
+
+
+def _by_value(part: Ensemble, values: Mapping[int, list[int]]) -> CategorySets:
+    """The sets of a part, with values in place of numbers in some columns."""
+    column = part.arrays["split_feature"][_are_categorical(part.arrays)]
+    lookups = {j: partial(_looked_up, known) for j, known in values.items()}
+    return map_categories(part.sets, column, lookups)
+
+
+def _looked_up(values: list[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    if numbers.max(initial=0) >= len(values):
+        raise ValueError(
+            f"a set holds the category number {numbers.max()}, but its column has only"
+            f" {len(values)} categories"
+        )
+    return np.array(values, dtype=np.int64)[numbers]
+
+
+def _info(info: str, values: list[int] | None) -> str:
+    """An entry of ``feature_infos``, with values in place of numbers of categories."""
+    if values is None or info.startswith("[") or info == "none":
+        return info
+    numbers = np.array(info.split(":"), dtype=np.int64)
+    known = numbers >= 0
+    numbers[known] = _looked_up(values, numbers[known])
+    return ":".join(map(str, numbers.tolist()))
+
+
+# --- Other lines ----------------------------------------------------------------------
+
+
+def _header_lines(
+    part: Ensemble,
+    header: Header,
+    names: Sequence[str],
+    values: Mapping[int, list[int]],
+    blocks: Sequence[str],
+) -> str:
+    infos = [_info(info, values.get(j)) for j, info in enumerate(header.feature_infos)]
+    sizes = [len(block.encode()) for block in blocks]
+    signs = header.monotone_constraints
+    lines = [
+        "tree",
+        "version=v4",
+        f"num_class={part.n_scores}",
+        f"num_tree_per_iteration={part.n_scores}",
+        "label_index=0",
+        f"max_feature_idx={part.n_features - 1}",
+        *([f"objective={header.objective}"] if header.objective else []),
+        *(["average_output"] if part.average else []),
+        f"feature_names={' '.join(names)}",
+        *([f"monotone_constraints={' '.join(map(str, signs))}"] if signs else []),
+        f"feature_infos={' '.join(infos)}",
+        f"{SKGOSS_KEY}=1",
+        f"tree_sizes={' '.join(map(str, sizes))}",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
+    order = np.argsort(-importance, kind="stable").tolist()
+    # LightGBM writes whole numbers; infinite gains have none.
+    whole = np.minimum(importance, 2.0**62).astype(np.int64).tolist()
+    lines = [f"{names[j]}={whole[j]}" for j in order if whole[j] > 0]
+    return "\n".join(["feature_importances:", *lines, ""])
+
+
+def _parameters(
+    header: Header, names: Sequence[str], values: Mapping[int, list[int]]
+) -> str:
+    own = {
+        "model": header.own,
+        "names": {
+            str(j): name
+            for j, name in enumerate(header.feature_names)
+            if name != names[j]
+        },
+        "values": {str(column): known for column, known in values.items()},
+    }
+    lines = [f"[{key}: {value}]" for key, value in header.parameters.items()]
+    lines.append(SKGOSS_LINE + json.dumps(own, sort_keys=True))
+    return "\n".join([PARAMETERS[0], *lines, "", PARAMETERS[1], ""])

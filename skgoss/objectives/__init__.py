@@ -1,0 +1,1 @@
+"""What a fit minimizes and what it reports: losses, links and metrics."""

@@ -1,0 +1,160 @@
+"""Gradients and hessians of the losses, and of functions that users pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.objectives import loss_kernels
+from skgoss.columns.floats import check_unmasked
+from skgoss.columns.queries import Queries
+from skgoss.objectives.user_functions import UserFunction
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+# Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
+Derivatives = Callable[[Floats, Singles, Singles | None, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Pointwise:
+    """A loss of single scores: for regression, and for one class against the rest."""
+
+    loss: str
+    y: Floats
+    parameters: tuple[tuple[float, float], ...]
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        for k, (a, b) in enumerate(self.parameters):
+            loss_kernels.pointwise(
+                loss_kernels.LOSSES[self.loss],
+                scores[k],
+                self.y,
+                a,
+                b,
+                n_threads,
+                gradient_out[k],
+                None if hessian_out is None else hessian_out[k],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """The cross entropy of K classes that share one softmax."""
+
+    y: Floats
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        n_classes = len(scores)
+        rows = loss_kernels.softmax_rows_per_block(n_classes)
+        loss_kernels.softmax(
+            scores,
+            self.y,
+            n_classes / max(n_classes - 1, 1),
+            np.empty((n_threads, (n_classes + 2) * rows)),
+            n_threads,
+            gradient_out,
+            hessian_out,
+        )
+
+
+class CrossEntropyLambda:
+    """The cross entropy of 'cross_entropy_lambda', in which weights are exponents."""
+
+    def __init__(self, y: Floats, weight: Floats | None):
+        self.y = y
+        self.weight = np.ones(len(y)) if weight is None else weight
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        loss_kernels.cross_entropy_lambda(
+            scores[0], self.y, self.weight, n_threads, gradient_out[0], hessian_out[0]
+        )
+
+
+class Custom:
+    """A function that the user passes: see `make_objective`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        y: Floats,
+        weight: Floats | None,
+        queries: Queries | None,
+    ):
+        self.function = UserFunction(function, "objective")
+        self.name = self.function.name
+        n_arguments = self.function.n_arguments
+        self.weighs_rows = n_arguments > 2
+        # Sizes of queries describe rows that are sorted by query.
+        takes_sizes = queries is not None and n_arguments > 3
+        order = queries.order if takes_sizes else None
+        self.order = slice(None) if order is None else order
+        sizes = None if queries is None else queries.sizes
+        # Copies, because the function may write to its arguments.
+        self.y = y[self.order].copy()
+        self.others = (None if weight is None else weight[self.order].copy(), sizes)
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        result = self.function(self.y, scores[:, self.order], *self.others)
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            raise ValueError(
+                f"The objective function {self.name!r} must return two arrays, the "
+                f"gradient and the hessian, got {type(result).__name__}."
+            )
+        for what, values, out in zip(
+            ("gradient", "hessian"), result, (gradient_out, hessian_out), strict=True
+        ):
+            self._store(what, values, out)
+
+    def _store(self, what: str, values: Any, out: Singles) -> None:
+        check_unmasked(values, f"The {what} of the objective function {self.name!r}")
+        values = np.asarray(values)
+        if values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"The objective function {self.name!r} must return numbers, but the "
+                f"{what} has dtype {values.dtype}."
+            )
+        n_scores, n = out.shape
+        if values.shape == (n * n_scores,):
+            values = values.reshape((n, n_scores), order="F")
+        if values.shape != (n, n_scores):
+            expected = (n,) if n_scores == 1 else (n, n_scores)
+            raise ValueError(
+                f"The objective function {self.name!r} must return a {what} of shape "
+                f"{expected}, got {values.shape}."
+            )
+        with np.errstate(over="ignore"):
+            out[:, self.order] = values.T
+        if not np.isfinite(out).all():
+            raise ValueError(
+                f"The objective function {self.name!r} returned NaN, infinity or a "
+                f"number beyond float32 in the {what}."
+            )

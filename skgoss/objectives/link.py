@@ -1,0 +1,138 @@
+"""Links: the functions from raw scores to predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.objectives import link_kernels
+from skgoss.parameters.domains import LEVELS
+from skgoss.utils.plain_values import entries
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Link:
+    """The function from raw scores to predictions.
+
+    Attributes
+    ----------
+    kind : str
+        'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square',
+        'softmax' (over the scores of each row) or 'joint' (several links).
+    slope : float
+        The factor of the scores in 'logistic'.
+    levels : tuple of float
+        If the scores are quantiles of one target, their levels, in ascending order.
+        Predictions are sorted, so that they never cross. Empty for other models.
+    parts : tuple of (Link, int)
+        If 'joint', the link of each of several targets, and the number of its scores.
+
+    References
+    ----------
+    V. Chernozhukov, I. Fernandez-Val and A. Galichon, "Quantile and Probability Curves
+    Without Crossing", Econometrica 78, 2010: sorting never increases the pinball loss.
+    """
+
+    kind: str = "identity"
+    slope: float = 1.0
+    levels: tuple[float, ...] = ()
+    parts: tuple[tuple[Link, int], ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"kind": self.kind, "slope": self.slope}
+        if self.levels:
+            state["levels"] = list(self.levels)
+        if self.parts:
+            state["parts"] = [[part.kind, part.slope, n] for part, n in self.parts]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind, slope, levels, parts = entries(
+            {"levels": [], "parts": []} | state if isinstance(state, dict) else state,
+            {"kind": str, "slope": float, "levels": list, "parts": list},
+            "the link",
+        )
+        if (kind not in link_kernels.LINKS and kind != "joint") or (
+            kind == "joint"
+        ) != bool(parts):
+            raise ValueError(
+                f"the link must be one of {list(link_kernels.LINKS)}, got {kind!r}"
+            )
+        if levels and LEVELS.convert(levels) is NotImplemented:
+            raise ValueError(
+                f"the levels of the link must be {LEVELS.description}, got {levels!r}"
+            )
+        self.__init__(kind, slope, tuple(levels), tuple(map(_restored_part, parts)))
+
+    @property
+    def n_scores(self) -> int | None:
+        """The number of scores that the link is made for; None: any."""
+        return len(self.levels) or sum(n for _, n in self.parts) or None
+
+    @property
+    def mixes_scores(self) -> bool:
+        """Whether a prediction depends on several scores of a row."""
+        return self.kind in ("softmax", "joint") or len(self.levels) > 0
+
+    def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
+        """The predictions for raw scores of shape (n, K) or (n,), in the same shape.
+
+        'identity' may return ``raw`` itself.
+        """
+        if self.mixes_scores:
+            predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
+            return np.ascontiguousarray(predictions.T)
+        values = np.ascontiguousarray(raw).reshape(1, -1)
+        return transform(self, values, n_threads).reshape(raw.shape)
+
+
+def transform(
+    link: Link, raw: Floats, n_threads: int = 1, out: Floats | None = None
+) -> Floats:
+    """Turn raw scores into predictions, in arrays with one row for each score.
+
+    Parameters
+    ----------
+    link : Link
+    raw : (K, n) float64, C-contiguous
+    n_threads : int
+        The results are the same bits for any number.
+    out : (K, n) float64, C-contiguous, or None
+        The array to write to; it may be ``raw``. None: a new array, or ``raw`` itself
+        for 'identity'.
+
+    Returns
+    -------
+    (K, n) float64
+    """
+    if out is None and link.kind == "identity":
+        return np.sort(raw, axis=0) if link.levels else raw
+    out = np.empty_like(raw) if out is None else out
+    if link.parts:
+        first = 0
+        for part, n in link.parts:
+            span = slice(first, first + n)
+            transform(part, raw[span], n_threads, out[span])
+            first += n
+        return out
+    link_kernels.apply(link_kernels.LINKS[link.kind], raw, link.slope, n_threads, out)
+    if link.levels:
+        out.sort(axis=0)
+    return out
+
+
+def _restored_part(state: Any) -> tuple[Link, int]:
+    """The link of one of several targets, and the number of its scores."""
+    if not isinstance(state, list | tuple) or len(state) != 3:
+        raise ValueError("the parts of the link must have three entries each")
+    kind, slope, n = state
+    link = Link.__new__(Link)
+    link.__setstate__({"kind": kind, "slope": slope})
+    if link.parts or not isinstance(n, int) or n < 1:
+        raise ValueError(f"a part of the link must have at least one score, got {n!r}")
+    return link, n

@@ -1,0 +1,407 @@
+"""The values of metrics: what a metric is computed from, and how.
+
+A function takes an `EvalData` and the settings of a fit. It returns the value for the
+rows of all processes; metrics of rankings return the value of each query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.objectives import exact_sum, metric_kernels
+from skgoss._engine.objectives.ranking_kernels import (
+    average_precision as precision_of_queries,
+)
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.row_partition import RowPartition
+from skgoss.objectives import ranking
+from skgoss.parameters.settings import Settings
+
+Floats = NDArray[np.float64]
+
+# Of fewer rows, the first process computes the area under the ROC curve alone.
+MIN_ROWS_DISTRIBUTED_AUC = 50000
+
+# About so many scores of each process are sampled, to divide scores into ranges.
+SAMPLED_SCORES = 1024
+
+
+class EvalData(NamedTuple):
+    """The data that a metric is computed from.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,) or (n, n_targets), float64
+        The target: numbers, codes of classes, or grades.
+    scores : ndarray of shape (n_scores, n), float64
+        Raw scores or predictions: see `MetricSpec`.
+    weight : ndarray of shape (n,), float64, or None
+    boundaries : ndarray of shape (n_queries + 1,), int64, or None
+        The first row of each query, and the number of rows; rows are sorted by query.
+    n_threads : int
+    source : object
+        What functions of users get in place of targets: see `Rows`.
+    cache : dict or None
+        What `cached` has computed from the same targets and weights; None: nothing.
+    partition : RowPartition or None
+        Which of the rows of all processes these are; None: all.
+    queries : RowPartition or None
+        Which of the queries of all processes these are; None: all.
+    output_weight : ndarray of shape (n, n_targets), float64, or None
+        The weights for each target, if they differ.
+    """
+
+    y: Floats
+    scores: Floats
+    weight: Floats | None
+    boundaries: NDArray[np.int64] | None
+    n_threads: int
+    source: Any = None
+    cache: dict[Any, Any] | None = None
+    partition: RowPartition | None = None
+    queries: RowPartition | None = None
+    output_weight: Floats | None = None
+
+    @property
+    def collectives(self) -> Collectives:
+        """The collective operations of the processes that hold the rows."""
+        return ALONE if self.partition is None else self.partition.collectives
+
+    def of_output(self, number: int, first: int, stop: int) -> EvalData:
+        """The data of one of several outputs, and its scores ``first : stop``.
+
+        Rows whose target is missing are left out.
+        """
+        scores = self.scores[first:stop]
+        if self.y.ndim == 1:
+            return self._replace(scores=scores)
+        y, weight, known, cache = self.cached(
+            ("output", number), lambda: self._column(number)
+        )
+        if known is not None:
+            scores = np.ascontiguousarray(scores[:, known])
+        return self._replace(y=y, scores=scores, weight=weight, cache=cache)
+
+    def _column(self, number: int) -> tuple[Floats, Floats | None, Any, dict[Any, Any]]:
+        """A target, its weights, which of its values are known, and its cache."""
+        y = np.ascontiguousarray(self.y[:, number])
+        weights = self.output_weight
+        weight = self.weight if weights is None else weights[:, number].copy()
+        known = ~np.isnan(y)
+        if known.all():
+            return y, weight, None, {}
+        return y[known], None if weight is None else weight[known], known, {}
+
+    def on_all_rows(self, compute: Callable[[EvalData], Any]) -> Any:
+        """The result of a function of the rows of all processes, in order.
+
+        The first process alone gets them and calls the function.
+        """
+        if self.partition is None or self.partition.is_alone:
+            return compute(self)
+        all_rows = self.cached("all rows", self._on_first)
+        scores = self.partition.gather_on_first(self.scores)
+        return self.collectives.broadcast(
+            lambda: compute(all_rows._replace(scores=scores))
+        )
+
+    def _on_first(self) -> EvalData:
+        """The data of all rows, but for its scores; of use on the first process."""
+        partition, boundaries = self.partition, self.boundaries
+        if boundaries is not None:
+            sizes = self.queries.gather_on_first(np.diff(boundaries))
+            boundaries = np.append(0, np.cumsum(sizes))
+        return self._replace(
+            y=partition.gather_on_first(self.y),
+            weight=None
+            if self.weight is None
+            else partition.gather_on_first(self.weight),
+            boundaries=boundaries,
+            cache=None if self.cache is None else {},
+            partition=None,
+            queries=None,
+        )
+
+    def of_all_queries(self, values: Floats) -> Floats:
+        """The values of the queries of all processes, along the last axis, in order."""
+        return values if self.queries is None else self.queries.all_gather(values)
+
+    def cached(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The result of ``compute``, which depends on targets and weights alone."""
+        if self.cache is None:
+            return compute()
+        if key not in self.cache:
+            self.cache[key] = compute()
+        return self.cache[key]
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights.
+
+        Raises
+        ------
+        ValueError
+            If all weights are 0.
+        """
+        key = ("total weight", self.weight is None)
+        total_weight = self.cached(key, self._sum_of_weights)
+        if not total_weight > 0:
+            raise ValueError(
+                "An evaluation set has no row of positive weight. Pass other weights or"
+                " leave the set out."
+            )
+        return total_weight
+
+    def _sum_of_weights(self) -> float:
+        if self.weight is None:
+            return float(self.collectives.total(len(self.y)))
+        return exact_sum.weighted_sum(self.weight, collectives=self.collectives)
+
+
+# --- Functions ------------------------------------------------------------------------
+
+
+def _sum(loss: str, data: EvalData, parameter: float = 0.0) -> float:
+    """The weighted sum of a loss over the rows of all processes, rounded once."""
+    total = metric_kernels.pointwise(
+        metric_kernels.LOSSES[loss],
+        data.y,
+        data.scores[0],
+        data.weight,
+        parameter,
+        data.n_threads,
+    )
+    return exact_sum.rounded(data.collectives.all_reduce(total))
+
+
+def mean_of(
+    loss: str, parameter: str | None = None
+) -> Callable[[EvalData, Settings], float]:
+    def compute(data: EvalData, settings: Settings) -> float:
+        value = 0.0 if parameter is None else getattr(settings, parameter)
+        return _sum(loss, data, value) / data.total_weight
+
+    return compute
+
+
+def intervals(levels: Sequence[float]) -> list[tuple[int, int, float]]:
+    """The intervals between pairs of quantiles, from the widest to the narrowest.
+
+    Returns the numbers of both quantiles, and the share of the rows that is between
+    them if the levels are right.
+    """
+    last = len(levels) - 1
+    pairs = [(i, last - i) for i in range(len(levels) // 2)]
+    return [(low, high, levels[high] - levels[low]) for low, high in pairs]
+
+
+def _mean(values: Floats, data: EvalData) -> float:
+    total = exact_sum.weighted_sum(values, data.weight, data.collectives)
+    return total / data.total_weight
+
+
+def interval_coverage(data: EvalData, settings: Settings) -> list[float]:
+    y, scores, pairs = data.y, data.scores, intervals(settings.alpha)
+    return [
+        _mean(((scores[low] <= y) & (y <= scores[high])) * 1.0, data)
+        for low, high, _ in pairs
+    ]
+
+
+def interval_width(data: EvalData, settings: Settings) -> list[float]:
+    return [
+        _mean(data.scores[high] - data.scores[low], data)
+        for low, high, _ in intervals(settings.alpha)
+    ]
+
+
+def rmse(data: EvalData, settings: Settings) -> float:
+    return float(np.sqrt(_sum("l2", data) / data.total_weight))
+
+
+def r2(data: EvalData, settings: Settings) -> float:
+
+    def sum_of_squares() -> float:
+        total = exact_sum.weighted_sum(data.y, data.weight, data.collectives)
+        mean = total / data.total_weight
+        return _sum("l2", data._replace(scores=np.full((1, len(data.y)), mean)))
+
+    rest, total = _sum("l2", data), data.cached("squares", sum_of_squares)
+    if total > 0:
+        return 1.0 - rest / total
+    return 0.0 if rest > 0 else 1.0
+
+
+def tweedie(data: EvalData, settings: Settings) -> float:
+    power = settings.tweedie_variance_power
+    loss = "tweedie" if power > 1 else "poisson"
+    return _sum(loss, data, power) / data.total_weight
+
+
+def gamma_deviance(data: EvalData, settings: Settings) -> float:
+    return _sum("gamma_deviance", data)
+
+
+def kullback_leibler(data: EvalData, settings: Settings) -> float:
+    entropy = data.cached("entropy", lambda: _sum("entropy", data))
+    return (_sum("cross_entropy", data) - entropy) / data.total_weight
+
+
+def cross_entropy_lambda(data: EvalData, settings: Settings) -> float:
+    """Weights are part of the loss: they are numbers of trials."""
+    if data.weight is not None:
+        data = data._replace(scores=data.scores * data.weight, weight=None)
+    return _sum("cross_entropy_lambda", data) / data.total_weight
+
+
+def multi_logloss(data: EvalData, settings: Settings) -> float:
+    return _by_class(data, 0)
+
+
+def multi_error(data: EvalData, settings: Settings) -> float:
+    return _by_class(data, settings.multi_error_top_k)
+
+
+def _by_class(data: EvalData, top_k: int) -> float:
+    total = metric_kernels.by_class(
+        data.y, data.scores, data.weight, top_k, data.n_threads
+    )
+    return exact_sum.rounded(data.collectives.all_reduce(total)) / data.total_weight
+
+
+def on_first_process(
+    compute: Callable[[EvalData, Settings], float],
+) -> Callable[[EvalData, Settings], float]:
+    """A metric whose rows the first process gets together."""
+    return lambda data, settings: data.on_all_rows(partial(compute, settings=settings))
+
+
+def auc(data: EvalData, settings: Settings) -> float:
+    partition = data.partition
+    if partition is None or partition.is_alone:
+        return _auc_of_rows(data)
+    if data.weight is not None or partition.n_rows < MIN_ROWS_DISTRIBUTED_AUC:
+        return data.on_all_rows(_auc_of_rows)
+    return _distributed_auc(data)
+
+
+def _auc_of_rows(data: EvalData) -> float:
+    return metric_kernels.auc(data.y, data.scores[0], data.weight, data.n_threads)
+
+
+def _distributed_auc(data: EvalData) -> float:
+    """The area of the rows of all processes, each of which gets a range of scores."""
+    collectives, y, score = data.collectives, data.y, data.scores[0]
+    n_ranks = collectives.n_ranks
+    step = -(-data.partition.n_rows // (n_ranks * SAMPLED_SCORES))
+    sampled = np.sort(np.concatenate(collectives.all_gather(score[::step].copy())))
+    splitters = sampled[len(sampled) * np.arange(1, n_ranks) // n_ranks]
+    # Equal scores are in the same range.
+    scores, start = metric_kernels.scores_by_range(y, score, splitters)
+    parts = np.split(scores, start[1:-1])
+    given = collectives.all_to_all(list(zip(parts[::2], parts[1::2], strict=True)))
+    scores = [part for parts in given for part in parts]
+    is_positive = np.repeat([1.0, 0.0] * n_ranks, [len(part) for part in scores])
+    counts = metric_kernels.ordered_pairs(
+        is_positive, np.concatenate(scores), data.n_threads
+    )
+    total = n_positive = n_negative = 0
+    for pairs, own_positive, own_negative in collectives.all_gather(counts):
+        total += pairs + 2 * own_positive * n_negative
+        n_positive += own_positive
+        n_negative += own_negative
+    return metric_kernels.share_of_pairs(total, n_positive, n_negative)
+
+
+def average_precision(data: EvalData, settings: Settings) -> float:
+    return metric_kernels.average_precision(
+        data.y, data.scores[0], data.weight, data.n_threads
+    )
+
+
+def auc_mu(data: EvalData, settings: Settings) -> float:
+    """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
+    n_classes = len(data.scores)
+    costs = _auc_mu_costs(settings.auc_mu_weights, n_classes)
+    order, ends = data.cached("classes", partial(_rows_by_class, data.y, n_classes))
+    scores = np.split(data.scores[:, order], ends, axis=1)
+    weights = None if data.weight is None else np.split(data.weight[order], ends)
+    pairs = list(combinations(range(n_classes), 2))
+    total = 0.0
+    for i, j in pairs:
+        direction = costs[i] - costs[j]
+        direction *= direction[i] - direction[j]
+        of_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
+        distance = np.concatenate([_projected(direction, scores[k]) for k in (i, j)])
+        weight = weights and np.concatenate([weights[i], weights[j]])
+        total += metric_kernels.auc(of_i, distance, weight, data.n_threads)
+    return total / len(pairs)
+
+
+def _rows_by_class(
+    y: Floats, n_classes: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows sorted by class, and where each class but the last ends.
+
+    With them pairs of classes are copied, not gathered.
+    """
+    code = y.astype(np.int64)
+    order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
+    return order, np.cumsum(np.bincount(code, minlength=n_classes))[:-1]
+
+
+def _projected(direction: Floats, scores: Floats) -> Floats:
+    """The product with ``scores``, (n_scores, n), summed in a fixed order."""
+    distance = np.zeros(scores.shape[1])
+    for k in np.flatnonzero(direction):
+        distance += direction[k] * scores[k]
+    return distance
+
+
+def _auc_mu_costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
+    if weights is None:
+        return 1.0 - np.eye(n_classes)
+    if len(weights) != n_classes**2:
+        raise ValueError(
+            f"auc_mu_weights must have {n_classes**2} numbers for {n_classes} classes"
+            f" (a matrix, row by row), got {len(weights)}."
+        )
+    costs = np.array(weights, dtype=np.float64).reshape(n_classes, n_classes)
+    np.fill_diagonal(costs, 0.0)
+    return costs
+
+
+def ndcg(data: EvalData, settings: Settings) -> Floats:
+    """NDCG of each query, (n_levels, n_queries)."""
+
+    def graded_queries() -> ranking.GradedQueries:
+        gain = ranking.gains(
+            data.y, settings.label_gain, name="The target of an evaluation set"
+        )
+        return ranking.GradedQueries(
+            gain, data.boundaries, settings.eval_at, data.n_threads
+        )
+
+    queries = data.cached(("ndcg", settings.eval_at), graded_queries)
+    return queries.ndcg(data.scores[0], data.n_threads)
+
+
+def mean_average_precision(data: EvalData, settings: Settings) -> Floats:
+    """Average precision of each query, (n_levels, n_queries)."""
+    at = np.array(settings.eval_at, dtype=np.int64)
+    precision = np.empty((len(at), len(data.boundaries) - 1))
+    precision_of_queries(
+        data.scores[0],
+        data.cached("relevant", lambda: (data.y > 0.5).astype(np.uint8)),
+        data.boundaries,
+        at,
+        data.n_threads,
+        precision,
+    )
+    return precision

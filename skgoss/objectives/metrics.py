@@ -1,0 +1,534 @@
+"""Metrics of evaluation sets, with LightGBM's names and definitions.
+
+``METRICS`` is the table of metrics. ``make`` turns names into `Metric` objects, which
+compute values from targets and scores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.objectives import metric_functions as functions
+from skgoss.objectives import ranking
+from skgoss.objectives.link import Link
+from skgoss.objectives.metric_functions import EvalData
+from skgoss.objectives.objective_names import NOT_BUILT_IN
+from skgoss.objectives.user_functions import UserFunction, name_of, predictions
+from skgoss.parameters.settings import Settings
+from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.messages import (
+    UnusedParameterWarning,
+    closest,
+    did_you_mean,
+    warn,
+)
+
+Floats = NDArray[np.float64]
+
+# The largest k of NDCG@k and MAP@k.
+MOST_DOCUMENTS = INT32_MAX
+
+
+class Result(NamedTuple):
+    """One value of a metric."""
+
+    name: str
+    value: float
+    maximize: bool
+
+
+# --- The table ------------------------------------------------------------------------
+
+
+class TargetRange(NamedTuple):
+    """The targets that a metric is defined for, from ``least`` to ``most``.
+
+    ``description`` completes the sentence "needs ...".
+    """
+
+    description: str
+    least: float = -np.inf
+    most: float = np.inf
+
+    def check(self, y: Floats, name: str, collectives: Collectives = ALONE) -> None:
+        """Raise ValueError unless all of the processes' ``y``, (n,), are in it."""
+        extremes = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+        lows, highs = zip(*collectives.all_gather(extremes), strict=True)
+        low, high = min(lows), max(highs)
+        if not (self.least <= low and high <= self.most):
+            raise ValueError(
+                f"metric {name!r} needs {self.description}, but y of an evaluation set"
+                f" ranges from {low:g} to {high:g}."
+            )
+
+
+ANY = TargetRange("numbers")
+POSITIVE = TargetRange("y > 0", least=float(np.nextafter(0.0, 1.0)))
+PROBABILITIES = TargetRange("y in [0, 1]", least=0.0, most=1.0)
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """One row of the table of metrics.
+
+    Attributes
+    ----------
+    compute : callable (data, settings) -> float or array
+        Computes the value. Metrics of rankings return an array of shape (n_levels,
+        n_queries).
+    aliases : tuple of str
+        Other names, including names of objectives.
+    maximize : bool
+        Whether higher is better.
+    uses_raw_scores : bool
+        Whether it is computed from raw scores and not from predictions, because only
+        their order matters.
+    task : str
+        'single': one score per row; 'multiclass': more than two classes; 'ranking';
+        'quantiles': several quantiles of one target.
+    targets : TargetRange
+        The targets that it is defined for.
+    """
+
+    compute: Callable[[EvalData, Settings], Any]
+    aliases: tuple[str, ...] = ()
+    maximize: bool = False
+    uses_raw_scores: bool = False
+    task: str = "single"
+    targets: TargetRange = ANY
+
+
+METRICS: dict[str, MetricSpec] = {
+    "l2": MetricSpec(
+        functions.mean_of("l2"),
+        ("mean_squared_error", "mse", "regression", "regression_l2"),
+    ),
+    "rmse": MetricSpec(functions.rmse, ("root_mean_squared_error", "l2_root")),
+    "l1": MetricSpec(
+        functions.mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")
+    ),
+    "quantile": MetricSpec(functions.mean_of("quantile", "alpha")),
+    "interval_coverage": MetricSpec(
+        functions.interval_coverage, maximize=True, task="quantiles"
+    ),
+    "interval_width": MetricSpec(functions.interval_width, task="quantiles"),
+    "mape": MetricSpec(functions.mean_of("mape"), ("mean_absolute_percentage_error",)),
+    "huber": MetricSpec(functions.mean_of("huber", "alpha")),
+    "fair": MetricSpec(functions.mean_of("fair", "fair_c")),
+    "poisson": MetricSpec(functions.mean_of("poisson")),
+    "tweedie": MetricSpec(functions.tweedie),
+    "gamma": MetricSpec(functions.mean_of("gamma"), targets=POSITIVE),
+    "gamma_deviance": MetricSpec(functions.gamma_deviance, targets=POSITIVE),
+    "r2": MetricSpec(functions.r2, maximize=True),
+    "binary_logloss": MetricSpec(functions.mean_of("binary_logloss"), ("binary",)),
+    "binary_error": MetricSpec(functions.mean_of("binary_error")),
+    "auc": MetricSpec(functions.auc, maximize=True, uses_raw_scores=True),
+    "average_precision": MetricSpec(
+        functions.on_first_process(functions.average_precision),
+        maximize=True,
+        uses_raw_scores=True,
+    ),
+    "cross_entropy": MetricSpec(
+        functions.mean_of("cross_entropy"), ("xentropy",), targets=PROBABILITIES
+    ),
+    "cross_entropy_lambda": MetricSpec(
+        functions.cross_entropy_lambda, ("xentlambda",), targets=PROBABILITIES
+    ),
+    "kullback_leibler": MetricSpec(
+        functions.kullback_leibler, ("kldiv",), targets=PROBABILITIES
+    ),
+    "multi_logloss": MetricSpec(
+        functions.multi_logloss,
+        ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr"),
+        task="multiclass",
+    ),
+    "multi_error": MetricSpec(functions.multi_error, task="multiclass"),
+    "auc_mu": MetricSpec(
+        functions.on_first_process(functions.auc_mu),
+        maximize=True,
+        uses_raw_scores=True,
+        task="multiclass",
+    ),
+    "ndcg": MetricSpec(
+        functions.ndcg,
+        (
+            "lambdarank",
+            "rank_xendcg",
+            "xendcg",
+            "xe_ndcg",
+            "xe_ndcg_mart",
+            "xendcg_mart",
+        ),
+        maximize=True,
+        uses_raw_scores=True,
+        task="ranking",
+    ),
+    "map": MetricSpec(
+        functions.mean_average_precision,
+        ("mean_average_precision",),
+        maximize=True,
+        uses_raw_scores=True,
+        task="ranking",
+    ),
+}
+
+_NAME_OF = {
+    alias: name for name, spec in METRICS.items() for alias in (name, *spec.aliases)
+}
+
+# Names of other libraries for the same metrics.
+_OTHER_LIBRARIES = {
+    "roc_auc": "auc",
+    "r2_score": "r2",
+    "log_loss": "logloss",
+    "mlogloss": "logloss",
+    "merror": "error",
+}
+
+# What users ask for that is no metric here: what to use.
+_INSTEAD = {
+    "accuracy": "'binary_error' or 'multi_error', which is 1 - accuracy",
+    "f1": "a function of labels and predictions",
+}
+_INSTEAD |= {"acc": _INSTEAD["accuracy"]}
+_INSTEAD |= dict.fromkeys(("f1_score", "precision", "recall"), _INSTEAD["f1"])
+
+# The names of a classifier's metrics for two classes, and for more than two.
+_NAMES_BY_CLASSES = (
+    {
+        "logloss": "binary_logloss",
+        "multi_logloss": "binary_logloss",
+        "error": "binary_error",
+        "multi_error": "binary_error",
+    },
+    {
+        "logloss": "multi_logloss",
+        "binary_logloss": "multi_logloss",
+        "error": "multi_error",
+        "binary_error": "multi_error",
+    },
+)
+
+
+class Metric:
+    """A metric of the table, with the options that it depends on.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``METRICS``.
+    settings : Settings
+    link : Link, default=None
+        The function from raw scores to predictions.
+
+    Attributes
+    ----------
+    link : Link or None
+        The function from raw scores to ``EvalData.scores``; None: these are raw scores.
+    """
+
+    def __init__(self, name: str, settings: Settings, link: Link | None = None) -> None:
+        self.name = name
+        self.spec = METRICS[name]
+        self.settings = settings
+        self.link = None if self.spec.uses_raw_scores else link
+
+    def __call__(self, data: EvalData) -> list[Result]:
+        """The values, one for each level of a ranking.
+
+        Raises
+        ------
+        ValueError
+            If the metric is not defined for the targets, or all weights are 0.
+        """
+        if self.spec.targets is not ANY:
+            check = partial(
+                self.spec.targets.check, data.y, self.name, data.collectives
+            )
+            data.cached(("targets", self.name), check)
+        values = self.spec.compute(data, self.settings)
+        return [
+            Result(name, float(value), self.spec.maximize)
+            for name, value in self._named(values, data)
+        ]
+
+    def _named(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
+        if self.spec.task == "ranking":
+            weight = data.cached("query weights", partial(_query_weights, data))
+            values = data.of_all_queries(values)
+            means = np.average(values, axis=1, weights=weight)
+            names = [f"{self.name}@{k}" for k in self.settings.eval_at]
+            return zip(names, means, strict=True)
+        if self.spec.task == "quantiles":
+            pairs = functions.intervals(self.settings.alpha)
+            names = [f"{self.name}@{share:g}" for _, _, share in pairs]
+            return zip(names, values, strict=True)
+        top_k = self.settings.multi_error_top_k
+        suffix = f"@{top_k}" if self.name == "multi_error" and top_k > 1 else ""
+        return [(self.name + suffix, values)]
+
+
+def _query_weights(data: EvalData) -> Floats | None:
+    """The weights of the queries of all processes; None: ones."""
+    weights = ranking.query_weights(data.weight, data.boundaries)
+    return None if weights is None else data.of_all_queries(weights)
+
+
+class CustomMetric:
+    """A metric that the user passes as a function.
+
+    Of several processes that hold the rows, the first gets all of them and calls it.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
+        weight, group)``, which returns ``(name, value, is_higher_better)`` or a list of
+        such tuples. ``y_pred`` has the shape (n,), or (n, n_classes) for more than two
+        classes.
+    link : Link, default=None
+        The function from raw scores to ``y_pred``; None: ``y_pred`` are raw scores.
+
+    Raises
+    ------
+    TypeError
+        If the function does not take 2, 3 or 4 arguments.
+    """
+
+    def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
+        self.function = UserFunction(function, "eval")
+        self.link = link
+        self.name = self.function.name
+
+    def __call__(self, data: EvalData) -> list[Result]:
+        """The values that the function returns."""
+        return data.on_all_rows(self._results)
+
+    def _results(self, data: EvalData) -> list[Result]:
+        returned = self._returned(data)
+        results = returned if isinstance(returned, list) else [returned]
+        return [self._checked(result) for result in results]
+
+    def _returned(self, data: EvalData) -> Any:
+        weight = None if data.weight is None else data.weight.copy()
+        sizes = None if data.boundaries is None else np.diff(data.boundaries)
+        return self.function(data.y.copy(), data.scores, weight, sizes)
+
+    def _checked(self, result: Any) -> Result:
+        if isinstance(result, tuple | list) and len(result) == 3:
+            name, value, maximize = result
+            # Numbers of Python and NumPy, and arrays with no dimension.
+            if (
+                isinstance(name, str)
+                and np.ndim(value) == 0
+                and np.asarray(value).dtype.kind in "biuf"
+                and np.asarray(maximize).dtype.kind in "bi"
+            ):
+                return Result(name, float(value), bool(maximize))
+        raise ValueError(
+            f"The metric function {self.name!r} must return (name, value,"
+            f" is_higher_better) or a list of such tuples, got {result!r}."
+        )
+
+
+class CustomMetricOfDataset(CustomMetric):
+    """A metric ``f(predictions, dataset)``: see `CustomMetric`."""
+
+    def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
+        self.function = function
+        self.link = link
+        self.name = name_of(function)
+
+    def _returned(self, data: EvalData) -> Any:
+        return self.function(predictions(data.scores), data.source)
+
+
+# --- Names ----------------------------------------------------------------------------
+
+
+def names_and_functions(
+    given: Iterable[Any],
+) -> tuple[list[str], list[Callable[..., Any]]]:
+    """Separate names and functions in the user's metrics.
+
+    Parameters
+    ----------
+    given : iterable
+        Names, functions, None, or lists of these. A str may hold several names with
+        commas between them.
+
+    Returns
+    -------
+    names, functions : list
+        In the order in which they are given. Names that are repeated or empty are left
+        out.
+    """
+    names: list[str] = []
+    callables: list[Callable[..., Any]] = []
+    for metric in given:
+        items = list(metric) if isinstance(metric, list | tuple | set) else [metric]
+        for item in items:
+            if callable(item):
+                callables.append(item)
+            elif isinstance(item, str):
+                names += [name.strip() for name in _split_at_commas(item)]
+            elif item is not None:
+                raise TypeError(
+                    "eval_metric must be a str, a callable or a list of them, got"
+                    f" {type(item).__name__}."
+                )
+    return list(dict.fromkeys(filter(None, names))), callables
+
+
+def _means_none(name: str) -> bool:
+    return name.lower() in NOT_BUILT_IN
+
+
+def any_means_none(names: Iterable[str]) -> bool:
+    """Whether a name stands for no metric: 'None', or LightGBM's names for it."""
+    return any(map(_means_none, names))
+
+
+def _split_at_commas(names: str) -> list[str]:
+    """Split names at commas, but not before the levels of a name, as in 'ndcg@1,3'."""
+    return re.split(r",(?!\s*\d)", names)
+
+
+def default_name(objective: str) -> str | None:
+    """LightGBM's default metric for an objective, given by any of its names."""
+    return _NAME_OF.get(objective.lower())
+
+
+def canonical(name: str) -> str:
+    """The name in ``METRICS`` of a metric, given by any of its names in any case."""
+    return _NAME_OF.get(name.lower(), name)
+
+
+def is_of_quantiles(name: str) -> bool:
+    """Whether a metric, given by any of its names, is one of several quantiles."""
+    return canonical(name) in METRICS and METRICS[canonical(name)].task == "quantiles"
+
+
+def make(
+    names: Iterable[str],
+    settings: Settings,
+    n_scores: int = 1,
+    *,
+    classifies: bool = False,
+    ranks: bool = False,
+    link: Link | None = None,
+) -> list[Metric]:
+    """Make metrics from their names.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names or aliases. 'ndcg@1,3' means NDCG@1 and NDCG@3; 'None' means no metric.
+    settings : Settings
+    n_scores : int, default=1
+        The number of scores of a row.
+    classifies : bool, default=False
+        Whether names of metrics of two and of more classes stand for each other.
+    ranks : bool, default=False
+        Whether there are queries.
+    link : Link, default=None
+        The function from raw scores to predictions.
+
+    Raises
+    ------
+    ValueError
+        If the metric does not fit the task.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        If a name is unknown; the metric is left out.
+    """
+    chosen: list[Metric] = []
+    synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}
+    seen: set[tuple[str, int | None]] = set()
+    for given in names:
+        if _means_none(given):
+            continue
+        name, levels = _name_and_levels(given.lower(), synonyms)
+        is_foreign = given.lower() in _OTHER_LIBRARIES
+        if name is None or (is_foreign and not _fits(name, n_scores, ranks)):
+            warn(
+                f"metric {given!r} is not known and has no effect."
+                f"{_advice(given)} Use one of {', '.join(METRICS)}, or a function.",
+                UnusedParameterWarning,
+            )
+            continue
+        _check_task(name, n_scores, ranks)
+        is_ranking = METRICS[name].task == "ranking"
+        wanted = (levels or settings.eval_at) if is_ranking else (None,)
+        # Levels that an earlier name has asked for are not computed again.
+        fresh = tuple(k for k in dict.fromkeys(wanted) if (name, k) not in seen)
+        seen.update((name, k) for k in fresh)
+        if fresh:
+            options = _with_levels(settings, fresh) if is_ranking else settings
+            chosen.append(Metric(name, options, link))
+    return chosen
+
+
+def _advice(unknown: str) -> str:
+    """What to use instead of an unknown metric, or "" if nothing is close."""
+    near = closest(unknown.lower(), [*_NAME_OF, *_INSTEAD])
+    if near and near[0] in _INSTEAD:
+        return f" For {near[0]!r}, use {_INSTEAD[near[0]]}."
+    return did_you_mean(near)
+
+
+def _name_and_levels(
+    given: str, synonyms: Mapping[str, str]
+) -> tuple[str | None, tuple[int, ...] | None]:
+    stem, at, tail = given.partition("@")
+    stem = _OTHER_LIBRARIES.get(stem, stem)
+    stem = synonyms.get(_NAME_OF.get(stem, stem), stem)
+    if stem not in _NAME_OF:
+        return None, None
+    name = _NAME_OF[stem]
+    if not at:
+        return name, None
+    levels = [level.strip() for level in tail.split(",")]
+    if METRICS[name].task != "ranking" or not all(map(str.isdecimal, levels)):
+        raise ValueError(
+            f"metric {given!r} is not known: only 'ndcg' and 'map' have levels, as in"
+            " 'ndcg@10'."
+        )
+    return name, tuple(map(int, levels))
+
+
+def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
+    if not 1 <= min(levels) <= max(levels) <= MOST_DOCUMENTS:
+        raise ValueError(
+            f"The levels of 'ndcg' and 'map' must be from 1 to {MOST_DOCUMENTS}, got"
+            f" {', '.join(map(str, levels))}."
+        )
+    return settings.replaced(eval_at=levels)
+
+
+def _fits(name: str, n_scores: int, ranks: bool) -> bool:
+    """Whether the metric is for this task."""
+    task = METRICS[name].task
+    if n_scores > 1:
+        return task == "multiclass"
+    return task == "single" or (task == "ranking" and ranks)
+
+
+def _check_task(name: str, n_scores: int, ranks: bool) -> None:
+    if _fits(name, n_scores, ranks):
+        return
+    fitting = [other for other in METRICS if _fits(other, n_scores, ranks)]
+    raise ValueError(
+        f"metric {name!r} cannot be computed for this task; use one of"
+        f" {', '.join(fitting)}, or a function."
+    )

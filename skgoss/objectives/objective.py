@@ -1,0 +1,448 @@
+"""Objectives: losses joined with the targets and weights that they are trained on.
+
+Gradients and hessians are not multiplied by sample weights. The engine does this in
+double precision when it sums them, so that weights mean copies. The exception is
+'cross_entropy_lambda', whose loss depends on the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.objectives import exact_sum
+from skgoss.columns.queries import Queries
+from skgoss.columns.row_partition import RowPartition
+from skgoss.objectives import gradients, ranking
+from skgoss.objectives.distributed_percentiles import Groups
+from skgoss.objectives.link import Link
+from skgoss.objectives.losses import LOSSES, MIN_PRIOR, TrainingRows, log, log_odds
+from skgoss.objectives.objective_names import OBJECTIVES, canonical_name, make_link
+from skgoss.objectives.percentiles import percentile
+from skgoss.parameters.settings import Settings
+from skgoss.utils.messages import warn
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+# Residuals of rows, their weights, and the weights that the loss gives to them.
+_Residuals = tuple[Floats, Floats | None, Floats | None]
+
+# The options that objectives read, besides their name.
+OPTIONS = (
+    "boost_from_average",
+    "is_unbalance",
+    "scale_pos_weight",
+    "sigmoid",
+    "alpha",
+    "fair_c",
+    "poisson_max_delta_step",
+    "tweedie_variance_power",
+    "reg_sqrt",
+    "lambdarank_truncation_level",
+    "lambdarank_norm",
+    "lambdarank_position_bias_regularization",
+    "label_gain",
+    "objective_seed",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A loss joined with the targets and weights of a training set.
+
+    Attributes
+    ----------
+    name : str
+        The canonical name; a callable's own name.
+    n_scores : int
+        K: raw scores of a row, trees of a round.
+    average : (K,) float64
+        The best constant scores, or an estimate of them; 0 for callables.
+    trained : (K,) bool
+        False for a class that all rows or no rows belong to. Its gradients are 0 and
+        its hessians 1, so its score stays at ``average``.
+    row_weight : (n,) float64 or None
+        Sample weights times class weights. None means 1.
+    copies : (n,) uint32 or None
+        The number of copies of each row. None means 1, or weights that are not whole.
+    label_weight : (n,) or (K, n) float64, or None
+        The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows, for each
+        class if there are several scores. None means 1.
+    constant_hessian : bool
+        Whether the hessian is 1 for every row.
+    concordance : float
+        c such that |L'''| <= c L'' for the loss L of a row along a step of its scores:
+        generalised self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the
+        steps, because longer steps could increase the loss. 0: no limit, as for
+        quadratic losses, or no known bound.
+    queries : Queries or None
+        The queries of the rows, for objectives of rankings.
+    link : Link
+        The function from raw scores to predictions.
+    partition : RowPartition
+        Which of the rows of all processes these are.
+    renewal_level : float or None
+        See ``renewed_leaves``; None: leaf values are not replaced.
+    renewal_weight : (n,) float64, or None
+        Weights of the residuals in ``renewed_leaves``, in addition to those of rows.
+    """
+
+    name: str
+    y: Floats = field(repr=False)
+    derivatives: gradients.Derivatives = field(repr=False)
+    link: Link = field(repr=False)
+    average: Floats
+    trained: NDArray[np.bool_]
+    row_weight: Floats | None = field(repr=False)
+    boost_from_average: bool
+    partition: RowPartition = field(repr=False)
+    copies: NDArray[np.uint32] | None = field(repr=False)
+    label_weight: Floats | None = field(default=None, repr=False)
+    constant_hessian: bool = False
+    concordance: float = 0.0
+    renewal_level: float | None = None
+    queries: Queries | None = field(default=None, repr=False)
+    renewal_weight: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def n_scores(self) -> int:
+        return len(self.average)
+
+    @property
+    def weight(self) -> Floats | None:
+        """The weights of gradients and hessians, (n,) or (K, n). None means 1."""
+        if self.label_weight is None or self.row_weight is None:
+            return self.row_weight if self.label_weight is None else self.label_weight
+        return self.label_weight * self.row_weight
+
+    @property
+    def copy_weight(self) -> Floats | None:
+        """The weight of each copy, (n,) or (K, n). None means 1."""
+        return self.weight if self.copies is None else self.label_weight
+
+    @property
+    def renews_leaves(self) -> bool:
+        """Whether ``renewed_leaves`` replaces the value of each grown leaf."""
+        return self.renewal_level is not None
+
+    def size(self) -> tuple[int, float]:
+        """The number of the rows of all processes, and their weight."""
+        weight, n_rows = self.weight, self.partition.n_rows
+        if weight is None:
+            return n_rows, float(n_rows)
+        collectives = self.partition.collectives
+        return n_rows, exact_sum.weighted_sum(weight.ravel(), collectives=collectives)
+
+    @cached_property
+    def _untrained(self) -> list[int]:
+        """The scores that are not ``trained``."""
+        return np.flatnonzero(~self.trained).tolist()
+
+    def start_scores(self) -> Floats:
+        """The (K,) scores before the first tree.
+
+        They are ``average``, or 0 without ``boost_from_average``. Classes that are not
+        trained always start from ``average``.
+        """
+        if self.boost_from_average:
+            return self.average.copy()
+        return np.where(self.trained, 0.0, self.average)
+
+    def begin_round(self, index: int) -> None:
+        """Set the number of the round, for losses that depend on it."""
+        if isinstance(self.derivatives, ranking.ByQuery):
+            self.derivatives.round = index
+
+    def gradients(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int = 1,
+    ) -> None:
+        """First and second derivatives of the loss by each score, without weights.
+
+        Parameters
+        ----------
+        scores : (K, n) float64, C-contiguous
+        gradient_out : (K, n) float32, C-contiguous
+        hessian_out : (K, n) float32, C-contiguous, or None
+            Not written, and may be None, if ``constant_hessian``.
+        n_threads : int
+            The results are the same bits for any number.
+
+        Raises
+        ------
+        ValueError
+            If a user's function returns something other than finite numbers of the
+            right shape.
+        """
+        self.derivatives(scores, gradient_out, hessian_out, n_threads)
+        for k in self._untrained:
+            gradient_out[k] = 0.0
+            hessian_out[k] = 1.0
+
+    def renewed_leaves(
+        self,
+        score: Floats,
+        groups: Sequence[Sequence[NDArray[np.integer]]],
+        weight: Floats | None,
+    ) -> Floats:
+        """The new values of leaves: percentiles of their residuals.
+
+        Parameters
+        ----------
+        score : (n,) float64
+            The scores before the tree.
+        groups : sequence of sequences of (m,) int
+            For each value, the rows of one leaf or of several.
+        weight : (n,) float64 or None
+            The rows' weights in this round.
+
+        Returns
+        -------
+        (n_groups,) float64
+        """
+
+        def residuals(rows: NDArray[np.integer]) -> _Residuals:
+            return (
+                self.y[rows] - score[rows],
+                None if weight is None else weight[rows],
+                None if self.renewal_weight is None else self.renewal_weight[rows],
+            )
+
+        level = self.renewal_level
+        if not self.partition.is_alone:
+            return Groups.of(self.partition, groups, residuals).percentiles(level)
+        new = []
+        for leaves in groups:
+            values, weights, units = residuals(np.concatenate(leaves))
+            new.append(percentile(values, level, weights, units))
+        return np.array(new)
+
+
+def make_objective(
+    settings: Settings,
+    y: Floats,
+    weight: Floats | None,
+    n_scores: int = 1,
+    queries: Queries | None = None,
+    partition: RowPartition | None = None,
+    position: NDArray[np.int64] | None = None,
+) -> Objective:
+    """Join an objective with the data that it is trained on.
+
+    Parameters
+    ----------
+    settings : object
+        It has the attributes ``objective`` (a name, an alias or a callable), and
+        those in ``OPTIONS``; ``objective_seed`` is an int.
+
+        A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
+        ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
+        in the shape of ``y_pred``: (n,), or (n, K) for several scores, which may also
+        be flattened in Fortran order. If it does not take weights, its gradients and
+        hessians are multiplied by them.
+    y : (n,) float64
+        Finite; the codes 0..K-1 for classes.
+    weight : (n,) float64 or None
+        Finite and >= 0, class weights included. None means 1.
+    n_scores : int, default=1
+        The number of trees of a round: that of classes for 'multiclass' and
+        'multiclassova', else 1 unless the objective is a callable.
+    queries : Queries or None
+        None if there are no queries.
+    partition : RowPartition, default=None
+        Which of the rows of all processes these are; None: all. A callable is called
+        with the rows of this process.
+    position : (n,) int64, default=None
+        The position at which each document was shown, as a number from 0, for
+        'lambdarank'; None: it is not known.
+
+    Raises
+    ------
+    ValueError
+        If the objective is unknown or not defined for ``y``, or if parameters
+        contradict each other.
+    TypeError
+        If a callable does not take 2, 3 or 4 arguments.
+    """
+    if position is not None and settings.objective != "lambdarank":
+        warn("position has no effect: only the objective 'lambdarank' uses it.")
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    if weight is not None:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+    rows = TrainingRows(y, weight, partition or RowPartition.alone(len(y)))
+    if callable(settings.objective):
+        return _custom(settings, rows, n_scores, queries)
+    name = canonical_name(settings.objective)
+    LOSSES[name].check(rows, name)
+    task = OBJECTIVES[name].task
+    if task == "classification":
+        return _classes(name, settings, rows, n_scores)
+    if task == "ranking":
+        return _ranking(name, settings, rows, queries, position)
+    return _numbers(name, settings, rows)
+
+
+def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
+    loss = LOSSES[name]
+    y, weight = rows.y, rows.weight
+    if settings.reg_sqrt and OBJECTIVES[name].learns_roots:
+        y = np.copysign(np.sqrt(np.abs(y)), y)
+        rows = replace(rows, y=y)
+    if loss.weighs_rows:
+        derivatives: gradients.Derivatives = gradients.CrossEntropyLambda(y, weight)
+    else:
+        derivatives = gradients.Pointwise(name, y, (loss.parameters(settings),))
+    return Objective(
+        name=name,
+        y=y,
+        derivatives=derivatives,
+        link=make_link(name, reg_sqrt=settings.reg_sqrt),
+        average=np.array([loss.start(rows, settings)]),
+        trained=np.array([True]),
+        row_weight=None if loss.weighs_rows else weight,
+        boost_from_average=settings.boost_from_average,
+        partition=rows.partition,
+        copies=None if loss.weighs_rows else rows.copies(),
+        constant_hessian=loss.constant_hessian,
+        concordance=loss.concordance(settings),
+        renewal_level=loss.renewal_level and loss.renewal_level(settings),
+        renewal_weight=loss.renewal_weight and loss.renewal_weight(y),
+    )
+
+
+def _ranking(
+    name: str,
+    settings: Settings,
+    rows: TrainingRows,
+    queries: Queries | None,
+    position: NDArray[np.int64] | None,
+) -> Objective:
+    if queries is None:
+        raise ValueError(
+            f"objective={name!r} is for ranking and needs queries: pass them, or use "
+            "LGBMRanker."
+        )
+    loss = LOSSES[name]
+    derivatives = loss.ranks(settings, rows.y, queries, rows.collectives)
+    if position is not None and isinstance(derivatives, ranking.LambdaRank):
+        derivatives.bias = ranking.PositionBias(settings, position, rows.weight)
+    return Objective(
+        name=name,
+        y=rows.y,
+        derivatives=derivatives,
+        link=make_link(name),
+        average=np.zeros(1),
+        trained=np.array([True]),
+        row_weight=rows.weight,
+        boost_from_average=False,
+        partition=rows.partition,
+        copies=rows.copies(),
+        concordance=loss.concordance(settings),
+        queries=queries,
+    )
+
+
+def _custom(
+    settings: Settings, rows: TrainingRows, n_scores: int, queries: Queries | None
+) -> Objective:
+    y, weight = rows.y, rows.weight
+    derivatives = gradients.Custom(settings.objective, y, weight, queries)
+    return Objective(
+        name=derivatives.name,
+        y=y,
+        derivatives=derivatives,
+        link=make_link(settings.objective),
+        average=np.zeros(n_scores),
+        trained=np.ones(n_scores, dtype=bool),
+        row_weight=None if derivatives.weighs_rows else weight,
+        boost_from_average=settings.boost_from_average,
+        partition=rows.partition,
+        copies=None if derivatives.weighs_rows else rows.copies(),
+        queries=queries,
+    )
+
+
+def _classes(
+    name: str, settings: Settings, rows: TrainingRows, n_scores: int
+) -> Objective:
+    if name == "binary" and n_scores > 1:
+        raise ValueError(
+            f"objective='binary' is for two classes, but there are {n_scores}; use "
+            "'multiclass' or 'multiclassova'."
+        )
+    y = _binary_codes(name, rows) if n_scores == 1 else rows.y
+    codes = [1] if name == "binary" else list(range(n_scores))
+    weights = [(rows.weight_of(y == code), rows.weight_of(y != code)) for code in codes]
+    prior = np.array([positive / (positive + rest) for positive, rest in weights])
+    sigmoid = settings.sigmoid
+    label_weight = None
+    if name == "multiclass":
+        derivatives: gradients.Derivatives = gradients.Softmax(y)
+        average = np.array([log(max(p, MIN_PRIOR)) for p in prior])
+    else:
+        derivatives = gradients.Pointwise(
+            "binary", y, tuple((sigmoid, code) for code in codes)
+        )
+        average = np.array([log_odds(p) / sigmoid for p in prior])
+        label_weight = _label_weight(settings, y, codes, weights)
+    return Objective(
+        name=name,
+        y=y,
+        derivatives=derivatives,
+        link=make_link(name, sigmoid),
+        average=average,
+        trained=(prior > MIN_PRIOR) & (prior < 1.0 - MIN_PRIOR),
+        row_weight=rows.weight,
+        label_weight=label_weight,
+        boost_from_average=settings.boost_from_average,
+        partition=rows.partition,
+        copies=rows.copies(),
+        concordance=LOSSES[name].concordance(settings),
+    )
+
+
+def _binary_codes(name: str, rows: TrainingRows) -> Floats:
+    """The codes 0 and 1 of two classes that are given as numbers."""
+    fits = any(rows.all((rows.y == low) | (rows.y == 1.0)) for low in (0.0, -1.0))
+    if name != "binary" or not fits:
+        raise ValueError(
+            f"objective={name!r} is for classification. Use LGBMClassifier. Other "
+            "estimators accept only 'binary', with 0 and 1 (or -1 and 1) in y."
+        )
+    return (rows.y > 0) * 1.0
+
+
+def _label_weight(
+    settings: Settings,
+    y: Floats,
+    codes: list[int],
+    weights: list[tuple[float, float]],
+) -> Floats | None:
+    """The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows.
+
+    With ``is_unbalance``, positive and negative rows have the same total weight: the
+    weight of the rarer ones is raised.
+    """
+    scale = settings.scale_pos_weight
+    if settings.is_unbalance and scale != 1:
+        raise ValueError(
+            "Use is_unbalance=True or scale_pos_weight, not both: each sets the weight "
+            "of positive rows."
+        )
+    if not settings.is_unbalance and scale == 1:
+        return None
+    per_class = []
+    for code, (of_code, of_others) in zip(codes, weights, strict=True):
+        positive, negative = scale, 1.0
+        if settings.is_unbalance and of_code > 0 and of_others > 0:
+            positive = max(of_others / of_code, 1.0)
+            negative = max(of_code / of_others, 1.0)
+        per_class.append(np.where(y == code, positive, negative))
+    return np.array(per_class) if len(codes) > 1 else per_class[0]

@@ -1,0 +1,387 @@
+"""Learning to rank: gradients of the losses, and NDCG."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.objectives import exact_sum, ranking_kernels
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.queries import Queries
+from skgoss.parameters.settings import Settings
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+# The number of grades that have a gain by default, as in LightGBM.
+N_GRADES = 31
+
+
+def gains(
+    grades: Floats,
+    label_gain: Sequence[float] | None = None,
+    *,
+    name: str = "The target",
+    collectives: Collectives = ALONE,
+) -> Floats:
+    """The gain of each document.
+
+    Parameters
+    ----------
+    grades : (n,) float64
+    label_gain : sequence of float, default=None
+        The gain of each grade, from 0; None: 2**grade - 1 for the grades 0 to 30.
+    name : str, default="The target"
+        The name of the grades in messages.
+    collectives : Collectives, default=ALONE
+        The grades of all processes are checked.
+
+    Returns
+    -------
+    (n,) float64
+
+    Raises
+    ------
+    ValueError
+        If a grade is not a whole number >= 0, or has no gain, or if the sum of the
+        gains overflows.
+    """
+    table = np.asarray(
+        2.0 ** np.arange(N_GRADES) - 1 if label_gain is None else label_gain, float
+    )
+    is_whole = bool(((grades >= 0) & (grades % 1 == 0)).all())
+    found = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
+    whole, lows, highs = zip(*collectives.all_gather(found), strict=True)
+    low, high = min(lows), max(highs)
+    if not all(whole):
+        raise ValueError(
+            f"{name} must hold grades of documents, whole numbers >= 0. Its"
+            f" values range from {low:g} to {high:g}."
+        )
+    if high >= len(table):
+        raise ValueError(
+            f"{name} has the grade {high:g}, but label_gain has gains for the"
+            f" grades 0 to {len(table) - 1} only. Pass a longer label_gain."
+        )
+    gain = table[grades.astype(np.intp)]
+    with np.errstate(over="ignore"):
+        total = np.sum(collectives.all_gather(gain.sum()))
+    if not np.isfinite(total):
+        raise ValueError(
+            f"The values of label_gain are too large: the sum of the gains of {name}"
+            " overflows. Divide label_gain by a constant."
+        )
+    return gain
+
+
+class ByQuery(ABC):
+    """Gradients that are computed query by query, on rows sorted by query.
+
+    Attributes
+    ----------
+    round : int
+        The number of the round.
+    """
+
+    round = 0
+
+    def __init__(self, queries: Queries) -> None:
+        self.queries = queries
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Any,
+        n_threads: int,
+    ) -> None:
+        order = self.queries.order
+        if order is None:
+            self._derivatives(scores[0], n_threads, gradient_out[0], hessian_out[0])
+            return
+        gradient, hessian = np.empty((2, len(order)), dtype=np.float32)
+        self._derivatives(scores[0][order], n_threads, gradient, hessian)
+        gradient_out[0][order] = gradient
+        hessian_out[0][order] = hessian
+
+    @abstractmethod
+    def _derivatives(
+        self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
+    ) -> None:
+        """Write the derivatives of rows that are sorted by query."""
+
+
+class PositionBias:
+    """The bias of each position at which documents were shown.
+
+    In training, the bias of its position adds to the score of a document, so the trees
+    need not explain that documents at the top are clicked more often. In each round, a
+    Newton step in the loss improves the biases, after the gradients are computed:
+
+        bias += learning_rate * (-sum(g) - r bias) / (|sum(h) + r| + 0.001)
+
+    The sums are those of the weighted gradients and hessians of the documents at the
+    position; r is their total weight times ``lambdarank_position_bias_regularization``.
+    The formula is LightGBM's, which counts the documents instead of summing weights.
+
+    Parameters
+    ----------
+    settings : Settings
+    position : (n,) int64
+        The position of each row, as a number from 0.
+    weight : (n,) float64 or None
+        The weight of each row.
+
+    References
+    ----------
+    Z. Hu et al., "Unbiased LambdaMART: An Unbiased Pairwise Learning-to-Rank
+    Algorithm", WWW 2019.
+    """
+
+    def __init__(
+        self, settings: Settings, position: NDArray[np.int64], weight: Floats | None
+    ) -> None:
+        self.position = position
+        self.learning_rate = settings.learning_rate
+        sizes = np.bincount(position)
+        order = np.argsort(position, kind="stable")
+        self._rows = np.split(order, np.cumsum(sizes)[:-1])
+        self._weight = None if weight is None else [weight[at] for at in self._rows]
+        self._penalty = (
+            sizes if weight is None else self._sums(np.ones(len(position)))
+        ) * settings.lambdarank_position_bias_regularization
+        # Those before each round, so a round that is taken back leaves no trace.
+        self._by_round: dict[int, Singles] = {}
+
+    def before(self, index: int) -> Singles:
+        """The biases before a round, by position."""
+        return self._by_round.get(index, np.zeros(len(self._rows), dtype=np.float32))
+
+    def learn(self, index: int, gradient: Singles, hessian: Singles) -> None:
+        """Improve the biases by the derivatives of a round."""
+        bias = self.before(index)
+        slope = -self._sums(gradient) - bias * self._penalty
+        curvature = self._sums(hessian) + self._penalty
+        step = self.learning_rate * slope / (np.abs(curvature) + 0.001)
+        self._by_round[index + 1] = (bias + step).astype(np.float32)
+
+    def _sums(self, values: NDArray[Any]) -> Floats:
+        """The weighted sum by position, rounded once: copies of rows give its bits."""
+        weights = self._weight or [None] * len(self._rows)
+        return np.array(
+            [
+                exact_sum.weighted_sum(values[at].astype(np.float64), weight)
+                for at, weight in zip(self._rows, weights, strict=True)
+            ]
+        )
+
+
+class LambdaRank(ByQuery):
+    """The gradients of ``lambdarank``: see `lambdarank` in the engine.
+
+    Attributes
+    ----------
+    bias : PositionBias or None
+        None: the positions of documents are not known.
+
+    References
+    ----------
+    C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: An Overview", Microsoft
+    Research, MSR-TR-2010-82, 2010.
+    """
+
+    bias: PositionBias | None = None
+
+    def __init__(
+        self, settings: Settings, y: Floats, queries: Queries, collectives: Collectives
+    ) -> None:
+        super().__init__(queries)
+        self.settings = settings
+        gain = gains(y, settings.label_gain, collectives=collectives)
+        gain = queries.gathered(gain)
+        levels = [settings.lambdarank_truncation_level]
+        self.graded = GradedQueries(gain, queries.boundaries, levels)
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Any,
+        n_threads: int,
+    ) -> None:
+        if self.bias is None:
+            super().__call__(scores, gradient_out, hessian_out, n_threads)
+            return
+        biased = scores + self.bias.before(self.round)[self.bias.position]
+        super().__call__(biased, gradient_out, hessian_out, n_threads)
+        self.bias.learn(self.round, gradient_out[0], hessian_out[0])
+
+    def _derivatives(
+        self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
+    ) -> None:
+        settings = self.settings
+        ranking_kernels.lambdarank(
+            scores,
+            self.graded.gain,
+            self.graded.boundaries,
+            self.graded.ideal[0],
+            self.graded.discount,
+            settings.sigmoid,
+            settings.lambdarank_truncation_level,
+            settings.lambdarank_norm,
+            n_threads,
+            gradient_out,
+            hessian_out,
+        )
+
+
+class RankXENDCG(ByQuery):
+    """The gradients of ``rank_xendcg``: see `rank_xendcg` in the engine.
+
+    Random numbers depend on the number of the round.
+
+    References
+    ----------
+    S. Bruch, "An Alternative Cross Entropy Loss for Learning-to-Rank", WWW 2021.
+    """
+
+    def __init__(
+        self, settings: Settings, y: Floats, queries: Queries, collectives: Collectives
+    ) -> None:
+        super().__init__(queries)
+        self.seed = settings.objective_seed
+        self.gain = queries.gathered(gains(y, collectives=collectives))
+        self.first = queries.first_rows(collectives)
+
+    def _derivatives(
+        self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
+    ) -> None:
+        ranking_kernels.rank_xendcg(
+            scores,
+            self.gain,
+            self.queries.boundaries,
+            self.first,
+            self.seed,
+            self.round,
+            n_threads,
+            gradient_out,
+            hessian_out,
+        )
+
+
+class GradedQueries:
+    """Documents with gains: what does not depend on scores is computed once.
+
+    Parameters
+    ----------
+    gain : (n,) float64
+        The gains of documents, sorted by query.
+    boundaries : (n_queries + 1,) int64
+        The first document of each query, and the number of documents.
+    at : sequence of int
+        The numbers of top documents that count: each k of DCG@k.
+    n_threads : int, default=1
+
+    Attributes
+    ----------
+    discount : ndarray of float64
+        By rank.
+    ideal : ndarray of shape (len(at), n_queries), float64
+        The largest DCG of each query.
+    """
+
+    def __init__(
+        self,
+        gain: Floats,
+        boundaries: NDArray[np.int64],
+        at: Sequence[int],
+        n_threads: int = 1,
+    ) -> None:
+        self.gain = gain
+        self.boundaries = boundaries
+        self.at = np.asarray(at, dtype=np.int64)
+        self.discount = ranking_kernels.discounts(boundaries)
+        self.ideal = self.dcg(gain, n_threads)
+
+    def dcg(self, scores: Floats, n_threads: int = 1) -> Floats:
+        """The discounted cumulative gains by level and query."""
+        values = np.empty((len(self.at), len(self.boundaries) - 1))
+        ranking_kernels.dcg(
+            scores,
+            self.gain,
+            self.boundaries,
+            self.discount,
+            self.at,
+            n_threads,
+            values,
+        )
+        return values
+
+    def ndcg(self, scores: Floats, n_threads: int = 1) -> Floats:
+        """`dcg` divided by ``ideal``; 1 for queries without gains."""
+        return np.divide(
+            self.dcg(scores, n_threads),
+            self.ideal,
+            out=np.ones_like(self.ideal),
+            where=self.ideal > 0,
+        )
+
+
+def query_weights(
+    weight: Floats | None, boundaries: NDArray[np.int64]
+) -> Floats | None:
+    """The weight of each query: the mean weight of its rows.
+
+    Parameters
+    ----------
+    weight : (n,) float64, or None
+        None: all weights are 1, and so is the result.
+    boundaries : (n_queries + 1,) int64
+        The first row of each query, and the number of rows.
+    """
+    if weight is None:
+        return None
+    return np.add.reduceat(weight, boundaries[:-1]) / np.diff(boundaries)
+
+
+def mean_ndcg(
+    y: Floats,
+    scores: Floats,
+    queries: Queries,
+    *,
+    k: int | None = None,
+    label_gain: Sequence[float] | None = None,
+    weight: Floats | None = None,
+) -> float:
+    """Mean over queries of the normalised discounted cumulative gain.
+
+    Parameters
+    ----------
+    y : (n,) float64
+        Grades.
+    scores : (n,) float64
+        Documents are ranked by descending score; ties keep the order of the rows.
+    queries : Queries
+    k : int, default=None
+        The number of top documents that count; None: all.
+    label_gain : sequence of float, default=None
+        See `gains`.
+    weight : (n,) float64, default=None
+        The weight of a query is the mean weight of its rows.
+
+    Returns
+    -------
+    float
+        In [0, 1]. A query without gains counts as 1.
+    """
+    gain = queries.gathered(gains(y, label_gain))
+    at = [k or int(queries.sizes.max())]
+    graded = GradedQueries(gain, queries.boundaries, at)
+    values = graded.ndcg(queries.gathered(scores))[0]
+    if weight is not None:
+        weight = query_weights(queries.gathered(weight), queries.boundaries)
+    return float(np.average(values, weights=weight))

@@ -1,0 +1,1 @@
+"""Rows as they come: files, frames, sequences and batches."""

@@ -1,0 +1,390 @@
+"""Parquet and other files of Arrow, read in batches with pyarrow."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import cached_property
+from typing import Any, NoReturn
+
+from skgoss.sources.source import Batch, Source, batch_rows
+from skgoss.utils.messages import errors_at
+
+# Pages of a column are read through a buffer of so many bytes, and not all at once.
+_BUFFER = 1 << 18
+
+# How files of these formats begin.
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "ipc"}
+_SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+}
+
+
+def format_of(path: Any) -> str | None:
+    """The format of the files that a path names; None: it names no files of Arrow."""
+    if not isinstance(path, str | os.PathLike):
+        return None
+    name = os.fspath(path)
+    if not isinstance(name, str):
+        return None
+    if os.path.isdir(name):
+        return "parquet"
+    suffix = _SUFFIXES.get(os.path.splitext(name)[1].lower())
+    if suffix is not None or not os.path.isfile(name):
+        return suffix
+    with open(name, "rb") as file:
+        start = file.read(6)
+    return next(
+        (kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None
+    )
+
+
+def of_paths(paths: list[Any]) -> FilesSource:
+    """The rows of files and folders.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed.
+    OSError
+        If there are no such files.
+    ValueError
+        If files have different columns.
+    """
+    try:
+        import pyarrow.dataset as ds
+    except ImportError as error:
+        raise ImportError(
+            "Parquet files are read with pyarrow, which is not installed: run pip"
+            " install pyarrow."
+        ) from error
+    names = [name for path in paths for name in _matching(os.fspath(path))]
+    kind = format_of(names[0])
+    source: Any = names if len(names) > 1 else names[0]
+    if len(names) > 1 and any(map(os.path.isdir, names)):
+        source = [_dataset(ds, name, format_of(name)) for name in names]
+        return FilesSource(ds.dataset(source), strict=True)
+    return FilesSource(_dataset(ds, source, kind), strict=True)
+
+
+def _dataset(ds: Any, source: Any, kind: str | None) -> Any:
+    found = ds.dataset(source, format=kind, partitioning="hive")
+    if not found.files:
+        raise FileNotFoundError(f"There are no files of Parquet in {source}.")
+    return found
+
+
+def _matching(name: str) -> list[str]:
+    """The files of a pattern, or the path itself."""
+    if os.path.exists(name) or not glob.has_magic(name):
+        return [name]
+    found = sorted(glob.glob(name))
+    if not found:
+        raise FileNotFoundError(f"No file matches {name}.")
+    return found
+
+
+class FilesSource(Source):
+    """A data set of pyarrow: files in any of its formats, partitions, or tables.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+    columns : list of str, default=None
+        Some of the columns; None: all.
+    strict : bool, default=False
+        Whether all files must have the same columns of the same types. Otherwise
+        pyarrow converts them to the schema of the data set.
+    """
+
+    def __init__(
+        self, dataset: Any, columns: list[str] | None = None, strict: bool = False
+    ) -> None:
+        self.dataset = dataset
+        self.strict = strict
+        self.names = list(dataset.schema.names) if columns is None else columns
+        _check_names(dataset.schema)
+
+    @cached_property
+    def _schema(self) -> Any:
+        import pyarrow
+
+        return pyarrow.schema([self.dataset.schema.field(name) for name in self.names])
+
+    @cached_property
+    def _fragments(self) -> list[Any] | None:
+        """The files; None: they cannot be listed, because rows are filtered."""
+        try:
+            return list(self.dataset.get_fragments())
+        except ValueError:
+            return None
+
+    @cached_property
+    def _stamps(self) -> list[Any]:
+        """The size and time of each file."""
+        return [_stamp(fragment) for fragment in self._fragments or ()]
+
+    @cached_property
+    def _n_rows(self) -> int:
+        self._stamps  # noqa: B018 - before anything is read
+        if self._fragments is None:
+            return self.dataset.count_rows()
+        return sum(map(self._checked_rows, self._fragments))
+
+    def _checked_rows(self, fragment: Any) -> int:
+        """The number of rows of a file, whose columns are checked."""
+        with errors_at(_name(fragment)):
+            if self.strict:
+                _check_schema(fragment, self.dataset.schema)
+            return fragment.count_rows()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._n_rows, len(self.names)
+
+    def check_unchanged(self) -> None:
+        for fragment, stamp in zip(self._fragments or (), self._stamps, strict=False):
+            if _stamp(fragment) != stamp:
+                raise ValueError(
+                    f"{_name(fragment)}: the file has changed since it was first read."
+                )
+
+    def give_back(self) -> None:
+        _give_back()
+
+    def select(self, names: list[str]) -> FilesSource:
+        self.check_names(names)
+        chosen = FilesSource(self.dataset, names, self.strict)
+        known = ("_fragments", "_stamps", "_n_rows")
+        vars(chosen).update({name: getattr(self, name) for name in known})
+        return chosen
+
+    def batches(self) -> Iterator[Batch]:
+        size = batch_rows(len(self.names))
+        if self._fragments is None:
+            scanner = self.dataset.scanner(columns=self.names, batch_size=size)
+            for batch in scanner.to_batches():
+                yield Batch(_table(batch), "the pyarrow Dataset")
+            return
+        for fragment in self._fragments:
+            yield from self._of_fragment(fragment, size)
+
+    def _of_fragment(self, fragment: Any, size: int) -> Iterator[Batch]:
+        from pyarrow import dataset as ds
+
+        is_parquet = isinstance(fragment, ds.ParquetFileFragment)
+        reader = self._of_parquet if is_parquet else self._of_other
+        yield from reader(fragment, size)
+
+    def _of_other(self, fragment: Any, size: int) -> Iterator[Batch]:
+        found = fragment.to_batches(
+            schema=self.dataset.schema, columns=self.names, batch_size=size
+        )
+        place = _name(fragment)
+        while True:
+            with errors_at(place):
+                batch = next(found, None)
+            if batch is None:
+                return
+            yield Batch(_table(batch), place)
+
+    def _of_parquet(self, fragment: Any, size: int) -> Iterator[Batch]:
+        """Read row groups page by page; data sets of pyarrow decode them whole."""
+        from pyarrow import dataset as ds
+        from pyarrow import parquet
+
+        keys = ds.get_partition_keys(fragment.partition_expression)
+        stored = [name for name in self.names if name not in keys]
+        path = _name(fragment)
+        with (
+            errors_at(path),
+            fragment.filesystem.open_input_file(fragment.path) as file,
+        ):
+            opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+            stored = [name for name in stored if name in opened.schema_arrow.names]
+            for group in [group.id for group in fragment.row_groups]:
+                place = f"{path}, row group {group}"
+                found = _of_row_group(opened, group, stored, size)
+                while True:
+                    with errors_at(place):
+                        batch = next(found, None)
+                        if batch is None:
+                            break
+                        table = _conformed(batch, self._schema, keys)
+                    yield Batch(table, place)
+
+
+def _of_row_group(opened: Any, group: int, columns: list[str], size: int) -> Any:
+    """Batches of a row group; one without columns if only partitions are asked for."""
+    import pyarrow
+
+    if columns:
+        # Threads of pyarrow would keep memory of their own.
+        return opened.iter_batches(
+            size, row_groups=[group], columns=columns, use_threads=False
+        )
+    n_rows = opened.metadata.row_group(group).num_rows
+    empty = pyarrow.table({"": pyarrow.nulls(n_rows)})
+    return iter(empty.to_batches())
+
+
+def _conformed(batch: Any, schema: Any, keys: dict[str, Any]) -> Any:
+    """A batch with the columns of a schema; partitions are columns of one value."""
+    import pyarrow
+
+    columns = []
+    for field in schema:
+        if field.name in keys:
+            value = pyarrow.scalar(keys[field.name], field.type)
+            columns.append(pyarrow.repeat(value, batch.num_rows))
+        elif field.name in batch.schema.names:
+            column = batch.column(field.name)
+            columns.append(
+                column if column.type == field.type else column.cast(field.type)
+            )
+        else:
+            columns.append(pyarrow.nulls(batch.num_rows, field.type))
+    return pyarrow.table(columns, names=schema.names)
+
+
+def _check_schema(fragment: Any, schema: Any) -> None:
+    """Raise ValueError unless a file has the columns of the first one."""
+    from pyarrow import dataset as ds
+
+    keys = ds.get_partition_keys(fragment.partition_expression)
+    own = {field.name: field.type for field in fragment.physical_schema}
+    expected = {field.name: field.type for field in schema if field.name not in keys}
+    if own.keys() - keys.keys() == expected.keys() and all(
+        own[name] == expected[name] for name in expected
+    ):
+        return
+    for name in [*expected, *own]:
+        one, two = expected.get(name), own.get(name)
+        if one != two and name not in keys:
+            raise ValueError(
+                f"the column {name!r} is {_of_type(two)} in this file, but"
+                f" {_of_type(one)} in the first one. To convert columns, pass"
+                " pyarrow.dataset.dataset(path, schema=...)."
+            )
+
+
+def _check_names(schema: Any) -> None:
+    names = schema.names
+    if len(set(names)) < len(names):
+        raise ValueError(f"Columns must have different names: {names}.")
+
+
+def _of_type(kind: Any) -> str:
+    return "missing" if kind is None else f"of type {kind}"
+
+
+def _name(fragment: Any) -> str:
+    return getattr(fragment, "path", None) or "a table of the pyarrow Dataset"
+
+
+def _stamp(fragment: Any) -> Any:
+    filesystem = getattr(fragment, "filesystem", None)
+    if filesystem is None or not getattr(fragment, "path", None):
+        return None
+    info = filesystem.get_file_info(fragment.path)
+    return info.type, info.size, info.mtime_ns
+
+
+def _table(batch: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.table(batch)
+
+
+def _give_back() -> None:
+    """Return to the system what is kept for later: about 100 MB after a pass."""
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()
+    pyarrow.system_memory_pool().release_unused()  # also what NumPy has freed
+
+
+def is_read_once(X: Any) -> bool:
+    """Whether data are an Arrow record batch reader, which nobody can read again."""
+    return hasattr(X, "__arrow_c_stream__") and hasattr(X, "read_next_batch")
+
+
+def refuse_read_once(X: Any) -> NoReturn:
+    """Raise ValueError, before anything is read."""
+    raise ValueError(
+        f"data are a {type(X).__name__}, which can be read only once, but rows are read"
+        " several times. Pass a function without arguments that returns a new reader"
+        " each time; or, if the rows fit into memory, reader.read_all()."
+    )
+
+
+class ReaderSource(Source):
+    """A function that returns a new Arrow record batch reader each time.
+
+    Parameters
+    ----------
+    make : callable
+        It takes no arguments.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+        self._schema: Any = None
+        self._schema = self._open().schema
+        _check_names(self._schema)
+        self.names = list(self._schema.names)
+
+    def _open(self) -> Any:
+        import pyarrow
+
+        stream = self.make()
+        if not hasattr(stream, "__arrow_c_stream__"):
+            raise TypeError(
+                "A function that is passed as data must return an Arrow record batch"
+                f" reader, got {type(stream).__name__}."
+            )
+        reader = pyarrow.RecordBatchReader.from_stream(stream)
+        if self._schema is not None and not reader.schema.equals(self._schema):
+            raise ValueError(
+                "A function that is passed as data must return readers of the same"
+                f" columns, but after one of\n{self._schema}\nit returns one of"
+                f"\n{reader.schema}"
+            )
+        return reader
+
+    @cached_property
+    def _n_rows(self) -> int:
+        return sum(batch.num_rows for batch in self._open())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._n_rows, len(self.names)
+
+    def give_back(self) -> None:
+        _give_back()
+
+    def select(self, names: list[str]) -> ReaderSource:
+        self.check_names(names)
+        self._n_rows  # noqa: B018 - counted once
+        chosen = copy(self)
+        chosen.names = names
+        return chosen
+
+    def batches(self) -> Iterator[Batch]:
+        size = batch_rows(len(self.names))
+        reader, number = iter(self._open()), 0
+        while True:
+            place = f"record batch {number}"
+            with errors_at(place):
+                batch = next(reader, None)
+                if batch is None:
+                    return
+                chosen = batch.select(self.names)
+            for start in range(0, chosen.num_rows, size):
+                yield Batch(_table(chosen.slice(start, size)), place)
+            number += 1

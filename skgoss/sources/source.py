@@ -1,0 +1,345 @@
+"""Rows that are read in batches, again and again, and never held as a whole."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextvars import ContextVar
+from copy import copy
+from queue import SimpleQueue
+from threading import Thread, current_thread
+from typing import Any, NamedTuple, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.utils.messages import hint
+
+# So many values, and at least so many rows, are read at a time: enough work for several
+# threads, and little memory.
+BATCH_VALUES = 1 << 21
+MIN_ROWS = 256
+
+
+# Marks are computed for so many values at a time, by the top byte of a product with an
+# odd number near 2^64 divided by the golden ratio (Knuth, vol. 3, section 6.4).
+_MARKED = 1 << 18
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+# Hears how much of what has been done: f(3, 10, "rows read").
+READS: ContextVar[Callable[[int, int, str], None] | None] = ContextVar(
+    "READS", default=None
+)
+
+
+class Batch(NamedTuple):
+    """Consecutive rows.
+
+    Attributes
+    ----------
+    rows : ndarray, data frame or CSR matrix
+        What `skgoss.columns.containers` reads.
+    place : str
+        Where the rows come from, for messages.
+    """
+
+    rows: Any
+    place: str
+
+
+class Source(ABC):
+    """Rows that can be read in batches, any number of times.
+
+    Attributes
+    ----------
+    names : list of str, or None
+        The names of the columns; None: they have none.
+    """
+
+    names: list[str] | None = None
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """All rows, in the same order each time."""
+
+    @abstractmethod
+    def select(self, names: list[str]) -> Self:
+        """The same rows with some of the columns."""
+
+    def check_unchanged(self) -> None:  # noqa: B027 - what most sources cannot know
+        """Raise ValueError if the rows are no longer those that were there at first."""
+
+    def give_back(self) -> None:  # noqa: B027 - most sources hold nothing
+        """Return to the system what readers keep for later."""
+
+    def loaded(self) -> Any:
+        """All rows in memory.
+
+        Raises
+        ------
+        ValueError
+            If they may be too many.
+        """
+        raise ValueError(
+            "data are read in batches, so there are no values in memory. If they fit,"
+            " read them first, for example with pyarrow.dataset.dataset(path)"
+            ".to_table() or polars.read_parquet(path), and pass the result."
+        )
+
+    def without(self, taken: dict[str, NDArray[Any]]) -> Source:
+        """The same rows without some columns, whose values are known."""
+        return RemainingColumns(self, taken) if taken else self
+
+    def check_names(self, names: list[str]) -> None:
+        """Raise ValueError unless columns of these names exist."""
+        for name in names:
+            if name not in (self.names or ()):
+                known = ", ".join(map(repr, (self.names or ())[:20]))
+                there = f"the columns are {known}" if known else "columns have no names"
+                raise ValueError(
+                    f"data has no column {name!r}: {there}."
+                    f"{hint(name, self.names or ())}"
+                )
+
+    def values(self, names: list[str]) -> dict[str, NDArray[Any]]:
+        """The values of some columns, by their names."""
+        if not names:
+            return {}
+        self.check_names(names)
+        found: dict[str, NDArray[Any]] = {}
+        start = 0
+        for batch in read(self.select(names)):
+            frame = nw.from_native(batch.rows, eager_only=True)
+            for name in names:
+                part = frame[name].to_numpy()
+                if name not in found:
+                    found[name] = np.empty(self.shape[0], part.dtype)
+                elif found[name].dtype != part.dtype:  # integers become floats by nulls
+                    dtype = np.result_type(found[name].dtype, part.dtype)
+                    found[name] = found[name].astype(dtype, copy=False)
+                found[name][start : start + len(part)] = part
+            start += len(frame)
+        return found
+
+
+class RemainingColumns(Source):
+    """The columns of a source besides those of labels, weights and so on.
+
+    The latter are read again and compared, because a file may have changed, and a query
+    may return its rows in another order.
+
+    Parameters
+    ----------
+    source : Source
+    taken : dict
+        The values of the other columns by their names. Of numbers, only a byte for each
+        is kept.
+    """
+
+    def __init__(self, source: Source, taken: dict[str, NDArray[Any]]) -> None:
+        source.check_names(list(taken))
+        self.source = source
+        self.taken = {name: _marks(values) for name, values in taken.items()}
+        self.dtypes = {name: values.dtype for name, values in taken.items()}
+        self.names = [name for name in source.names or () if name not in taken]
+        if not self.names:
+            raise ValueError("data has no columns besides those of labels and weights.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape[0], len(self.names or ())
+
+    def select(self, names: list[str]) -> RemainingColumns:
+        chosen = copy(self)
+        chosen.source = self.source.select([*names, *self.taken])
+        chosen.names = names
+        return chosen
+
+    def check_unchanged(self) -> None:
+        self.source.check_unchanged()
+
+    def loaded(self) -> Any:
+        raise ValueError(
+            f"columns are read in batches, and {', '.join(self.taken)} by name. Read"
+            " the data first, and pass arrays or a data frame."
+        )
+
+    def give_back(self) -> None:
+        self.source.give_back()
+
+    def batches(self) -> Iterator[Batch]:
+        start = 0
+        for rows, place in self.source.batches():
+            frame = nw.from_native(rows, eager_only=True)
+            for name, values in self.taken.items():
+                again = _marks(frame[name].to_numpy().astype(self.dtypes[name]))
+                before = values[start : start + len(again)]
+                if len(before) == len(again) and not _are_equal(before, again):
+                    raise ValueError(
+                        f"{place}: column {name!r} has other values than before. Data"
+                        " must not change while they are read, and a query must return"
+                        " its rows in the same order each time."
+                    )
+            start += len(frame)
+            yield Batch(frame.select(self.names).to_native(), place)
+
+
+def _marks(values: NDArray[Any]) -> NDArray[Any]:
+    """A byte for each number, by which other numbers are found; or other values."""
+    if values.dtype.kind not in "iufmM" or values.dtype.itemsize > 8:
+        return values
+    marks = np.empty(len(values), dtype=np.uint8)
+    for start in range(0, len(values), _MARKED):
+        part = np.ascontiguousarray(values[start : start + _MARKED])
+        bits = part.view(f"u{part.dtype.itemsize}").astype(np.uint64)
+        marks[start : start + len(bits)] = (bits * _MIXER) >> np.uint64(56)
+    return marks
+
+
+def _are_equal(one: NDArray[Any], two: NDArray[Any]) -> bool:
+    """Whether values are equal; missing values are, too."""
+    return bool(((one == two) | ((one != one) & (two != two))).all())
+
+
+class JoinedSource(Source):
+    """The rows of several sources, one below the other."""
+
+    def __init__(self, parts: Sequence[Source]) -> None:
+        self.parts = parts
+        self.names = parts[0].names
+        for number, part in enumerate(parts):
+            if part.names != self.names or part.shape[1] != parts[0].shape[1]:
+                raise ValueError(
+                    f"All data of the list must have the same columns, but the first"
+                    f" has {_described(parts[0])}, number {number}"
+                    f" {_described(part)}."
+                )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
+
+    def batches(self) -> Iterator[Batch]:
+        for part in self.parts:
+            yield from part.batches()
+
+    def select(self, names: list[str]) -> JoinedSource:
+        return JoinedSource([part.select(names) for part in self.parts])
+
+    def check_unchanged(self) -> None:
+        for part in self.parts:
+            part.check_unchanged()
+
+    def give_back(self) -> None:
+        for part in self.parts:
+            part.give_back()
+
+
+def _described(part: Source) -> str:
+    if part.names is None:
+        return f"{part.shape[1]} columns without names"
+    return f"the columns {part.names}"
+
+
+def batch_rows(n_features: int) -> int:
+    """The number of rows of a batch."""
+    return max(MIN_ROWS, BATCH_VALUES // max(1, n_features))
+
+
+def block_bytes() -> int:
+    """The size of a block of text: that of a batch, or less, as a value has commas."""
+    return 4 * BATCH_VALUES
+
+
+def read(source: Source) -> Iterator[Batch]:
+    """The rows of a source, which are checked; a thread reads the next batch.
+
+    Raises
+    ------
+    ValueError, OSError
+        If there are more or fewer rows than the source has said, or as its `batches`.
+    """
+    n_rows, n_read = source.shape[0], 0
+    source.check_unchanged()
+    source.give_back()  # what was done with the pass before, too
+    place = "data"
+    for batch in _ahead(source.batches()):
+        place = batch.place
+        n_read += batch.rows.shape[0]
+        if n_read > n_rows:
+            break
+        report = READS.get()
+        if report is not None:
+            report(n_read, n_rows, "rows read")
+        if batch.rows.shape[0] > 0:
+            yield batch
+    source.check_unchanged()
+    source.give_back()
+    if n_read != n_rows:
+        raise ValueError(
+            f"{place}: the data have {'more' if n_read > n_rows else 'fewer'} rows than"
+            f" before: {n_rows} were counted, {n_read} read. Data must not change while"
+            " they are read."
+        )
+
+
+def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The batches, of which the next is read while one is used."""
+    reader = _BatchReader(batches)
+    reader.start()
+    try:
+        coming = reader.ask()
+        while (batch := coming.result()) is not None:
+            coming = reader.ask()
+            yield batch
+        reader.end()
+        reader.join()
+    finally:
+        reader.end()
+
+
+class _BatchReader(Thread):
+    """Reads batches when it is asked to.
+
+    Nobody waits for a batch that nobody needs, such as after Ctrl-C: not even Python,
+    when it ends.
+    """
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        super().__init__(name="skgoss-reader", daemon=True)
+        self.batches = batches
+        self.asked: SimpleQueue[Future[Batch | None] | None] = SimpleQueue()
+        self.is_needed = True
+
+    def ask(self) -> Future[Batch | None]:
+        """The next batch, or None after the last one, as soon as it is there."""
+        future: Future[Batch | None] = Future()
+        self.asked.put(future)
+        return future
+
+    def end(self) -> None:
+        """Read no more."""
+        self.is_needed = False
+        self.asked.put(None)
+
+    def run(self) -> None:
+        while (future := self.asked.get()) is not None:
+            try:
+                future.set_result(next(self.batches, None))
+            except BaseException as error:
+                future.set_exception(error)
+                del error
+            del future  # nor does this thread keep the batch
+
+
+def check_needed() -> None:
+    """Raise an error if nobody needs the batch that this thread reads in pieces."""
+    if not getattr(current_thread(), "is_needed", True):
+        raise RuntimeError("nobody needs this batch any more")

@@ -1,0 +1,599 @@
+"""Data in text files, read in batches: the columns of labels and weights, and the files
+beside a file.
+
+`skgoss.sources.text_tables` reads the tables themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skgoss.columns.names import default as default_names
+from skgoss.sources.source import READS, Batch, Source
+from skgoss.sources.text_tables import (
+    NO_ROWS,
+    TextBlock,
+    TextTable,
+    Values,
+    read_table,
+    read_words,
+)
+from skgoss.utils import disk
+from skgoss.utils.messages import hint
+
+# Columns of a file, by name or number.
+Chosen = tuple[str | int, ...]
+
+
+class FileOptions(NamedTuple):
+    """What the user tells about a file.
+
+    Attributes
+    ----------
+    header : bool
+        Whether the first line holds the names of the columns.
+    label_column : tuple
+        One column; empty: the first.
+    weight_column, group_column : tuple
+        One column, or none. Numbers do not count the column of the label.
+    ignore_column : tuple
+        Any columns. Numbers do not count the column of the label.
+    init_score_column : tuple
+        None, one column, or one for each class; the same.
+    """
+
+    header: bool = False
+    label_column: Chosen = ()
+    weight_column: Chosen = ()
+    group_column: Chosen = ()
+    ignore_column: Chosen = ()
+    init_score_column: Chosen = ()
+
+
+class TextData(NamedTuple):
+    """What files, and the files beside them, hold.
+
+    Attributes
+    ----------
+    data : TextSource
+        All columns but the label. Those of the weight, of the group and ignored ones
+        keep their place: all values are missing, or not stored.
+    names : list of str, or None
+        The names of the columns of ``data``, if there is a header.
+    label : ndarray of shape (n_rows,), float64, or None
+        None: LibSVM files without labels.
+    weight : ndarray of shape (n_rows,), float64, or None
+    group : ndarray of shape (n_queries,), int64, or None
+        The sizes of the queries.
+    init_score : ndarray of shape (n_rows,) or (n_rows, n_scores), float64, or None
+    position : ndarray of shape (n_rows,), int64, or None
+        Numbers of the positions, in the order in which they are first met.
+    """
+
+    data: TextSource
+    names: list[str] | None
+    label: NDArray[np.float64] | None = None
+    weight: NDArray[np.float64] | None = None
+    group: NDArray[np.int64] | None = None
+    init_score: NDArray[np.float64] | None = None
+    position: NDArray[np.int64] | None = None
+
+
+class TextSource(Source):
+    """The rows of text files.
+
+    The columns have no names here: they are found by their places, as in LightGBM.
+
+    Parameters
+    ----------
+    tables : list of TextTable
+    n_columns : int
+        The number of columns; LibSVM files may end before the last one.
+    n_rows : int, default=None
+        None: the rows are counted.
+    kept : list of int, default=None
+        The columns of CSV and TSV files to read, in this order; None: all.
+    cleared : list of int, default=()
+        Which of them get no values, so that no split uses them.
+    """
+
+    def __init__(
+        self,
+        tables: list[TextTable],
+        n_columns: int,
+        n_rows: int | None = None,
+        kept: list[int] | None = None,
+        cleared: Sequence[int] = (),
+    ) -> None:
+        self.tables = tables
+        self.n_columns = n_columns
+        self.n_rows = _counted(tables) if n_rows is None else n_rows
+        self.kept = kept
+        self.cleared = list(cleared)
+        # A file that is read at once needs not be read again.
+        self._only_batch: Batch | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, self.n_columns
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the files are LibSVM."""
+        return self.tables[0].is_libsvm
+
+    def select(self, names: list[str]) -> TextSource:
+        self.check_names(names)
+        return self
+
+    def check_unchanged(self) -> None:
+        for table in self.tables:
+            table.check_unchanged()
+
+    def batches(self) -> Iterator[Batch]:
+        if self._only_batch is not None:
+            yield self._only_batch
+            return
+        batch, n_batches = None, 0
+        for batch in self._parsed():
+            n_batches += 1
+            yield batch
+        self._only_batch = batch if n_batches == 1 else None
+
+    def _parsed(self) -> Iterator[Batch]:
+        for table in self.tables:
+            with disk.named(table.path):
+                for block in table.blocks():
+                    place = f"{table.path}, from line {block.line} on"
+                    yield Batch(self._features(table, block), place)
+
+    def _features(self, table: TextTable, block: TextBlock) -> Values:
+        if table.is_libsvm:
+            data = table.parse(block).data
+            if data.shape[1] > self.n_columns:
+                raise _other_width(data.shape[1], self.n_columns)
+            data.resize(data.shape[0], self.n_columns)
+            if self.cleared:
+                data.data[np.isin(data.indices, self.cleared)] = 0
+                data.eliminate_zeros()
+            return data
+        data = table.columns(block, self.kept)
+        if self.cleared:
+            data[:, self.cleared] = np.nan
+        return data
+
+    def loaded(self) -> Values:
+        parts = [batch.rows for batch in self.batches()]
+        if self.is_sparse:
+            return sparse.vstack(parts, format="csr")
+        return np.concatenate(parts)
+
+
+def read(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    options: FileOptions | None = None,
+) -> TextData:
+    """Find training data in text files; all but the features are read.
+
+    The files ``path`` + ``.weight``, ``.query``, ``.init`` and ``.position`` are read,
+    too, if they are there. Columns of the file have priority.
+
+    Parameters
+    ----------
+    paths : str, path or list of those
+        Files whose names end in ``.gz`` are decompressed.
+    options : FileOptions, default=None
+
+    Returns
+    -------
+    TextData
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If a file does not hold numbers in rows of the same length, if it does not have
+        a column of the options, or if the files do not fit each other. The message
+        begins with the path.
+    """
+    options = options or FileOptions()
+    files = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    tables = _opened([os.fspath(file) for file in files], options.header)
+    with disk.named(tables[0].path):
+        layout = _layout(tables[0], options, _MANY)
+    tell = _teller(sum(table.n_bytes for table in tables))
+    parts = [_fields_in_columns(table, layout, tell) for table in tables]
+    rows = _joined(parts)
+    if tables[0].is_libsvm:
+        with disk.named(tables[0].path):
+            layout = _layout(tables[0], options, rows.n_columns)
+    of_files = _fields_in_files(tables, [part.n_rows for part in parts])
+    with disk.named(tables[0].path):
+        if rows.n_rows == 0:  # all lines of LibSVM are comments
+            raise ValueError(NO_ROWS)
+        if rows.n_columns == 0:
+            raise ValueError("the file has no column but the label.")
+        of_columns = rows.fields(layout)
+    source = TextSource(
+        tables, rows.n_columns, rows.n_rows, layout.features, layout.cleared
+    )
+    return TextData(source, layout.names, **(of_files | of_columns))
+
+
+def read_features(
+    path: str | PathLike[str],
+    names: Sequence[str],
+    *,
+    header: bool = False,
+    label_column: Chosen = (),
+) -> TextSource:
+    """Find rows to predict, with or without their labels.
+
+    Columns are found by their names if there is a header that has them. Otherwise they
+    stand in the order of the model; if there is one column more, it is the label.
+
+    Parameters
+    ----------
+    path : str or path
+    names : sequence of str
+        The columns of the model.
+    header : bool, default=False
+        Whether the first line holds names.
+    label_column : tuple, default=()
+        As in `FileOptions`.
+
+    Returns
+    -------
+    TextSource
+        With the columns of the model.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        As for `read`; or if the file does not have the columns of the model.
+    """
+    file = os.fspath(path)
+    with disk.named(file):
+        table = TextTable(file, header)
+        return TextSource([table], len(names), kept=_kept(table, names, label_column))
+
+
+def _kept(
+    table: TextTable, names: Sequence[str], label_column: Chosen
+) -> list[int] | None:
+    """The columns of a model, as far as they are not all in order."""
+    if table.width is None:
+        return None
+    if table.names and _is_by_name(names, table.names):
+        return [table.names.index(name) for name in names]
+    if table.width == len(names) + 1:
+        return _besides(table, _label(table, label_column))
+    if table.width != len(names):
+        raise _other_width(table.width, len(names))
+    return None
+
+
+def _other_width(n_columns: int, expected: int) -> ValueError:
+    return ValueError(
+        f"the file has {n_columns} columns, the model has {expected} (and the file may"
+        " have one more, the label)."
+    )
+
+
+def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
+    """Whether the columns of a model are found by name; else, by place."""
+    missing = [name for name in names if name not in header]
+    are_given = list(names) != default_names(len(names))
+    if missing and (are_given or len(missing) < len(names)):
+        raise ValueError(
+            f"the header does not have the column {missing[0]!r} of the model."
+            f"{hint(missing[0], header)}"
+        )
+    return not missing
+
+
+def _opened(files: list[str], header: bool) -> list[TextTable]:
+    """Tables, which must have the same columns."""
+    tables = []
+    for file in files:
+        with disk.named(file):
+            table = TextTable(file, header)
+            first = tables[0] if tables else table
+            if table.is_libsvm != first.is_libsvm:
+                raise ValueError("some files are LibSVM, and others are not.")
+            if table.width != first.width:
+                raise ValueError(
+                    f"the file has {table.width} columns, but {first.path} has"
+                    f" {first.width}."
+                )
+            if table.names != first.names:
+                raise ValueError(f"the header differs from that of {first.path}.")
+        tables.append(table)
+    return tables
+
+
+def _counted(tables: list[TextTable]) -> int:
+    n_rows = 0
+    for table in tables:
+        with disk.named(table.path):
+            n_rows += sum(map(table.n_rows, table.blocks()))
+    return n_rows
+
+
+# --- Columns --------------------------------------------------------------------------
+
+
+def _numbers(
+    names: list[str] | None, n_columns: int, option: str, chosen: Chosen
+) -> list[int]:
+    """The numbers of the columns that an option names."""
+    numbers = []
+    for column in chosen:
+        if isinstance(column, str) and names is None:
+            raise ValueError(
+                f"{option}='name:{column}' needs a first line of names and header=True."
+            )
+        known = range(n_columns) if isinstance(column, int) else names
+        if column not in known:
+            raise ValueError(
+                f"{option}: there is no column {column!r}; columns are"
+                f" {_shown(known)} (all options but label_column do not count the"
+                " label)."
+            )
+        numbers.append(known.index(column))
+    return numbers
+
+
+def _shown(known: range | list[str]) -> str:
+    if isinstance(known, range):
+        return f"0 to {len(known) - 1}"
+    return ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+
+
+def _label(table: TextTable, label_column: Chosen) -> int:
+    """The number of the column of the label."""
+    [number] = _numbers(table.names, table.width, "label_column", label_column or (0,))
+    return number
+
+
+def _besides(table: TextTable, label: int) -> list[int]:
+    return [number for number in range(table.width) if number != label]
+
+
+class _FileLayout(NamedTuple):
+    """Which columns of a table are what.
+
+    Attributes
+    ----------
+    features : list of int, or None
+        The columns of the features; None: LibSVM, all.
+    names : list of str, or None
+        Those of the features.
+    fields : dict
+        The columns of the label, weight and query, as far as there are any.
+    scores : list of int
+        The columns of the start scores.
+    cleared : list of int
+        The features without values, among them the weight and the query.
+    """
+
+    features: list[int] | None
+    names: list[str] | None
+    fields: dict[str, int]
+    scores: list[int]
+    cleared: list[int]
+
+    @property
+    def read_first(self) -> list[int]:
+        """The columns of all fields."""
+        return [*self.fields.values(), *self.scores]
+
+
+# More columns than a LibSVM file has, as long as it has not been read.
+_MANY = 1 << 31
+
+
+def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayout:
+    """Find the columns that options name; LibSVM files have so many."""
+    features, names, fields = None, None, {}
+    if not table.is_libsvm:
+        fields["label"] = _label(table, options.label_column)
+        features = _besides(table, fields["label"])
+        names = table.names and [table.names[number] for number in features]
+        n_columns = len(features)
+    elif options.label_column not in ((), (0,)):
+        raise ValueError("label_column must be 0: in LibSVM, the label is first.")
+    chosen = {
+        option: _numbers(names, n_columns, option, getattr(options, option))
+        for option in (
+            *("weight_column", "group_column", "ignore_column"),
+            "init_score_column",
+        )
+    }
+    of_table = {
+        option: [j if features is None else features[j] for j in numbers]
+        for option, numbers in chosen.items()
+    }
+    for name in ("weight", "group"):
+        for number in of_table[f"{name}_column"]:
+            fields[name] = number
+    return _FileLayout(
+        features,
+        names,
+        fields,
+        of_table["init_score_column"],
+        [j for js in chosen.values() for j in js],
+    )
+
+
+class _Rows(NamedTuple):
+    """What is read of rows besides their features.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+    columns : ndarray of shape (n_rows, n_fields), float64
+        Those of `_FileLayout.read_first`.
+    label, queries : ndarray of shape (n_rows,), or None
+        Of LibSVM.
+    """
+
+    n_rows: int
+    n_columns: int
+    columns: NDArray[np.float64]
+    label: NDArray[np.float64] | None
+    queries: NDArray[np.int64] | None
+
+    def fields(self, layout: _FileLayout) -> dict[str, NDArray[Any]]:
+        """The fields of the rows, by their names."""
+        found: dict[str, NDArray[Any]] = {}
+        if self.label is not None:
+            found["label"] = self.label
+        if self.queries is not None:
+            found["group"] = query_sizes(self.queries)
+        n_fields = len(layout.fields)
+        scores = self.columns[:, n_fields:]
+        if layout.scores:
+            found["init_score"] = scores[:, 0] if scores.shape[1] == 1 else scores
+        for name, values in zip(
+            layout.fields, self.columns[:, :n_fields].T, strict=True
+        ):
+            if name != "label" and np.isnan(values).any():
+                raise ValueError(f"{name}_column has missing values.")
+            found[name] = query_sizes(values) if name == "group" else values.copy()
+        return found
+
+
+def _fields_in_columns(
+    table: TextTable, layout: _FileLayout, tell: Callable[[int], None]
+) -> _Rows:
+    """Read a file for all but its features."""
+    parts = []
+    with disk.named(table.path):
+        for block in table.blocks():
+            parts.append(_rows(table, block, layout))
+            tell(len(block.body))
+        return _joined(parts)
+
+
+def _teller(n_bytes: int) -> Callable[[int], None]:
+    """Tells how many bytes have been read; the text of gzip files has more."""
+    n_read = 0
+
+    def tell(n_more: int) -> None:
+        nonlocal n_read
+        n_read += n_more
+        report = READS.get()
+        if report is not None:
+            report(n_read, max(n_read, n_bytes), "bytes searched for labels")
+
+    return tell
+
+
+def _rows(table: TextTable, block: TextBlock, layout: _FileLayout) -> _Rows:
+    numbers = layout.read_first
+    if not table.is_libsvm:
+        columns = table.columns(block, numbers, quick=True)
+        return _Rows(len(columns), len(layout.features), columns, None, None)
+    data, label, queries = table.parse(block)
+    n_rows, n_columns = data.shape
+    data.resize(n_rows, max([n_columns, *(number + 1 for number in numbers)]))
+    return _Rows(n_rows, n_columns, data[:, numbers].toarray(), label, queries)
+
+
+def _joined(parts: list[_Rows]) -> _Rows:
+    return _Rows(
+        sum(part.n_rows for part in parts),
+        max(part.n_columns for part in parts),
+        np.concatenate([part.columns for part in parts]),
+        _all_or_none("a label", [part.label for part in parts]),
+        _all_or_none("a qid", [part.queries for part in parts]),
+    )
+
+
+def _all_or_none(what: str, parts: list[Any]) -> Any:
+    """Values of all parts, if there are any."""
+    if all(part is None for part in parts):
+        return None
+    if any(part is None for part in parts):
+        raise ValueError(f"some rows have {what}, and others have none.")
+    return np.concatenate(parts)
+
+
+def query_sizes(queries: NDArray[Any]) -> NDArray[np.int64]:
+    """The sizes of the queries, from the query of each row."""
+    first = np.flatnonzero(np.diff(queries)) + 1
+    return np.diff(np.concatenate([[0], first, [len(queries)]])).astype(np.int64)
+
+
+# --- Files beside the files -----------------------------------------------------------
+
+
+def _fields_in_files(
+    tables: list[TextTable], n_rows: list[int]
+) -> dict[str, NDArray[Any]]:
+    """Weights, groups and other fields in files beside files."""
+    readers: dict[str, tuple[str, Callable[[str], Any]]] = {
+        "weight": (".weight", _column),
+        "group": (".query", _group),
+        "init_score": (".init", _scores),
+        "position": (".position", _words),
+    }
+    found = {}
+    for name, (suffix, reader) in readers.items():
+        files = [table.path + suffix for table in tables]
+        if not any(map(os.path.exists, files)):
+            continue
+        parts = []
+        for file, expected in zip(files, n_rows, strict=True):
+            with disk.named(file):
+                values = reader(file)
+                n = int(values.sum()) if name == "group" else len(values)
+                if n != expected:
+                    raise ValueError(
+                        f"this is for {n} rows, but the data have {expected}."
+                    )
+            parts.append(values)
+        found[name] = np.concatenate(parts)
+    if "position" in found:
+        found["position"] = _numbered(found["position"])
+    return found
+
+
+def _scores(file: str) -> NDArray[np.float64]:
+    scores = read_table(file)
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def _column(file: str) -> NDArray[np.float64]:
+    column = _scores(file)
+    if column.ndim != 1:
+        raise ValueError(f"one column is expected, got {column.shape[1]}.")
+    return column
+
+
+def _group(file: str) -> NDArray[np.int64]:
+    sizes = _column(file)
+    if not (np.isfinite(sizes) & (sizes >= 0) & (sizes == np.floor(sizes))).all():
+        raise ValueError("the sizes of queries are whole numbers >= 0.")
+    return sizes.astype(np.int64)
+
+
+def _words(file: str) -> NDArray[np.bytes_]:
+    return np.array(read_words(file), dtype=bytes)
+
+
+def _numbered(words: NDArray[np.bytes_]) -> NDArray[np.int64]:
+    """Numbers of words, in the order in which they are first met."""
+    number: dict[bytes, int] = {}
+    return np.array([number.setdefault(w, len(number)) for w in words], np.int64)

@@ -1,0 +1,405 @@
+"""Tables of numbers in text: CSV, TSV and LibSVM, by LightGBM's rules.
+
+Files are read block by block. NumPy decides what a table says. pandas does the same
+faster, if it is installed; scikit-learn reads LibSVM.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skgoss.sources.memory import FileState
+from skgoss.sources.source import block_bytes
+from skgoss.utils import optional
+
+Values = NDArray[np.float64] | sparse.csr_matrix
+
+# Missing values, in any case.
+_MISSING = frozenset({"", "na", "nan", "null"})
+_SPELLINGS = [
+    change_case(text)
+    for text in sorted(_MISSING)
+    for change_case in (str.lower, str.upper, str.title)
+]
+NO_ROWS = "the file has no rows."
+# The format is guessed from so many lines.
+_N_LINES = 32
+_LINE_END = re.compile(rb"\r\n?|\n")
+_TEXT = re.compile(rb"[^ \r\n]")
+_NO_SPACE = re.compile(rb" *[^ \n]")
+
+
+class TextBlock(NamedTuple):
+    """Whole lines of a file, of which at least one is not empty.
+
+    Attributes
+    ----------
+    body : bytes
+    line : int
+        The number of the first line.
+    """
+
+    body: bytes
+    line: int
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows: of lines that are not empty."""
+        body = _LINE_END.sub(b"\n", self.body) if b"\r" in self.body else self.body
+        text = np.frombuffer(body, np.uint8)
+        start = np.append(0, np.flatnonzero(text == ord("\n")) + 1)
+        if body.endswith(b"\n"):
+            start = start[:-1]
+        # Only lines that begin like an empty one are looked at.
+        at = start[(text[start] == ord("\n")) | (text[start] == ord(" "))]
+        return len(start) - sum(_is_empty_line(body, first) for first in at.tolist())
+
+
+class SparseRows(NamedTuple):
+    """What a block of LibSVM holds.
+
+    Attributes
+    ----------
+    data : CSR matrix of shape (n_rows, n_columns), float64
+        The features.
+    label : ndarray of shape (n_rows,), float64, or None
+    queries : ndarray of shape (n_rows,), int64, or None
+        The query of each row.
+    """
+
+    data: sparse.csr_matrix
+    label: NDArray[np.float64] | None
+    queries: NDArray[np.int64] | None
+
+
+class TextTable:
+    """A table in a text file.
+
+    Parameters
+    ----------
+    path : str
+        A file whose name ends in ``.gz`` is decompressed.
+    header : bool
+        Whether the first line holds names.
+
+    Attributes
+    ----------
+    names : list of str, or None
+        The names of all columns, if there is a header; None for LibSVM.
+    width : int or None
+        The number of columns; None: LibSVM, whose last columns may come at any row.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the file has no rows, or a header that does not fit.
+    """
+
+    def __init__(self, path: str, header: bool) -> None:
+        self.path = path
+        self.has_header = header
+        self._state = FileState.of(path)
+        first = next(self.blocks(), None)
+        if first is None:
+            raise ValueError(NO_ROWS)
+        start = b"".join(islice(io.BytesIO(first.body), _N_LINES))
+        self.is_libsvm = b":" in start
+        self.separator = "\t" if b"\t" in start else ","
+        self.names: list[str] | None = None
+        self.width: int | None = None
+        if self.is_libsvm:
+            self.is_labelled = b":" not in first.body.split(maxsplit=1)[0]
+            return
+        line = _first_line(first.body.lstrip(b" \r\n"))
+        self.width = line.count(self.separator.encode()) + 1
+        if header:
+            head = _first_line(next(_blocks(path)))
+            self.names = _names(head.decode(), self.separator, self.width)
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the file."""
+        return self._state.size
+
+    def check_unchanged(self) -> None:
+        """Raise ValueError if the file is no longer that which was opened."""
+        self._state.check_unchanged()
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """The rows, without the header."""
+        line, is_header = 1, self.has_header
+        for content in _blocks(self.path):
+            body = content
+            if is_header:
+                body = b"".join(_LINE_END.split(content, maxsplit=1)[1:])
+            if _TEXT.search(body):
+                yield TextBlock(body, line + is_header)
+            is_header = False
+            line += _n_lines(content)
+
+    def columns(
+        self, block: TextBlock, numbers: list[int] | None = None, *, quick: bool = False
+    ) -> NDArray[np.float64]:
+        """Columns of a CSV or TSV file.
+
+        Parameters
+        ----------
+        block : TextBlock
+        numbers : list of int, default=None
+            Which, in any order; None: all.
+        quick : bool, default=False
+            Whether the others are not read. Their errors may not be found then.
+
+        Raises
+        ------
+        ValueError
+            If there is something else than numbers, or too few or too many. The message
+            names the line.
+        """
+        read = sorted({*numbers}) if quick else None
+        table = _parse_by_pandas(block, self.separator, self.width, read)
+        if table is None:  # pandas is not installed, or found an error
+            table, read = _parse_by_numpy(block, self.separator, self.width), None
+        if numbers is None:
+            return table
+        chosen = numbers if read is None else np.searchsorted(read, numbers)
+        return table.T[chosen].T  # pandas has columns one after the other
+
+    def n_rows(self, block: TextBlock) -> int:
+        """The number of rows of a block. In LibSVM, a line may be a comment."""
+        if not self.is_libsvm or b"#" not in block.body:
+            return block.n_rows
+        lines = io.BytesIO(block.body)
+        return sum(bool(line.partition(b"#")[0].strip()) for line in lines)
+
+    def parse(self, block: TextBlock) -> SparseRows:
+        """The rows of a LibSVM file; raises ValueError as `columns`."""
+        return _parse_libsvm(block, self.is_labelled)
+
+
+def read_table(path: str) -> Values:
+    """A small file of columns without names, as a whole."""
+    table = TextTable(path, False)
+    if table.is_libsvm:
+        raise ValueError("columns between tabs or commas are expected, not LibSVM.")
+    return np.concatenate([table.columns(block) for block in table.blocks()])
+
+
+def read_words(path: str) -> list[bytes]:
+    """The words of a small file."""
+    return list(chain.from_iterable(body.split() for body in _blocks(path)))
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    """Whole lines of a file, a few MB at a time."""
+    opened = gzip.open if path.endswith(".gz") else open
+    size, rest, is_first = block_bytes(), b"", True
+    try:
+        with opened(path, "rb") as file:
+            while content := file.read(size):
+                if is_first:
+                    content, is_first = content.removeprefix(codecs.BOM_UTF8), False
+                if b"\0" in content:
+                    raise ValueError("this is no text in UTF-8, but a binary file.")
+                content = rest + content
+                end = _end_of_lines(content)
+                if end:
+                    yield content[:end]
+                rest = content[end:]
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"{path}: this file of gzip is damaged: {error}") from error
+    if rest:
+        yield rest
+
+
+def _end_of_lines(content: bytes) -> int:
+    """Where the last whole line ends. A CR at the end may be half of a CRLF."""
+    return content.rfind(b"\n") + 1 or content.rfind(b"\r", 0, -1) + 1
+
+
+def _n_lines(content: bytes) -> int:
+    n_ends = _count(content, "\n")
+    if b"\r" in content:
+        n_ends += content.count(b"\r") - content.count(b"\r\n")
+    return n_ends
+
+
+def _count(content: bytes, character: str) -> int:
+    """As `bytes.count`, which is slow where there are many."""
+    found = np.frombuffer(content, np.uint8) == ord(character)
+    return int(np.count_nonzero(found))
+
+
+def _is_empty_line(body: bytes, start: int) -> bool:
+    return not _NO_SPACE.match(body, start)
+
+
+def _first_line(content: bytes) -> bytes:
+    return _LINE_END.split(content, maxsplit=1)[0]
+
+
+def _names(head: str, separator: str, width: int) -> list[str]:
+    """The names of a header, which may be quoted."""
+    names = [name.strip() for name in next(csv.reader([head], delimiter=separator), [])]
+    if len(names) != width:
+        raise ValueError(
+            f"the header has {len(names)} names, but rows have {width} columns."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the header has the name {twice!r} more than once.")
+    return names
+
+
+# --- LibSVM ---------------------------------------------------------------------------
+
+
+def _parse_libsvm(block: TextBlock, is_labelled: bool) -> SparseRows:
+    try:
+        return _load_libsvm(block.body, is_labelled)
+    except (ValueError, OverflowError) as error:  # of huge column numbers
+        found = _describe_libsvm_error(block, is_labelled) or str(error)
+        raise ValueError(
+            f"read as LibSVM, as the first lines have colons: {found}"
+        ) from error
+
+
+def _load_libsvm(body: bytes, is_labelled: bool) -> SparseRows:
+    from sklearn.datasets import load_svmlight_file
+
+    if not is_labelled:
+        lines = (line for line in io.BytesIO(body) if line.partition(b"#")[0].strip())
+        body = b"".join(b"0 " + line for line in lines)
+    data, label, queries = load_svmlight_file(
+        io.BytesIO(body), zero_based=True, query_id=True
+    )
+    if len(queries) not in (0, len(label)):
+        raise ValueError("some rows have a qid, and some have none.")
+    return SparseRows(
+        data, label if is_labelled else None, queries if len(queries) else None
+    )
+
+
+def _describe_libsvm_error(block: TextBlock, is_labelled: bool) -> str | None:
+    """What is wrong with the first line that cannot be read alone, and where."""
+    for n, line in enumerate(io.BytesIO(block.body), start=block.line):
+        try:
+            _load_libsvm(line, is_labelled)
+        except (ValueError, OverflowError) as error:
+            return f"line {n}: {error}"
+    return None
+
+
+# --- CSV and TSV ----------------------------------------------------------------------
+
+
+def _parse_by_pandas(
+    block: TextBlock, separator: str, width: int, columns: list[int] | None
+) -> NDArray[np.float64] | None:
+    """The numbers of a table; None: pandas cannot tell."""
+    has_cr = b"\r" in block.body
+    if has_cr and block.body.count(b"\r") != block.body.count(b"\r\n"):
+        return None  # pandas loses empty columns after lines that end in \r
+    try:
+        import pandas
+    except ImportError:
+        return None
+    try:
+        frame = pandas.read_csv(
+            io.BytesIO(block.body),
+            sep=separator,
+            header=None,
+            usecols=columns,
+            dtype=np.float64,
+            quoting=csv.QUOTE_NONE,
+            keep_default_na=False,
+            na_values=[*_SPELLINGS, "NaN"],
+            **optional.pandas_exact_floats(pandas),
+        )
+    except ValueError:
+        return None
+    # pandas fills short rows.
+    n_separators = _count(block.body, separator)
+    is_full = len(frame) == block.n_rows and n_separators == len(frame) * (width - 1)
+    return frame.to_numpy() if is_full else None
+
+
+def _parse_by_numpy(
+    block: TextBlock, separator: str, width: int
+) -> NDArray[np.float64]:
+    """The numbers of a table."""
+    try:
+        table = np.loadtxt(
+            (line for line in _lines(block.body) if line),
+            delimiter=separator,
+            comments=None,
+            converters=_number,
+            ndmin=2,
+            encoding="utf-8",
+        )
+        if table.shape[1] != width:
+            raise ValueError(f"{table.shape[1]} columns instead of {width}")
+    except ValueError as error:
+        found = _describe_error(block, separator, width) or str(error)
+        kind = "TSV" if separator == "\t" else "CSV"
+        raise ValueError(f"read as {kind}: {found}") from error
+    return table
+
+
+def _lines(body: bytes) -> Iterator[str]:
+    """Lines without their ends. Tabs are columns, too."""
+    text = io.TextIOWrapper(io.BytesIO(body), encoding="utf-8")
+    return (line.strip(" \r\n") for line in text)
+
+
+def _number(text: str) -> float:
+    text = text.strip()
+    if text.lower() in _MISSING:
+        return np.nan
+    if "_" in text:
+        raise ValueError(f"{text!r} is no number")  # though it is one for Python
+    return float(text)
+
+
+def _describe_error(block: TextBlock, separator: str, width: int) -> str | None:
+    """What is wrong with a table, and where."""
+    for n, line in enumerate(_lines(block.body), start=block.line):
+        items = line.split(separator) if line else []
+        if items and len(items) != width:
+            return f"line {n} has {len(items)} columns, but lines above have {width}."
+        for j, item in enumerate(items):
+            if not _is_number(item):
+                return (
+                    f"line {n}, column {j}: {item[:40]!r} is no number."
+                    f"{_HEADER_HINT if n == 1 else ''}"
+                )
+    return None
+
+
+_HEADER_HINT = (
+    " If the first line of the data holds names, pass header=True in the params of a"
+    " Dataset, or data_has_header=True to predict. Columns are separated by commas or"
+    " tabs; missing values are empty, NA, NaN or null."
+)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        _number(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,75 @@
+"""Packages that may be absent, and how versions of pandas differ."""
+
+from __future__ import annotations
+
+import importlib
+from importlib import metadata
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+def optional(module: str, user: str, otherwise: str = "") -> ModuleType:
+    """Import a module of a package that skgoss does not depend on.
+
+    Parameters
+    ----------
+    module : str
+    user : str
+        What needs it, for the message.
+    otherwise : str, default=""
+        What to do without the package, for the message.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise missing(user, module.partition(".")[0], otherwise=otherwise) from error
+
+
+def version() -> str:
+    """The version of skgoss; '' if the package is not installed."""
+    try:
+        return metadata.version("skgoss")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def missing(user: str, *packages: str, otherwise: str = "") -> ImportError:
+    """The error that says what to install. See `optional` for the arguments."""
+    return ImportError(
+        f"{user} needs {' and '.join(packages)}:"
+        f" python -m pip install {' '.join(packages)}{otherwise}"
+    )
+
+
+def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:
+    """Where pandas keeps the columns of a frame.
+
+    Parameters
+    ----------
+    frame : pandas DataFrame
+
+    Returns
+    -------
+    list of tuples
+        The numbers of some columns, int64; and their values, an ndarray of shape
+        (n_columns, n_rows) or the extension array of a single column. Empty if the
+        version of pandas has no blocks.
+    """
+    blocks = getattr(frame._mgr, "blocks", ())
+    return [(block.mgr_locs.as_array, block.values) for block in blocks]
+
+
+def pandas_exact_floats(pandas: ModuleType) -> dict[str, str]:
+    """The arguments by which ``read_csv`` reads floats exactly.
+
+    pandas always does since 3.1, where the argument is deprecated.
+    """
+    major, minor = (int(word) for word in pandas.__version__.split(".")[:2])
+    return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}

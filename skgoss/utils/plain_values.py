@@ -1,0 +1,353 @@
+"""Plain values in files and pickles, which are checked when they are read.
+
+The first part checks the entries of a state that was loaded. The second part writes
+Python values as JSON that keeps their types: None, booleans, integers, strings and
+finite floats are themselves, lists are lists, dicts with keys of strings are objects.
+Anything else is an object with the entry ``"type"``. What is read may come from
+anyone: no name in it is imported or called.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import pathlib
+import re
+from collections.abc import Callable, Mapping
+from numbers import Real
+from types import NoneType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from skgoss.utils import optional
+
+Types = Mapping[str, type | tuple[type, ...]]
+
+# Integers of more bits may be too large for a float.
+MAX_BITS = 1023
+
+# How deep lists and dicts may be nested. Readers of JSON allow a little more.
+MAX_DEPTH = 40
+
+# The size of an array of strings, in bytes. All strings take as much as the longest,
+# so a small file could claim any amount of memory.
+MAX_STRINGS = 1 << 26
+
+# The length of a range. Code that reads all numbers of a longer one would not end.
+MAX_RANGE = 1 << 24
+
+_PLAIN = (NoneType, bool, int, str)
+_DTYPE = re.compile(
+    r"[<>|=]?(?:b1|[iu][1248]|f[248]|U\d{1,9}|O"
+    r"|[mM]8\[(?:Y|M|W|D|h|m|s|ms|us|ns)\])"
+)
+# What constructors of values raise.
+_UNREADABLE = (
+    *(TypeError, ValueError, LookupError, AttributeError),
+    *(ArithmeticError, MemoryError),
+)
+# What arrays hold, by the kind of their dtype.
+_VALUES_OF = dict.fromkeys("iumM", int) | {"b": bool, "f": float, "U": str, "O": object}
+_ZONE = re.compile(r"[\w+:-]+(?:/[\w+:-]+)*")
+
+
+# --- Entries of a state ---------------------------------------------------------------
+
+
+def entries(state: Any, types: Types, owner: str) -> list[Any]:
+    """The entries of a loaded state, in the order of ``types``.
+
+    Raises
+    ------
+    ValueError
+        If the state is no dict, or if an entry is missing or has another type. The
+        message names the ``owner`` of the state.
+    """
+    if not isinstance(state, dict):
+        raise ValueError(f"{owner} must be a dict, got {type(state).__name__}")
+    for name, allowed in types.items():
+        if name not in state:
+            raise ValueError(f"{owner} has no {name!r}")
+        if not isinstance(state[name], allowed):
+            raise ValueError(
+                f"{name!r} of {owner} must not be of type {type(state[name]).__name__}"
+            )
+    return [state[name] for name in types]
+
+
+def check_scores(
+    scores: dict[Any, Any], name: str, is_score: Callable[[Any], bool]
+) -> None:
+    """Raise ValueError unless all metrics, by evaluation set and name, are scores."""
+    for metrics in scores.values():
+        if not isinstance(metrics, dict) or not all(map(is_score, metrics.values())):
+            raise ValueError(f"{name} must hold metrics by evaluation set and name")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number that a float can hold."""
+    is_large = isinstance(value, int) and value.bit_length() > MAX_BITS
+    return isinstance(value, Real) and not is_large
+
+
+def are_numbers(values: Any) -> bool:
+    """Whether values are a list of numbers, as the metrics of all rounds are."""
+    return isinstance(values, list) and all(map(is_number, values))
+
+
+def vector(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
+    """A one-dimensional array of a dtype, as kernels read it.
+
+    It is copied only if it is not contiguous, not aligned, or in another byte order.
+
+    Raises
+    ------
+    ValueError
+        If ``values`` is no array, or has another shape or dtype.
+    """
+    is_array = isinstance(values, np.ndarray)
+    if is_array and values.ndim == 1 and values.dtype.newbyteorder("=") == dtype:
+        return np.require(values, dtype, ["C", "A", "E"])
+    found = type(values).__name__
+    if is_array:
+        found = f"one of {values.dtype} and shape {values.shape}"
+    raise ValueError(
+        f"{name} must be a one-dimensional array of {np.dtype(dtype)}, got {found}"
+    )
+
+
+def vectors(
+    state: Any, dtypes: Mapping[str, DTypeLike], owner: str
+) -> dict[str, NDArray[Any]]:
+    """The entries of a state that are one-dimensional arrays of these dtypes."""
+    arrays = entries(state, dict.fromkeys(dtypes, object), owner)
+    return {
+        name: vector(values, dtypes[name], f"{name} of {owner}")
+        for name, values in zip(dtypes, arrays, strict=True)
+    }
+
+
+def check_lengths(arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]) -> None:
+    """Raise ValueError unless named arrays have these lengths."""
+    for name, size in sizes.items():
+        if len(arrays[name]) != size:
+            raise ValueError(
+                f"{name} must have the length {size}, got {len(arrays[name])}"
+            )
+
+
+def check_start(start: NDArray[np.int64], stop: int, name: str) -> None:
+    """Raise ValueError unless offsets never fall, from 0 to ``stop``."""
+    # Neighbours are compared, because their differences may overflow.
+    rises = len(start) > 0 and not (start[1:] < start[:-1]).any()
+    if not rises or start[0] != 0 or start[-1] != stop:
+        raise ValueError(f"{name} must rise from 0 to {stop}")
+
+
+# --- JSON that keeps types ------------------------------------------------------------
+
+
+def encode(value: Any) -> Any:
+    """Turn a value into JSON's types.
+
+    Parameters
+    ----------
+    value : object
+        None, bool, int, float, str, bytes, a list, tuple, set, frozenset, dict, range,
+        a date or datetime, Decimal or Path, NumPy's scalars and arrays, a Timestamp or
+        Interval of pandas. Anything else is a TypeError.
+
+    Returns
+    -------
+    None, bool, int, float, str, list or dict
+    """
+    return _encoded(value, 0)
+
+
+def _encoded(value: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise TypeError(f"lists and dicts are nested more than {MAX_DEPTH} deep")
+    kind = type(value)
+    if kind in _PLAIN or (kind is float and math.isfinite(value)):
+        return value
+    if kind is list:
+        return [_encoded(entry, depth + 1) for entry in value]
+    if kind is dict and "type" not in value and all(type(key) is str for key in value):
+        return {key: _encoded(entry, depth + 1) for key, entry in value.items()}
+    name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+    name = "numpy.generic" if isinstance(value, np.generic) else _NAMES.get(name, name)
+    if name not in _FORMS:
+        raise TypeError(f"values of type {kind.__name__} cannot be written as JSON")
+    form = _FORMS[name]
+    parts = [_encoded(part, depth + 1) for part in form.split(value)]
+    return {"type": name, **dict(zip(form.types, parts, strict=True))}
+
+
+def decode(value: Any, owner: str) -> Any:
+    """Turn what `encode` returned back into the value.
+
+    Raises
+    ------
+    ValueError
+        If `encode` returns no such thing. The message names the ``owner``.
+    ImportError
+        If pandas is needed, and not installed.
+    """
+    try:
+        return _decoded(value, 0)
+    except _UNREADABLE as error:
+        message = f"{owner} holds a value that cannot be read: {error}"
+        raise ValueError(message) from error
+
+
+def _decoded(value: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
+    if isinstance(value, list):
+        return [_decoded(entry, depth + 1) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    parts = {key: _decoded(entry, depth + 1) for key, entry in value.items()}
+    if "type" not in value:
+        return parts
+    name = parts.pop("type")
+    if not isinstance(name, str) or name not in _FORMS:
+        raise ValueError(f"the type {name!r} is not known")
+    form = _FORMS[name]
+    if parts.keys() != form.types.keys():
+        raise ValueError(f"{name} has other entries than {', '.join(form.types)}")
+    return form.join(*entries(parts, form.types, name))
+
+
+class _Form(NamedTuple):
+    """How values of a type are written: as named parts."""
+
+    types: Types
+    split: Callable[[Any], tuple[Any, ...]]
+    join: Callable[..., Any]
+
+
+def _of_text(write: Callable[[Any], str], read: Callable[[str], Any]) -> _Form:
+    return _Form({"value": str}, lambda value: (write(value),), read)
+
+
+def _of_list(read: Callable[[list[Any]], Any]) -> _Form:
+    return _Form({"value": list}, lambda value: (list(value),), read)
+
+
+def _float(text: str) -> float:
+    if text not in ("nan", "inf", "-inf"):
+        raise ValueError(f"{text!r} is not 'nan', 'inf' or '-inf'")
+    return float(text)
+
+
+def _short(numbers: range) -> range:
+    if numbers[MAX_RANGE:]:
+        raise TypeError(f"a range must not be longer than {MAX_RANGE}")
+    return numbers
+
+
+def _no_signal(value: decimal.Decimal) -> decimal.Decimal:
+    if value.is_snan():
+        raise TypeError("a signaling NaN cannot be compared")
+    return value
+
+
+def _split_array(array: NDArray[Any]) -> tuple[str, list[int], list[Any]]:
+    dtype = array.dtype
+    if not _DTYPE.fullmatch(dtype.str):
+        raise TypeError(f"arrays of {dtype} cannot be written as JSON")
+    flat = array.ravel()
+    flat = flat.view(np.int64) if dtype.kind in "mM" else flat
+    return dtype.str, list(array.shape), flat.tolist()
+
+
+def _array(dtype: str, shape: list[Any], values: list[Any]) -> NDArray[Any]:
+    if not _DTYPE.fullmatch(dtype):
+        raise ValueError(f"the dtype {dtype!r} is not known")
+    kind = np.dtype(dtype)
+    if kind.kind == "U" and kind.itemsize * len(values) > MAX_STRINGS:
+        raise ValueError(f"{len(values)} values of {kind} are too many")
+    # Numbers of other types may take forever to convert, as Decimal('1e999999999').
+    allowed = _VALUES_OF[kind.kind]
+    if not all(isinstance(value, allowed) for value in values):
+        raise TypeError(f"arrays of {kind} must hold other values")
+    if not all(type(size) is int for size in shape):
+        raise TypeError("the shape must be integers")
+    flat = np.empty(len(values), dtype=np.int64 if kind.kind in "mM" else kind)
+    with np.errstate(over="raise", invalid="raise"):
+        for place, value in enumerate(values):
+            flat[place] = value
+    return flat.view(kind).reshape(shape)
+
+
+def _split_scalar(scalar: np.generic) -> tuple[str, Any]:
+    dtype, _, values = _split_array(np.asarray(scalar))
+    return dtype, values[0]
+
+
+def _pandas() -> Any:
+    return optional.optional("pandas", "A file with dates or intervals of pandas")
+
+
+def _timestamp(value: str, unit: str, zone: str | None) -> Any:
+    timestamp = _pandas().Timestamp(value).as_unit(unit)
+    if zone is None:
+        return timestamp
+    if not _ZONE.fullmatch(zone):
+        raise ValueError(f"the zone {zone!r} is not known")
+    return timestamp.tz_convert(zone)
+
+
+# By the package and the name of a type.
+_FORMS = {
+    "builtins.float": _of_text(repr, _float),
+    "builtins.bytes": _of_text(bytes.hex, bytes.fromhex),
+    "builtins.tuple": _of_list(tuple),
+    "builtins.set": _of_list(set),
+    "builtins.frozenset": _of_list(frozenset),
+    "builtins.dict": _Form(
+        {"keys": list, "values": list},
+        lambda value: (list(value), list(value.values())),
+        lambda keys, values: dict(zip(keys, values, strict=True)),
+    ),
+    "builtins.range": _Form(
+        {"value": list},
+        lambda value: ([_short(value).start, value.stop, value.step],),
+        lambda value: _short(range(*value)),
+    ),
+    "datetime.date": _of_text(datetime.date.isoformat, datetime.date.fromisoformat),
+    "datetime.datetime": _of_text(
+        datetime.datetime.isoformat, datetime.datetime.fromisoformat
+    ),
+    "decimal.Decimal": _of_text(
+        lambda value: str(_no_signal(value)),
+        lambda text: _no_signal(decimal.Decimal(text)),
+    ),
+    "pathlib.Path": _of_text(str, pathlib.Path),
+    "numpy.ndarray": _Form(
+        {"dtype": str, "shape": list, "value": list}, _split_array, _array
+    ),
+    "numpy.generic": _Form(
+        {"dtype": str, "value": object},
+        _split_scalar,
+        lambda dtype, value: _array(dtype, [1], [value])[0],
+    ),
+    "pandas.Timestamp": _Form(
+        {"value": str, "unit": str, "zone": (str, NoneType)},
+        lambda value: (
+            *(value.isoformat(), value.unit),
+            None if value.tz is None else str(value.tz),
+        ),
+        _timestamp,
+    ),
+    "pandas.Interval": _Form(
+        {"left": object, "right": object, "closed": str},
+        lambda value: (value.left, value.right, value.closed),
+        lambda left, right, closed: _pandas().Interval(left, right, closed=closed),
+    ),
+}
+_NAMES = dict.fromkeys(("pathlib.PosixPath", "pathlib.WindowsPath"), "pathlib.Path")

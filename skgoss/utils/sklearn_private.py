@@ -1,0 +1,191 @@
+"""Private parts of scikit-learn, and what only some of its versions have."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    _get_feature_names,
+)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+try:
+    from sklearn import callback as _callback
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+except ImportError:  # scikit-learn < 1.9
+    _callback = None
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands where scikit-learn has no callbacks yet."""
+
+
+def with_callbacks(method: Function) -> Function:
+    """Let a method run scikit-learn's callbacks, where it has them.
+
+    Its own decorator has no types, which would hide those of the method.
+    """
+    return method if _callback is None else _callback.with_callbacks(method)
+
+
+class SummaryMixin:
+    """Adds a summary of a fitted estimator to what notebooks show of it.
+
+    scikit-learn's diagram of the parameters stays as it is. The summary is the HTML
+    that the method ``_html_summary`` returns.
+    """
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._html_summary()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # not if sklearn.config_context(display="text")
+            bundle["text/html"] += self._html_summary()
+        return bundle
+
+
+_REFUSES_ZEROS = (
+    "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
+)
+
+
+def sample_weights(
+    sample_weight: Any, y: np.ndarray, *, may_be_zero: bool = False
+) -> np.ndarray:
+    """Check weights by scikit-learn's rules.
+
+    Parameters
+    ----------
+    sample_weight : number or array-like of shape (n_samples,)
+    y : ndarray of shape (n_samples,)
+    may_be_zero : bool, default=False
+        Whether all of them may be zero.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite; since scikit-learn 1.9, also if all of
+        them are zero.
+    """
+    options = {"allow_all_zero_weights": may_be_zero} if _REFUSES_ZEROS else {}
+    return _check_sample_weight(
+        sample_weight, y, dtype=np.float64, ensure_non_negative=True, **options
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _class_named(name: str) -> type:
+    return type(name, (), {})
+
+
+def _estimator_named(name: str, **attributes: Any) -> Any:
+    """What scikit-learn's checks take for a fitted estimator of this name."""
+    estimator = _class_named(name)()
+    vars(estimator).update(attributes)
+    return estimator
+
+
+def feature_names(X: Any) -> NDArray[Any] | None:
+    """The names of the columns by scikit-learn's rules; None if there are none."""
+    return _get_feature_names(X)
+
+
+def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None:
+    """Check names of columns against those of the fit, with scikit-learn's messages."""
+    names = {} if fitted is None else {"feature_names_in_": fitted}
+    _check_feature_names(_estimator_named(owner, **names), X, reset=False)
+
+
+def check_n_features(X: Any, fitted: int, owner: str) -> None:
+    """Check the number of columns against that of the fit, likewise."""
+    _check_n_features(_estimator_named(owner, n_features_in_=fitted), X, reset=False)
+
+
+class NoHooks:
+    """Stands where nobody listens to the rounds of a fit."""
+
+    def begin(self) -> None:
+        """Do nothing."""
+
+    def after_round(self, index: int, attributes: Callable[[], dict[str, Any]]) -> bool:
+        """Go on."""
+        return False
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+class RoundHooks:
+    """Tells scikit-learn's callbacks about the rounds of a fit."""
+
+    def __init__(
+        self, estimator: Any, n_rounds: int | None, data: dict[str, Any]
+    ) -> None:
+        self._context = estimator._init_callback_context(max_subtasks=n_rounds)
+        self._n_rounds = n_rounds
+        self._data = {"estimator": estimator, **data}
+        self._round: Any = None
+
+    def begin(self) -> None:
+        """The first round begins."""
+        self._context.call_on_fit_task_begin(**self._data)
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        self._round = self._context.subcontext(task_name="round")
+        self._round.call_on_fit_task_begin(**self._data)
+
+    def after_round(self, index: int, attributes: Callable[[], dict[str, Any]]) -> bool:
+        """A round has ended; True asks to stop.
+
+        ``attributes()`` returns those that make the estimator a fitted one.
+        """
+        stop = self._end_round(attributes)
+        if not stop and (self._n_rounds is None or index + 1 < self._n_rounds):
+            self._begin_round()
+        return stop
+
+    def _end_round(self, attributes: Any) -> bool:
+        ended, self._round = self._round, None
+        return ended.call_on_fit_task_end(
+            **self._data, reconstruction_attributes=attributes
+        )
+
+    def end(self) -> None:
+        """The fit has ended, and the estimator is fitted."""
+        if self._round is not None:  # it could not split, or stopped the fit early
+            self._end_round({})
+        self._context.call_on_fit_task_end(**self._data, reconstruction_attributes={})
+
+
+def round_hooks(
+    estimator: Any, n_rounds: int | None, **data: Any
+) -> RoundHooks | NoHooks:
+    """The hooks of an estimator's callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It must be inside a method decorated by ``with_callbacks``.
+    n_rounds : int or None
+        None: it is not known.
+    **data
+        ``X``, ``y`` and ``metadata`` as the user gave them.
+    """
+    names = ("_skl_callbacks", "_parent_callback_ctx")
+    if any(hasattr(estimator, name) for name in names):
+        return RoundHooks(estimator, n_rounds, data)
+    return NoHooks()

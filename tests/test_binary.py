@@ -182,7 +182,7 @@ def test_joined_columns_need_the_same_rows():
 
 
 def good_file() -> bytes:
-    return mutations.binary_files()[MIXED]
+    return mutations.good_binary_files()[MIXED]
 
 
 def header(content: bytes) -> bytes:

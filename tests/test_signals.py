@@ -121,13 +121,18 @@ SCRIPTS = {"test_an_interrupt_ends_a_kernel": interrupted}
 @pytest.mark.parametrize(
     ("kernel", "setup", "delay", "work"),
     [
-        ("binning.find_bounds", BOUNDS, 0.3, "model.fit(X, y)"),
+        ("bin_kernels.find_bounds", BOUNDS, 0.3, "model.fit(X, y)"),
         ("grower.TreeGrower.grow", TREE, 0.5, "model.fit(X, y)"),
         ("grower.TreeGrower.grow", CLASSES, 0.25, "model.fit(X, y)"),
-        ("ranking.lambdarank", PAIRS, 0.25, "model.fit(X, y, group=[10_000] * 30)"),
+        (
+            "ranking_kernels.lambdarank",
+            PAIRS,
+            0.25,
+            "model.fit(X, y, group=[10_000] * 30)",
+        ),
         ("predict.Predictor.run", ROWS, 0.1, "model.predict(X)"),
         (
-            "contributions.Explainer.run",
+            "contribution_kernels.Explainer.run",
             EXPLAIN,
             0.5,
             "contributions(model._model.trees, columns, n_threads={n_jobs})",

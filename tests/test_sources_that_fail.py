@@ -101,19 +101,19 @@ def test_odd_columns_are_those_of_memory(kind, categorical_feature):
 @pytest.mark.parametrize("kind", ["late nulls", "bool", "strings", "timestamp", "nan"])
 def test_columns_are_read_as_in_memory(kind):
     table = pyarrow.table({"x": X[:, 0], "odd": COLUMNS[kind]})
-    source = input_rows.source(in_batches(table))
-    found = source.values(["odd"])
+    read_twice = input_rows.source(in_batches(table))
+    found = read_twice.values(["odd"])
     expected = input_rows.source(dataset.dataset(table)).values(["odd"])["odd"]
     np.testing.assert_array_equal(found["odd"], expected)
     # Each batch is compared with what was read before; one value is another one.
-    again = [batch.rows.num_rows for batch in source.read(source.without(found))]
+    again = [batch.rows.num_rows for batch in source.read(read_twice.without(found))]
     assert sum(again) == N
     changed = found["odd"].copy()
     changed[N // 2] = changed[N // 2 + 1] if kind != "nan" else 3.0
     if kind == "late nulls":
         changed[N // 2] = 77
     with pytest.raises(ValueError, match="column 'odd' has other values than before"):
-        list(source.read(source.without({"odd": changed})))
+        list(source.read(read_twice.without({"odd": changed})))
 
 
 def test_dictionaries_of_batches_may_differ():

@@ -84,7 +84,7 @@ def read_bins(path: Path) -> Any:
     Text is left to its readers: a dozen bytes of it may ask for a billion columns,
     which are no error, but need more memory than a fuzzer is given.
     """
-    if not mutations.binary.is_binary(path):
+    if not mutations.binary_files.is_binary(path):
         raise ValueError("no file of bins")
     return mutations.KINDS["dataset"].load(path)
 
@@ -248,7 +248,7 @@ def change_archive(file: bytes, max_size: int, seed: int) -> bytes:
     rng = np.random.default_rng(seed)
     try:
         members = mutations.members_of(file)
-    except (ValueError, OSError, *mutations.binary._DAMAGE):
+    except (ValueError, OSError, *mutations.binary_files._DAMAGE):
         members = []
     sized = [at for at, (_, content) in enumerate(members) if content]
     if not sized or rng.random() < 0.1:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,6 +38,7 @@ from skgoss.binning.sparse_columns import (
 from skgoss.columns.columns import Columns
 from skgoss.columns.stacked import StackedColumns, pieces
 from skgoss.sources.memory import IN_MEMORY, Memory
+from skgoss.utils.locks import cached_property
 
 _Code = TypeVar("_Code", np.uint8, np.uint16)
 

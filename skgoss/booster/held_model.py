@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Self
 
 from skgoss import parameters
@@ -14,6 +13,7 @@ from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
+from skgoss.utils.locks import cached_property
 
 
 class HeldModel:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Container
-from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -14,6 +13,7 @@ from skgoss._engine.columns import arrow
 from skgoss.columns.columns import ColumnsBuilder, as_kind
 from skgoss.columns.factorize import ArrayColumn
 from skgoss.utils import optional
+from skgoss.utils.locks import cached_property
 
 
 class DataFrame:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.utils.locks import cached_property
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -20,6 +19,7 @@ from skgoss._engine.columns.transposition import (
 )
 from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.locks import cached_property
 
 # Entries are turned into columns in blocks of so many, or in at most so many blocks.
 BLOCK_ENTRIES = 1 << 21

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +37,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.fold_models import FoldModels
 from skgoss.model.out_of_fold import CalibrationRows
 from skgoss.objectives.link import Link
+from skgoss.utils.locks import cached_property
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
 from types import NoneType
@@ -29,6 +28,7 @@ from skgoss.model.trees import (
     Tree,
     zero_tree,
 )
+from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import entries, vector, vectors
 
 # Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from itertools import accumulate, pairwise
 from numbers import Integral
 from types import NoneType
@@ -26,6 +25,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.objectives.link import Link
 from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import are_numbers, check_scores, entries, is_number
 
 _OWNER = "the Booster"

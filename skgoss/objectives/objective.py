@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from skgoss.objectives.losses import LOSSES, MIN_PRIOR, TrainingRows, log, log_o
 from skgoss.objectives.objective_names import OBJECTIVES, canonical_name, make_link
 from skgoss.objectives.percentiles import percentile
 from skgoss.parameters.settings import Settings
+from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]

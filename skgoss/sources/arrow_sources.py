@@ -6,10 +6,10 @@ import glob
 import os
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
 from typing import Any, NoReturn
 
 from skgoss.sources.source import Batch, Source, batch_rows
+from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import errors_at
 
 # Pages of a column are read through a buffer of so many bytes, and not all at once.

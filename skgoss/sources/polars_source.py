@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 from skgoss.sources.source import Batch, Source, batch_rows
+from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import errors_at
 
 

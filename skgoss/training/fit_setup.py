@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
+from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import about
 
 # Of fewer values, a tree takes less time than threads that wait for each other.

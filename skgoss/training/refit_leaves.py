@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +15,7 @@ from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
 from skgoss.objectives.objective import Objective
+from skgoss.utils.locks import cached_property
 
 Floats = NDArray[np.float64]
 

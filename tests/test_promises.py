@@ -667,6 +667,62 @@ def test_fit_in_children_of_a_process_that_has_fitted(body, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+WHILE_OTHERS_FIT = """
+import os, signal, threading, time, warnings
+import numpy as np
+from skgoss import LGBMRegressor
+warnings.simplefilter("ignore")
+X = np.random.default_rng(0).normal(size=(300, 30))
+ended = threading.Event()
+
+
+def fit():
+    LGBMRegressor(n_estimators=2, folds=3, n_jobs=1).fit(X, X[:, 0])
+
+
+def fit_again_and_again():
+    while not ended.is_set():
+        fit()
+
+
+def ends(child, seconds=20):
+    stop = time.monotonic() + seconds
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        if time.monotonic() > stop:
+            os.kill(child, signal.SIGKILL)
+            return False
+        time.sleep(0.001)
+    return True
+
+
+fit()
+threads = [threading.Thread(target=fit_again_and_again) for _ in range(2)]
+for thread in threads:
+    thread.start()
+n_ended = 0
+for _ in range(200):
+    child = os.fork()
+    if child == 0:
+        fit()
+        os._exit(0)
+    if not ends(child):
+        break
+    n_ended += 1
+ended.set()
+for thread in threads:
+    thread.join()
+print(n_ended)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_children_that_are_forked_while_threads_fit_do_not_hang(tmp_path):
+    script = tmp_path / "fork.py"
+    script.write_text(WHILE_OTHERS_FIT)
+    done = processes.run(script, folder=tmp_path)
+    assert done.stdout.strip() == "200", done.stderr
+
+
 # --- 9. Silent, and nothing of the caller's is changed --------------------------------
 
 

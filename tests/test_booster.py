@@ -147,7 +147,9 @@ def from_lightgbm(theirs, **parameters):
     )
     schema = ColumnSchema(len(names), None, Categories(None))
     link = make_link(name, parameters.get("sigmoid", 1.0), "sqrt" in text)
-    return Booster._of(FittedModel(ensemble, schema, name, link, lambda: header))
+    return Booster._from_model(
+        FittedModel(ensemble, schema, name, link, lambda: header)
+    )
 
 
 def data(n=400, seed=0):
@@ -419,7 +421,7 @@ def test_table_of_classes(many):
 
 def test_table_needs_trees():
     ours = from_lightgbm(trained())
-    ours._change_trees(lambda model: model.trees.truncated(0))
+    ours._change_trees(lambda trees: trees.truncated(0))
     with pytest.raises(ValueError, match="needs a model with trees"):
         ours.trees_to_dataframe()
     assert ours.lower_bound() == ours.upper_bound() == 0.0

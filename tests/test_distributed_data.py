@@ -657,7 +657,7 @@ def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
         given,
         estimator._settings(None, given),
     )
-    estimator._keep(fit.run(Booster._in_training))
+    estimator._keep(fit.run(Booster._from_model))
     assert np.array_equal(estimator.predict_proba(values), known.predict_proba(values))
     assert estimator.evals_result_ == known.evals_result_
 

@@ -97,7 +97,7 @@ def as_ours(booster):
     ]
     answers = {name: staticmethod(getattr(booster, name)) for name in methods}
     ours = object.__new__(type("Answers", (Booster,), answers))
-    ours._fitted = SimpleNamespace(categories=Categories(None))
+    ours._held = SimpleNamespace(categories=Categories(None))
     return ours
 
 

@@ -179,7 +179,7 @@ def test_a_round_that_is_refused_does_not_change_the_one_that_grows():
             booster.update(fobj=other)
         return other(predictions, dataset)
 
-    fit = booster._live_fit
+    fit = booster._fit
     booster.update(fobj=objective)
     assert called == ["first", "other"]
     assert fit.settings.objective.function is objective

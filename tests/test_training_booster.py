@@ -94,7 +94,7 @@ def assert_same_trees(one: Booster, other: Booster) -> None:
 def assert_same_state(one: Booster, other: Booster) -> None:
     """The trees and all scores have the same bits."""
     assert_same_trees(one, other)
-    first, second = one._live_fit.state, other._live_fit.state
+    first, second = one._fit.state, other._fit.state
     # A round that failed is undone before the next change.
     first._undo_failed_round()
     second._undo_failed_round()
@@ -158,7 +158,7 @@ def grow_larger(booster: Booster) -> None:
 def test_who_reads_rounds_that_are_taken_back_reads_again(case, change):
     """Another thread takes them back before their trees are copied."""
     booster = updated(started(case), 2)
-    state = booster._live_fit.state
+    state = booster._fit.state
     finished = state.finished
     change(booster)
     assert state.ensemble_of(finished) is None
@@ -185,7 +185,7 @@ def test_a_failed_round_has_not_happened():
         plain, failed = updated(started(case), 3), updated(started(case), 3)
         for booster in (plain, failed):
             booster.add_valid(dataset(case), "v")
-        state = failed._live_fit.state
+        state = failed._fit.state
         before, state._grow = state._grow, stopped_after(state._grow)
         with pytest.raises(KeyboardInterrupt):
             failed.update()
@@ -203,7 +203,7 @@ def test_what_is_interrupted_is_done_again(case):
     plain, stopped = updated(started(case), 3), updated(started(case), 4)
     for booster in (plain, stopped):
         booster.eval_train()
-    state, other = stopped._live_fit.state, dataset(case)
+    state, other = stopped._fit.state, dataset(case)
     for call in (stopped.rollback_one_iter, lambda: stopped.add_valid(other, "v")):
         add = state._add_trees
         state._add_trees = stopped_after(add)
@@ -268,7 +268,7 @@ def test_other_rows(case):
     booster.add_valid(other, "other")
     booster.update(train_set=other)
     assert booster.train_set is other
-    state = booster._live_fit.state
+    state = booster._fit.state
     if case != "dart":
         before = booster.predict(X[:100], num_iteration=n_before, raw_score=True)
         np.testing.assert_array_equal(before, scores)
@@ -633,7 +633,7 @@ def test_freed_rows_are_freed():
     rows = X.copy().view(_Watched)
     booster = Booster(BASE, Dataset(rows, Y, free_raw_data=False))
     updated(booster, 2)
-    held = weakref.ref(rows), weakref.ref(booster._live_fit.state)
+    held = weakref.ref(rows), weakref.ref(booster._fit.state)
     del rows
     expected = booster.predict(X)
     gc.disable()
@@ -667,13 +667,13 @@ def test_other_rows_do_not_change_the_fit_that_they_go_on_from():
     booster = started()
     booster.add_valid(dataset(rows=slice(50)), "v")
     updated(booster, 2)
-    before = booster._live_fit.state
+    before = booster._fit.state
     n_trees = before.ensemble().n_trees
     booster.eval(dataset(rows=slice(30)), "unlisted")
     n_sets = len(before.sets), len(before.unlisted_sets)
     updated(booster, 0)
     booster.update(train_set=dataset(rows=slice(100)))
-    after = booster._live_fit.state
+    after = booster._fit.state
     assert before is not after
     assert before.ensemble().n_trees == n_trees == len(before._trees_by_round())
     assert (len(after.sets), len(after.unlisted_sets)) == n_sets

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import copy
+import json
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
 from skgoss import parameters
-from skgoss.booster import training
-from skgoss.booster.training import InTraining
-from skgoss.booster.tree_methods import TreeMethods
 from skgoss.columns import categories, containers
 from skgoss.columns.columns import Columns
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit.fit import Fit, MakeModel
-from skgoss.model import explanation, predictions
+from skgoss.fit.arguments import FitArguments
+from skgoss.fit.fit import Fit, FunctionOfRound, MakeModel
+from skgoss.fit.train_arguments import (
+    NAME_OF_ROUNDS,
+    TRAIN,
+    TrainOptions,
+    check_label,
+)
+from skgoss.model import explanation, predictions, tables
 from skgoss.model.batch_predictions import predicted
-from skgoss.model.fitted import FittedModel
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.fitted import FittedModel, whole
 from skgoss.model_files import model_file as model_files
+from skgoss.objectives.objective_names import NOT_BUILT_IN
 from skgoss.parameters import docstrings
 from skgoss.sources import input_rows, text_files
-from skgoss.utils import disk, threads
+from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvaluationSet
+from skgoss.utils import disk, optional, threads
 from skgoss.utils.elsewhere import Elsewhere
+from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
+    import pandas
     import shap
 
+Feval = Callable[..., Any] | Sequence[Callable[..., Any]] | None
 
 # Methods and attributes of estimators, and of other libraries' boosters.
 _ELSEWHERE = {
@@ -55,7 +71,7 @@ _ELSEWHERE = {
 }
 
 
-class Booster(InTraining, TreeMethods, Elsewhere):
+class Booster(Elsewhere):
     """A trained model, or a model in training, without an estimator.
 
     A fitted estimator has a Booster as ``booster_``, and `train` returns one. The
@@ -108,7 +124,13 @@ class Booster(InTraining, TreeMethods, Elsewhere):
 
     _elsewhere = _ELSEWHERE
 
-    # Whether another model took the place of the one that the Booster was made of.
+    best_iteration: int
+    best_score: dict[str, dict[str, float]]
+
+    # The model; in training, the fit whose trees these are.
+    _held: FittedModel | Fit
+
+    # Whether `model_from_string` has replaced the model.
     _is_replaced: bool = False
 
     def __init__(
@@ -124,14 +146,14 @@ class Booster(InTraining, TreeMethods, Elsewhere):
                 " file, use Booster(model_file=path); for that of an estimator, its"
                 " attribute booster_."
             )
-        given = [v for v in (train_set, model_file, model_str) if v is not None]
-        if len(given) != 1:
+        n_passed = sum(v is not None for v in (train_set, model_file, model_str))
+        if n_passed != 1:
             raise TypeError(
                 "Booster needs one of train_set, model_file and model_str, got"
-                f" {len(given)}."
+                f" {n_passed}."
             )
         if train_set is not None:
-            self._train(training.start(params, train_set))
+            self._become(_start(params, train_set))
             return
         if params:
             warn("params has no effect: the parameters of the model file are used.")
@@ -141,166 +163,17 @@ class Booster(InTraining, TreeMethods, Elsewhere):
             self._become(model_files.read(model_file))
 
     @classmethod
-    def _of(cls, model: FittedModel) -> Self:
-        """The Booster of a model."""
+    def _from_model(cls, model: FittedModel | Fit) -> Self:
+        """The Booster of a model, or of a fit whose rounds go on."""
         booster = cls.__new__(cls)
         booster._become(model)
         return booster
 
-    @classmethod
-    def _in_training(cls, fit: Fit) -> Self:
-        """The model of a fit that goes on: its trees are those of the rounds so far."""
-        booster = cls.__new__(cls)
-        booster._train(fit)
-        return booster
+    def _become(self, model: FittedModel | Fit) -> None:
+        """Hold another model, and nothing else, in one assignment."""
+        self.__dict__ = _attributes(model)
 
-    def _become(self, model: FittedModel) -> None:
-        """Take the place of what the Booster was, in one assignment."""
-        self.__dict__ = {
-            "_fitted": model,
-            "best_iteration": model.best_iteration,
-            "best_score": {k: dict(v) for k, v in model.best_score.items()},
-        }
-
-    def _end(self, model: FittedModel) -> Self:
-        """End the training with a model; attributes that callbacks set stay."""
-        self.__dict__ = {
-            **vars(self),
-            **vars(self._of(model)),
-            **{"_live_fit": None, "params": self.params},
-        }
-        return self
-
-    def _shown_to_callbacks(self) -> MakeModel:
-        """Gives this Booster to callbacks of its fit, and others to those of folds."""
-        fit = self._live_fit
-        return lambda other: self if other is fit else self._in_training(other)
-
-    def _attributes_of_callbacks(self) -> dict[str, Any]:
-        """The attributes that callbacks have set."""
-        own = ("best_iteration", "best_score")
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if name not in own and not hasattr(type(self), name)
-        }
-
-    def _train(self, fit: Fit) -> None:
-        self.__dict__ = {"_live_fit": fit, "best_iteration": 0, "best_score": {}}
-
-    def _saved_model(self) -> FittedModel:
-        """The model with what users may have changed."""
-        return replace(
-            self._model, best_iteration=self.best_iteration, best_score=self.best_score
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self._saved_model().state()
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._become(FittedModel.from_state(state))
-
-    def __sklearn_tags__(self) -> Tags:
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
-            input_tags=InputTags(sparse=True, allow_nan=True),
-        )
-
-    def __repr__(self) -> str:
-        objective = ", ".join(dict.fromkeys(self._objectives)) or "of the user"
-        chosen = self._model.preset_params.items()
-        words = ", ".join(f"{name}={value!r}" for name, value in chosen)
-        return (
-            f"<{type(self).__name__}: {self.num_trees()} trees, {self.num_feature()}"
-            f" columns, objective {objective}"
-            f"{f', chosen by preset: {words}' if words else ''}>"
-        )
-
-    @docstrings.of_booster()
-    def save_model(
-        self,
-        filename: str | PathLike[str],
-        num_iteration: int | None = None,
-        start_iteration: int = 0,
-        importance_type: str = "split",
-    ) -> Self:
-        """Write the model to a file in LightGBM's text format.
-
-        LightGBM, treelite and others can read the file. One line, which they ignore,
-        holds the names and categories that they do not accept, and the attributes of
-        the estimator. ``LGBMClassifier.from_file`` and the other estimators read it.
-
-        Parameters
-        ----------
-        {parameters}
-
-        Returns
-        -------
-        self
-            The model.
-
-        Raises
-        ------
-        TypeError
-            If a category or class has a type that cannot be written as text.
-        OSError
-            If the file cannot be written.
-
-        Warns
-        -----
-        UserWarning
-            If parameters are left out, because they are functions or of other types
-            that cannot be written as text.
-        """
-        text = self.model_to_string(num_iteration, start_iteration, importance_type)
-        with disk.written(filename) as file:
-            file.write(text.encode())
-        return self
-
-    @docstrings.of_booster()
-    def model_to_string(
-        self,
-        num_iteration: int | None = None,
-        start_iteration: int = 0,
-        importance_type: str = "split",
-    ) -> str:
-        """Write the model in LightGBM's text format, as `save_model` does.
-
-        Parameters
-        ----------
-        {parameters}
-
-        Returns
-        -------
-        str
-            The content of a file.
-        """
-        model = self._saved_model()
-        rounds = model.rounds(start_iteration, self._length(num_iteration))
-        return model_files.render(model, *rounds, importance_type)
-
-    def model_from_string(self, model_str: str) -> Self:
-        """Replace this model by the model of a text that `model_to_string` returned.
-
-        Parameters
-        ----------
-        model_str : str
-            The content of a file.
-
-        Returns
-        -------
-        self
-            The model.
-
-        Raises
-        ------
-        ValueError
-            If the text is not a valid model. The message names the line.
-        """
-        self._become(_parsed(model_str))
-        self._is_replaced = True
-        return self
+    # --- Predictions ------------------------------------------------------------------
 
     @docstrings.of_booster()
     def predict(
@@ -352,34 +225,6 @@ class Booster(InTraining, TreeMethods, Elsewhere):
         data = self._opened(model, data, data_has_header)
         return predicted(data, model.schema, compute, to_parquet)
 
-    def _n_threads(self, kwargs: Mapping[str, Any]) -> int:
-        """The number of threads of a call with some other arguments."""
-        return threads.n_threads(parameters.n_jobs(kwargs, None, type(self).__name__))
-
-    def _columns(
-        self, model: FittedModel, data: Any, validate_features: bool = False
-    ) -> Columns:
-        """The columns of some data, by place."""
-        data = input_rows.unstreamed(self._opened(model, data))
-        if validate_features:
-            model.check_names(data)
-        owner = type(self).__name__
-        return containers.columns(data, model.schema, owner=owner, by_name=False)
-
-    def _opened(self, model: FittedModel, data: Any, header: bool = False) -> Any:
-        """Data, of which text files are opened for reading in batches."""
-        if not input_rows.is_file(data):
-            return data
-        words = ("label_column", "label")
-        label = {word: self.params[word] for word in words if word in self.params}
-        of_files, _ = parameters.file_options(label, "Booster")
-        return text_files.read_features(
-            data,
-            model.feature_names,
-            header=header,
-            label_column=of_files.get("label_column", ()),
-        )
-
     @docstrings.of_booster()
     def explain(
         self,
@@ -420,6 +265,452 @@ class Booster(InTraining, TreeMethods, Elsewhere):
             n_threads,
             interactions=interactions,
         )
+
+    def _n_threads(self, kwargs: Mapping[str, Any]) -> int:
+        """The number of threads of a call with some other arguments."""
+        return threads.n_threads(parameters.n_jobs(kwargs, None, type(self).__name__))
+
+    def _columns(
+        self, model: FittedModel, data: Any, validate_features: bool = False
+    ) -> Columns:
+        """The columns of some data, by place."""
+        data = input_rows.unstreamed(self._opened(model, data))
+        if validate_features:
+            model.check_names(data)
+        owner = type(self).__name__
+        return containers.columns(data, model.schema, owner=owner, by_name=False)
+
+    def _opened(self, model: FittedModel, data: Any, header: bool = False) -> Any:
+        """Data, of which text files are opened for reading in batches."""
+        if not input_rows.is_file(data):
+            return data
+        words = ("label_column", "label")
+        label = {word: self.params[word] for word in words if word in self.params}
+        of_files, _ = parameters.file_options(label, "Booster")
+        return text_files.read_features(
+            data,
+            model.feature_names,
+            header=header,
+            label_column=of_files.get("label_column", ()),
+        )
+
+    def _length(self, num_iteration: int | None) -> int | None:
+        """The number of rounds; None stands for the best, if there is one."""
+        if num_iteration is None and self.best_iteration > 0:
+            return self.best_iteration
+        return num_iteration
+
+    # --- The model --------------------------------------------------------------------
+
+    @property
+    def _model(self) -> FittedModel:
+        """The model; of a fit that goes on, that after the last finished round."""
+        held = self._held
+        return held.model_so_far() if isinstance(held, Fit) else held
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the fit.
+
+        For a model of `train`, those that were passed to it and to the `Dataset`, by
+        the names that were used. For a model of an estimator, all of its parameters,
+        by their names. For a file of another library, those in the file. They may be
+        changed: ``refit`` reads them.
+        """
+        return self._original_params()
+
+    def _changed_params(self) -> dict[str, Any]:
+        """What the user has changed in ``params``."""
+        before = self._original_params()
+        return {
+            name: value
+            for name, value in self.params.items()
+            if name not in before or not parameters.same(value, before[name])
+        }
+
+    def _original_params(self) -> dict[str, Any]:
+        held = self._held
+        options = parameters.from_lightgbm(held.header.parameters)
+        if held.record is None:
+            return options
+        params = parameters.with_constructor_names(options)
+        if held.record.estimator == TRAIN:
+            params = copy.deepcopy(held.record.parameters)
+        if not self._objectives:
+            params["objective"] = "none"  # it is a function
+        return params
+
+    @property
+    def _objectives(self) -> list[str]:
+        """The names of the objectives; empty if it is a function, or not known."""
+        objective = self._held.objective
+        names = objective if isinstance(objective, list | tuple) else [objective]
+        return [name for name in names if isinstance(name, str)]
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return self.num_feature()
+
+    def feature_name(self) -> list[str]:
+        """Return the names of the columns.
+
+        Returns
+        -------
+        list of str
+            If the training set had no names, they are 'Column_0', 'Column_1' and so on.
+        """
+        return list(self._held.header.feature_names)
+
+    def num_feature(self) -> int:
+        """Number of columns.
+
+        Returns
+        -------
+        int
+            The columns of the training set, used or not.
+        """
+        return self._held.schema.n_features
+
+    def num_trees(self) -> int:
+        """Number of trees: trees per round times rounds.
+
+        Returns
+        -------
+        int
+            The number of trees.
+        """
+        return self.current_iteration() * self.num_model_per_iteration()
+
+    def num_model_per_iteration(self) -> int:
+        """Number of trees per round: the number of classes, or 1.
+
+        Returns
+        -------
+        int
+            The number of trees.
+        """
+        return self._held.n_scores
+
+    def current_iteration(self) -> int:
+        """Number of rounds.
+
+        Returns
+        -------
+        int
+            The rounds of ``init_model`` are counted.
+        """
+        return self._held.n_rounds
+
+    @property
+    def pandas_categorical(self) -> list[list[Any]] | None:
+        """The categories of the categorical columns, as in LightGBM.
+
+        A list for each column that held strings or categories, in the order of the
+        columns. None if there is no such column.
+        """
+        model = self._model
+        return tables.pandas_categorical(model.header, model.categories)
+
+    def __sklearn_tags__(self) -> Tags:
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(sparse=True, allow_nan=True),
+        )
+
+    def __repr__(self) -> str:
+        objective = ", ".join(dict.fromkeys(self._objectives)) or "of the user"
+        chosen = self._model.preset_params.items()
+        words = ", ".join(f"{name}={value!r}" for name, value in chosen)
+        return (
+            f"<{type(self).__name__}: {self.num_trees()} trees, {self.num_feature()}"
+            f" columns, objective {objective}"
+            f"{f', chosen by preset: {words}' if words else ''}>"
+        )
+
+    # --- Trees ------------------------------------------------------------------------
+
+    def feature_importance(
+        self, importance_type: str = "split", iteration: int | None = None
+    ) -> NDArray[Any]:
+        """Return the importance of each column.
+
+        Parameters
+        ----------
+        importance_type : {'split', 'gain', 'cover'}, default='split'
+            'split': number of splits of the column. 'gain': sum of their gains.
+            'cover': sum of the numbers of training rows in the nodes that are split.
+        iteration : int, default=None
+            Number of rounds that are used. None: the rounds up to the best one if early
+            stopping found one, else all. Values <= 0: all rounds.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The dtype is int32 for 'split', and float64 otherwise.
+        """
+        kind = _importance_type(importance_type)
+        model = self._model
+        _, stop = model.rounds(0, self._length(iteration))
+        importances = model.trees.truncated(stop).importances(kind)
+        return importances.astype(np.int32 if kind == "split" else np.float64)
+
+    def get_split_value_histogram(
+        self,
+        feature: int | str,
+        bins: int | str | None = None,
+        xgboost_style: bool = False,
+    ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | pandas.DataFrame:
+        """Compute a histogram of the thresholds of a column's splits.
+
+        Parameters
+        ----------
+        feature : int or str
+            The number or name of a numeric column.
+        bins : int or str, default=None
+            Number of bins, or a rule of ``numpy.histogram``. None: the number of
+            distinct thresholds. With ``xgboost_style``, this is also the maximum.
+        xgboost_style : bool, default=False
+            Whether to return a table of the bins that are not empty.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_bins,)
+            Number of thresholds in each bin.
+        edges : ndarray of shape (n_bins + 1,)
+            The edges of the bins. With ``xgboost_style``, a single object is returned
+            instead: a pandas data frame with the columns ``SplitValue`` (the right edge
+            of a bin) and ``Count``, or an array of these two columns if pandas is not
+            installed.
+
+        Raises
+        ------
+        ValueError
+            If the column does not exist or is categorical.
+        """
+        model = self._model
+        _, stop = model.rounds(0, self._length(None))
+        values = tables.split_values(
+            model.trees.truncated(stop), _column(model, feature)
+        )
+        counts, edges = tables.histogram(values, bins, at_most=xgboost_style)
+        if not xgboost_style:
+            return counts, edges
+        table = np.column_stack([edges[1:], counts])[counts > 0]
+        try:
+            pandas = optional.optional("pandas", "get_split_value_histogram")
+        except ImportError:
+            return table
+        return pandas.DataFrame(table, columns=["SplitValue", "Count"])
+
+    @docstrings.of_booster(
+        importance_type=(
+            "{'split', 'gain', 'cover'}, default='split'",
+            "What ``feature_importances`` measure: see `feature_importance`. They"
+            " are whole numbers.",
+        ),
+        object_hook=(
+            "callable, default=None",
+            "A function that is called with each dict, the inner ones first. Its"
+            " result replaces the dict, as in ``json.loads``.",
+        ),
+    )
+    def dump_model(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+        object_hook: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the model as a dict.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        dict
+            It has the same structure as in LightGBM: dicts, lists, numbers and strings,
+            which can be written as JSON.
+        """
+        model = self._model
+        start, stop = model.rounds(start_iteration, self._length(num_iteration))
+        dumped = tables.dump(
+            model.trees,
+            model.header,
+            model.categories,
+            model.shrinkage(model.options()),
+            start_round=start,
+            stop_round=stop,
+            importance=_importance_type(importance_type),
+        )
+        if object_hook is None:
+            return dumped
+        categories = dumped.pop("pandas_categorical")
+        try:
+            hooked = json.loads(json.dumps(dumped), object_hook=object_hook)
+        except RecursionError as error:
+            raise ValueError("the trees are too deep for object_hook.") from error
+        hooked["pandas_categorical"] = categories
+        return hooked
+
+    def trees_to_dataframe(self) -> pandas.DataFrame:
+        """Return the nodes and leaves of all trees as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per node and leaf: parents before their children, left children
+            before right ones. The columns are:
+
+            - ``tree_index``, ``node_depth`` (1 for the root), ``node_index``, a name
+              such as '0-S1' (node 1 of tree 0) or '0-L3' (leaf 3);
+            - ``left_child``, ``right_child``, ``parent_index``: names of other rows;
+            - ``split_feature``, ``split_gain``, ``threshold``, ``decision_type``,
+              ``missing_direction``, ``missing_type``: the split of a node;
+            - ``value``, ``weight`` (the sum of hessians), ``count`` (the number of
+              training rows).
+
+        Raises
+        ------
+        ValueError
+            If there are no trees.
+        """
+        pandas = optional.optional("pandas", "trees_to_dataframe")
+        if self.num_trees() == 0:
+            raise ValueError("trees_to_dataframe needs a model with trees.")
+        return pandas.DataFrame(list(tables.rows(self.dump_model())))
+
+    def trees_for_shap(self) -> dict[str, Any]:
+        """Return the trees in the form that ``shap.TreeExplainer`` accepts.
+
+        Use it for interventional SHAP values, which need background data, or to explain
+        probabilities instead of raw scores. For path-dependent SHAP values, `predict`
+        and `explain` are exact and much faster.
+
+        Returns
+        -------
+        dict
+            The argument ``model`` of ``shap.TreeExplainer``.
+
+        Raises
+        ------
+        ValueError
+            If the model has categorical splits, zeros as missing values, or linear
+            leaves, which shap does not support.
+        """
+        return explanation.trees_for_shap(self._model)
+
+    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
+        """Return the value of a leaf.
+
+        Parameters
+        ----------
+        tree_id, leaf_id : int
+            The index of the tree, and the index of the leaf in this tree.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        trees = self._model.trees
+        return float(trees.arrays["leaf_value"][_leaf(trees, tree_id, leaf_id)])
+
+    def set_leaf_output(self, tree_id: int, leaf_id: int, value: float) -> Self:
+        """Change the value of a leaf.
+
+        Predictions of this model and of its estimator change accordingly. In training,
+        later rounds continue from the changed tree. In linear leaves, the value is only
+        used for rows with a missing value in one of the leaf's columns.
+
+        Parameters
+        ----------
+        tree_id, leaf_id : int
+            The index of the tree, and the index of the leaf in this tree.
+        value : float
+            A finite number.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        held, at = self._held, _leaf(self._model.trees, tree_id, leaf_id)
+        if not isinstance(value, numbers.Real) or not math.isfinite(value):
+            raise ValueError(f"value must be a finite number, got {value!r}.")
+        if isinstance(held, Fit):
+            held.state.set_leaf(int(tree_id), int(leaf_id), float(value))
+            return self
+
+        def with_value(trees: Ensemble) -> Ensemble:
+            values = trees.arrays["leaf_value"].copy()
+            values[at] = value
+            return trees.with_leaves(values)
+
+        return self._change_trees(with_value)
+
+    def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Self:
+        """Shuffle the rounds. The order is always the same.
+
+        Predictions that use all rounds do not change, except for rounding.
+
+        Parameters
+        ----------
+        start_iteration, end_iteration : int, default=0, -1
+            The rounds from ``start_iteration`` to ``end_iteration - 1`` are shuffled.
+            If ``end_iteration`` <= 0, the range ends with the last round.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        start = max(whole("start_iteration", start_iteration), 0)
+        stop = whole("end_iteration", end_iteration)
+        n_rounds = self.current_iteration()
+        stop = min(stop, n_rounds) if stop > 0 else n_rounds
+        order = tables.shuffled(n_rounds, start, stop)
+        return self._change_trees(lambda trees: trees.chosen(order))
+
+    def _change_trees(self, change: Callable[[Ensemble], Ensemble]) -> Self:
+        """Replace the trees of the model."""
+        model = self._held
+        if isinstance(model, Fit):
+            raise ValueError(
+                "The trees of a Booster in training cannot be changed. Call"
+                " free_dataset() first, which ends the training."
+            )
+        self._held = model.with_trees(change(model.trees))
+        return self
+
+    def lower_bound(self) -> float:
+        """Return the sum of the smallest leaf values of all trees.
+
+        It is a lower bound of the raw scores, except for random forests and linear
+        trees.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
+        return tables.bound(self._model.trees, np.minimum)
+
+    def upper_bound(self) -> float:
+        """Return the sum of the largest leaf values of all trees.
+
+        It is an upper bound of the raw scores, except for random forests and linear
+        trees.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
+        return tables.bound(self._model.trees, np.maximum)
 
     def refit(
         self,
@@ -508,9 +799,419 @@ class Booster(InTraining, TreeMethods, Elsewhere):
         options |= parameters.resolve(self._changed_params(), owner)[0]
         trees = refit.run(model, options, rows, float(decay_rate), n_threads)
         model = replace(model.with_trees(trees), best_iteration=0, best_score={})
-        booster = self._of(model)
+        booster = self._from_model(model)
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
         return booster
+
+    # --- Files ------------------------------------------------------------------------
+
+    @docstrings.of_booster()
+    def save_model(
+        self,
+        filename: str | PathLike[str],
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> Self:
+        """Write the model to a file in LightGBM's text format.
+
+        LightGBM, treelite and others can read the file. One line, which they ignore,
+        holds the names and categories that they do not accept, and the attributes of
+        the estimator. ``LGBMClassifier.from_file`` and the other estimators read it.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        self
+            The model.
+
+        Raises
+        ------
+        TypeError
+            If a category or class has a type that cannot be written as text.
+        OSError
+            If the file cannot be written.
+
+        Warns
+        -----
+        UserWarning
+            If parameters are left out, because they are functions or of other types
+            that cannot be written as text.
+        """
+        text = self.model_to_string(num_iteration, start_iteration, importance_type)
+        with disk.written(filename) as file:
+            file.write(text.encode())
+        return self
+
+    @docstrings.of_booster()
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> str:
+        """Write the model in LightGBM's text format, as `save_model` does.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        str
+            The content of a file.
+        """
+        model = self._saved_model()
+        rounds = model.rounds(start_iteration, self._length(num_iteration))
+        return model_files.render(model, *rounds, importance_type)
+
+    def model_from_string(self, model_str: str) -> Self:
+        """Replace this model by the model of a text that `model_to_string` returned.
+
+        Parameters
+        ----------
+        model_str : str
+            The content of a file.
+
+        Returns
+        -------
+        self
+            The model.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a valid model. The message names the line.
+        """
+        self._become(_parsed(model_str))
+        self._is_replaced = True
+        return self
+
+    def _saved_model(self) -> FittedModel:
+        """The model with what users may have changed."""
+        return replace(
+            self._model, best_iteration=self.best_iteration, best_score=self.best_score
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._saved_model().state()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._become(FittedModel.from_state(state))
+
+    # --- Training ---------------------------------------------------------------------
+
+    @property
+    def _fit(self) -> Fit:
+        """The fit of a model in training."""
+        fit = self._held
+        if not isinstance(fit, Fit):
+            raise ValueError(
+                "The Booster is not in training. Create it by Booster(params,"
+                " train_set), or by train with keep_training_booster=True."
+            )
+        return fit
+
+    @property
+    def train_set(self) -> Dataset | None:
+        """The `Dataset` of the training data. None if the model is not in training."""
+        held = self._held
+        data = held.training.X if isinstance(held, Fit) else None
+        return data if isinstance(data, Dataset) else None
+
+    @property
+    def train_set_version(self) -> int:
+        """The `Dataset.version` of the training data; 0 if there are none."""
+        data = self.train_set
+        return 0 if data is None else data.version
+
+    @property
+    def valid_sets(self) -> list[Dataset]:
+        """The evaluation sets of a model in training, without the training set."""
+        return [e.data for e in self._evaluation_sets]
+
+    @property
+    def name_valid_sets(self) -> list[str]:
+        """The names of `valid_sets`."""
+        return [e.name for e in self._evaluation_sets]
+
+    @property
+    def _evaluation_sets(self) -> list[EvaluationSet]:
+        held = self._held
+        sets = held.state.sets if isinstance(held, Fit) else []
+        return [e for e in sets if not e.is_training]
+
+    @property
+    def _training_names(self) -> set[str]:
+        """The names of the evaluation sets that are the training set."""
+        return self._fit.state.training_names
+
+    def update(
+        self, train_set: Dataset | None = None, fobj: Callable[..., Any] | None = None
+    ) -> bool:
+        """Train one round.
+
+        If this fails, the model is unchanged, and training can continue.
+
+        Parameters
+        ----------
+        train_set : Dataset, default=None
+            Other training data for this round and the later ones. Its rows use the bins
+            of the first training set, and start from the scores of the trees so far.
+            None: the same data as before.
+        fobj : callable, default=None
+            A custom objective ``f(predictions, dataset)`` that returns the gradient and
+            the hessian of each row, as in `train`. From then on, predictions are raw
+            scores, and each round needs ``fobj``. None: the objective of ``params``.
+
+        Returns
+        -------
+        bool
+            Whether training is finished because no tree could be split. Then no trees
+            are added, except constant trees in the first round.
+
+        Raises
+        ------
+        ValueError
+            If the Booster is not in training, or the columns of ``train_set`` are not
+            those of the training set.
+        RuntimeError
+            If another call trains this Booster at the same time.
+        """
+        before = fit = self._fit
+        if train_set is not None and train_set is not fit.training.X:
+            fit = fit.on_rows(train_set)
+        if fobj is not None:
+            fit = fit.with_objective(fobj)
+        elif fit.needs_function:
+            raise ValueError(
+                "update needs the argument fobj, because the objective is 'none' or an"
+                " earlier round used fobj."
+            )
+        is_finished = not fit.boost(fobj)
+        if fit is not before:
+            self._held = fit
+        return is_finished
+
+    def rollback_one_iter(self) -> Self:
+        """Remove the last round.
+
+        The next rounds are the same as if this round had never been trained. The scores
+        of all rows are computed again from the other trees, which takes as long as a
+        prediction. Rounds of an ``init_model`` are not removed.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        self._fit.state.rollback()
+        return self
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
+        """Change parameters for later rounds.
+
+        Parameters
+        ----------
+        params : dict
+            Parameters by any of their names, such as ``learning_rate``. Others may be
+            among them if they keep their values.
+
+        Returns
+        -------
+        self
+            The model.
+
+        Raises
+        ------
+        TypeError
+            If ``params`` is not a dict.
+        ValueError
+            If a parameter is unknown or cannot be changed during training, or a value
+            is invalid.
+        """
+        self._fit.reset_parameter(params)
+        self.params = parameters.updated(self.params, params)
+        return self
+
+    def add_valid(self, data: Dataset, name: str) -> Self:
+        """Add an evaluation set, for `eval_valid` and for callbacks.
+
+        Parameters
+        ----------
+        data : Dataset
+            The evaluation set. It uses the bins of the training set.
+        name : str
+            A name that no other evaluation set has.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        fit = self._fit
+        if name in {evaluated.name for evaluated in fit.state.sets}:
+            raise ValueError(
+                f"name must be new, but there is an evaluation set {name!r}."
+            )
+        fit.add_set(name, data, is_listed=True)
+        return self
+
+    def set_train_data_name(self, name: str) -> Self:
+        """Set the name of the training set in results.
+
+        Parameters
+        ----------
+        name : str
+            The name; 'training' if none is set.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a str, got {name!r}.")
+        for evaluated in self._fit.state.training_sets():
+            evaluated.name = name
+        return self
+
+    def eval(self, data: Dataset, name: str, feval: Feval = None) -> list[EvalResult]:
+        """Compute the metrics of a data set after the last round.
+
+        Parameters
+        ----------
+        data : Dataset
+            The training set, an evaluation set or another data set. The scores of
+            another data set are kept for later calls. `eval_valid` does not include it.
+        name : str
+            The name of the data set in the results.
+        feval : callable or list of callable, default=None
+            Additional metric functions: see `train`.
+
+        Returns
+        -------
+        list of EvalResult
+            One for each metric.
+        """
+        fit = self._fit
+        evaluated = self._known_set(data) or fit.add_set(name, data, is_listed=False)
+        results = fit.state.evaluate_sets([evaluated], fit.metrics_of(feval))
+        return [result._replace(dataset_name=name) for result in results]
+
+    def eval_train(self, feval: Feval = None) -> list[EvalResult]:
+        """Compute the metrics of the training set after the last round.
+
+        Parameters
+        ----------
+        feval : callable or list of callable, default=None
+            Additional metric functions: see `train`.
+
+        Returns
+        -------
+        list of EvalResult
+            One for each metric.
+        """
+        fit = self._fit
+        return fit.state.eval_train(fit.metrics_of(feval))
+
+    def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
+        """Compute the metrics of the evaluation sets, without the training set.
+
+        Parameters
+        ----------
+        feval : callable or list of callable, default=None
+            Additional metric functions: see `train`.
+
+        Returns
+        -------
+        list of EvalResult
+            One for each set and metric.
+        """
+        fit = self._fit
+        return fit.state.eval_valid(fit.metrics_of(feval))
+
+    def _known_set(self, data: Any) -> EvaluationSet | None:
+        """The training or evaluation set that holds some data, if there is one."""
+        fit = self._fit
+        if data is fit.training.X:
+            return fit.state.training_sets()[0]
+        sets = (*fit.state.sets, *fit.state.unlisted_sets)
+        return next((e for e in sets if e.data is data and not e.is_training), None)
+
+    def free_network(self) -> Self:
+        """Do nothing: there is no network to free.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        return self
+
+    def free_dataset(self) -> Self:
+        """End the training and free all rows. The model keeps its trees.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        self._held = self._model
+        return self
+
+    def _shown_to_callbacks(self) -> MakeModel:
+        """Gives this Booster to callbacks of its fit, and others to those of folds."""
+        fit = self._held
+        return lambda other: self if other is fit else self._from_model(other)
+
+    def _attributes_of_callbacks(self) -> dict[str, Any]:
+        """The attributes that callbacks have set."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in Booster.__annotations__ and not hasattr(type(self), name)
+        }
+
+    def _end(self, model: FittedModel) -> Self:
+        """End the training with a model; attributes that callbacks set stay."""
+        self.__dict__ = {**vars(self), "params": self.params, **_attributes(model)}
+        return self
+
+
+def _attributes(model: FittedModel | Fit) -> dict[str, Any]:
+    """The attributes of the Booster of a model, or of a fit whose rounds go on."""
+    if isinstance(model, Fit):
+        return {"_held": model, "best_iteration": 0, "best_score": {}}
+    return {
+        "_held": model,
+        "best_iteration": model.best_iteration,
+        "best_score": {k: dict(v) for k, v in model.best_score.items()},
+    }
+
+
+def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
+    """Start to train a model, without a round."""
+    if not isinstance(train_set, Dataset):
+        raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
+    options = TrainOptions.of(params, n_estimators=1)
+    check_label(train_set, options, "train_set")
+    word = options.task.objective
+    if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
+        options = options.with_objective(FunctionOfRound())
+    if options.options.get("folds") is not None:
+        raise ValueError(
+            "folds cannot be used with Booster(params, train_set), whose rounds are"
+            " trained one by one. Use train."
+        )
+    # The rounds are the user's, so no rows are held out to end them.
+    fit = options.start(train_set, FitArguments(early_stopping_round=0))
+    if "n_estimators" not in options.names:
+        del fit.record.parameters[NAME_OF_ROUNDS]
+    return fit
 
 
 def _parsed(model_str: Any) -> FittedModel:
@@ -570,3 +1271,33 @@ def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Bo
         f"{name} must be a fitted estimator or a Booster of skgoss{or_else}, got"
         f" {type_name(model)}.{advice}"
     )
+
+
+def _leaf(trees: Ensemble, tree_id: int, leaf_id: int) -> int:
+    """The place of a leaf among those of all trees."""
+    tree = _number("tree_id", tree_id, trees.n_trees, "trees")
+    first, stop = trees.leaf_start[tree : tree + 2].tolist()
+    return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")
+
+
+def _column(model: FittedModel, feature: int | str) -> int:
+    """The number of a column that is given by number or name."""
+    if not isinstance(feature, str):
+        return _number("feature", feature, model.schema.n_features, "columns")
+    names = model.feature_names
+    if feature not in names:
+        raise ValueError(f"feature={feature!r} is not the name of a column.")
+    return names.index(feature)
+
+
+def _number(name: str, value: Any, n: int, things: str) -> int:
+    """One of the numbers from 0 to n - 1."""
+    number = whole(name, value)
+    if not 0 <= number < n:
+        raise ValueError(f"{name} must be a number of the {n} {things}, got {number}.")
+    return number
+
+
+def _importance_type(given: Any) -> Any:
+    name = "importance_type"
+    return parameters.checked_options({name: given}, [name], "Booster")[name]

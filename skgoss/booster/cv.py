@@ -333,7 +333,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     """Run the rounds, and collect the results."""
     model = CVBooster()
     history: History = {}
-    model.boosters = [Booster._in_training(fit) for fit in fits]
+    model.boosters = [Booster._from_model(fit) for fit in fits]
     calls = fits[0].calls
     ahead = AHEAD if CallbackList(calls).may_lag else 0
     with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:

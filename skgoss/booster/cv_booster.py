@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any, Self
 
 from skgoss.booster.booster import Booster
-from skgoss.booster.held_model import HeldModel
 from skgoss.parameters import docstrings
 from skgoss.utils import disk
 
@@ -57,7 +56,7 @@ class CVBooster:
                 self.model_from_string(disk.content(model_file).decode())
 
     def __getattr__(self, name: str) -> Any:
-        known = hasattr(Booster, name) or name in HeldModel.__annotations__
+        known = hasattr(Booster, name) or name in Booster.__annotations__
         if name.startswith("_") or not known:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         if not callable(getattr(Booster, name, None)):

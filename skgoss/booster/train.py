@@ -161,8 +161,8 @@ def train(
                 "keep_training_booster=True cannot be used with folds: the model of"
                 " several folds cannot be trained on."
             )
-        return Booster._of(fit.run(Booster._in_training))
-    in_training = Booster._in_training(fit)
+        return Booster._from_model(fit.run(Booster._from_model))
+    in_training = Booster._from_model(fit)
     model = fit.run(in_training._shown_to_callbacks())
     if not keep_training_booster:
         return in_training._end(model)

@@ -80,7 +80,7 @@ class Work:
         try:
             # Nothing here holds the rows, which the fit forgets when they are in bins.
             fit = self._start(collectives, held, n_threads, tell)
-            return fit.run(Booster._in_training)
+            return fit.run(Booster._from_model)
         finally:
             LISTENER.reset(token)
 

@@ -438,7 +438,7 @@ class LGBMModel(
         Booster.save_model : Errors and warnings; files with some of the rounds.
         """
         model = self._model.with_record(self._record())
-        Booster._of(model).save_model(path, num_iteration=-1)
+        Booster._from_model(model).save_model(path, num_iteration=-1)
         return self
 
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
@@ -513,7 +513,7 @@ class LGBMModel(
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             hooks.begin()
-            booster = Booster._in_training(fit)
+            booster = Booster._from_model(fit)
             model = fit.run(booster._shown_to_callbacks(), _listener(hooks))
             self._keep(model, booster._attributes_of_callbacks())
             hooks.end()

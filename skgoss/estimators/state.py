@@ -26,7 +26,7 @@ _LEARNED = ("_booster", "n_features_in_", "feature_names_in_")
 def learned(model: FittedModel) -> dict[str, Any]:
     """The attributes of an estimator that has fitted a model."""
     attributes = {
-        "_booster": Booster._of(model),
+        "_booster": Booster._from_model(model),
         "n_features_in_": model.schema.n_features,
     }
     if model.schema.feature_names is not None:

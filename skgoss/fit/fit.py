@@ -343,9 +343,15 @@ class Fit(FitData):
             is_joint=bool(self.outputs),
         )
 
+    @property
     def header(self) -> Header:
         """The content of a model file besides the trees."""
         return self._header_maker()()
+
+    @property
+    def objective(self) -> Any:
+        """The name of the objective, or a function; several in a tuple."""
+        return self.settings.objective
 
     @property
     def n_rounds(self) -> int:

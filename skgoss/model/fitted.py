@@ -129,6 +129,16 @@ class FittedModel:
         return list(self.header.feature_names)
 
     @property
+    def n_scores(self) -> int:
+        """The number of trees in a round."""
+        return self.trees.n_scores
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of rounds."""
+        return self.trees.n_rounds
+
+    @property
     def has_several_targets(self) -> bool:
         """Whether the model predicts several targets."""
         is_wide = self.trees.n_scores > 1 and not self.link.levels

@@ -31,8 +31,9 @@ from test_ensemble import frame
 
 import skgoss
 from skgoss import Booster, LGBMRegressor
-from skgoss.binning import binary_files, binned_state
+from skgoss.binning import binned_state
 from skgoss.columns.categories import Categories
+from skgoss.dataset import binary_files
 from skgoss.model.file_header import Header
 from skgoss.model_files import text
 from skgoss.utils import disk

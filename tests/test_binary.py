@@ -13,10 +13,11 @@ from reading import columns
 from test_storage import expected_places, places_of_rows, table
 
 from skgoss import LGBMRegressor, parameters
-from skgoss.binning import binary_files, binned_state
+from skgoss.binning import binned_state
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.storage import Bins
 from skgoss.columns.categories import Categories
+from skgoss.dataset import binary_files
 
 
 def assert_same(one: BinnedDataset, other: BinnedDataset) -> None:

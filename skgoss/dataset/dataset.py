@@ -3,27 +3,123 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
-from typing import Any, Self
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from types import NoneType
+from typing import Any, NamedTuple, Self, cast
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
+from skgoss.binning import binned_state, streaming
+from skgoss.binning.binned_dataset import BinnedDataset, DatasetOptions, DatasetSettings
+from skgoss.columns import columns as typed_columns
 from skgoss.columns import names
-from skgoss.dataset import construct, found_bins
+from skgoss.columns.columns import Columns
+from skgoss.columns.schema import ColumnSchema
+from skgoss.dataset import binary_files, binning_inputs
 from skgoss.dataset import fields as dataset_fields
-from skgoss.dataset import files as dataset_files
-from skgoss.dataset.construct import Binning
+from skgoss.dataset.binning_inputs import OPTIONS, BinningInputs, Reading
+from skgoss.dataset.fields import CHECKS, Fields
+from skgoss.dataset.raw_data import RawData
 from skgoss.parameters import signatures
 from skgoss.sources import input_rows, sequences
-from skgoss.sources.text_files import FileOptions
+from skgoss.sources.memory import FileState, Memory
+from skgoss.sources.text_files import FileOptions, TextSource
 from skgoss.utils import threads
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import type_name, warn
+from skgoss.utils.plain_values import Types, entries
+
+# The most data sets in a chain of references, as in LightGBM's `get_ref_chain`.
+MAX_REFERENCES = 100
+
+# Options that a fit takes from a data set if it is passed no others.
+_INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {
+    "linear_tree",
+    "categorical_feature",
+}
 
 
-class Dataset(Binning):
+class Request(NamedTuple):
+    """What a fit asks of a `Dataset`.
+
+    Attributes
+    ----------
+    options : object
+        It has the options of binning as attributes, and `categorical_feature` if the
+        columns that hold categories may be others.
+    asked : mapping
+        Those of the options, by name, that the fit asks for. If the rows are binned
+        already, the others need not be the same.
+    n_threads : int
+    schema : ColumnSchema or None
+        The columns of the model that training continues from; None: the columns are
+        learned.
+    needs_values_for : str
+        The argument for which the fit needs the values besides the bins, such as
+        'linear_tree'. Then the data are kept. "": it needs the bins alone.
+    root : BinnedDataset or None
+        The bins to use, of the data set that is the last reference, with the columns
+        ``schema``: those that a fit learns from, although another fit may have binned
+        this data set anew since. None: bins as they are asked for.
+    """
+
+    options: DatasetSettings
+    asked: Mapping[str, Any]
+    n_threads: int
+    schema: ColumnSchema | None = None
+    needs_values_for: str = ""
+    root: BinnedDataset | None = None
+
+
+class Prepared(NamedTuple):
+    """The rows of a `Dataset`, ready for a fit.
+
+    Attributes
+    ----------
+    columns : Columns or None
+        The values; None: the fit needs none.
+    numbers : ndarray of int64, or None
+        The rows of ``columns``; None: all.
+    binned : BinnedDataset or None
+        The bins of these rows; None: they are not known yet.
+    schema : ColumnSchema or None
+        The columns that the bins are of.
+    root : BinnedDataset or None
+        All rows of the data set whose bins these are, such as those of the training
+        set for an evaluation set.
+    """
+
+    columns: Columns | None
+    numbers: NDArray[np.int64] | None = None
+    binned: BinnedDataset | None = None
+    schema: ColumnSchema | None = None
+    root: BinnedDataset | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.columns.n_rows if self.binned is None else self.binned.n_rows
+
+
+class _FieldAttribute:
+    """An attribute of a `Dataset` that is one of its fields."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, dataset: Dataset | None, owner: type | None = None) -> Any:
+        return self if dataset is None else getattr(dataset._fields, self.name)
+
+    def __set__(self, dataset: Dataset, value: Any) -> None:
+        with dataset._lock:
+            dataset._fields = dataset._with_field(self.name, value)
+
+
+class Dataset:
     """Training data that is binned once for any number of fits.
 
     Pass it to `train`, `cv` or `Booster`, or to ``fit`` of the estimators instead of
@@ -123,6 +219,12 @@ class Dataset(Binning):
     [10, 10]
     """
 
+    label = _FieldAttribute()
+    weight = _FieldAttribute()
+    group = _FieldAttribute()
+    init_score = _FieldAttribute()
+    position = _FieldAttribute()
+
     @signatures.helpful(
         "params",
         X="data",
@@ -152,16 +254,19 @@ class Dataset(Binning):
         memory_map: str | PathLike[str] | None = None,
     ) -> None:
         self._lock = Lock()
-        self._binned = self._inputs = None
+        self._binned: BinnedDataset | None = None
+        self._inputs: BinningInputs | None = None
+        # The file in which the bins lie; None: they lie elsewhere.
+        self._mapped: FileState | None = None
         self._keeps_values = False
-        self.data = data
+        self._fields = Fields()
         self.reference: Dataset | None = None
-        self.used_indices = None
+        self.used_indices: NDArray[np.int64] | None = None
         self.free_raw_data = free_raw_data
         self.memory_map = _checked_folder(memory_map)
-        of_files, given = parameters.file_options(_checked_params(params), "Dataset")
-        self._file_options = FileOptions(**of_files)
-        self.params = parameters.resolve_or_warn(given, "Dataset")
+        of_files, others = parameters.file_options(_checked_params(params), "Dataset")
+        self._raw = RawData(data, FileOptions(**of_files))
+        self.params = parameters.resolve_or_warn(others, "Dataset")
         if reference is not None:
             self.set_reference(reference)
         self.label = label
@@ -184,7 +289,214 @@ class Dataset(Binning):
             " the rows themselves."
         )
 
+    # --- Fields -----------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """How often a field has been set."""
+        return self._fields.version
+
+    def _with_field(self, name: str, value: Any) -> Fields:
+        is_named = dataset_fields.names_columns(value)
+        if is_named and self._binned is None and self._raw.has_named_columns:
+            return self._fields.with_column(name, value)
+        return self._fields.with_array(name, value, self._shape[0])
+
+    def set_label(self, label: ArrayLike | None) -> Self:
+        """Set the target. None removes it.
+
+        Parameters
+        ----------
+        label : array-like of shape (n_samples,) or None
+            Numbers, or labels of classes.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
+        return self.set_field("label", label)
+
+    def set_weight(self, weight: ArrayLike | None) -> Self:
+        """Set the weights of the rows. None: all weights are 1.
+
+        Parameters
+        ----------
+        weight : array-like of shape (n_samples,) or None
+            Numbers, which are at least 0.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
+        return self.set_field("weight", weight)
+
+    def set_group(self, group: ArrayLike | None) -> Self:
+        """Set the sizes of the queries. None: there are no queries.
+
+        Parameters
+        ----------
+        group : array-like of shape (n_queries,) or None
+            The number of rows of each query.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
+        return self.set_field("group", group)
+
+    def set_init_score(self, init_score: ArrayLike | None) -> Self:
+        """Set the raw scores from which boosting starts. None: the best constant.
+
+        Parameters
+        ----------
+        init_score : array-like of shape (n_samples,) or (n_samples, n_classes), or None
+            Finite numbers.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
+        return self.set_field("init_score", init_score)
+
+    def set_position(self, position: ArrayLike | None) -> Self:
+        """Set the positions at which documents were shown. None: they are not known.
+
+        Parameters
+        ----------
+        position : array-like of shape (n_samples,) or None
+            Values that can be sorted, such as numbers.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
+        return self.set_field("position", position)
+
+    def set_field(self, field_name: str, data: ArrayLike | None) -> Self:
+        """Set a field, such as the labels or the weights.
+
+        Parameters
+        ----------
+        field_name : {'label', 'weight', 'group', 'init_score', 'position'}
+            What to set, as the attributes are named.
+        data : array-like or None
+            The values, as in the constructor. None removes the field.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        ValueError
+            If the field does not exist, or the values are invalid.
+        """
+        setattr(self, dataset_fields.canonical(field_name), data)
+        return self
+
+    def get_label(self) -> NDArray[Any] | None:
+        """Return the target: a float64 array if it holds numbers; or None.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or None
+            A copy.
+        """
+        label = self._copy("label")
+        if label is None or label.dtype.kind not in "biuf":
+            return label
+        return label.astype(np.float64)
+
+    def get_weight(self) -> NDArray[np.float64] | None:
+        """Return the weights of the rows, or None if all are 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or None
+            A copy.
+        """
+        return self._copy("weight")
+
+    def get_group(self) -> NDArray[np.int64] | None:
+        """Return the sizes of the queries, or None if there are none.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,) or None
+            A copy.
+        """
+        return self._copy("group")
+
+    def get_init_score(self) -> NDArray[np.float64] | None:
+        """Return the initial raw scores as they were passed, or None.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes), or None
+            A copy.
+        """
+        return self._copy("init_score")
+
+    def get_position(self) -> NDArray[Any] | None:
+        """Return the positions of documents, or None.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or None
+            A copy.
+        """
+        return self._copy("position")
+
+    def get_field(self, field_name: str) -> NDArray[Any] | None:
+        """Return a field, such as the labels or the weights.
+
+        Parameters
+        ----------
+        field_name : {'label', 'weight', 'group', 'init_score', 'position'}
+            What to return, as the attributes are named.
+
+        Returns
+        -------
+        ndarray or None
+            For 'group': the index of the first row of each query, followed by the
+            number of rows.
+
+        Raises
+        ------
+        ValueError
+            If the field does not exist.
+        """
+        name = dataset_fields.canonical(field_name)
+        held = getattr(self, f"get_{name}")()
+        if name == "group" and held is not None:
+            return np.concatenate([[0], np.cumsum(held)])
+        return held
+
+    def _copy(self, name: str) -> NDArray[Any] | None:
+        array = getattr(self._load(), name)
+        return None if array is None else array.copy()
+
     # --- Columns ----------------------------------------------------------------------
+
+    @property
+    def feature_name(self) -> Any:
+        """The names that were passed; 'auto' becomes names once the data are binned."""
+        if self._own_names is not None:
+            return self._own_names
+        binned = self._binned
+        if binned is None:
+            return "auto"
+        return list(map(str, self._names or names.default(binned.n_features)))
+
+    @feature_name.setter
+    def feature_name(self, value: str | Sequence[str]) -> None:
+        self.set_feature_name(value)
 
     def set_feature_name(self, feature_name: str | Sequence[str]) -> Self:
         """Set the names of the columns.
@@ -204,11 +516,11 @@ class Dataset(Binning):
         TypeError, ValueError
             If there is not one name for each column.
         """
-        given = names.given(feature_name)
+        passed = names.given(feature_name)
         n_features = self._shape[1]
-        if given is not None and n_features is not None:
-            names.check(given, n_features)
-        self.feature_name = feature_name if given is None else given
+        if passed is not None and n_features is not None:
+            names.check(passed, n_features)
+        self._own_names = passed
         return self
 
     def set_categorical_feature(
@@ -235,10 +547,10 @@ class Dataset(Binning):
         """
         wanted = _checked_categories(categorical_feature)
         with self._lock:
-            known = self._inputs
-            if known is not None and not known.has_categorical(wanted):
-                self._check_raw(
-                    f"change categorical_feature from {known.categorical!r} to"
+            inputs = self._inputs
+            if inputs is not None and not inputs.has_categorical(wanted):
+                self._raw.check_there(
+                    f"change categorical_feature from {inputs.categorical!r} to"
                     f" {wanted!r}"
                 )
                 self._binned = self._inputs = None
@@ -264,8 +576,8 @@ class Dataset(Binning):
         """
         if self._schema is None:
             return None
-        known = self._schema.categories.values(needs_encoding=True)
-        return [list(values) for values in known.values()] or None
+        values = self._schema.categories.values(needs_encoding=True)
+        return [list(of_column) for of_column in values.values()] or None
 
     def feature_num_bin(self, feature: int | str) -> int:
         """Return the number of bins of a column.
@@ -285,15 +597,40 @@ class Dataset(Binning):
         ValueError
             If the column does not exist.
         """
-        known = self.get_feature_name()
-        column: Any = known.index(feature) if feature in known else feature
-        if column not in range(len(known)):
+        names_ = self.get_feature_name()
+        column: Any = names_.index(feature) if feature in names_ else feature
+        if column not in range(len(names_)):
             raise ValueError(
-                f"feature must be a number from 0 to {len(known) - 1} or the name of a"
+                f"feature must be a number from 0 to {len(names_) - 1} or the name of a"
                 f" column, got {feature!r}."
             )
         mapper = self._constructed().mappers[column]
         return 0 if mapper.is_trivial else int(mapper.n_bins)
+
+    @property
+    def _names(self) -> Sequence[str] | None:
+        """The names of the columns, if they have any."""
+        root = self._root
+        inputs = root._inputs
+        names_ = self._own_names or root._own_names
+        return names_ or (None if inputs is None else inputs.names)
+
+    @property
+    def _schema(self) -> ColumnSchema | None:
+        """The columns; None: they are not known yet."""
+        inputs = self._root._inputs
+        return None if inputs is None else inputs.schema
+
+    # --- Rows -------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Any:
+        """The data that were passed; None: they were freed."""
+        return self._raw.data
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._raw = replace(self._raw, data=value)
 
     def get_data(self) -> Any:
         """Return the data that were passed. For a subset, these are its rows.
@@ -311,16 +648,327 @@ class Dataset(Binning):
         """
         if self.used_indices is not None:
             return input_rows.take(self.reference.get_data(), self.used_indices)
-        if input_rows.are_files(self.data):
-            self._given_data()
-        self._check_raw("return its data")
-        if sequences.are_chunks(self.data):
-            return input_rows.loaded(self.data)
-        if input_rows.are_files(self.data):
-            return self._source.loaded()
+        if self._raw.are_files:
+            self._rows_to_read()
+        self._raw.check_there("return its data")
+        if self._raw.are_files or sequences.are_chunks(self.data):
+            return self._rows_to_read().loaded()
         return self.data
 
-    # --- Rows of other sets -----------------------------------------------------------
+    def num_data(self) -> int:
+        """Return the number of rows.
+
+        Returns
+        -------
+        int
+            The number of rows; a path is read for it.
+        """
+        n_rows = self._load()._shape[0]
+        return self._constructed().n_rows if n_rows is None else n_rows
+
+    def num_feature(self) -> int:
+        """Return the number of columns.
+
+        Returns
+        -------
+        int
+            The number of columns; a path is read for it.
+        """
+        n_features = self._load()._shape[1]
+        return self._constructed().n_features if n_features is None else n_features
+
+    @property
+    def _shape(self) -> tuple[int | None, int | None]:
+        """The numbers of rows and columns, as far as they are known."""
+        binned = self._binned
+        if binned is not None:
+            return binned.n_rows, binned.n_features
+        if self.used_indices is not None:
+            return len(self.used_indices), self.reference._shape[1]
+        return self._raw.shape
+
+    def _read_by(self, options: Mapping[str, Any]) -> None:
+        """Replace options of data files, by their names, of a file to be read."""
+        if options:
+            with self._lock:
+                replaced = self._raw.options._replace(**options)
+                self._raw = replace(self._raw, options=replaced)
+
+    def _load(self) -> Self:
+        """Open the data, if they are not open."""
+        if self._binned is not None:
+            return self
+        with self._lock:
+            if self._raw.source is None:
+                self._open()
+        return self
+
+    def _open(self) -> None:
+        """Find out how the data are read, and which fields they hold."""
+        if self._raw.is_binary:
+            self._read_binary(self._raw.data)
+            return
+        raw, fields = self._raw.opened(
+            self._fields, to_disk=self.memory_map is not None
+        )
+        text = raw.source
+        is_libsvm = isinstance(text, TextSource) and text.is_sparse
+        if is_libsvm and self.reference is not None:
+            # Columns behind the last value of a file are not in it.
+            text.n_columns = max(text.n_columns, self._root.num_feature())
+        own = self._own_names or raw.found.get("feature_name")
+        vars(self).update({"_raw": raw, "_fields": fields, "_own_names": own})
+
+    def _close(self) -> None:
+        """Forget what was read: files may be others when they are read again."""
+        found = self._raw.found
+        is_found = self._own_names is found.get("feature_name")
+        raw = replace(self._raw, source=None, found={})
+        own = None if is_found else self._own_names
+        fields = self._fields.without(found)
+        vars(self).update({"_raw": raw, "_fields": fields, "_own_names": own})
+
+    def _rows_to_read(self) -> Any:
+        """The data in memory, or their source."""
+        if self.data is None:
+            raise TypeError("data must not be None: a Dataset needs rows.")
+        if self._raw.source is None:
+            self._open()
+        return self._raw.rows
+
+    # --- Bins -------------------------------------------------------------------------
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters of the bins in ``params``, by their main names.
+
+        Those of a data set with a reference are the reference's.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        passed = parameters.canonical(self._root.params, "Dataset")
+        names_ = {*OPTIONS, "linear_tree"}
+        return {name: value for name, value in passed.items() if name in names_}
+
+    def _options_besides(self, asked: Collection[str]) -> dict[str, Any]:
+        """The options that a fit takes from here, besides those of other names."""
+        root = self._root._load()
+        options = parameters.canonical(root.params, "Dataset")
+        seeds = {"random_state", "data_random_seed"}
+        if seeds & options.keys() and not seeds & set(asked):
+            options |= parameters.checked_options(
+                root.params, ["data_random_seed"], "Dataset"
+            )
+        options["categorical_feature"] = root.categorical_feature
+        inherited = _INHERITED - set(asked)
+        return {name: value for name, value in options.items() if name in inherited}
+
+    def construct(self) -> Self:
+        """Bin the data if they are not binned yet.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the data or the parameters are invalid. The data set is then unchanged.
+        """
+        self._constructed()
+        return self
+
+    def _constructed(self) -> BinnedDataset:
+        """The bins. Threads that read them do not wait for fits that bin anew."""
+        binned = self._binned
+        while binned is None:
+            with self._lock:
+                if self._binned is None:
+                    self._construct()
+                binned = self._binned
+        return binned
+
+    def _construct(self) -> None:
+        options = parameters.checked_options(
+            self._root.params, (*OPTIONS, "linear_tree", "n_jobs"), "Dataset"
+        )
+        linear, n_jobs = options.pop("linear_tree"), options.pop("n_jobs")
+        self._prepare(
+            Request(
+                DatasetOptions(**options),
+                {},
+                threads.n_threads(n_jobs),
+                needs_values_for="linear_tree" if linear else "",
+            )
+        )
+
+    def _prepare(self, request: Request) -> Prepared:
+        """Bin the rows, unless they are binned as it is asked for.
+
+        Raises
+        ------
+        ValueError
+            If the bins must change, or the values are needed, but the data were freed.
+        """
+        with self._lock:
+            try:
+                return self._bin_rows(request)
+            except BaseException:
+                if self._binned is None and self._raw.source is not None:
+                    self._close()
+                raise
+
+    def _bin_rows(self, request: Request) -> Prepared:
+        self._load()
+        if self._mapped is not None:
+            self._mapped.check_mapped(by_time=True)
+        root, schema, needs = request.root, request.schema, request.needs_values_for
+        if self.reference is not None:
+            root, schema = self._share(request)
+            binned = self._binned
+        elif root is None:
+            self._bin_as_asked(request)
+            root = binned = self._binned
+            schema = self._schema
+        else:
+            binned = root
+        self._keeps_values = self._keeps_values or bool(needs)
+        columns, numbers = self._values(needs, schema) if needs else (None, None)
+        if self.free_raw_data and not self._keeps_values:
+            self._raw = replace(self._raw, data=None, source=None)
+        return Prepared(columns, numbers, binned, schema, root)
+
+    def _bin_as_asked(self, request: Request) -> None:
+        """Bin the rows of a data set without a reference."""
+        asked = request.asked
+        own = self.categorical_feature
+        categorical = getattr(request.options, "categorical_feature", own)
+        options = DatasetOptions.of(request.options)
+        if "min_child_samples" not in asked:
+            passed = parameters.checked_options(
+                self.params, ["min_child_samples"], "Dataset"
+            )
+            options = replace(options, **passed)
+        is_first = self._binned is None
+        if self._binned is not None and self._inputs is not None:
+            changes = self._inputs.changes(
+                self._binned, options, asked, categorical, request.schema
+            )
+            if not changes:
+                return
+            self._raw.check_there(" and ".join(changes))
+        self._binned, self._inputs = binning_inputs.find(
+            self._rows_to_read(),
+            self.weight,
+            options,
+            Reading(self._own_names, categorical, request.schema),
+            request.n_threads,
+            Memory(self.memory_map),
+        )
+        if is_first and own != "auto" and not self._inputs.has_categorical(own):
+            warn(
+                f"The Dataset has categorical_feature={own!r}, and the parameters of"
+                f" the fit have {categorical!r}. Those of the fit are used; leave one"
+                " of them out."
+            )
+        self.categorical_feature = categorical
+        self.params |= {name: asked[name] for name in asked if name in OPTIONS}
+
+    def _share(self, request: Request) -> tuple[BinnedDataset | None, ColumnSchema]:
+        """Put the rows into the bins of the reference; return its root and schema.
+
+        Other threads may change the reference as soon as it is prepared.
+        """
+        rows = self.used_indices
+        if rows is None:
+            request = request._replace(needs_values_for="")
+        prepared = self.reference._prepare(request)
+        # A data set that is prepared has both.
+        base = cast(BinnedDataset, prepared.binned)
+        schema = cast(ColumnSchema, prepared.schema)
+        if not self._fits(base, schema):
+            if rows is not None:
+                self._binned = base.take(rows, request.n_threads)
+            else:
+                if self._binned is not None:
+                    self._raw.check_there("get the new bins of its reference")
+                self._binned = self._in_bins_of(base, schema, request)
+                self._inputs = None
+        return prepared.root, schema
+
+    def _in_bins_of(
+        self, base: BinnedDataset, schema: ColumnSchema, request: Request
+    ) -> BinnedDataset:
+        """The rows, which must have the columns of the reference, in its bins."""
+        own, expected = self._own_names, self._root._names
+        try:
+            if own is not None and expected is not None and own != list(expected):
+                raise ValueError(f"feature_name is {own}, but it has {list(expected)}.")
+            if self._raw.source is not None:
+                stream = streaming.Stream(
+                    self._raw.source,
+                    "Dataset",
+                    DatasetOptions.of(request.options),
+                    request.n_threads,
+                    Memory(self.memory_map),
+                )
+                return streaming.of_same_bins(stream, base, schema)
+            columns = self._read(schema)
+        except ValueError as error:
+            raise ValueError(
+                f"The Dataset does not fit its reference: {error}"
+            ) from error
+        return base.of_same_bins(columns, request.options, n_threads=request.n_threads)
+
+    def _fits(self, binned: BinnedDataset | None, schema: ColumnSchema | None) -> bool:
+        """Whether the rows are in the bins, and categories, of another set already."""
+        if self._binned is None or binned is None or schema is None:
+            return False
+        if not self._binned.has_bins_of(binned):
+            return False
+        return self._inputs is None or self._inputs.has_categories(schema)
+
+    def _values(
+        self, needed: str, schema: ColumnSchema | None
+    ) -> tuple[Columns, NDArray[np.int64] | None]:
+        """The columns, and the numbers of the rows in them; None: all."""
+        rows = self.used_indices
+        if rows is not None:
+            columns, numbers = self.reference._values(needed, schema)
+            return columns, rows if numbers is None else numbers[rows]
+        self._raw.check_there(f"be used with {needed}")
+        if self._raw.source is not None:
+            try:
+                data = self._raw.source.loaded()
+            except ValueError as error:
+                raise ValueError(
+                    f"{needed} needs the values of all rows: {error}"
+                ) from None
+            self._raw = replace(self._raw, data=data, source=None)
+        return self._read(schema), None
+
+    def _read(self, schema: ColumnSchema | None) -> Columns:
+        """Read the columns, with the names and categories that are known."""
+        reading = Reading(self._own_names, self._root.categorical_feature, schema)
+        # Its own columns need no names, which those from a file do not have.
+        is_own = self._inputs is not None and schema is self._inputs.schema
+        columns, _ = reading.read(self._rows_to_read(), "Dataset", by_name=not is_own)
+        return columns
+
+    # --- References and subsets -------------------------------------------------------
+
+    @property
+    def _root(self) -> Dataset:
+        """The data set whose bins, names and categories these rows share."""
+        root = self
+        for _ in range(MAX_REFERENCES):
+            if root.reference is None:
+                return root
+            root = root.reference
+        raise _too_many_references()
 
     def create_valid(
         self,
@@ -385,13 +1033,13 @@ class Dataset(Binning):
             chain = reference.get_ref_chain()
             if self in chain:
                 raise ValueError("reference must not share the bins of this Dataset.")
-            if len(chain) >= construct.MAX_REFERENCES:
-                raise construct.too_many_references()
+            if len(chain) >= MAX_REFERENCES:
+                raise _too_many_references()
             if self.used_indices is not None:
                 self.data, self.used_indices = self.get_data(), None
             if not self._fits(reference._binned, reference._schema):
                 if self._binned is not None:
-                    self._check_raw("change its reference")
+                    self._raw.check_there("change its reference")
                 self._binned = self._inputs = None
             self.reference = reference
         return self
@@ -446,10 +1094,10 @@ class Dataset(Binning):
             None, reference=self, params=params, free_raw_data=self.free_raw_data
         )
         part.used_indices = rows
-        vars(part).update(dataset_fields.taken(self._fields, rows, n_rows))
+        part._fields = self._fields.take(rows, n_rows)
         return part
 
-    # --- Other columns, files, pickles ------------------------------------------------
+    # --- Other columns ----------------------------------------------------------------
 
     def add_features_from(self, other: Dataset) -> Self:
         """Add the columns of another data set with the same rows.
@@ -487,14 +1135,17 @@ class Dataset(Binning):
         added: Any = other.construct()._binned, other._inputs
         with self._lock:
             own: Any = self.construct()._binned, self._inputs
-            self._binned, self._inputs = found_bins.joined(
+            self._binned, self._inputs = binning_inputs.joined(
                 own, added, threads.n_threads(None)
             )
             self.feature_name = self._inputs.names or "auto"
-            self.data = input_rows.side_by_side(self.data, other.data, self._own_names)
-            self._source = self._mapped = None
+            data = input_rows.side_by_side(self.data, other.data, self._own_names)
+            self._raw = replace(self._raw, data=data, source=None)
+            self._mapped = None
             self.categorical_feature = self._inputs.categorical
         return self
+
+    # --- Files and pickles ------------------------------------------------------------
 
     def save_binary(self, filename: str | PathLike[str]) -> Self:
         """Write the binned data with labels, weights and other fields to a file.
@@ -517,37 +1168,139 @@ class Dataset(Binning):
         OSError
             If the file cannot be written.
         """
-        dataset_files.write(self.construct(), filename)
+        binned, root = self._constructed(), self._root
+        content = {"params": root.get_params(), **root._inputs.state()}
+        if root.params.get("linear_tree"):
+            columns, rows = self._values("linear_tree", self._schema)
+            values = typed_columns.numbers(columns)
+            content["values"] = values if rows is None else values[rows]
+        binary_files.write(filename, binned, content | self._fields.arrays())
         return self
+
+    def _read_binary(self, path: str | PathLike[str]) -> None:
+        """Read a file that `save_binary` has written."""
+        memory, mapped = Memory(self.memory_map), FileState.of(path)
+        binned, content = binary_files.read(path, threads.n_threads(None), memory)
+        owner = f"the file {fspath(path)}"
+        inputs = BinningInputs.from_state(content, binned, owner)
+        (params,) = entries(content, {"params": dict}, owner)
+        fields = self._fields.completed(content, binned.n_rows)
+        asked = parameters.checked_options(self.params, OPTIONS, "Dataset")
+        changes = inputs.changes(
+            binned, DatasetOptions(**asked), self.params, inputs.categorical, None
+        )
+        if changes:
+            raise ValueError(
+                f"The params of the Dataset cannot {' and '.join(changes)}, because"
+                f" {owner} holds binned data. Create the Dataset from the original"
+                " data."
+            )
+        values = content.get("values")
+        if values is not None:
+            _check_values(values, binned, owner)
+        categorical = self.categorical_feature
+        vars(self).update(
+            {
+                "_raw": replace(self._raw, data=values),
+                "_fields": fields,
+                "_binned": binned,
+                "_inputs": inputs,
+                "_mapped": None if self.memory_map is None else mapped,
+                "_own_names": self._own_names or inputs.names,
+                "_keeps_values": self._keeps_values or values is not None,
+                "params": parameters.canonical(params, owner) | self.params,
+                "categorical_feature": inputs.categorical
+                if categorical == "auto"
+                else categorical,
+            }
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            return dataset_files.state(self)
+            binned, inputs = self._binned, self._inputs
+            if self.used_indices is not None:
+                binned = None  # the bins are gathered again
+            return {
+                **self._fields.arrays(),
+                "_by_name": dict(self._fields.columns),
+                "_version": self.version,
+                "_binned": None if binned is None else binned_state.state(binned),
+                "_inputs": None if inputs is None else inputs.state(),
+                "_file_options": self._raw.options,
+                "data": self.data,
+                "feature_name": self._own_names or "auto",
+                **{name: getattr(self, name) for name in _STATE_AS_IS},
+            }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(dataset_files.restored(state))
+        owner = "the state of Dataset"
+        arrays = dict(zip(CHECKS, entries(state, _STATE_OF_FIELDS, owner), strict=True))
+        as_is = entries(state, _STATE_AS_IS, owner)
+        held = dict(zip(_STATE_AS_IS, as_is, strict=True))
+        columns, version, binned, inputs, options, data, own_names = entries(
+            state, _STATE, owner
+        )
+        n_rows = None
+        if held["used_indices"] is not None:
+            n_rows = held["reference"].num_data()
+            rows = dataset_fields.row_numbers(held["used_indices"], n_rows)
+            held["used_indices"], n_rows = rows, len(rows)
+        if binned is not None:
+            binned = binned_state.restored(binned)
+            n_rows = binned.n_rows
+        if inputs is not None:
+            if binned is None:
+                raise ValueError(f"{owner} has no bins")
+            inputs = BinningInputs.from_state(inputs, binned, owner)
+        fields = Fields(columns=columns, version=version).completed(arrays, n_rows)
+        vars(self).update(
+            held,
+            _fields=fields,
+            _binned=binned,
+            _inputs=inputs,
+            _raw=RawData(data, options),
+            _mapped=None,
+            _own_names=names.given(own_names),
+        )
 
-    # --- Reading ----------------------------------------------------------------------
 
-    def _read_by(self, options: Mapping[str, Any]) -> None:
-        """Replace options of data files, by their names, of a file to be read."""
-        with self._lock:
-            self._file_options = self._file_options._replace(**options)
+# What a state holds: fields, attributes as they are, and what is written otherwise.
+_STATE_OF_FIELDS: Types = dict.fromkeys(CHECKS, (np.ndarray, NoneType))
+_STATE_AS_IS: Types = {
+    "reference": (Dataset, NoneType),
+    "used_indices": (np.ndarray, NoneType),
+    "params": dict,
+    "free_raw_data": object,
+    "categorical_feature": (str, list, NoneType),
+    "memory_map": (str, NoneType),
+    "_keeps_values": bool,
+    "_lock": Lock,
+}
+_STATE: Types = {
+    "_by_name": dict,
+    "_version": int,
+    "_binned": (dict, NoneType),
+    "_inputs": (dict, NoneType),
+    "_file_options": FileOptions,
+    "data": object,
+    "feature_name": (str, list),
+}
 
-    def _load(self) -> Self:
-        """Bring data into memory, as far as they are not there."""
-        if self._binned is not None:
-            return self
-        with self._lock:
-            if self._source is None:
-                self._open()
-        return self
 
-    def _open(self) -> None:
-        if input_rows.are_files(self.data):
-            vars(self).update(dataset_files.read(self, self.data))
-        else:
-            super()._open()
+def _too_many_references() -> ValueError:
+    return ValueError(
+        f"The reference of the Dataset has a reference, and so on, for {MAX_REFERENCES}"
+        " data sets or more, or for ever. Pass the training set itself as the reference"
+        " of all."
+    )
+
+
+def _check_values(values: Any, binned: BinnedDataset, owner: str) -> None:
+    """Check the raw values of a file."""
+    shape = binned.n_rows, binned.n_features
+    is_right = isinstance(values, np.ndarray) and values.dtype == np.float64
+    if not is_right or values.shape != shape:
+        raise ValueError(f"'values' of {owner} must be floats of the shape {shape}")
 
 
 def _checked_params(params: Any) -> Mapping[str, Any]:
@@ -582,5 +1335,5 @@ def _chosen_categories(argument: Any, option: Any) -> Any:
 
 
 def _checked_categories(categorical_feature: Any) -> Any:
-    given = {"categorical_feature": categorical_feature}
-    return parameters.checked_options(given, given, "Dataset")["categorical_feature"]
+    option = {"categorical_feature": categorical_feature}
+    return parameters.checked_options(option, option, "Dataset")["categorical_feature"]

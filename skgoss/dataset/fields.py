@@ -1,14 +1,14 @@
-"""What belongs to the rows of a `Dataset`, checked when it is set."""
+"""What belongs to the rows of a `Dataset`: labels, weights and others, checked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from skgoss.columns import queries, targets
 from skgoss.columns.floats import as_floats, check_unmasked
@@ -22,40 +22,98 @@ Check = Callable[[Any, int | None], NDArray[Any]]
 _OTHER_NAMES = {"target": "label", "weights": "weight", "query": "group"}
 
 
-class Field:
-    """An attribute that holds what belongs to the rows.
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """The fields of a `Dataset`.
 
-    It is None, or an array of its own. Fits copy it, so it may be written to.
-
-    Parameters
+    Attributes
     ----------
-    check : callable
-        Checks a value that is not None.
+    label, weight, group, init_score, position : ndarray or None
+        The arrays belong to the data set. Fits copy them, so they may be written to.
+    columns : mapping
+        Fields that will be read from columns of the data: for the name of a field the
+        name of its column, or the names of several columns of start scores.
+    version : int
+        How often a field has been set.
     """
 
-    def __init__(self, check: Check) -> None:
-        self.check = check
+    label: NDArray[Any] | None = None
+    weight: NDArray[np.float64] | None = None
+    group: NDArray[np.int64] | None = None
+    init_score: NDArray[np.float64] | None = None
+    position: NDArray[Any] | None = None
+    columns: Mapping[str, str | list[str]] = field(default_factory=dict)
+    version: int = 0
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    def arrays(self) -> dict[str, NDArray[Any] | None]:
+        """The fields by name."""
+        return {name: getattr(self, name) for name in CHECKS}
 
-    def __get__(self, dataset: Fields | None, owner: type | None = None) -> Any:
-        return self if dataset is None else vars(dataset)[self.name]
-
-    def __set__(self, dataset: Fields, value: Any) -> None:
-        if names_columns(value) and dataset._has_columns_by_name():
-            named = {**dataset._by_name, self.name: value}
-            vars(dataset).update({"_by_name": named, self.name: None})
-            return
-        if isinstance(value, str):
+    def with_array(self, name: str, values: Any, n_rows: int | None) -> Fields:
+        """The fields with other values of one, which are checked; None: no values."""
+        if isinstance(values, str):
             raise ValueError(
-                f"{self.name} must be an array, got the str {value!r}. For a column of"
+                f"{name} must be an array, got the str {values!r}. For a column of"
                 " a data frame, pass its values."
             )
-        if value is not None:
-            value = np.array(self.check(value, dataset._shape[0]))
-            vars(dataset)["_version"] = dataset.version + 1
-        vars(dataset)[self.name] = value
+        none: Any = {name: None}
+        if values is None:
+            return replace(self, **none)
+        array: Any = {name: np.array(CHECKS[name](values, n_rows))}
+        return replace(self, version=self.version + 1, **array)
+
+    def with_column(self, name: str, column: str | list[str]) -> Fields:
+        """The fields, of which one will be read from columns of the data."""
+        none: Any = {name: None}
+        return replace(self, columns={**self.columns, name: column}, **none)
+
+    def completed(self, values: Mapping[str, Any], n_rows: int | None) -> Fields:
+        """The fields, with values that the data hold for those that are not set.
+
+        Raises
+        ------
+        ValueError
+            If fields are invalid, or not those of so many rows.
+        """
+        self.check(n_rows)
+        missing: Any = {
+            name: np.array(CHECKS[name](values[name], n_rows))
+            for name, array in self.arrays().items()
+            if array is None and values.get(name) is not None
+        }
+        return replace(self, **missing)
+
+    def added_to(self, fields: Fields) -> dict[str, NDArray[Any]]:
+        """What these fields hold and others do not."""
+        arrays = self.arrays().items()
+        return {n: a for n, a in arrays if a is not None and getattr(fields, n) is None}
+
+    def without(self, arrays: Mapping[str, Any]) -> Fields:
+        """The fields without some arrays, unless others were set since."""
+        held = self.arrays().items()
+        none: Any = {n: None for n, a in held if a is not None and a is arrays.get(n)}
+        return replace(self, **none)
+
+    def check(self, n_rows: int | None) -> None:
+        """Check fields that were set before the number of rows was known."""
+        for name, array in self.arrays().items():
+            if array is not None:
+                CHECKS[name](array, n_rows)
+
+    def take(self, rows: NDArray[np.int64], n_rows: int) -> Fields:
+        """The fields of some of the rows, ascending, of which there are ``n_rows``."""
+        taken: dict[str, Any] = {
+            name: array[rows]
+            for name in ("label", "weight", "position")
+            if (array := getattr(self, name)) is not None
+        }
+        if self.group is not None:
+            taken["group"] = queries.make(n_rows, group=self.group).take(rows).sizes
+        if self.init_score is not None:
+            scores = self.init_score.reshape(n_rows, -1, order="F")[rows]
+            taken["init_score"] = scores[:, 0] if scores.shape[1] == 1 else scores
+        copies: Any = {name: np.array(array) for name, array in taken.items()}
+        return Fields(**copies)
 
 
 def names_columns(value: Any) -> bool:
@@ -65,51 +123,37 @@ def names_columns(value: Any) -> bool:
     return isinstance(value, str)
 
 
-class NamedFields(NamedTuple):
-    """Fields that are columns of the data.
+def read_columns(
+    source: Source, columns: Mapping[str, str | list[str]]
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Read fields that are columns of the data: see `Fields.columns`.
 
-    Attributes
-    ----------
+    Returns
+    -------
     fields : dict
-        By their names.
-    columns : dict
-        The values of the columns, by the names of the columns.
-    """
-
-    fields: dict[str, NDArray[Any]]
-    columns: dict[str, NDArray[Any]]
-
-
-def of_columns(source: Source, by_name: Mapping[str, str | list[str]]) -> NamedFields:
-    """Read fields that are columns of the data.
-
-    Parameters
-    ----------
-    source : Source
-    by_name : mapping
-        The column, or several ones of start scores, by the name of the field.
+        The values of the fields by their names; they are not checked.
+    values : dict
+        The values of the columns by the names of the columns.
 
     Raises
     ------
     ValueError
-        If a column does not exist, or holds no such values.
+        If a column does not exist.
     """
-    listed = {f: [c] if isinstance(c, str) else c for f, c in by_name.items()}
-    columns = source.values(list(dict.fromkeys(chain.from_iterable(listed.values()))))
+    listed = {f: [c] if isinstance(c, str) else c for f, c in columns.items()}
+    values = source.values(list(dict.fromkeys(chain.from_iterable(listed.values()))))
     fields = {}
-    for field, chosen in listed.items():
-        if len(chosen) > 1 and field != "init_score":
-            raise ValueError(f"{field} must be one column, got {chosen}.")
-        values = columns[chosen[0]]
-        if len(chosen) > 1:
-            values = np.column_stack([columns[name] for name in chosen])
-        fields[field] = _runs(values, chosen[0]) if field == "group" else values
-    return NamedFields(
-        {name: np.array(CHECKS[name](v, None)) for name, v in fields.items()}, columns
-    )
+    for name, chosen in listed.items():
+        if len(chosen) > 1 and name != "init_score":
+            raise ValueError(f"{name} must be one column, got {chosen}.")
+        arrays = [values[column] for column in chosen]
+        fields[name] = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
+        if name == "group":
+            fields[name] = _query_sizes(arrays[0], chosen[0])
+    return fields, values
 
 
-def _runs(query: NDArray[Any], column: str) -> NDArray[np.int64]:
+def _query_sizes(query: NDArray[Any], column: str) -> NDArray[np.int64]:
     """The sizes of queries, from the query of each row."""
     first = np.flatnonzero(np.append(True, query[1:] != query[:-1]))
     if len(np.unique(query)) < len(first):
@@ -156,14 +200,14 @@ def _check_shape(values: NDArray[Any], name: str, n_rows: int | None) -> None:
         )
 
 
-def label(values: Any, n_rows: int | None) -> NDArray[Any]:
+def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
     """Check a target: numbers, or labels of classes."""
     values = _column(values, "label")
     _check_shape(np.asarray(values), "label", n_rows)
     return targets.one_column(values, len(values), "Dataset", "label")
 
 
-def weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
+def check_weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     """Check weights of rows."""
     given = as_floats(_column(values, "weight"), "weight")
     _check_shape(given, "weight", n_rows)
@@ -175,12 +219,12 @@ def weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     return given
 
 
-def group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
+def check_group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
     """Check sizes of queries."""
     return queries.sizes(_column(values, "group"), n_rows, "group")
 
 
-def init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
+def check_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     """Check raw scores, one or several for each row."""
     given = as_floats(_column(values, "init_score"), "init_score")
     length = len(given) if given.ndim else 0
@@ -196,7 +240,7 @@ def init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     return given
 
 
-def position(values: Any, n_rows: int | None) -> NDArray[Any]:
+def check_position(values: Any, n_rows: int | None) -> NDArray[Any]:
     """Check the positions at which documents were shown."""
     given = np.asarray(_column(values, "position"))
     _check_shape(given, "position", n_rows)
@@ -211,19 +255,12 @@ def position(values: Any, n_rows: int | None) -> NDArray[Any]:
 
 
 CHECKS: dict[str, Check] = {
-    "label": label,
-    "weight": weight,
-    "group": group,
-    "init_score": init_score,
-    "position": position,
+    "label": check_label,
+    "weight": check_weight,
+    "group": check_group,
+    "init_score": check_init_score,
+    "position": check_position,
 }
-
-
-def check(fields: dict[str, Any], n_rows: int | None) -> None:
-    """Check values that were set before the number of rows was known."""
-    for name in CHECKS:
-        if fields[name] is not None:
-            CHECKS[name](fields[name], n_rows)
 
 
 def row_numbers(used_indices: Any, n_rows: int) -> NDArray[np.int64]:
@@ -267,239 +304,3 @@ def row_numbers(used_indices: Any, n_rows: int) -> NDArray[np.int64]:
             " minlength=n_samples)."
         )
     return rows
-
-
-def taken(
-    fields: dict[str, Any], rows: NDArray[np.int64], n_rows: int
-) -> dict[str, NDArray[Any] | None]:
-    """What belongs to some of the rows.
-
-    Parameters
-    ----------
-    fields : dict
-        The values of all `CHECKS`, which may be None.
-    rows : ndarray of int64
-        Ascending.
-    n_rows : int
-        How many rows there are.
-    """
-    values = dict(fields)
-    for name in ("label", "weight", "position"):
-        if values[name] is not None:
-            values[name] = values[name][rows]
-    if values["group"] is not None:
-        values["group"] = queries.make(n_rows, group=values["group"]).take(rows).sizes
-    scores = values["init_score"]
-    if scores is not None:
-        by_row = scores.reshape(n_rows, -1, order="F")[rows]
-        values["init_score"] = by_row[:, 0] if by_row.shape[1] == 1 else by_row
-    return {name: v if v is None else np.array(v) for name, v in values.items()}
-
-
-class Fields:
-    """What belongs to the rows: an attribute, a setter and a getter for each."""
-
-    label = Field(CHECKS["label"])
-    weight = Field(CHECKS["weight"])
-    group = Field(CHECKS["group"])
-    init_score = Field(CHECKS["init_score"])
-    position = Field(CHECKS["position"])
-
-    _by_name: Mapping[str, str | list[str]] = MappingProxyType({})
-
-    if TYPE_CHECKING:  # of the classes that have the rows
-
-        def _has_columns_by_name(self) -> bool: ...
-
-        @property
-        def _shape(self) -> tuple[int | None, int | None]: ...
-        def _load(self) -> Self: ...
-
-    @property
-    def version(self) -> int:
-        """How often a field has been set."""
-        return vars(self).get("_version", 0)
-
-    def set_label(self, label: ArrayLike | None) -> Self:
-        """Set the target. None removes it.
-
-        Parameters
-        ----------
-        label : array-like of shape (n_samples,) or None
-            Numbers, or labels of classes.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
-        return self.set_field("label", label)
-
-    def set_weight(self, weight: ArrayLike | None) -> Self:
-        """Set the weights of the rows. None: all weights are 1.
-
-        Parameters
-        ----------
-        weight : array-like of shape (n_samples,) or None
-            Numbers, which are at least 0.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
-        return self.set_field("weight", weight)
-
-    def set_group(self, group: ArrayLike | None) -> Self:
-        """Set the sizes of the queries. None: there are no queries.
-
-        Parameters
-        ----------
-        group : array-like of shape (n_queries,) or None
-            The number of rows of each query.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
-        return self.set_field("group", group)
-
-    def set_init_score(self, init_score: ArrayLike | None) -> Self:
-        """Set the raw scores from which boosting starts. None: the best constant.
-
-        Parameters
-        ----------
-        init_score : array-like of shape (n_samples,) or (n_samples, n_classes), or None
-            Finite numbers.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
-        return self.set_field("init_score", init_score)
-
-    def set_position(self, position: ArrayLike | None) -> Self:
-        """Set the positions at which documents were shown. None: they are not known.
-
-        Parameters
-        ----------
-        position : array-like of shape (n_samples,) or None
-            Values that can be sorted, such as numbers.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
-        return self.set_field("position", position)
-
-    def set_field(self, field_name: str, data: ArrayLike | None) -> Self:
-        """Set a field, such as the labels or the weights.
-
-        Parameters
-        ----------
-        field_name : {'label', 'weight', 'group', 'init_score', 'position'}
-            What to set, as the attributes are named.
-        data : array-like or None
-            The values, as in the constructor. None removes the field.
-
-        Returns
-        -------
-        self
-            The data set.
-
-        Raises
-        ------
-        ValueError
-            If the field does not exist, or the values are invalid.
-        """
-        setattr(self, canonical(field_name), data)
-        return self
-
-    def get_label(self) -> NDArray[Any] | None:
-        """Return the target: a float64 array if it holds numbers; or None.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or None
-            A copy.
-        """
-        label = self._copy("label")
-        if label is None or label.dtype.kind not in "biuf":
-            return label
-        return label.astype(np.float64)
-
-    def get_weight(self) -> NDArray[np.float64] | None:
-        """Return the weights of the rows, or None if all are 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or None
-            A copy.
-        """
-        return self._copy("weight")
-
-    def get_group(self) -> NDArray[np.int64] | None:
-        """Return the sizes of the queries, or None if there are none.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,) or None
-            A copy.
-        """
-        return self._copy("group")
-
-    def get_init_score(self) -> NDArray[np.float64] | None:
-        """Return the initial raw scores as they were passed, or None.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes), or None
-            A copy.
-        """
-        return self._copy("init_score")
-
-    def get_position(self) -> NDArray[Any] | None:
-        """Return the positions of documents, or None.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or None
-            A copy.
-        """
-        return self._copy("position")
-
-    def get_field(self, field_name: str) -> NDArray[Any] | None:
-        """Return a field, such as the labels or the weights.
-
-        Parameters
-        ----------
-        field_name : {'label', 'weight', 'group', 'init_score', 'position'}
-            What to return, as the attributes are named.
-
-        Returns
-        -------
-        ndarray or None
-            For 'group': the index of the first row of each query, followed by the
-            number of rows.
-
-        Raises
-        ------
-        ValueError
-            If the field does not exist.
-        """
-        name = canonical(field_name)
-        held = getattr(self, f"get_{name}")()
-        if name == "group" and held is not None:
-            return np.concatenate([[0], np.cumsum(held)])
-        return held
-
-    def _copy(self, name: str) -> NDArray[Any] | None:
-        held = getattr(self._load(), name)
-        return None if held is None else held.copy()
-
-    @property
-    def _fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in CHECKS}

@@ -13,10 +13,8 @@ from skgoss.binning.rows import Rows, check_init_score, held_out
 from skgoss.columns import categories, containers, merged_schema, names, targets
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
-from skgoss.dataset import found_bins
-from skgoss.dataset.construct import Prepared
-from skgoss.dataset.dataset import Dataset
-from skgoss.dataset.found_bins import Reading
+from skgoss.dataset.binning_inputs import Reading
+from skgoss.dataset.dataset import Dataset, Prepared, Request
 from skgoss.fit import outputs, several_targets
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.task import Task
@@ -138,7 +136,7 @@ class FitData:
     def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
         """Read the training columns of data that are not a `Dataset`."""
         reading = Reading(self.names, self.settings.categorical_feature, schema)
-        columns, read = found_bins.read(X, reading, self.task.owner)
+        columns, read = reading.read(X, self.task.owner)
         if self.training.is_empty:
             columns = Columns.of_no_rows(columns.n_features)
         if self.training.parts is not None:
@@ -156,12 +154,14 @@ class FitData:
             "init_model": self.init_model is not None,
         }
         return X._prepare(
-            self.settings,
-            self.passed,
-            threads.n_threads(self.settings.n_jobs),
-            schema,
-            " and ".join(name for name in needs if needs[name]),
-            root,
+            Request(
+                self.settings,
+                self.passed,
+                threads.n_threads(self.settings.n_jobs),
+                schema,
+                " and ".join(name for name in needs if needs[name]),
+                root,
+            )
         )
 
     @property

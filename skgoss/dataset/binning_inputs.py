@@ -1,29 +1,46 @@
-"""The bins of rows, found in memory or in batches, and what they were found with."""
+"""What the bins of a `Dataset` were found with: options, categories and columns."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.binning import forced_bins, streaming
+from skgoss import parameters
+from skgoss.binning import binned_state, forced_bins, streaming
 from skgoss.binning.binned_dataset import BinnedDataset, DatasetOptions
 from skgoss.columns import containers, names
+from skgoss.columns.categories import Categories
 from skgoss.columns.columns import Columns
-from skgoss.columns.schema import ColumnSchema
+from skgoss.columns.schema import ColumnSchema, check_names
 from skgoss.sources.memory import IN_MEMORY, Memory
 from skgoss.sources.source import Source
+from skgoss.utils.plain_values import Types, entries
 
 OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
 # Other values give other bins, but for `min_child_samples` and the seed.
-_OF_BINS = (
-    *("max_bin", "max_bin_by_feature", "min_data_in_bin", "subsample_for_bin"),
-    *("use_missing", "zero_as_missing", "max_conflict_rate", forced_bins.OPTION),
+_OPTIONS_OF_BINS = (
+    "max_bin",
+    "max_bin_by_feature",
+    "min_data_in_bin",
+    "subsample_for_bin",
+    "use_missing",
+    "zero_as_missing",
+    "max_conflict_rate",
+    "forcedbins_filename",
 )
+_STATE: Types = {
+    "options": dict,
+    "categorical_feature": (str, list, NoneType),
+    "names": (list, NoneType),
+    "feature_names_in_": (list, NoneType),
+    "categories": dict,
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +67,35 @@ class Reading:
         """The option `categorical_feature` with the numbers of named columns."""
         return names.numbered(self.categorical, self.names)
 
+    def read(
+        self, X: Any, owner: str, *, by_name: bool = True
+    ) -> tuple[Columns, ColumnSchema]:
+        """Read the columns.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        owner : str
+            The name of the estimator, for messages.
+        by_name : bool, default=True
+            Whether the names of the columns must be those of the schema.
+
+        Raises
+        ------
+        ValueError
+            If the data are not valid, or columns are not those of the schema.
+        """
+        schema = self.schema
+        if schema is None:
+            columns, schema = containers.learned(
+                X, owner=owner, categorical_feature=self.numbered
+            )
+        else:
+            columns = containers.columns(X, schema, owner=owner, by_name=by_name)
+        if self.names is not None:
+            names.check(self.names, columns.n_features)
+        return columns, schema
+
 
 @dataclass(frozen=True)
 class BinningInputs:
@@ -70,6 +116,49 @@ class BinningInputs:
     categorical: Any
     schema: ColumnSchema
     names: Sequence[str] | None
+
+    def state(self) -> dict[str, Any]:
+        """The state in files and pickles: values without classes of skgoss."""
+        column_names = self.schema.feature_names
+        options = asdict(self.options)
+        if self.options.max_bin_by_feature is not None:
+            bounds = enumerate(self.options.max_bin_by_feature)
+            options["max_bin_by_feature"] = {j: m for j, m in bounds if m is not None}
+        return {
+            "options": options,
+            "categorical_feature": self.categorical,
+            "names": None if self.names is None else list(map(str, self.names)),
+            "feature_names_in_": None
+            if column_names is None
+            else column_names.tolist(),
+            "categories": self.schema.categories.__getstate__(),
+        }
+
+    @classmethod
+    def from_state(cls, state: Any, binned: BinnedDataset, owner: str) -> BinningInputs:
+        """What `state` returned, checked; ValueError if it contradicts the bins."""
+        options, categorical, names_, feature_names, held = entries(
+            state, _STATE, owner
+        )
+        categories = Categories(None)
+        categories.__setstate__(held)
+        binned_state.check_categories(binned, categories)
+        if feature_names is not None:
+            feature_names = np.array(feature_names, dtype=object)
+            check_names(feature_names, binned.n_features)
+        if names_ is not None:
+            if not all(isinstance(name, str) for name in names_):
+                raise ValueError(f"'names' of {owner} must be strings")
+            names.check(names_, binned.n_features)
+        chosen = parameters.checked_options(
+            {**options, "categorical_feature": categorical},
+            (*OPTIONS, "categorical_feature"),
+            owner,
+        )
+        categorical = chosen.pop("categorical_feature")
+        found = by_column(DatasetOptions(**chosen), binned.n_features, names_)
+        schema = ColumnSchema(binned.n_features, feature_names, categories)
+        return cls(found, categorical, schema, names_)
 
     def has_categorical(self, categorical: Any) -> bool:
         """Whether an option says that the same columns hold categories."""
@@ -114,7 +203,7 @@ class BinningInputs:
         old, new = self.options, by_column(options, binned.n_features, self.names)
         changed = [
             (name, getattr(old, name), getattr(new, name))
-            for name in _OF_BINS
+            for name in _OPTIONS_OF_BINS
             if name in asked and getattr(old, name) != getattr(new, name)
         ]
         least = new.min_child_samples
@@ -171,7 +260,7 @@ def find(
     """
     if isinstance(X, Source):
         return _find_streamed(X, weight, options, reading, n_threads, memory)
-    values, schema = read(X, reading, "Dataset")
+    values, schema = reading.read(X, "Dataset")
     _check_weight(weight, values.n_rows)
     column_names = reading.names
     if column_names is None and schema.feature_names is not None:
@@ -214,37 +303,6 @@ def _check_weight(weight: NDArray[np.float64] | None, n_rows: int) -> None:
             f"weight must have one value for each of the {n_rows} rows, got"
             f" {len(weight)}."
         )
-
-
-def read(
-    X: Any, reading: Reading, owner: str, *, by_name: bool = True
-) -> tuple[Columns, ColumnSchema]:
-    """Read the columns of a training set.
-
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_samples, n_features)
-    reading : Reading
-    owner : str
-        The name of the estimator, for messages.
-    by_name : bool, default=True
-        Whether the names of the columns must be those of the schema.
-
-    Raises
-    ------
-    ValueError
-        If the data are not valid, or columns are not those of the schema.
-    """
-    schema = reading.schema
-    if schema is None:
-        columns, schema = containers.learned(
-            X, owner=owner, categorical_feature=reading.numbered
-        )
-    else:
-        columns = containers.columns(X, schema, owner=owner, by_name=by_name)
-    if reading.names is not None:
-        names.check(reading.names, columns.n_features)
-    return columns, schema
 
 
 Found = tuple[BinnedDataset, BinningInputs]

@@ -13,6 +13,7 @@ import math
 import re
 import struct
 import zipfile
+from io import BufferedReader
 from os import PathLike
 from typing import Any, BinaryIO
 
@@ -84,7 +85,7 @@ def write_parts(file: BinaryIO, parts: Parts, min_size: int) -> None:
             with archive.open(name, "w", force_zip64=True) as member:
                 described = npy.header_data_from_array_1_0(array)
                 npy.write_array_header_1_0(member, described)
-                member.write(array)
+                member.write(array.data)
         with archive.open(_PADDING, "w", force_zip64=True) as member:
             member.write(bytes(max(0, missing)))
 
@@ -156,7 +157,7 @@ def _check_ends(file: BinaryIO, size: int) -> None:
         raise ValueError("the file holds no binned data of skgoss, or is cut off")
 
 
-def _parts(file: BinaryIO, size: int, is_mapped: bool) -> Parts:
+def _parts(file: BufferedReader, size: int, is_mapped: bool) -> Parts:
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         _check_members(members, size)
@@ -203,7 +204,9 @@ def _read_json(content: bytes) -> Parts:
     return dict(zip(_PARTS, found, strict=True))
 
 
-def _array(file: BinaryIO, member: zipfile.ZipInfo, is_mapped: bool) -> NDArray[Any]:
+def _array(
+    file: BufferedReader, member: zipfile.ZipInfo, is_mapped: bool
+) -> NDArray[Any]:
     """The array of a member, whose header is checked before memory is claimed.
 
     The array is read without a copy and without its checksum, which `ZipFile.open` and
@@ -228,7 +231,7 @@ def _array(file: BinaryIO, member: zipfile.ZipInfo, is_mapped: bool) -> NDArray[
         return np.memmap(file, kind, "r", file.tell(), tuple(shape))
     array = np.empty(shape, kind)
     content = array.reshape(-1).view(np.uint8)
-    if file.readinto(content) != len(content):
+    if file.readinto(content.data) != len(content):
         raise ValueError(f"the file is cut off in {name}")
     if kind.kind == "b" and content.max(initial=0) > 1:
         raise ValueError(f"{name} holds bytes that are neither True nor False")

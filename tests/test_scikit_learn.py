@@ -299,6 +299,36 @@ def test_old_script_of_a_search_with_early_stopping():
 # --- Inspection and selection ---------------------------------------------------------
 
 
+GROUPS = np.arange(len(Y)) // 10
+EVALUATIONS = {
+    "cross_validate": lambda model, **passed: cross_validate(
+        model, X, Y, error_score="raise", **passed
+    )["test_score"],
+    "cross_val_score": lambda model, **passed: cross_val_score(model, X, Y, **passed),
+    "cross_val_predict": lambda model, **passed: cross_val_predict(
+        model, X, Y, **passed
+    ),
+    "learning_curve": lambda model, **passed: learning_curve(
+        model, X, Y, train_sizes=[1.0], error_score="raise", **passed
+    )[2],
+}
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
+@pytest.mark.parametrize("wrap", ["alone", "pipeline", "search"])
+def test_groups_are_for_the_splitter_unless_a_fit_requests_them(wrap, evaluation):
+    model = LGBMClassifier(n_estimators=2)
+    splitter, evaluate = GroupKFold(3), EVALUATIONS[evaluation]
+    expected = evaluate(model, groups=GROUPS, cv=splitter)
+    if wrap == "pipeline":
+        model = make_pipeline(FunctionTransformer(), model)
+    elif wrap == "search":
+        model = GridSearchCV(model, {"num_leaves": [31]}, cv=GroupKFold(2))
+    with sklearn.config_context(enable_metadata_routing=True):
+        scores = evaluate(model, params={"groups": GROUPS}, cv=splitter)
+    np.testing.assert_array_equal(scores, expected)
+
+
 def test_inspection():
     model = regressor().fit(RX, RY)
     curve = partial_dependence(model, RX, [2], grid_resolution=10)

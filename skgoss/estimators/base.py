@@ -132,6 +132,10 @@ class LGBMModel(
     (442,)
     """
 
+    # Groups are for the splitter of a search or a cross-validation, unless a fit asks
+    # for them: ``set_fit_request(groups=True)``.
+    __metadata_request__fit = {"groups": False}  # noqa: RUF012
+
     _elsewhere = _ELSEWHERE
 
     # What the estimator learns.

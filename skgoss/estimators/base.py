@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
 from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
-from skgoss.estimators.fitted_attributes import FittedAttributes
 from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
@@ -28,10 +28,11 @@ from skgoss.model import conformal, explanation, predictions
 from skgoss.model.batch_predictions import predicted
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
+from skgoss.model.out_of_fold import OutOfFold
 from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
-from skgoss.utils import sklearn_private
+from skgoss.utils import sklearn_private, threads
 from skgoss.utils.elsewhere import Elsewhere
 
 if TYPE_CHECKING:
@@ -92,7 +93,6 @@ _ELSEWHERE = {
 
 @docstrings.of_estimator
 class LGBMModel(
-    FittedAttributes,
     sklearn_private.CallbackSupportMixin,
     sklearn_private.SummaryMixin,
     Elsewhere,
@@ -141,8 +141,12 @@ class LGBMModel(
     # What the estimator learns.
     _task: type[Task] = Task
 
-    # The unknown parameters that the constructor was given: see `get_params`.
+    # The unknown names that were passed to the constructor: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
+
+    # The model that fit returned, and the Booster of it, once somebody asks for it.
+    _fitted: FittedModel
+    _booster: Booster
 
     @signatures.keywords_only
     def __init__(
@@ -324,6 +328,11 @@ class LGBMModel(
             self._unused_params = {**self._unused_params, **unused}
         return self
 
+    @property
+    def _owner(self) -> str:
+        """The name in messages."""
+        return type(self).__name__
+
     def __sklearn_clone__(self) -> Self:
         if not self._unused_params:
             return super().__sklearn_clone__()
@@ -344,130 +353,7 @@ class LGBMModel(
         tags.target_tags.required = True
         return tags
 
-    def _html_summary(self) -> str:
-        if not self.__sklearn_is_fitted__():
-            return ""
-        # Only notebooks ask for it.
-        from skgoss.estimators import html_summary
-
-        return html_summary.summary(self._model)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return states.plain(super().__getstate__())
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        parameters, model = states.restored(state, self._task(self._owner))
-        super().__setstate__(parameters)
-        if model is not None:
-            self._keep(model.with_record(self._record()))
-
-    @classmethod
-    def from_file(
-        cls, path: str | PathLike[str], *, classes: ArrayLike | None = None
-    ) -> Self:
-        """Read a fitted estimator from a file in LightGBM's text format.
-
-        Files that ``to_file`` or ``Booster.save_model`` of skgoss wrote hold the whole
-        estimator: parameters, classes, column names, categories and the metrics of all
-        rounds. Files of LightGBM hold the trees, the objective and the column names.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        classes : array-like of shape (n_classes,), default=None
-            For a classifier and a file of LightGBM: the labels, in the order of
-            LightGBM's class numbers. None: the labels are 0, 1 and so on.
-
-        Returns
-        -------
-        estimator
-            A fitted estimator of this class.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        ValueError
-            If the file is not a valid model, if its model is for another task, or if
-            ``classes`` has the wrong length.
-        """
-        return cls.from_booster(Booster(model_file=path), classes=classes)
-
-    @classmethod
-    def from_booster(
-        cls, booster: Booster, *, classes: ArrayLike | None = None
-    ) -> Self:
-        """Make a fitted estimator from a Booster.
-
-        Parameters
-        ----------
-        booster : Booster
-            The model.
-        classes : array-like of shape (n_classes,), default=None
-            The labels, as in ``from_file``.
-
-        Returns
-        -------
-        estimator
-            A fitted estimator of this class.
-        """
-        task = cls._task(cls.__name__)
-        options, unused, model = states.of_booster(
-            booster, classes, task, defaults(cls)
-        )
-        estimator = cls(**options)
-        if unused:
-            estimator._unused_params = unused
-        estimator._keep(model.with_record(estimator._record()))
-        return estimator
-
-    def to_file(self, path: str | PathLike[str]) -> Self:
-        """Write the fitted estimator to a file in LightGBM's text format.
-
-        ``from_file`` reads the file. LightGBM reads it, too.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; an earlier one is replaced.
-
-        Returns
-        -------
-        self
-            The estimator.
-
-        See Also
-        --------
-        Booster.save_model : Errors and warnings; files with some of the rounds.
-        """
-        model = self._model.with_record(self._record())
-        Booster._from_model(model).save_model(path, num_iteration=-1)
-        return self
-
-    def onnx_shape_calculator(self) -> Callable[[Any], None]:
-        """Tell skl2onnx the types of the outputs.
-
-        skl2onnx calls this method when it converts a pipeline.
-
-        Returns
-        -------
-        callable
-            A function of an operator of skl2onnx.
-
-        Raises
-        ------
-        RuntimeError
-            If the class is not registered: see `skgoss.onnx`.
-        """
-        if type(self) in SHAPE_CALCULATORS:
-            return SHAPE_CALCULATORS[type(self)]
-        register = f"skgoss.onnx.register({self._owner})"
-        first = register if SHAPE_CALCULATORS else "import skgoss.onnx"
-        raise RuntimeError(
-            f"{self._owner} is not registered with skl2onnx: write `{first}` first. For"
-            " a model alone, use skgoss.to_onnx."
-        )
+    # --- Fit --------------------------------------------------------------------------
 
     @sklearn_private.with_callbacks
     @docstrings.of_fit
@@ -557,7 +443,9 @@ class LGBMModel(
         the attributes that callbacks have set.
         """
         learned = states.learned(model)
-        vars(learned["_booster"]).update(of_callbacks)
+        if of_callbacks:
+            learned["_booster"] = Booster._from_model(model)
+            vars(learned["_booster"]).update(of_callbacks)
         self.__dict__ = states.without_learned(vars(self)) | learned
 
     def _record(self) -> EstimatorRecord:
@@ -572,6 +460,8 @@ class LGBMModel(
     def _passed_parameters(self) -> dict[str, Any]:
         """The parameters that differ from the defaults of the class."""
         return changed(vars(self), defaults(type(self)))
+
+    # --- Predictions ------------------------------------------------------------------
 
     @docstrings.of_prediction
     def predict(
@@ -710,7 +600,7 @@ class LGBMModel(
 
     def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
         """The columns of rows to predict."""
-        states.check_unchanged(self._booster)
+        self._check_unchanged()
         X = input_rows.unstreamed(self._opened(model, X))
         by_name = not (model.is_foreign or model.has_given_names(X))
         return containers.columns(X, model.schema, owner=self._owner, by_name=by_name)
@@ -721,7 +611,273 @@ class LGBMModel(
         if not input_rows.is_file(X):
             return X
         has_names = model.feature_names != names.default(len(model.feature_names))
-        return self._booster._opened(model, X, has_names)
+        return self.booster_._opened(model, X, has_names)
+
+    def _n_threads(self, kwargs: Mapping[str, Any] = MappingProxyType({})) -> int:
+        """The number of threads of a prediction with some other arguments."""
+        return threads.n_threads(parameters.n_jobs(kwargs, self.n_jobs, self._owner))
+
+    # --- The fitted model -------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
+
+    @property
+    def _model(self) -> FittedModel:
+        """The model that fit returned; NotFittedError if there is none."""
+        attributes = self.__dict__
+        if "_booster" in attributes:  # its users may have changed the trees
+            return attributes["_booster"]._model
+        if "_fitted" not in attributes:
+            check_is_fitted(self)
+        return attributes["_fitted"]
+
+    @property
+    def booster_(self) -> Booster:
+        """The trained model, without the estimator."""
+        attributes = self.__dict__
+        if "_fitted" not in attributes:
+            check_is_fitted(self)
+        if "_booster" not in attributes:
+            # Threads that ask at the same time get the same one.
+            booster = Booster._from_model(attributes["_fitted"])
+            attributes.setdefault("_booster", booster)
+        return attributes["_booster"]
+
+    def _check_unchanged(self) -> None:
+        """Check that ``booster_`` still has the model of the fit; else ValueError."""
+        booster = vars(self).get("_booster")
+        if booster is not None and booster._is_replaced:
+            raise ValueError(
+                "booster_ was replaced by another model. Create an estimator from it"
+                " with from_booster."
+            )
+
+    @property
+    def n_features_(self) -> int:
+        """Number of columns of ``X`` in ``fit``."""
+        return self._model.schema.n_features
+
+    @property
+    def n_estimators_(self) -> int:
+        """Number of rounds of the model."""
+        return self._model.trees.n_rounds
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of rounds of the model."""
+        return self.n_estimators_
+
+    @property
+    def best_iteration_(self) -> int:
+        """Number of rounds that early stopping kept. 0 without early stopping."""
+        return self.booster_.best_iteration
+
+    @property
+    def preset_params_(self) -> dict[str, Any]:
+        """The options that ``preset`` has chosen, by name."""
+        return dict(self._model.preset_params)
+
+    @property
+    def oof_prediction_(self) -> NDArray[np.float64]:
+        """Predictions for the rows of ``fit``, by models that were not fitted on them.
+
+        NaN in rows that no fold tests.
+        """
+        model = self._model
+        scores = self._out_of_fold.scores
+        return predictions.linked(scores, model.link, self._n_threads())
+
+    @property
+    def oof_score_(self) -> dict[str, float]:
+        """The mean of each metric over the folds."""
+        return self._out_of_fold.mean()
+
+    @property
+    def oof_score_error_(self) -> dict[str, float]:
+        """The standard error of each mean in ``oof_score_``."""
+        return self._out_of_fold.standard_error()
+
+    @property
+    def _out_of_fold(self) -> OutOfFold:
+        found = self._model.out_of_fold
+        if found is None:
+            raise AttributeError(
+                f"This {self._owner} has no out-of-fold predictions: it was fitted"
+                " without the option folds."
+            )
+        return found
+
+    @property
+    def best_score_(self) -> dict[str, dict[str, float]]:
+        """Metrics by evaluation set and name.
+
+        They are those of the best round after early stopping, or else of the last
+        round.
+        """
+        return self.booster_.best_score
+
+    @property
+    def evals_result_(self) -> dict[str, dict[str, list[float]]]:
+        """Metrics of all rounds by evaluation set and name."""
+        return self._model.history
+
+    @property
+    def fitted_(self) -> bool:
+        """Whether the model is fitted."""
+        return self.__sklearn_is_fitted__()
+
+    @property
+    def objective_(self) -> str | list[str] | Callable[..., Any] | None:
+        """The objective: a name or a function. None if a file holds no objective.
+
+        A list if the objectives of several targets differ.
+        """
+        return self._model.objective
+
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Importances of the columns, as ``importance_type`` says; not normalised."""
+        importance_type = parameters.checked_value(
+            "importance_type", self.importance_type, self._owner
+        )
+        return self._model.trees.importances(importance_type)
+
+    @property
+    def feature_name_(self) -> list[str]:
+        """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
+        return self._model.feature_names
+
+    # --- Files, notebooks and other packages ------------------------------------------
+
+    @classmethod
+    def from_file(
+        cls, path: str | PathLike[str], *, classes: ArrayLike | None = None
+    ) -> Self:
+        """Read a fitted estimator from a file in LightGBM's text format.
+
+        Files that ``to_file`` or ``Booster.save_model`` of skgoss wrote hold the whole
+        estimator: parameters, classes, column names, categories and the metrics of all
+        rounds. Files of LightGBM hold the trees, the objective and the column names.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        classes : array-like of shape (n_classes,), default=None
+            For a classifier and a file of LightGBM: the labels, in the order of
+            LightGBM's class numbers. None: the labels are 0, 1 and so on.
+
+        Returns
+        -------
+        estimator
+            A fitted estimator of this class.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ValueError
+            If the file is not a valid model, if its model is for another task, or if
+            ``classes`` has the wrong length.
+        """
+        return cls.from_booster(Booster(model_file=path), classes=classes)
+
+    @classmethod
+    def from_booster(
+        cls, booster: Booster, *, classes: ArrayLike | None = None
+    ) -> Self:
+        """Make a fitted estimator from a Booster.
+
+        Parameters
+        ----------
+        booster : Booster
+            The model.
+        classes : array-like of shape (n_classes,), default=None
+            The labels, as in ``from_file``.
+
+        Returns
+        -------
+        estimator
+            A fitted estimator of this class.
+        """
+        task = cls._task(cls.__name__)
+        options, unused, model = states.of_booster(
+            booster, classes, task, defaults(cls)
+        )
+        estimator = cls(**options)
+        if unused:
+            estimator._unused_params = unused
+        estimator._keep(model.with_record(estimator._record()))
+        return estimator
+
+    def to_file(self, path: str | PathLike[str]) -> Self:
+        """Write the fitted estimator to a file in LightGBM's text format.
+
+        ``from_file`` reads the file. LightGBM reads it, too.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an earlier one is replaced.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        See Also
+        --------
+        Booster.save_model : Errors and warnings; files with some of the rounds.
+        """
+        model = self._model.with_record(self._record())
+        Booster._from_model(model).save_model(path, num_iteration=-1)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if not self.__sklearn_is_fitted__():
+            return state
+        self._check_unchanged()
+        return states.plain(state, self._model)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parameters, model = states.restored(state, self._task(self._owner))
+        super().__setstate__(parameters)
+        if model is not None:
+            self._keep(model.with_record(self._record()))
+
+    def _html_summary(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return ""
+        # Only notebooks ask for it.
+        from skgoss.estimators import html_summary
+
+        return html_summary.summary(self._model)
+
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Tell skl2onnx the types of the outputs.
+
+        skl2onnx calls this method when it converts a pipeline.
+
+        Returns
+        -------
+        callable
+            A function of an operator of skl2onnx.
+
+        Raises
+        ------
+        RuntimeError
+            If the class is not registered: see `skgoss.onnx`.
+        """
+        if type(self) in SHAPE_CALCULATORS:
+            return SHAPE_CALCULATORS[type(self)]
+        register = f"skgoss.onnx.register({self._owner})"
+        first = register if SHAPE_CALCULATORS else "import skgoss.onnx"
+        raise RuntimeError(
+            f"{self._owner} is not registered with skl2onnx: write `{first}` first. For"
+            " a model alone, use skgoss.to_onnx."
+        )
 
 
 # The estimators that are being fitted, by their ids.

@@ -20,15 +20,12 @@ from skgoss.utils.messages import type_name
 from skgoss.utils.plain_values import entries
 
 # The attributes that fit sets.
-_LEARNED = ("_booster", "n_features_in_", "feature_names_in_")
+_LEARNED = ("_fitted", "_booster", "n_features_in_", "feature_names_in_")
 
 
 def learned(model: FittedModel) -> dict[str, Any]:
     """The attributes of an estimator that has fitted a model."""
-    attributes = {
-        "_booster": Booster._from_model(model),
-        "n_features_in_": model.schema.n_features,
-    }
+    attributes = {"_fitted": model, "n_features_in_": model.schema.n_features}
     if model.schema.feature_names is not None:
         attributes["feature_names_in_"] = model.schema.feature_names
     return attributes
@@ -39,31 +36,12 @@ def without_learned(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {k: value for k, value in attributes.items() if k not in _LEARNED}
 
 
-def plain(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state of an estimator, without objects of skgoss."""
-    if "_booster" not in state:
-        return dict(state)
-    booster = state["_booster"]
-    check_unchanged(booster)
+def plain(attributes: Mapping[str, Any], model: FittedModel) -> dict[str, Any]:
+    """The state of a fitted estimator, without objects of skgoss."""
     # The estimator itself has the parameters.
-    record = replace(booster._model.record, parameters={}, unused={})
-    model = booster._model.with_record(record)
-    return without_learned(state) | {"_booster": model.state()}
-
-
-def check_unchanged(booster: Booster) -> None:
-    """Check that the Booster of a fitted estimator still is the model of the fit.
-
-    Raises
-    ------
-    ValueError
-        If it has become the model of another text.
-    """
-    if booster._is_replaced:
-        raise ValueError(
-            "booster_ was replaced by another model. Create an estimator from it with"
-            " from_booster."
-        )
+    record = model.record and replace(model.record, parameters={}, unused={})
+    state = replace(model, record=record).state()
+    return without_learned(attributes) | {"_booster": state}
 
 
 def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None]:
@@ -161,12 +139,13 @@ def _of_record(
 def _of_foreign(task: Task, model: FittedModel) -> dict[str, Any]:
     """The parameters that the objective and the link tell."""
     name, link = model.objective, model.link
-    found: dict[str, Any] = {"reg_sqrt": link.kind == "signed_square"}
-    if isinstance(name, str) and name != _default_objective(task, model):
-        found["objective"] = name
-    if name is not None and OBJECTIVES[name].has_slope:
-        found["sigmoid"] = link.slope
-    return found
+    options: dict[str, Any] = {"reg_sqrt": link.kind == "signed_square"}
+    if isinstance(name, str):
+        if name != _default_objective(task, model):
+            options["objective"] = name
+        if OBJECTIVES[name].has_slope:
+            options["sigmoid"] = link.slope
+    return options
 
 
 def _default_objective(task: Task, model: FittedModel) -> str | None:

@@ -83,7 +83,7 @@ def mutations() -> int:
     """Load damaged models and data sets: others for each SKGOSS_NIGHT, a number."""
     night = int(os.environ.get("SKGOSS_NIGHT", "0"))
     return max(
-        python("tests/mutations.py", kind, str(night * n), str((night + 1) * n))
+        python("tests/helpers/mutations.py", kind, str(night * n), str((night + 1) * n))
         for kind, n in MUTATIONS.items()
     )
 

@@ -14,26 +14,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# The tests that call kernels themselves, and small fits.
-ENGINE_TESTS = (
-    *("binning", "bundling", "categories", "categories_split", "constraints"),
-    *(
-        "contributions",
-        "feature_subset",
-        "golden",
-        "histograms",
-        "linear",
-        "losses",
-        "metrics",
-        "predict",
-    ),
-    *("ranking", "sampling", "score", "distributed_engine", "storage", "store"),
-    "split_levels",
-)
+# The tests that call kernels themselves, and small fits, by room.
+ENGINE_TESTS = {
+    "binning": ["feature_groups", "find_bins", "storage"],
+    "columns": ["categories"],
+    "engine": [
+        *("category_splits", "distributed_engine", "histograms", "score"),
+        *("split_levels", "store"),
+    ],
+    "model": ["contributions", "linear", "predictions"],
+    "objectives": ["losses", "metrics", "ranking"],
+    "project": ["golden"],
+    "training": ["constraints", "feature_subset", "sampling"],
+}
 
 # The allocator of polars ends a process that runs with ThreadSanitizer. So does what
 # LightGBM frees in its own threads: tests that call it have its name.
-WITH_POLARS = ("categories",)
+WITH_POLARS = "tests/columns/test_categories.py"
 WITHOUT_LIGHTGBM = ("-k", "not lightgbm")
 
 
@@ -73,9 +70,10 @@ def environment(place: Path, **variables: str) -> dict[str, str]:
     return made
 
 
-def test_files(*names: str) -> list[str]:
-    """The files of tests."""
-    return [f"tests/test_{name}.py" for name in names]
+def engine_tests() -> list[str]:
+    """The files of the tests that call kernels themselves, and of small fits."""
+    rooms = ENGINE_TESTS.items()
+    return [f"tests/{room}/test_{name}.py" for room, names in rooms for name in names]
 
 
 # --- Sanitizers -----------------------------------------------------------------------
@@ -113,7 +111,7 @@ def sanitizers() -> int:
         "-Dc_args=-fsanitize=float-cast-overflow",
     )
     libraries = [library("libasan.so"), library("libubsan.so")]
-    return run_tests(place, *test_files(*ENGINE_TESTS), preload=libraries)
+    return run_tests(place, *engine_tests(), preload=libraries)
 
 
 def threads() -> int:
@@ -125,11 +123,12 @@ def threads() -> int:
     options = ("-shared", "-fPIC", "-g", "-O1", "-fsanitize=thread", "-pthread")
     if run("cc", *options, ROOT / "tools" / "team.c", "-o", team):
         return 1
-    names = ("threads", *(name for name in ENGINE_TESTS if name not in WITH_POLARS))
+    tests = [file for file in engine_tests() if file != WITH_POLARS]
     not_ours = ROOT / "tools" / "threads.supp"
     return run_tests(
         place,
-        *test_files(*names),
+        "tests/utils/test_threads.py",
+        *tests,
         *WITHOUT_LIGHTGBM,
         preload=[library("libtsan.so"), str(team)],
         TSAN_OPTIONS=f"exitcode=66:report_signal_unsafe=0:suppressions={not_ours}",
@@ -174,7 +173,7 @@ def _followed() -> dict[str, str]:
 # The share of the lines, in percent, that tests must run: of Python, and of the engine.
 LEAST_COVERED = 98
 # A test whose limits of time are for kernels that the compiler has optimised.
-OF_FAST_KERNELS = "tests/test_signals.py::test_an_interrupt_ends_a_kernel"
+OF_FAST_KERNELS = "tests/engine/test_signals.py::test_an_interrupt_ends_a_kernel"
 # Counts of the lines of a file that have code, by number.
 Lines = dict[int, int]
 _MARK = re.compile(r'\s*/\* "(?P<path>.+)":(?P<line>\d+)$')

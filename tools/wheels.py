@@ -43,9 +43,12 @@ WINDOWS = """
 """
 DIRECTIVES = ("-3", "-Xboundscheck=False", "-Xwraparound=False", "-Xcdivision=True")
 MOST_BYTES = 4_000_000
-QUICK_TESTS = [
-    f"tests/test_{name}.py" for name in ("golden", "threads", "promises", "estimators")
-]
+QUICK_TESTS = (
+    "tests/project/test_golden.py",
+    "tests/project/test_promises.py",
+    "tests/utils/test_threads.py",
+    "tests/estimators/test_estimators.py",
+)
 
 
 def fails(*command: str | Path) -> bool:

@@ -3,9 +3,9 @@
 ``python tests/fuzz/readers.py READER [options of libFuzzer] [folders]``: a reader gets
 bytes that reach new lines of its code. It may refuse them by a ValueError; what it
 accepts must serve. The readers are the keys of `READERS`. Without folders, it begins
-with `tests/fuzz/corpus`, and new bytes are kept nowhere. `tests/test_fuzz_corpus.py`
-reads the corpus without atheris. ``python tests/fuzz/readers.py seeds`` writes the
-files ``seed-*`` of it.
+with `tests/fuzz/corpus`, and new bytes are kept nowhere. The tests read the corpus
+without atheris. ``python tests/fuzz/readers.py seeds`` writes the files ``seed-*`` of
+it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IS_SCRIPT = __name__ == "__main__"
 CORPUS = Path(__file__).with_name("corpus")
 
 if IS_SCRIPT:
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
     if sys.argv[1:] != ["seeds"]:
         import atheris
 

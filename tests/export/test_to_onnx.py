@@ -1,0 +1,680 @@
+"""Models in ONNX: onnxruntime's predictions are ours."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.ensemble import StackingRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from trees import frame, make, random_data, random_tree
+
+import skgoss
+from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+from skgoss._engine.binning.bin_kernels import ZERO_BOUND
+from skgoss._engine.objectives import link_kernels
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.trees import CategorySets
+from skgoss.objectives.link import Link
+from skgoss.objectives.objective_names import OBJECTIVES
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+skl2onnx = pytest.importorskip("skl2onnx")
+
+import skgoss.onnx  # noqa: E402
+from skgoss.export import onnx_graph as graphs  # noqa: E402
+from skgoss.export import to_onnx  # noqa: E402
+
+
+def session(proto, n_threads=1):
+    onnx.checker.check_model(proto, full_check=True)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = n_threads
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(proto.SerializeToString(), options)
+
+
+def run(model, X, **options):
+    """The outputs of a model in ONNX for an array."""
+    return session(skgoss.to_onnx(model, X, **options)).run(None, {"X": X})
+
+
+def assert_same(actual, expected):
+    """To 1e-12 where outputs are double, to 1e-6 where they are float32."""
+    tolerance = {"float64": 1e-12, "float32": 1e-6}[actual.dtype.name]
+    expected = np.asarray(expected).reshape(len(actual), -1)
+    assert actual.shape == expected.shape
+    scale = np.abs(expected).max(initial=0)
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * scale)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5)).round(2)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[rng.random(X.shape) < 0.15] = 0
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2 + rng.normal(size=400)
+    return X, y
+
+
+def at_the_thresholds(model, X):
+    """Rows of X, each with a value at a threshold, next to it, or a special one."""
+    arrays = model._model.trees.arrays
+    feature, threshold = arrays["split_feature"], arrays["threshold"]
+    tiny = [ZERO_BOUND, np.nextafter(ZERO_BOUND, 1), 1e-36, 1e-35, -0.0, 0.0]
+    special = np.array([*tiny, np.inf, np.nan])
+    float32 = threshold.astype(np.float32)
+    values = [
+        *(np.nextafter(threshold, side) for side in (-np.inf, np.inf)),
+        *(np.nextafter(float32, np.float32(side)) for side in (-np.inf, np.inf)),
+        *(threshold, float32),
+        *(np.full(len(threshold), value) for value in [*special, *-special]),
+    ]
+    rows = np.tile(X[: len(feature)], (len(values), 1))
+    place = np.arange(len(rows)), np.tile(feature, len(values))
+    rows[place] = np.concatenate(values)
+    return rows
+
+
+# --- Trees ----------------------------------------------------------------------------
+
+KINDS = {
+    "NaN is missing": {},
+    "zeros are missing": {"zero_as_missing": True},
+    "nothing is missing": {"use_missing": False},
+    "linear leaves": {"linear_tree": True},
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
+def test_values_at_thresholds(data, options, dtype):
+    X, y = data
+    model = LGBMRegressor(n_estimators=8, num_leaves=7, n_jobs=1, **options).fit(X, y)
+    rows = at_the_thresholds(model, X)
+    with np.errstate(over="ignore", under="ignore"):
+        rows = rows.astype(dtype)
+    (scores,) = run(model, rows)
+    assert scores.dtype == dtype
+    assert_same(scores, model.predict(rows))
+
+
+def leaves_of(ensemble, X):
+    """Raw scores by ONNX of an ensemble that no estimator has."""
+    graph = graphs.Graph(to_onnx._UniqueNames())
+    scores = graphs.add_scores(graph, "X", ensemble, {})
+    value = to_onnx.Value("X", np.dtype(float), X.shape[1])
+    output = to_onnx.Value(scores, np.dtype(float), ensemble.n_scores)
+    proto = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            graph.nodes,
+            "scores",
+            [to_onnx._value_info(value)],
+            [to_onnx._value_info(output)],
+            graph.constants,
+        ),
+        ir_version=to_onnx._FORMAT,
+        opset_imports=[onnx.helper.make_opsetid(*p) for p in graphs.OPERATORS.items()],
+    )
+    return session(proto).run(None, {"X": X})[0]
+
+
+@pytest.mark.parametrize("n_scores", [1, 3])
+def test_all_kinds_of_missing_in_one_column(n_scores):
+    _, ensemble = make(0, [2, 1, 7, 31, 1, 64, 3, 2, 100], n_scores=n_scores)
+    X = random_data(np.random.default_rng(1), 300, 5)
+    assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
+
+
+def test_sets_of_categories():
+    """Also empty ones, beside numeric nodes of the same column."""
+    rng = np.random.default_rng(2)
+    members = [[], [0], [31], [1, 2, 3], [0, 30, 32], range(0, 90, 2), [64], range(40)]
+    words = np.zeros((len(members), 3), dtype=np.uint32)
+    for number, numbers in enumerate(members):
+        for c in numbers:
+            words[number, c // 32] |= np.uint32(1 << c % 32)
+    sets = CategorySets(3 * np.arange(len(members) + 1), words.ravel())
+    trees = []
+    for n_leaves in (2, 10, 40):
+        tree = random_tree(rng, n_leaves, 2, [-0.5, 3.5, 31.0])
+        is_set = rng.random(n_leaves - 1) < 0.7
+        tree.decision_type[is_set] = 1
+        tree.threshold[is_set] = rng.integers(len(members), size=is_set.sum())
+        trees.append(tree)
+    ensemble = Ensemble.of_trees(trees, 1, 2, sets=sets)
+    values = [
+        *range(-1, 98),
+        0.5,
+        -0.5,
+        2.5,
+        31.5,
+        1e10,
+        -1e300,
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
+    X = rng.choice(values, size=(600, 2))
+    assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
+
+
+def test_sums_are_exact():
+    """The digits of leaves are summed without rounding, on any number of threads."""
+    trees, ensemble = make(3, [20] * 300)
+    for tree in trees:
+        tree.leaf_value[:] *= 10.0 ** np.random.default_rng(4).integers(-9, 9, size=20)
+    ensemble = Ensemble.of_trees(trees, 1, 5)
+    X = random_data(np.random.default_rng(5), 200, 5)
+    leaf = ensemble.leaves(frame(X))
+    exact = [
+        math.fsum(tree.leaf_value[at] for tree, at in zip(trees, row, strict=True))
+        for row in leaf
+    ]
+    largest = sum(np.abs(tree.leaf_value).max() for tree in trees)
+    error = np.abs(leaves_of(ensemble, X)[:, 0] - exact).max()
+    assert error < 2**-50 * largest
+
+
+def test_threads_give_the_same_bits(data):
+    X, y = data
+    proto = skgoss.to_onnx(LGBMRegressor(n_estimators=90, n_jobs=1).fit(X, y))
+    one, two = (session(proto, n).run(None, {"X": X})[0] for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e-30, 1e30, 1e300])
+def test_values_that_float32_cannot_hold(data, scale):
+    trees, _ = make(6, [9] * 5)
+    for tree in trees:
+        tree.leaf_value[:] *= scale
+    ensemble = Ensemble.of_trees(trees, 1, 5)
+    X = random_data(np.random.default_rng(7), 50, 5)
+    assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
+
+
+def test_values_too_small_for_digits():
+    trees, _ = make(6, [9] * 5)
+    for tree in trees:
+        tree.leaf_value[:] = 1e-310
+    (score,) = leaves_of(Ensemble.of_trees(trees, 1, 5), np.zeros((1, 5)))
+    assert 0 <= score < 1e-300
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 1e308])
+def test_values_whose_sums_are_infinite(value):
+    trees, _ = make(8, [9] * 5)
+    for tree in trees:
+        tree.leaf_value[0] = value
+    with pytest.raises(ValueError, match="sums must be finite"):
+        leaves_of(Ensemble.of_trees(trees, 1, 5), np.zeros((1, 5)))
+
+
+# --- Models ---------------------------------------------------------------------------
+
+
+def test_every_link_is_there():
+    assert set(to_onnx._LINKS) == {*link_kernels.LINKS, "softmax"}
+    assert set(to_onnx._LINKS) >= {kind.link for kind in OBJECTIVES.values()}
+
+
+def fitted(objective, data, **options):
+    """A small model of an objective, and its predictions."""
+    X, y = data
+    options |= {"objective": objective, "n_estimators": 6, "n_jobs": 1}
+    task = OBJECTIVES[objective].task
+    if task == "ranking":
+        grades = np.digitize(y, [0.0, 1.0])
+        model = LGBMRanker(**options).fit(X, grades, group=[40] * 10)
+        return model, model.predict(X)
+    if task == "classification":
+        n_classes = 2 if objective == "binary" else 4
+        codes = np.digitize(y, [0.5, 1.0, 2.0][: n_classes - 1])
+        model = LGBMClassifier(**options).fit(X, codes)
+        return model, model.predict_proba(X)
+    y = y - y.min() + 0.1
+    model = LGBMRegressor(**options).fit(X, y / y.max())
+    return model, model.predict(X)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_every_objective(objective, data):
+    model, expected = fitted(objective, data, sigmoid=1.7)
+    outputs = run(model, data[0])
+    assert_same(outputs[-1], expected)
+    if isinstance(model, LGBMClassifier):
+        np.testing.assert_array_equal(outputs[0], model.predict(data[0]))
+    (scores,) = run(model, data[0], raw_score=True)
+    assert_same(scores, model.predict(data[0], raw_score=True))
+    (booster,) = run(model.booster_, data[0])
+    assert_same(booster, model.booster_.predict(data[0]))
+
+
+def test_links_in_both_tails():
+    """Scores far from 0 keep their relative precision."""
+    scores = np.concatenate([np.linspace(-700, 700, 999), [0.0, -1e-9, 1e-17]])
+    for kind, function in to_onnx._LINKS.items():
+        link = Link(kind, 0.9)
+        graph = graphs.Graph(to_onnx._UniqueNames())
+        inputs = to_onnx.Value("f", np.dtype(float), 2)
+        name = function(graph, graph.add("Identity", "f"), link)
+        output = inputs._replace(name=name)
+        proto = onnx.helper.make_model(
+            onnx.helper.make_graph(
+                graph.nodes,
+                kind,
+                [to_onnx._value_info(inputs)],
+                [to_onnx._value_info(output)],
+                graph.constants,
+            ),
+            ir_version=to_onnx._FORMAT,
+            opset_imports=[onnx.helper.make_opsetid("", 13)],
+        )
+        f = np.stack([scores, np.zeros(len(scores))], axis=1)
+        actual = session(proto).run(None, {"f": f})[0]
+        np.testing.assert_allclose(actual, link(f), rtol=1e-12, err_msg=kind)
+
+
+BOOSTING = {
+    "dart": {"boosting_type": "dart", "drop_rate": 0.5},
+    "forest": {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
+    "goss": {"data_sample_strategy": "goss"},
+    "square roots": {"reg_sqrt": True},
+    "linear forest": {
+        **{"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
+        "linear_tree": True,
+    },
+    "constant trees": {"min_child_samples": 10_000},
+}
+
+
+@pytest.mark.parametrize("options", BOOSTING.values(), ids=BOOSTING)
+def test_every_kind_of_boosting(data, options):
+    X, y = data
+    model = LGBMRegressor(n_estimators=12, n_jobs=1, **options).fit(X, y)
+    assert_same(run(model, X)[0], model.predict(X))
+    span = {"start_iteration": 3, "num_iteration": 4}
+    assert_same(run(model, X, **span)[0], model.predict(X, **span))
+
+
+def test_linear_leaves_of_several_classes(data):
+    X, y = data
+    model = LGBMClassifier(n_estimators=5, linear_tree=True, n_jobs=1)
+    model.fit(X, np.digitize(y, [0.0, 1.0]))
+    assert_same(run(model, X)[1], model.predict_proba(X))
+
+
+def test_span_of_rounds(data):
+    X, y = data
+    model = LGBMRegressor(n_estimators=5, n_jobs=1).fit(X, y)
+    for start, length in product((-1, 0, 2, 5, 9), (None, -1, 1, 100)):
+        span = {"start_iteration": start, "num_iteration": length}
+        assert_same(run(model, X, **span)[0], model.predict(X, **span))
+
+
+def test_a_booster_uses_its_best_round(data):
+    X, y = data
+    model = LGBMRegressor(n_estimators=5, n_jobs=1).fit(X, y)
+    booster = model.booster_
+    booster.best_iteration = 2
+    assert_same(run(booster, X)[0], model.predict(X, num_iteration=2))
+    assert_same(run(booster, X, num_iteration=0)[0], model.predict(X))
+    assert_same(run(model, X)[0], model.predict(X))
+
+
+LABELS = {
+    "numbers": [3, 5, 9],
+    "floats": [1.0, 2.0, 7.0],
+    "negative": [-1, 1],
+    "words": ["b", "a", "ä"],
+    "objects": np.array(["x", "yy"], dtype=object),
+    "booleans": [False, True],
+    "one": [4],
+    "one word": ["only"],
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels(data, labels):
+    X, y = data
+    target = np.asarray(labels)[np.digitize(y, [0.3, 1.5]) % len(labels)]
+    model = LGBMClassifier(n_estimators=4, n_jobs=1).fit(X, target)
+    label, proba = run(model, X)
+    assert label.dtype == (object if isinstance(labels[0], str) else np.int64)
+    np.testing.assert_array_equal(label, model.predict(X))
+    assert_same(proba, model.predict_proba(X))
+
+
+def test_labels_that_onnx_does_not_have(data):
+    X, y = data
+    labels = np.array([1, 2**63], dtype=np.uint64)
+    model = LGBMClassifier(n_estimators=2, n_jobs=1).fit(X, labels[(y > 0).astype(int)])
+    with pytest.raises(ValueError, match="labels are too large"):
+        skgoss.to_onnx(model)
+    assert_same(run(model, X, raw_score=True)[0], model.decision_function(X))
+
+
+def squared_error(y_true, y_pred):
+    return y_pred - y_true, np.ones_like(y_pred)
+
+
+def test_an_objective_that_is_a_function(data):
+    X, y = data
+    options = {"objective": squared_error, "n_estimators": 3, "n_jobs": 1}
+    model = LGBMRegressor(**options).fit(X, y)
+    assert_same(run(model, X)[0], model.predict(X))
+    classifier = LGBMClassifier(**options).fit(X, y > 0)
+    with pytest.warns(UserWarning, match="raw scores are exported"):
+        proto = skgoss.to_onnx(classifier)
+    assert [output.name for output in proto.graph.output] == ["scores"]
+    scores = session(proto).run(None, {"X": X})[0]
+    assert_same(scores, classifier.predict(X, raw_score=True))
+    with pytest.raises(ValueError, match="no probabilities or labels"):
+        skl2onnx.to_onnx(classifier, X[:1])
+
+
+def test_about_the_model(data):
+    model = LGBMModel(objective="regression", n_estimators=3, n_jobs=1).fit(*data)
+    proto = skgoss.to_onnx(model)
+    assert proto.producer_name == "skgoss"
+    assert proto.producer_version == getattr(skgoss, "__version__", "")
+    assert proto.doc_string == "LGBMModel, rounds 0 to 2"
+    assert proto.graph.name == "LGBMModel"
+
+
+def test_errors(data, monkeypatch):
+    X, y = data
+    model = LGBMRegressor(n_estimators=2, n_jobs=1)
+    with pytest.raises(NotFittedError):
+        skgoss.to_onnx(model)
+    with pytest.raises(TypeError, match=r"got \S*Pipeline.*skl2onnx\.to_onnx"):
+        skgoss.to_onnx(make_pipeline(model))
+    with pytest.raises(TypeError, match=r"got onnx\.\S*ModelProto"):
+        skgoss.to_onnx(skgoss.to_onnx(model.fit(X, y)))
+    with pytest.raises(ValueError, match="features"):
+        skgoss.to_onnx(model, X[:, :3])
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match="pip install onnx"):
+        skgoss.to_onnx(model)
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    for name in ("skgoss.onnx", "skgoss.export.skl2onnx"):
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError, match="pip install skl2onnx"):
+        importlib.import_module("skgoss.onnx")
+
+
+# --- Inputs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool"])
+def test_dtypes_of_arrays(data, dtype):
+    X, y = data
+    model = LGBMRegressor(n_estimators=4, n_jobs=1).fit(X, y)
+    rows = np.nan_to_num(2 * X).astype(dtype)
+    (actual,) = run(model, rows)
+    assert actual.dtype == ("float32" if dtype == "float32" else "float64")
+    assert_same(actual, model.predict(rows))
+
+
+@pytest.mark.parametrize("dtype", [">f8", "longdouble", object])
+def test_arrays_whose_dtypes_onnx_does_not_have(data, dtype):
+    X, y = data
+    model = LGBMRegressor(n_estimators=2, n_jobs=1).fit(X, y)
+    proto = skgoss.to_onnx(model, X.astype(dtype))
+    assert_same(session(proto).run(None, {"X": X})[0], model.predict(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_numbers_as_categories(dtype):
+    rng = np.random.default_rng(9)
+    X = rng.integers(0, 40, size=(500, 3)).astype(float)
+    X[:, 0] = 7 * X[:, 0] + 3
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 0]) % 5 + np.nan_to_num(X[:, 1]) % 3
+    options = {"categorical_feature": [0, 1], "min_data_per_group": 5, "n_jobs": 1}
+    model = LGBMRegressor(n_estimators=10, **options).fit(X, y)
+    strange = [np.inf, -np.inf, np.nan, 2.5, -1, 1e18, 4, 0, -0.0, 31, 32]
+    X[:200, :2] = rng.choice(strange, size=(200, 2))
+    X = X.astype(dtype)
+    assert_same(run(model, X)[0], model.predict(X))
+
+
+def frame_of_all_kinds(pandas):
+    rng = np.random.default_rng(10)
+    n = 600
+    words = rng.choice([*"abcé", "two words", *(f"k{i}" for i in range(40))], size=n)
+    marks = pandas.Categorical(rng.choice([5, 2, 9], n), [5, 9, 2], ordered=True)
+    levels = ["low", "mid", "high"]
+    data = pandas.DataFrame(
+        {
+            "number": rng.normal(size=n),
+            "whole": rng.integers(0, 50, n),
+            "word": words.astype(object),
+            "code": pandas.Categorical(rng.integers(3, 30, n) * 2),
+            "level": pandas.Categorical(rng.choice(levels, n), levels, ordered=True),
+            "mark": marks,
+            "flag": rng.random(n) < 0.3,
+            "single": rng.normal(size=n).astype(np.float32),
+            "yes": pandas.Categorical(rng.random(n) < 0.5),
+        }
+    )
+    y = data["number"] + 2 * (data["word"] < "c") + data["level"].cat.codes
+    y += 0.5 * data["mark"].cat.codes + 0.7 * (data["code"].cat.codes % 5)
+    for name in ("word", "mark", "code", "number"):
+        data.loc[rng.random(n) < 0.1, name] = None
+    return data, (y + data["flag"] + data["yes"].cat.codes).to_numpy()
+
+
+def feed(data, proto):
+    """A data frame as inputs: missing words are empty."""
+    columns = {}
+    for given in proto.graph.input:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type)
+        values = data[given.name]
+        if dtype.kind == "O":
+            values = values.astype(object).where(values.notna(), "")
+        columns[given.name] = values.to_numpy(dtype=dtype)[:, None]
+    return columns
+
+
+def test_data_frames():
+    pandas = pytest.importorskip("pandas")
+    data, y = frame_of_all_kinds(pandas)
+    options = {"min_data_per_group": 3, "n_estimators": 20, "n_jobs": 1}
+    model = LGBMRegressor(**options).fit(data, y)
+    new = data.astype({"word": object, "code": float, "mark": float})
+    new.loc[:100, "word"] = "unknown"
+    new.loc[50:150, ["code", "mark"]] = 7.5
+    types = {}
+    for X in (data[:1], data, None):
+        proto = skgoss.to_onnx(model, X)
+        types[X is None] = [i.type.tensor_type.elem_type for i in proto.graph.input]
+        for rows in (data, new):
+            outputs = session(proto).run(None, feed(rows, proto))
+            assert_same(outputs[0], model.predict(rows))
+    kind = onnx.TensorProto
+    string, double = kind.STRING, kind.DOUBLE
+    middle = [string, double, string, double]
+    assert types[False] == [double, kind.INT64, *middle, kind.BOOL, kind.FLOAT, double]
+    assert types[True] == [double, double, *middle, double, double, double]
+
+
+def test_polars():
+    polars = pytest.importorskip("polars")
+    rng = np.random.default_rng(11)
+    words = rng.choice([*"abc", None], size=200)
+    data = polars.DataFrame({"w": words, "n": [None, *range(199)], "i": range(200)})
+    y = np.arange(200) + 50 * (words == "a")
+    model = LGBMRegressor(n_estimators=5, min_data_per_group=3, n_jobs=1).fit(data, y)
+    proto = skgoss.to_onnx(model, data)
+    kinds = [i.type.tensor_type.elem_type for i in proto.graph.input]
+    kind = onnx.TensorProto
+    assert kinds == [kind.STRING, kind.DOUBLE, kind.INT64]
+    inputs = {
+        "w": data["w"].fill_null("").to_numpy().astype(object)[:, None],
+        "n": data["n"].cast(polars.Float64).to_numpy()[:, None],
+        "i": data["i"].to_numpy()[:, None],
+    }
+    assert_same(session(proto).run(None, inputs)[0], model.predict(data))
+
+
+def test_names_of_columns_and_outputs():
+    """Outputs get a number where a column has their name."""
+    pandas = pytest.importorskip("pandas")
+    X, y = load_iris(return_X_y=True)
+    names = ["label", "Gather", "a b:c", "constant"]
+    model = LGBMClassifier(n_estimators=3, n_jobs=1)
+    data = pandas.DataFrame(X, columns=names)
+    proto = skgoss.to_onnx(model.fit(data, y), data)
+    inputs = [given.name for given in proto.graph.input]
+    assert inputs == names
+    outputs = [output.name for output in proto.graph.output]
+    assert outputs == ["label_1", "probabilities"]
+    proba = session(proto).run(None, feed(data, proto))[1]
+    assert_same(proba, model.predict_proba(data))
+
+
+@pytest.mark.parametrize("values", [[(1, 2), (3,)], ["a", 1], [2**53 + 1, 3]])
+def test_categories_that_onnx_does_not_have(values):
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(np.zeros(100), dtype=object)
+    column[:] = values * 50
+    data = pandas.DataFrame({"c": column.astype("category"), "n": np.arange(100.0)})
+    model = LGBMRegressor(n_estimators=2, n_jobs=1).fit(data, np.arange(100.0))
+    with pytest.raises(ValueError, match="'c' holds categories that ONNX cannot"):
+        skgoss.to_onnx(model)
+
+
+def test_words_that_come_as_numbers():
+    pandas = pytest.importorskip("pandas")
+    data = pandas.DataFrame({"w": ["a", "b"] * 50, "n": np.arange(100.0)})
+    model = LGBMRegressor(n_estimators=2, n_jobs=1).fit(data, np.arange(100.0))
+    types = skl2onnx.common.data_types
+    for width in (1, 3):
+        inputs = [("X", types.StringTensorType([None, width]))]
+        with pytest.raises(
+            ValueError, match=f"have {width} columns, but the model has 2"
+        ):
+            skl2onnx.convert_sklearn(model, initial_types=inputs)
+    inputs = [("X", types.DoubleTensorType([None, 2]))]
+    with pytest.raises(ValueError, match="'w' held strings in fit"):
+        skl2onnx.convert_sklearn(model, initial_types=inputs)
+    inputs = [(name, types.StringTensorType([None, 1])) for name in ("w", "n")]
+    with pytest.raises(ValueError, match="'n' held numbers in fit"):
+        skl2onnx.convert_sklearn(model, initial_types=inputs)
+
+
+# --- Pipelines ------------------------------------------------------------------------
+
+CLASSIFIER = LGBMClassifier(n_estimators=5, num_leaves=7, n_jobs=1)
+REGRESSOR = LGBMRegressor(n_estimators=5, num_leaves=7, n_jobs=1)
+PIPELINES = {
+    "classifier": CLASSIFIER,
+    "regressor": REGRESSOR,
+    "scaled classifier": make_pipeline(StandardScaler(), CLASSIFIER),
+    "scaled regressor": make_pipeline(StandardScaler(), REGRESSOR),
+    "linear leaves": make_pipeline(StandardScaler(), LGBMRegressor(linear_tree=True)),
+    "calibrated": CalibratedClassifierCV(CLASSIFIER, cv=2),
+    "stacked": StackingRegressor([("a", REGRESSOR), ("b", Ridge())], cv=2),
+    "searched": GridSearchCV(CLASSIFIER, {"num_leaves": [3, 7]}, cv=2),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pipelines(name, dtype):
+    model = clone(PIPELINES[name])
+    classifies = hasattr(model, "predict_proba")
+    load = {"calibrated": load_breast_cancer}.get(name, load_iris)
+    X, y = load(return_X_y=True) if classifies else load_diabetes(return_X_y=True)
+    X = X.astype(dtype)
+    model.fit(X, y)
+    options = {"zipmap": False} if classifies else None
+    outputs = session(skl2onnx.to_onnx(model, X[:1], options=options)).run(
+        None, {"X": X}
+    )
+    assert outputs[-1].dtype == dtype
+    # Of double, only our part has all digits: scikit-learn's are converted by others.
+    assert_same(outputs[-1], (model.predict_proba if classifies else model.predict)(X))
+    if classifies:
+        np.testing.assert_array_equal(outputs[0], model.predict(X))
+
+
+class Small(LGBMClassifier):
+    """A classifier with a parameter of its own."""
+
+    def __init__(self, size=2, **options):
+        super().__init__(**options)
+        self.size = size
+
+
+def test_subclasses_are_registered():
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), Small(n_estimators=2)).fit(X, y)
+    for options in (None, {"zipmap": False}):
+        with pytest.raises(RuntimeError, match=r"skgoss\.onnx\.register\(Small\)"):
+            skl2onnx.to_onnx(model, X[:1], options=options)
+    skgoss.onnx.register(Small)
+    proto = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
+    assert_same(session(proto).run(None, {"X": X})[1], model.predict_proba(X))
+
+
+def test_probabilities_as_dictionaries():
+    """What skl2onnx does by default, for words as well."""
+    X, y = load_iris(return_X_y=True)
+    y = np.array(["x", "y", "z"])[y]
+    model = make_pipeline(StandardScaler(), clone(CLASSIFIER)).fit(X, y)
+    label, rows = session(skl2onnx.to_onnx(model, X[:1])).run(None, {"X": X})
+    np.testing.assert_array_equal(label, model.predict(X))
+    proba = np.array([[row[c] for c in "xyz"] for row in rows], dtype=np.float32)
+    assert_same(proba, model.predict_proba(X))
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
+def test_raw_scores_of_a_step(load):
+    X, y = load(return_X_y=True)
+    model = clone(CLASSIFIER).fit(X, y)
+    options = {"zipmap": False, "raw_scores": True}
+    label, scores = session(skl2onnx.to_onnx(model, X[:1], options=options)).run(
+        None, {"X": X}
+    )
+    expected = model.decision_function(X)
+    if expected.ndim == 1:
+        expected = np.stack([-expected, expected], axis=1)
+    assert_same(scores, expected)
+    np.testing.assert_array_equal(label, model.predict(X))
+
+
+def test_data_frames_in_pipelines():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(12)
+    words = rng.choice(["u", "v", "w"], 300).astype(object)
+    data = pandas.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    data["w"] = words
+    y = (data["a"] + (words == "u") > 0).to_numpy()
+    inputs = {name: data[[name]].to_numpy() for name in data}
+    encoded = ColumnTransformer(
+        [("n", StandardScaler(), ["a", "b"]), ("w", OneHotEncoder(), ["w"])]
+    )
+    plain = LGBMClassifier(n_estimators=5, min_data_per_group=3, n_jobs=1)
+    for model in (make_pipeline(encoded, clone(CLASSIFIER)), plain):
+        proto = skl2onnx.to_onnx(
+            model.fit(data, y), data[:1], options={"zipmap": False}
+        )
+        label, proba = session(proto).run(None, inputs)
+        np.testing.assert_array_equal(label, model.predict(data))
+        assert_same(proba, model.predict_proba(data))

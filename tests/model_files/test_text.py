@@ -1,0 +1,632 @@
+"""LightGBM's text format: files of LightGBM read, our files read by others."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stdout
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lightgbm_models import (
+    CATEGORY,
+    FILES,
+    KINDS,
+    OBJECTIVES,
+    SMALL,
+    booster,
+    data,
+    lightgbm,
+    target,
+)
+from trees import frame, stump
+
+import skgoss
+from skgoss.columns.categories import Categories, Vocabulary
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.file_header import Header
+from skgoss.model.trees import CategorySets
+from skgoss.model_files import text
+from skgoss.model_files.text_writer import safe_names
+from skgoss.parameters import make_settings, to_lightgbm
+from skgoss.parameters.table import NOT_IN_LIGHTGBM, OPTIONS
+
+pd = pytest.importorskip("pandas")
+
+
+# --- Data -----------------------------------------------------------------------------
+
+
+def odd_rows():
+    """Rows of a test set, and all pairs of odd values in all columns."""
+    odd = [np.nan, 0.0, -0.0, -0.5, -1.0, 5.7, 31.0, 32.0, 63.99, 1e5, 1e300, -1e300]
+    odd += [np.inf, -np.inf, 2.0**31, 2.0**31 - 1, 2.0**32 + 5, -(2.0**31), 1e-36]
+    rows = np.array([np.resize(np.roll(odd, -k), 5) for k in range(len(odd))])
+    return np.concatenate([data(1)[0], rows])
+
+
+def assert_same(ensemble, peer, X):
+    """The scores and leaves are LightGBM's, to the last bit."""
+    scores = ensemble.raw_scores(frame(X))
+    expected = np.reshape(peer.predict(X, raw_score=True), scores.shape)
+    # LightGBM's raw scores of forests are sums.
+    n_rounds = ensemble.n_rounds if ensemble.average else 1
+    np.testing.assert_array_equal(scores, expected / n_rounds)
+    leaves = np.reshape(peer.predict(X, pred_leaf=True), (len(X), -1))
+    np.testing.assert_array_equal(ensemble.leaves(frame(X)), leaves)
+
+
+# --- Files of LightGBM ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_lightgbm_files_of_every_objective(objective):
+    X, y = data()
+    peer = booster(X, y, objective=objective)
+    ensemble, header = text.read(peer.model_to_string())
+    assert_same(ensemble, peer, odd_rows())
+    name, constants = text.split_objective(header.objective)
+    assert name == objective
+    assert constants.get("num_class", 1) == ensemble.n_scores
+    assert header.parameters["objective"] == objective
+    assert header.own == {}
+
+
+@pytest.mark.filterwarnings("ignore:categorical_feature keyword:UserWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_lightgbm_files_of_every_kind(kind):
+    X, y = data()
+    peer = booster(X, y, **KINDS[kind])
+    file = peer.model_to_string()
+    ensemble, header = text.read(file)
+    X = odd_rows()
+    if "linear" in kind:  # infinities are missing values in our linear leaves
+        X[np.isinf(X)] = 0
+    assert_same(ensemble, peer, X)
+    assert ensemble.average == ("rf" in kind)
+    assert (ensemble.linear is not None) == ("linear" in kind)
+    assert header.monotone_constraints == (
+        [1, -1, 0, 0, 0] if kind == "monotone" else []
+    )
+    assert header.feature_names == peer.feature_name()
+    assert ensemble.importances("split").tolist() == peer.feature_importance().tolist()
+    # Windows' line ends, blank lines around, and what we write of it.
+    for other in (
+        file.replace("\n", "\r\n").encode(),
+        f"\n\n{file}\n\n",
+        text.write(ensemble, header),
+    ):
+        assert_equal(text.read(other), (ensemble, header))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"boost_from_average": False},
+        {"objective": "binary"},
+        {"objective": "lambdarank"},
+        {"boosting": "rf", "bagging_fraction": 0.5, "bagging_freq": 1},
+    ],
+    ids=str,
+)
+def test_the_shrinkage_of_trees_is_that_of_lightgbm(options):
+    lgb, (X, y) = lightgbm(), data()
+    y = (y > np.quantile(y, 0.7)).astype(int)
+    group = [len(y) // 4] * 4 if options.get("objective") == "lambdarank" else None
+    params = {"num_leaves": 5, "verbosity": -1, "num_threads": 1, **options}
+    peer = lgb.train(params, lgb.Dataset(X, y, group=group), 2)
+    theirs = peer.model_to_string()
+    ensemble, header = text.read(theirs)
+
+    def shrinkage(file):
+        return [line for line in file.split("\n") if line.startswith("shrinkage=")]
+
+    assert shrinkage(text.write(ensemble, header)) == shrinkage(theirs)
+    second = text.write(ensemble, header, start_round=1)
+    assert shrinkage(second) == shrinkage(theirs)[1:]
+
+
+def test_pandas_categories_of_lightgbm():
+    lgb = lightgbm()
+    X, y = data()
+    towns = pd.Categorical.from_codes(
+        np.nan_to_num(X[:, 3]).astype(int), list(range(40))
+    )
+    words = pd.Categorical(np.where(X[:, 0] > 0, "é", 'a "b"'))
+    table = pd.DataFrame({"x": X[:, 1], "towns": towns, "größe": X[:, 2], "w": words})
+    peer = lgb.train(SMALL, lgb.Dataset(table, y), 4)
+    ensemble, header = text.read(peer.model_to_string())
+    assert header.pandas_categorical == [list(range(40)), ['a "b"', "é"]]
+    assert header.feature_names == ["x", "towns", "größe", "w"]
+    codes = np.column_stack([X[:, 1], towns.codes, X[:, 2], words.codes])
+    scores = ensemble.raw_scores(frame(np.asfortranarray(codes)))
+    np.testing.assert_array_equal(scores[:, 0], peer.predict(table))
+
+
+@pytest.mark.parametrize(
+    ("name", "n_scores", "objective", "average"),
+    [
+        ("lightgbm-2.0.12.txt", 3, "multiclass num_class:3", False),
+        ("lightgbm-2.1.2.txt", 1, "regression", False),
+        ("lightgbm-2.2.3.txt", 1, "binary sigmoid:1", True),
+    ],
+)
+def test_files_that_old_versions_wrote(name, n_scores, objective, average):
+    file = (FILES / name).read_bytes()
+    ensemble, header = text.read(file)
+    assert (ensemble.n_scores, ensemble.average) == (n_scores, average)
+    assert header.objective == objective
+    # LightGBM warns of parameters that it does not have any more.
+    with redirect_stdout(io.StringIO()):
+        peer = lightgbm().Booster(model_str=file.decode())
+    assert_same(ensemble, peer, np.ascontiguousarray(odd_rows()[:, :4]))
+
+
+def test_lines_that_old_versions_lack():
+    X, y = data()
+    peer = booster(X, y)
+    new = ("num_tree_per_iteration", "tree_sizes", "leaf_weight", "internal_weight")
+    new += ("leaf_count", "is_linear", "shrinkage", "objective=", "end of trees")
+    lines = peer.model_to_string().replace("version=v4", "version=v2").split("\n")
+    file = "\n".join(line for line in lines if not line.startswith(new))
+    ensemble, header = text.read(file)
+    assert_same(ensemble, peer, odd_rows())
+    assert header.objective == ""
+    assert not ensemble.arrays["leaf_count"].any()
+    assert not ensemble.arrays["internal_weight"].any()
+
+
+def test_names_with_equal_signs():
+    lgb = lightgbm()
+    X, y = data()
+    names = ["color=red", "a=b=c", "=", "d", "e"]
+    peer = lgb.train(SMALL, lgb.Dataset(X, y, feature_name=names), 2)
+    assert text.read(peer.model_to_string())[1].feature_names == names
+
+
+# --- Our files ------------------------------------------------------------------------
+
+
+def assert_equal(first, second):
+    """Two pairs of ensemble and header hold the same; sets may end in empty words."""
+    (one, head), (two, other) = first, second
+    assert vars(head) == vars(other)
+    for name, values in one.arrays.items():
+        assert values.tobytes() == two.arrays[name].tobytes(), name
+    assert one.leaf_start.tolist() == two.leaf_start.tolist()
+    assert (one.n_scores, one.n_features) == (two.n_scores, two.n_features)
+    assert one.average == two.average
+    assert members(one.sets) == members(two.sets)
+    assert (one.linear is None) == (two.linear is None)
+    if one.linear is not None:
+        for mine, theirs in zip(one.linear, two.linear, strict=True):
+            assert mine.tobytes() == theirs.tobytes()
+
+
+def members(sets):
+    bits = np.unpackbits(sets.words.view(np.uint8), bitorder="little")
+    spans = zip(32 * sets.start[:-1], 32 * sets.start[1:], strict=True)
+    return [np.flatnonzero(bits[start:stop]).tolist() for start, stop in spans]
+
+
+def words_for(model):
+    """A header for an estimator."""
+    return replace(
+        model._model.header,
+        parameters=to_lightgbm(make_settings(model.get_params(), "LGBMModel")),
+        own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
+    )
+
+
+OURS = {
+    "gbdt": {},
+    "dart": {"boosting_type": "dart", "skip_drop": 0.0},
+    "rf": {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
+    "no missing": {"use_missing": False},
+    "zero missing": {"zero_as_missing": True},
+    "linear": {"linear_tree": True},
+    "large": {"num_leaves": 200, "min_child_samples": 1},
+    "one leaf": {"min_child_samples": 300},
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Models of all kinds, and the values that they were fitted on."""
+    X, y = data()
+    X[:, CATEGORY] = 7 * X[:, CATEGORY] + 3
+    small = {"num_leaves": 7, "min_child_samples": 5, "min_data_per_group": 5}
+    small |= {"n_estimators": 4, "cat_smooth": 1.0, "categorical_feature": [CATEGORY]}
+    regressor, classifier = skgoss.LGBMRegressor, skgoss.LGBMClassifier
+    models = {k: regressor(**(small | o)).fit(X, y) for k, o in OURS.items()}
+    labels = target(y, "multiclass")
+    models["multiclass"] = classifier(**small).fit(X, labels)
+    models["binary"] = classifier(**small).fit(X, labels > 0)
+    models["binary rf"] = classifier(**(small | OURS["rf"])).fit(X, labels > 0)
+    ranker = skgoss.LGBMRanker(**small)
+    models["ranking"] = ranker.fit(X, labels, qid=np.repeat(np.arange(10), 40))
+    return models
+
+
+ALL_OURS = (*OURS, "multiclass", "binary", "binary rf", "ranking")
+
+
+def written(model, **options):
+    ensemble = model._model.trees
+    return text.write(
+        ensemble, words_for(model), categories=model._model.categories, **options
+    )
+
+
+def new_rows():
+    X = data(1)[0]
+    X[:, CATEGORY] = 7 * X[:, CATEGORY] + 3
+    X[::9, CATEGORY] = [4, 1e6, -1, 2**31, 0] * 9
+    return X
+
+
+@pytest.mark.parametrize("kind", ALL_OURS)
+def test_lightgbm_reads_our_files(kind, fitted):
+    lgb, model, X = lightgbm(), fitted[kind], new_rows()
+    file = written(model)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        peer = lgb.Booster(model_str=file)
+    assert printed.getvalue() == ""
+    scores = model.predict(X, raw_score=True)
+    raw = peer.predict(X, raw_score=True)
+    forest = model._model.trees.n_rounds if "rf" in kind else 1
+    np.testing.assert_array_equal(raw / forest, scores)
+    np.testing.assert_array_equal(
+        np.reshape(peer.predict(X, pred_leaf=True), (len(X), -1)),
+        model.predict(X, pred_leaf=True),
+    )
+    expected = (
+        model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
+    )
+    expected = expected[:, 1] if "binary" in kind else expected
+    np.testing.assert_allclose(peer.predict(X), expected, rtol=1e-12)
+    importance = peer.feature_importance("gain", iteration=-1)
+    np.testing.assert_allclose(importance, model._model.trees.importances("gain"), 1e-6)
+    assert peer.params["num_leaves"] == model.num_leaves
+    # LightGBM keeps our line when it saves the file.
+    again, header = text.read(peer.model_to_string())
+    assert vars(header)["own"] == words_for(model).own
+    np.testing.assert_array_equal(
+        again.raw_scores(frame(model_codes(model, X))),
+        model._model.trees.raw_scores(frame(model_codes(model, X))),
+    )
+
+
+def model_codes(model, X):
+    """The columns with the numbers of categories."""
+    X = X.copy()
+    values = model._model.categories.vocabularies[CATEGORY]
+    X[:, CATEGORY] = values.look_up(X[:, CATEGORY].tolist())
+    return X
+
+
+@pytest.mark.parametrize("kind", ALL_OURS)
+def test_our_files_give_the_same_model(kind, fitted):
+    model = fitted[kind]
+    ensemble, header = text.read(written(model))
+    assert_equal((ensemble, header), (model._model.trees, words_for(model)))
+
+
+def exported(kind, fitted, tmp_path):
+    path = tmp_path / "model.txt"
+    path.write_text(written(fitted[kind]), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", [k for k in ALL_OURS if k != "linear"])
+def test_treelite_reads_our_files(kind, fitted, tmp_path):
+    treelite = pytest.importorskip("treelite")
+    model, X = fitted[kind], new_rows()
+    if kind == "zero missing":  # treelite sends them elsewhere in LightGBM's files, too
+        X[(X == 0) | np.isnan(X)] = 0.5
+    peer = treelite.frontend.load_lightgbm_model(exported(kind, fitted, tmp_path))
+    scores = treelite.gtil.predict(peer, X, pred_margin=True, nthread=1)
+    expected = model.predict(X, raw_score=True)
+    np.testing.assert_allclose(scores.reshape(expected.shape), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["gbdt", "zero missing", "multiclass", "binary rf"])
+def test_lleaves_reads_our_files(kind, fitted, tmp_path):
+    lleaves = pytest.importorskip("lleaves")
+    if not hasattr(pytest.importorskip("llvmlite.binding"), "PassManagerBuilder"):
+        pytest.skip("lleaves compiles with llvmlite before 0.44 only")
+    model, X = fitted[kind], np.ascontiguousarray(new_rows())
+    peer = lleaves.Model(model_file=exported(kind, fitted, tmp_path))
+    peer.compile()
+    scores = peer.predict(X, n_jobs=1)
+    expected = (
+        model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
+    )
+    expected = expected[:, 1] if "binary" in kind else expected
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["gbdt", "binary"])
+def test_shap_reads_our_files(kind, fitted):
+    shap = pytest.importorskip("shap")
+    lgb, model, X = lightgbm(), fitted[kind], new_rows()[:20]
+    explainer = shap.TreeExplainer(lgb.Booster(model_str=written(model)))
+    values = explainer.shap_values(X)
+    total = np.sum(values, axis=1) + explainer.expected_value
+    np.testing.assert_allclose(total, model.predict(X, raw_score=True), rtol=1e-9)
+
+
+def test_sizes_of_trees_are_bytes(fitted):
+    file = written(fitted["gbdt"]).encode()
+    sizes = file.split(b"tree_sizes=")[1].split(b"\n")[0].split()
+    at = file.index(b"Tree=0")
+    for number, size in enumerate(sizes):
+        assert file[at:].startswith(b"Tree=%d\n" % number)
+        at += int(size)
+    assert file[at:].startswith(b"end of trees\n\nfeature_importances:\n")
+
+
+def test_rounds_and_importances(fitted):
+    model = fitted["multiclass"]
+    ensemble, _ = text.read(written(model, start_round=1, stop_round=3))
+    codes = frame(model_codes(model, new_rows()))
+    np.testing.assert_array_equal(
+        ensemble.raw_scores(codes), model._model.trees.raw_scores(codes, 1, 3)
+    )
+    for start, stop, n_rounds in ((0, 0, 0), (2, 99, 2), (9, None, 0), (3, 2, 0)):
+        part, _ = text.read(written(model, start_round=start, stop_round=stop))
+        assert (part.n_rounds, part.n_scores) == (n_rounds, 3)
+    with pytest.raises(ValueError, match="start_round and stop_round must be at least"):
+        written(model, stop_round=-1)
+    gains = written(model, importance="gain").split("feature_importances:\n")[1]
+    first, value = gains.split("\n")[0].split("=")
+    importances = ensemble.importances("gain"), model._model.trees.importances("gain")
+    assert first == f"Column_{importances[1].argmax()}"
+    assert int(value) == int(importances[1].max())
+
+
+def test_models_without_trees(fitted):
+    file = written(fitted["gbdt"], stop_round=0)
+    assert "\ntree_sizes=\n\nend of trees\n" in file
+    peer = lightgbm().Booster(model_str=file)
+    assert peer.num_trees() == 0
+    assert peer.predict(new_rows()).tolist() == [0.0] * 400
+
+
+# --- Categories and names -------------------------------------------------------------
+
+
+def sets_of(file):
+    """The first line of sets in a file."""
+    return file.split("cat_threshold=")[1].split("\n")[0]
+
+
+def one_split(numbers, n_features=1):
+    """A tree that sends the categories of some numbers to the left."""
+    words = np.zeros(max(numbers, default=0) // 32 + 1, dtype=np.uint32)
+    for number in numbers:
+        words[number // 32] |= np.uint32(1) << np.uint32(number % 32)
+    tree = stump(0, 0.0, 1, 2)
+    tree.decision_type[:] = 1
+    sets = CategorySets(np.array([0, len(words)]), words)
+    return Ensemble.of_trees([tree], 1, n_features, sets=sets)
+
+
+def header_of(ensemble, **options):
+    names = [f"x{j}" for j in range(ensemble.n_features)]
+    return Header(**({"feature_names": names, "feature_infos": ["none"]} | options))
+
+
+def categories_of(*vocabularies):
+    categories = Categories(None)
+    categories.vocabularies.update(enumerate(vocabularies))
+    return categories
+
+
+def test_whole_numbers_are_written_by_value():
+    ensemble = one_split([0, 2])
+    header = header_of(ensemble, feature_infos=["-1:0:2:1"])
+    known = categories_of(Vocabulary([3, 7, 100]))
+    file = text.write(ensemble, header, categories=known)
+    assert sets_of(file) == "8 0 0 16"
+    assert "\nfeature_infos=-1:3:100:7\n" in file
+    assert file.endswith("\npandas_categorical:null\n")
+    assert_equal(text.read(file), (ensemble, header))
+    peer = lightgbm().Booster(model_str=file)
+    assert peer.predict([[3], [7], [100], [np.nan]]).tolist() == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("n_rows", [1, 10])
+def test_values_that_are_no_categories(n_rows):
+    """As in LightGBM: fractions are cut off, and what no int32 holds is in no set."""
+    ensemble = one_split([0, 5, 63])
+    peer = lightgbm().Booster(model_str=text.write(ensemble, header_of(ensemble)))
+    inside = [0.0, -0.0, -0.5, -0.999, 0.999, 5.0, 5.7, 63.0, 63.99]
+    outside = [-1.0, -5.0, 4.99, 6.0, 31.0, 64.0, 96.0, 1e300, -1e300, 2.0**31, 2.0**32]
+    outside += [
+        2.0**32 + 5,
+        -(2.0**31),
+        -(2.0**32) + 5,
+        2.0**63,
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
+    X = np.array([inside + outside] * n_rows).reshape(-1, 1)
+    scores = ensemble.raw_scores(frame(X))[:, 0]
+    assert scores.tolist() == n_rows * ([1.0] * len(inside) + [2.0] * len(outside))
+    np.testing.assert_array_equal(peer.predict(X), scores)
+
+
+def test_sets_without_words_hold_nothing():
+    tree = stump(0, 0.0, 1, 2)
+    tree.decision_type[:] = 1
+    empty = CategorySets(np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.uint32))
+    ensemble = Ensemble.of_trees([tree], 1, 1, sets=empty)
+    X = np.array([[-0.5], [0.0], [0.5], [1.0], [np.nan]])
+    assert ensemble.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
+    again, _ = text.read(text.write(ensemble, header_of(ensemble)))
+    assert members(again.sets) == [[]]
+    assert again.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
+
+
+def test_words_are_written_by_number():
+    ensemble = one_split([0, 2], 3)
+    header = header_of(ensemble, feature_infos=["-1:0:2:1", "none", "[0:2]"])
+    known = categories_of(
+        Vocabulary(["é", 'b"', "c"], needs_encoding=True),
+        Vocabulary([1, 5, 9]),
+        Vocabulary([True, 2.5, ("a", 1)], is_ordered=True, needs_encoding=True),
+    )
+    file = text.write(ensemble, header, categories=known)
+    assert sets_of(file) == "5"
+    assert "\nfeature_infos=-1:0:2:1 none [0:2]\n" in file
+    _, last = file.rsplit("pandas_categorical:", 1)
+    assert json.loads(last) == [["é", 'b"', "c"], [True, 2.5, "('a', 1)"]]
+    ensemble_, header_ = text.read(file)
+    assert members(ensemble_.sets) == [[0, 2]]
+    assert header_.pandas_categorical == json.loads(last)
+    table = pd.DataFrame({"x0": pd.Categorical(["c", 'b"', "é", None, "d"])})
+    table["x1"], table["x2"] = 1.0, pd.Categorical([True] * 5)
+    peer = lightgbm().Booster(model_str=file)
+    assert peer.predict(table).tolist() == [1, 2, 1, 2, 2]
+
+
+def test_large_values_are_written_by_number():
+    ensemble = one_split([0, 2])
+    header = header_of(ensemble)
+    known = categories_of(Vocabulary([3, 7, 1_000_001]))
+    with pytest.warns(
+        UserWarning, match=r"Columns \[0\] hold categories above 1000000"
+    ):
+        file = text.write(ensemble, header, categories=known)
+    assert sets_of(file) == "5"
+    assert_equal(text.read(file), (ensemble, header))
+
+
+def test_numbers_without_a_value_are_refused():
+    ensemble = one_split([0, 2])
+    known = categories_of(Vocabulary([3, 7]))
+    with pytest.raises(ValueError, match="number 2, but its column has only 2"):
+        text.write(ensemble, header_of(ensemble), categories=known)
+    header = header_of(ensemble, feature_infos=["-1:0:5"])
+    with pytest.raises(ValueError, match="category number 5"):
+        text.write(one_split([0]), header, categories=known)
+
+
+NAMES = [
+    *("a b", "a_b", "", 'q"', "q_", "größe", "a\tb", "a,b", "x\ny", "\ud800", "="),
+    "ok",
+]
+
+
+def test_safe_names():
+    safe = safe_names(NAMES)
+    assert len(set(safe)) == len(NAMES)
+    assert [s for s, n in zip(safe, NAMES, strict=True) if s == n] == [
+        *("a_b", "q_", "größe", "=", "ok"),
+    ]
+    assert safe_names(["a"] * 3 + [""] * 2)[0] == "a"
+    assert len(set(safe_names(["a"] * 3 + ["", "Column_3", "a_1"]))) == 6
+    assert safe_names(["\xa0", "\u2028", "\x7f"]) == ["_", "__1", "__2"]
+
+
+def test_all_names_survive():
+    n = len(NAMES)
+    ensemble = Ensemble.of_trees([stump(3, 0.5, 1, 2)], 1, n)
+    header = header_of(
+        ensemble,
+        feature_names=NAMES,
+        feature_infos=["none"] * n,
+        objective="regression",
+    )
+    file = text.write(ensemble, header)
+    assert_equal(text.read(file), (ensemble, header))
+    assert_equal(text.read(file.encode()), (ensemble, header))
+    peer = lightgbm().Booster(model_str=file)
+    assert peer.feature_name() == safe_names(NAMES)
+    assert text.read(peer.model_to_string())[1].feature_names == NAMES
+
+
+# --- Header ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"feature_names": []}, "feature_names must be 1 strings"),
+        ({"feature_infos": ["a", "b"]}, "feature_infos must be 1 strings"),
+        ({"feature_infos": ["a b"]}, "ranges such as .*, got 'a b'"),
+        ({"monotone_constraints": [1, 1]}, "monotone_constraints must be 1 numbers"),
+        ({"objective": "a\nb"}, "objective must not hold a line break"),
+        ({"parameters": {"a": "b\r"}}, r"parameters\['a'\] must not hold a line break"),
+    ],
+)
+def test_headers_that_do_not_fit(options, message):
+    ensemble = one_split([1])
+    with pytest.raises(ValueError, match=message):
+        text.write(ensemble, header_of(ensemble, **options))
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "constants"),
+    [
+        ("", "", {}),
+        ("regression", "regression", {}),
+        ("regression sqrt", "regression", {"sqrt": 1.0}),
+        ("binary sigmoid:1.5", "binary", {"sigmoid": 1.5}),
+        (
+            "multiclassova num_class:3 sigmoid:1",
+            "multiclassova",
+            {"num_class": 3.0, "sigmoid": 1.0},
+        ),
+    ],
+)
+def test_words_of_objectives(words, name, constants):
+    assert text.split_objective(words) == (name, constants)
+
+
+def test_constants_of_objectives_are_numbers():
+    with pytest.raises(ValueError, match="got 'sigmoid:x'"):
+        text.split_objective("binary sigmoid:x")
+
+
+def test_lightgbm_takes_our_parameters(fitted):
+    odd = skgoss.LGBMRegressor(
+        categorical_feature=[1, 3],
+        monotone_constraints=[1, 0, -1, 0, 0],
+        max_bin_by_feature=[10, 20, 30, 40, 50],
+        feature_contri=[1, 0.5, 1, 1, 1],
+        interaction_constraints=[[0, 1], [2, 3, 4]],
+        forcedsplits_filename={"feature": 0, "threshold": 0.5},
+        early_stopping_min_delta=[0.1, 0.2],
+        metric=["l2", "mae"],
+        label_gain=[0, 1, 3.5],
+        objective="binary",
+    )
+    words = to_lightgbm(make_settings(odd.get_params(), "LGBMRegressor"))
+    assert words["bagging_fraction"] == "1"
+    assert words["num_iterations"] == "100"
+    assert words["learning_rate"] == "0.1"
+    assert words["use_missing"] == "1"
+    assert words["interaction_constraints"] == "[0,1],[2,3,4]"
+    assert words["early_stopping_min_delta"] == words["forcedsplits_filename"] == ""
+    ensemble = fitted["gbdt"]._model.trees
+    n = ensemble.n_features
+    header = header_of(ensemble, feature_infos=["none"] * n, parameters=words)
+    file = text.write(ensemble, header)
+    assert text.read(file)[1].parameters == words
+    params = lightgbm().Booster(model_str=file).params
+    assert params["monotone_constraints"] == [1, 0, -1, 0, 0]
+    assert params["interaction_constraints"] == [[0, 1], [2, 3, 4]]
+    assert params["metric"] == ["l2", "mae"]
+    assert params["bagging_freq"] == 0
+
+
+def test_options_that_only_we_have():
+    X, y = data()
+    theirs = text.read(booster(X, y).model_to_string())[1].parameters
+    assert {o.name for o in OPTIONS if o.lightgbm not in theirs} == NOT_IN_LIGHTGBM

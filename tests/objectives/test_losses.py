@@ -1,0 +1,348 @@
+"""The kernels of the losses against NumPy twins, finite differences and each other."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import numpy as np
+import pytest
+from instruction_sets import printed
+from scipy import special
+
+from skgoss._engine.objectives import link_kernels, loss_kernels
+from skgoss._engine.runtime import simd
+
+RNG = np.random.default_rng(7)
+N = 1003
+SCORES = RNG.normal(scale=2.0, size=N)
+TARGETS = {
+    "regression": RNG.normal(size=N),
+    "regression_l1": RNG.normal(size=N),
+    "huber": RNG.normal(size=N),
+    "quantile": RNG.normal(size=N),
+    "mape": RNG.normal(scale=3.0, size=N),
+    "fair": RNG.normal(size=N),
+    "poisson": RNG.poisson(2.0, size=N).astype(float),
+    "gamma": RNG.gamma(2.0, size=N) + 1e-3,
+    "tweedie": RNG.poisson(1.0, size=N) * RNG.gamma(2.0, size=N),
+    "binary": RNG.integers(0, 2, size=N).astype(float),
+    "cross_entropy": RNG.random(N),
+}
+A, RHO, SIGMOID = 0.7, 1.3, 1.7
+PARAMETERS = {
+    "huber": (A, 0.0),
+    "quantile": (A, 0.0),
+    "fair": (A, 0.0),
+    "poisson": (1.0, 0.0),
+    "tweedie": (1 - RHO, 2 - RHO),
+    "binary": (SIGMOID, 1.0),
+}
+CONSTANT_HESSIAN = ("regression", "regression_l1", "huber", "quantile", "mape")
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def huber(f, y):
+    x = np.abs(f - y)
+    return np.where(x <= A, x * x / 2, A * (x - A / 2))
+
+
+def fair(f, y):
+    x = np.abs(f - y)
+    return A * x - A * A * np.log1p(x / A)
+
+
+VALUES = {
+    "regression": lambda f, y: (f - y) ** 2 / 2,
+    "regression_l1": lambda f, y: np.abs(f - y),
+    "huber": huber,
+    "quantile": lambda f, y: np.maximum((1 - A) * (f - y), A * (y - f)),
+    "mape": lambda f, y: np.abs(f - y) / np.maximum(1, np.abs(y)),
+    "fair": fair,
+    "poisson": lambda f, y: np.exp(f) - y * f,
+    "gamma": lambda f, y: y * np.exp(-f) + f,
+    "tweedie": lambda f, y: (
+        np.exp((2 - RHO) * f) / (2 - RHO) - y * np.exp((1 - RHO) * f) / (1 - RHO)
+    ),
+    "binary": lambda f, y: np.log1p(np.exp(-np.where(y > 0, f, -f) * SIGMOID)),
+    "cross_entropy": lambda f, y: np.log1p(np.exp(f)) - y * f,
+}
+
+
+def slopes(name, scores, y, n_threads=1, parameters=None):
+    a, b = parameters or PARAMETERS.get(name, (0.0, 0.0))
+    gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
+    loss_kernels.pointwise(
+        loss_kernels.LOSSES[name], scores, y, a, b, n_threads, gradient, hessian
+    )
+    return gradient, hessian
+
+
+def softmax_slopes(scores, y, factor=1.0, n_threads=1):
+    gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
+    k = len(scores)
+    work = np.empty((n_threads, (k + 2) * loss_kernels.softmax_rows_per_block(k)))
+    loss_kernels.softmax(scores, y, factor, work, n_threads, gradient, hessian)
+    return gradient, hessian
+
+
+def test_every_loss_is_tested():
+    assert set(loss_kernels.LOSSES) == set(VALUES) == set(TARGETS)
+
+
+@pytest.mark.parametrize("name", loss_kernels.LOSSES)
+def test_slopes_are_differences_of_the_loss(name):
+    y, value, step = TARGETS[name], VALUES[name], 1e-4
+    smooth = np.abs(np.abs(SCORES - y) - (A if name == "huber" else 0.0)) > step
+    gradient, hessian = slopes(name, SCORES, y)
+    below, here, above = (value(SCORES + d, y) for d in (-step, 0, step))
+    first = (above - below) / (2 * step)
+    np.testing.assert_allclose(gradient[smooth], first[smooth], rtol=1e-5, atol=1e-5)
+    if name in CONSTANT_HESSIAN:
+        assert np.isnan(hessian).all()
+        return
+    second = (above - 2 * here + below) / step**2
+    np.testing.assert_allclose(hessian, second, rtol=1e-4, atol=1e-5)
+
+
+def test_constant_hessian_may_be_none():
+    gradient = np.empty(N, dtype=np.float32)
+    loss_kernels.pointwise(
+        0, SCORES, TARGETS["regression"], 0.0, 0.0, 1, gradient, None
+    )
+    np.testing.assert_array_equal(
+        gradient, (SCORES - TARGETS["regression"]).astype("f4")
+    )
+
+
+def test_the_kinks():
+    y = np.zeros(3)
+    f = np.array([-1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(slopes("regression_l1", f, y)[0], [-1, 0, 1])
+    np.testing.assert_allclose(slopes("quantile", f, y)[0], [-0.7, 0.3, 0.3])
+
+
+def test_poisson_hessian_is_lifted_by_the_delta_step():
+    y = TARGETS["poisson"]
+    factor = math.exp(0.7)
+    _, hessian = slopes("poisson", SCORES, y, parameters=(factor, 0.0))
+    np.testing.assert_allclose(hessian, np.exp(SCORES) * factor, rtol=1e-7)
+
+
+@pytest.mark.parametrize("y", [0.0, 1.0])
+def test_sigmoid_losses_are_right_in_the_tails(y):
+    f = np.array([-1e3, -720.0, -60.0, -30.0, 30.0, 60.0, 720.0, 1e3])
+    y = np.full(8, y)
+    margin = np.where(y > 0, f, -f)
+    with np.errstate(over="ignore"):
+        small = np.exp(-np.abs(f)) / (1 + np.exp(-np.abs(f)))
+    wrong = np.where(margin > 0, small, 1.0 - small)
+    for name, parameters in (("binary", (1.0, 1.0)), ("cross_entropy", (0.0, 0.0))):
+        gradient, hessian = slopes(name, f, y, parameters=parameters)
+        expected = np.where(y > 0, -wrong, wrong)
+        np.testing.assert_allclose(gradient, expected.astype("f4"), rtol=2e-7)
+        np.testing.assert_allclose(hessian, small.astype("f4"), rtol=2e-7)
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma", "tweedie"])
+def test_exponential_losses_stay_finite(name):
+    f = np.array([-1e4, -700.0, -100.0, 100.0, 700.0, 1e4])
+    for y in (1e-3, 1.0, 1e30):
+        for values in slopes(name, f, np.full(6, y)):
+            assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 2500])
+def test_softmax_is_the_textbook_one(n_classes):
+    n = 150
+    scores = RNG.normal(scale=3.0, size=(n_classes, n))
+    scores[:, 0] = 0.0
+    scores[0, 1] = 1e3
+    scores[1, 2] = -1e3
+    y = RNG.integers(0, n_classes, size=n).astype(float)
+    e = np.exp(scores - scores.max(axis=0))
+    p = e / e.sum(axis=0)
+    gradient, hessian = softmax_slopes(scores, y, factor=1.5)
+    expected = p - (np.arange(n_classes)[:, None] == y)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-14)
+    np.testing.assert_allclose(hessian, 1.5 * p * (1 - p), rtol=1e-6, atol=1e-14)
+    assert (hessian >= 0).all()
+
+
+# --- Cross entropy with weights inside ------------------------------------------------
+
+
+def intensity_slopes(scores, y, weight, n_threads=1):
+    gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
+    loss_kernels.cross_entropy_lambda(scores, y, weight, n_threads, gradient, hessian)
+    return gradient, hessian
+
+
+def test_weighted_cross_entropy_has_the_slopes_of_its_loss():
+    y, weight, step = TARGETS["cross_entropy"].copy(), RNG.gamma(1.0, size=N), 1e-4
+    y[:50], y[50:100] = 0.0, 1.0
+
+    def value(f):
+        product = weight * np.log1p(np.exp(f))
+        return (1 - y) * product - y * np.log(-np.expm1(-product))
+
+    gradient, hessian = intensity_slopes(SCORES, y, weight)
+    assert hessian.min() > 0
+    below, here, above = (value(SCORES + d) for d in (-step, 0, step))
+    first, second = (above - below) / (2 * step), (above - 2 * here + below) / step**2
+    np.testing.assert_allclose(gradient, first, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(hessian, second, rtol=1e-4, atol=1e-5)
+
+
+def test_weight_1_is_the_plain_cross_entropy():
+    f = np.concatenate([SCORES, [-700.0, -100, -37, -18.5, -1e-9, 0, 40, 700]])
+    y = RNG.random(len(f))
+    y[::3] = RNG.integers(0, 2, size=len(y[::3]))
+    for ours, plain in zip(
+        intensity_slopes(f, y, np.ones(len(f))),
+        slopes("cross_entropy", f, y),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, plain, rtol=3e-7, atol=1e-16)
+
+
+@pytest.mark.parametrize("w", [1e-300, 1e-9, 1e-3, 0.5, 2.0, 1e3, 1e9, 1e300])
+def test_weighted_cross_entropy_stays_finite_and_convex(w):
+    f = np.concatenate([np.linspace(-1e3, 1e3, 2001), np.linspace(-30, 30, 2001)])
+    for y in (0.0, 0.3, 1.0):
+        gradient, hessian = intensity_slopes(f, np.full(len(f), y), np.full(len(f), w))
+        assert np.isfinite(gradient).all()
+        assert np.isfinite(hessian).all()
+        assert hessian.min() >= 0.0
+
+
+# --- Links ----------------------------------------------------------------------------
+
+
+def linked(kind, scores, slope=1.0, n_threads=1):
+    out = np.full_like(scores, np.nan)
+    link_kernels.apply(link_kernels.LINKS[kind], scores, slope, n_threads, out)
+    in_place = scores.copy()
+    link_kernels.apply(link_kernels.LINKS[kind], in_place, slope, n_threads, in_place)
+    np.testing.assert_array_equal(out, in_place)
+    return out
+
+
+EXACT_LINKS = {
+    "identity": lambda f: f,
+    "exp": np.exp,
+    "logistic": special.expit,
+    "log1p_exp": lambda f: np.logaddexp(0.0, f),
+    "signed_square": lambda f: np.sign(f) * f * f,
+}
+DENSE = np.concatenate(
+    [
+        np.linspace(-708, 708, 200_001),
+        np.linspace(-3, 3, 200_001),
+        -np.logspace(-300, 2, 1001),
+        # Where the reduction of exp's argument changes, step by step.
+        *(
+            c + np.arange(-50, 50) * np.spacing(abs(c))
+            for c in (np.arange(-60, 60) + 0.5) * np.log(2)
+        ),
+    ]
+)[None]
+
+
+@pytest.mark.parametrize("kind", EXACT_LINKS)
+def test_links_are_accurate_and_monotone(kind):
+    out = linked(kind, DENSE)
+    exact = EXACT_LINKS[kind](DENSE.astype(np.longdouble))
+    assert (np.abs(out - exact) <= 3 * np.spacing(np.abs(out))).all()
+    doubles = EXACT_LINKS[kind](DENSE)
+    assert (np.abs(out - doubles) <= 5 * np.spacing(np.abs(out))).all()
+    steps = np.diff(out[:, np.argsort(DENSE[0])])
+    # The sum that log(1 + exp) ends with may fall by its own rounding.
+    slack = 2 * np.spacing(out.max()) if kind == "log1p_exp" else 0.0
+    assert steps.min() >= -slack
+
+
+def test_every_link_is_tested():
+    assert set(link_kernels.LINKS) == {*EXACT_LINKS, "softmax"}
+
+
+def test_links_at_the_ends():
+    ends = np.array([[-np.inf, -1e300, -709.0, -0.0, 0.0, 709.0, 1e300, np.inf]])
+    low, high = math.exp(-708), math.exp(708)
+    for kind, expected in (
+        ("exp", [low, low, low, 1, 1, high, high, high]),
+        ("logistic", [low, low, low, 0.5, 0.5, 1, 1, 1]),
+        ("log1p_exp", [low, low, low, *[math.log(2)] * 2, 709, 1e300, np.inf]),
+    ):
+        np.testing.assert_allclose(linked(kind, ends)[0], expected, rtol=1e-15)
+
+
+def test_slope_of_the_logistic_link():
+    np.testing.assert_array_equal(
+        linked("logistic", SCORES[None], 2.0), linked("logistic", 2 * SCORES[None])
+    )
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 7, 2500])
+def test_softmax_link_is_scipy_s(n_classes):
+    scores = RNG.normal(scale=3.0, size=(n_classes, 150))
+    scores[:, 0] = 0.0
+    scores[0, 1] = 1e3
+    scores[-1, 2] = -600.0
+    out = linked("softmax", scores)
+    exact = special.softmax(scores, axis=0)
+    np.testing.assert_allclose(out, exact, rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(out.sum(axis=0), 1.0, rtol=1e-13)
+
+
+def test_links_of_no_rows():
+    for kind in link_kernels.LINKS:
+        assert linked(kind, np.empty((3, 0))).shape == (3, 0)
+
+
+# --- Threads and instruction sets -----------------------------------------------------
+
+
+def fingerprint(n_threads):
+    """A hash of all results on rows enough for several blocks and a ragged end."""
+    rng = np.random.default_rng(0)
+    n = 30_011
+    digest = hashlib.sha256()
+    f = rng.normal(scale=5.0, size=n)
+    f[::100] *= 100
+    for name in loss_kernels.LOSSES:
+        y = rng.integers(0, 2, size=n) + (name == "gamma") * 1.0
+        for values in slopes(name, f, y, n_threads):
+            digest.update(values)
+    for n_classes in (3, 1200):
+        rows = n // n_classes
+        scores = f[: n_classes * rows].reshape(n_classes, rows)
+        y = rng.integers(0, n_classes, size=rows).astype(float)
+        for values in softmax_slopes(scores, y, 1.5, n_threads):
+            digest.update(values)
+    for values in intensity_slopes(f, rng.random(n), rng.gamma(1.0, size=n), n_threads):
+        digest.update(values)
+    for kind in link_kernels.LINKS:
+        for shape in ((1, n), (n // 7, 7), (7, n // 7)):
+            scores = f[: shape[0] * shape[1]].reshape(shape)
+            digest.update(linked(kind, scores, 1.3, n_threads))
+    return digest.hexdigest()
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    assert fingerprint(1) == fingerprint(2) == fingerprint(5)
+
+
+def used_and_fingerprint() -> str:
+    return f"{simd()} {fingerprint(1)}"
+
+
+@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+def test_all_instruction_sets_give_the_same_bits(level):
+    used, print_ = printed(level, __file__, "t.used_and_fingerprint()").split()
+    levels = ["plain", "AVX2", "AVX-512"]
+    assert levels.index(used) <= ["plain", "avx2", "avx512"].index(level)
+    assert print_ == fingerprint(1)

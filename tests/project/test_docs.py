@@ -1,0 +1,346 @@
+"""The pages of the documentation: their code runs, their tables are current."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import processes
+import pytest
+import sklearn
+
+import skgoss
+from skgoss.objectives.objective_names import OBJECTIVES
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def blocks(page: Path) -> dict[str, str]:
+    """The code of a page, and the output that is shown below it, or ""."""
+    text = page.read_text(encoding="utf-8")
+    output = r"(?:\n^```text\n(.*?)^```$)?"
+    return dict(re.findall(rf"^```python\n(.*?)^```\n{output}", text, re.M | re.S))
+
+
+# The pages that are read from top to bottom, their code being one script.
+FILES = {path.stem: path for path in sorted(DOCS.glob("*.md"))}
+FILES["README"] = ROOT / "README.md"
+PAGES = [name for name, path in FILES.items() if blocks(path)]
+NEEDS = {
+    "README": ["pandas"],
+    "accuracy": ["pandas"],
+    "categories": ["pandas", "polars"],
+    "cv": ["pandas"],
+    "dask": ["distributed", "dask.array"],
+    "explain": ["pandas", "shap"],
+    "migrating": ["lightgbm"],
+    "models": ["lightgbm", "skops"],
+    "onnx": ["onnxruntime", "pandas", "skl2onnx"],
+    "plots": ["igraph", "matplotlib", "pandas"],
+    "questions": ["pandas"],
+    "scikit-learn": ["sklearn.callback", "skops"],
+    "serving": ["pandas"],
+    "tools": ["shap", "treelite"],
+    "training": ["pandas"],
+    "tuning": ["optuna", "pandas"],
+}
+# What this page does holds for a whole process.
+ALONE = "tools"
+
+
+def test_pages_with_code():
+    pages = {
+        "categories",
+        "cv",
+        "dask",
+        "evaluation",
+        "explain",
+        "goss",
+        "install",
+        "models",
+        "objectives",
+    }
+    pages |= {
+        "questions",
+        "serving",
+        "tuning",
+        "migrating",
+        "onnx",
+        "plots",
+        "ranking",
+        "scikit-learn",
+        "sparse",
+    }
+    assert {*pages, "text-files", "tools", "training", "README"} <= set(PAGES)
+
+
+def test_code_runs_in_a_process_of_its_own(tmp_path):
+    for module in NEEDS[ALONE]:
+        pytest.importorskip(module)
+    (tmp_path / "page.py").write_text("\n".join(blocks(FILES[ALONE])))
+    done = processes.run(tmp_path / "page.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != ALONE])
+def test_code_runs(page, capsys):
+    for module in NEEDS.get(page, ()):
+        pytest.importorskip(module)
+    namespace: dict[str, object] = {}
+    with sklearn.config_context():
+        for block, shown in blocks(FILES[page]).items():
+            exec(compile(block, f"{page}.md", "exec"), namespace)
+            printed = capsys.readouterr()
+            assert printed.err == ""
+            assert shown in ("", printed.out)
+
+
+def test_outputs_are_found():
+    shown = [output for page in PAGES for output in blocks(FILES[page]).values()]
+    assert sum(map(bool, shown)) == 3
+
+
+# Modules whose docstrings have examples, and what these need.
+EXAMPLES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "skgoss").rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
+# Its warning says that it is of the package.
+EXAMPLES[EXAMPLES.index("skgoss.utils.messages")] = "skgoss"
+EXAMPLES_NEED = {
+    "skgoss.export.to_onnx": ["onnx"],
+    "skgoss.dask.estimators": ["dask.array", "distributed"],
+    "skgoss.onnx": ["skl2onnx"],
+    "skgoss.plotting.charts": ["matplotlib", "pandas"],
+    "skgoss.plotting.tree_plots": ["graphviz", "igraph", "matplotlib", "pandas"],
+    "skgoss.plotting.tree_text": ["pandas"],
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_of_docstrings_run(name, capsys, logger_as_it_was):
+    for needed in EXAMPLES_NEED.get(name, ()):
+        pytest.importorskip(needed)
+    if "matplotlib" in EXAMPLES_NEED.get(name, ()):
+        importlib.import_module("matplotlib").use("Agg")
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted > 1
+    assert found.failed == 0, capsys.readouterr().out
+    if "matplotlib" in EXAMPLES_NEED.get(name, ()):
+        importlib.import_module("matplotlib.pyplot").close("all")
+
+
+def test_every_public_name_has_an_example():
+    without = [n for n in skgoss.__all__ if ">>> " not in getattr(skgoss, n).__doc__]
+    assert without == []
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (DOCS / "api.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^   ([\w.]+)$", page, re.M)
+    assert sorted(n for n in listed if "." not in n) == sorted(skgoss.__all__)
+    assert [n for n in listed if listed.count(n) > 1] == []
+
+
+def toctrees(page: str) -> set[str]:
+    """The pages below a page of the site."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    trees = re.findall(r"^```{toctree}\n(.*?)^```$", text, re.M | re.S)
+    lines = [line for tree in trees for line in tree.splitlines()]
+    below = [line for line in lines if line and not line.startswith(":")]
+    return {re.sub(r".*<(.*)>", r"\1", line) for line in below}
+
+
+def test_every_page_is_on_the_site():
+    pages = {path.stem for path in DOCS.glob("*.md")} - {"README", "index"}
+    assert toctrees("index.md") | toctrees("guide.md") == {
+        *pages,
+        "api",
+        "examples/index",
+    }
+
+
+def test_every_objective_is_on_its_page():
+    page = (DOCS / "objectives.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) ?\|$", page, re.M)
+    listed = {name: re.findall(r"`(\w+)`", others) for name, others in rows}
+    assert listed == {
+        name: list(objective.aliases) for name, objective in OBJECTIVES.items()
+    }
+
+
+def test_links_out_of_the_pages_stay_on_the_site():
+    lead_inside = runpy.run_path(str(DOCS / "pages.py"))["lead_inside"]
+    files = [*DOCS.glob("*.md"), ROOT / "README.md"]
+    led = [lead_inside(path.read_text(encoding="utf-8")) for path in files]
+    assert [link for text in led for link in re.findall(r"\]\(\.\.[^)]*\)", text)] == []
+    assert "](examples/ranking.rst)" in lead_inside("[x](../examples/ranking.py)")
+
+
+def test_every_example_is_in_the_order_of_the_gallery():
+    order = runpy.run_path(str(DOCS / "gallery.py"))["ORDER"]
+    assert sorted(order) == sorted(p.name for p in (ROOT / "examples").glob("*.py"))
+
+
+def test_figures_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    figures = runpy.run_path(str(DOCS / "figures.py"))
+    figures["main"](tmp_path)
+    drawn = sorted(path.name for path in tmp_path.iterdir())
+    assert drawn == sorted(figures["FIGURES"])
+    pages = [
+        (DOCS / name).read_text(encoding="utf-8")
+        for name in ("how-it-works.md", "accuracy.md", "evaluation.md")
+    ]
+    used = [name for page in pages for name in re.findall(r"\(figures/(.*?)\)", page)]
+    assert {"thumbnail.svg", *used} == set(drawn)
+
+
+def test_names_are_current():
+    lightgbm = pytest.importorskip("lightgbm")
+    pytest.importorskip("pandas")
+    page = (DOCS / "names.md").read_text(encoding="utf-8")
+    if f"({lightgbm.__version__})" not in page:
+        pytest.skip("the page is about another version of LightGBM")
+    assert runpy.run_path(str(DOCS / "names.py"))["markdown"]() == page
+
+
+# Words in backticks with these endings, or in `_engine/`, are files of the project.
+SUFFIXES = (".py", ".pyx", ".pxd", ".h", ".md")
+# What comes before the first dot of a name: the modules of skgoss by their last part.
+MODULES: dict[str, list[str]] = {}
+for _path in sorted((ROOT / "skgoss").rglob("*.py")):
+    if _path.stem not in ("__init__", "sklearn") and "_engine" not in _path.parts:
+        _module = ".".join(_path.relative_to(ROOT).with_suffix("").parts)
+        MODULES.setdefault(_path.stem, []).append(_module)
+
+
+def ends_of_paths() -> set[str]:
+    """All that files and folders may be called: with some or no folders before them."""
+    found = [
+        p
+        for f in ("skgoss", "docs", "tests", "examples", "benchmarks", "tools")
+        for p in (ROOT / f).rglob("*")
+    ]
+    found += [path.with_suffix("") for path in found if path.suffix in (".pyx", ".pxd")]
+    parts = [path.relative_to(ROOT).parts for path in found]
+    return {"/".join(part[i:]) for part in parts for i in range(len(part))}
+
+
+PATHS = ends_of_paths()
+
+
+def is_file(word: str) -> bool:
+    return bool(re.fullmatch(r"\w[\w./-]+", word)) and (
+        word.endswith(SUFFIXES) or word.startswith("_engine/")
+    )
+
+
+def is_name(word: str) -> bool:
+    is_path = is_file(word) or ".csv" in word  # train.csv is no attribute of `train`
+    return "." in word and not is_path and word.split(".")[0] in MODULES
+
+
+def name_is_there(word: str) -> bool:
+    """Whether a module has a name: `module.name` or `module.Class.attribute`."""
+    module, *names = word.split(".")
+    return any(has_name(module, names) for module in MODULES[module])
+
+
+def has_name(module: str, names: list[str]) -> bool:
+    found = importlib.import_module(module)
+    for name in names:
+        # Fields of a data class without defaults are annotations alone.
+        if not hasattr(found, name):
+            return name in getattr(found, "__annotations__", {})
+        found = getattr(found, name)
+    return True
+
+
+def unknown(text: str) -> list[str]:
+    """The words in backticks that name files or parts of modules that do not exist."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    # Of a call the name, without its arguments.
+    words = [word.partition("(")[0] for word in re.findall(r"`([^`]+)`", text)]
+    return [
+        word
+        for word in words
+        if (is_file(word) and word.strip("/") not in PATHS)
+        or (is_name(word) and not name_is_there(word))
+    ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*DOCS.glob("*.md"), *ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"],
+    ids=str,
+)
+def test_files_and_names_exist(page):
+    assert unknown(page.read_text(encoding="utf-8")) == []
+
+
+def test_unknown_files_and_names_are_found():
+    text = """`training/boosting.py`, `split.h`, `_engine/training/split.h`,
+    `_engine/columns/`, `_engine/training/tree`, `loop.train(state)`,
+    `columns.Columns`, `loop.Trained.ensemble`, and those that do not exist:
+    `boosters.py`, `training/dataset_builder.py`, `_engine/training/splits`,
+    `loop.learn(state)`, `loop.Trained.trees`"""
+    assert unknown(text) == [
+        "boosters.py",
+        "training/dataset_builder.py",
+        "_engine/training/splits",
+        "loop.learn",
+        "loop.Trained.trees",
+    ]
+
+
+def test_the_design_lists_every_module():
+    rooms = runpy.run_path(str(DOCS / "rooms.py"))
+    page = (DOCS / "design.md").read_text(encoding="utf-8")
+    assert rooms["markdown"]() == page
+    folders = {path.parent for path in (ROOT / "skgoss").rglob("__init__.py")}
+    headings = set(re.findall(r"^### `([\w/]+)/`$", page, re.MULTILINE))
+    assert headings == {path.relative_to(ROOT).as_posix() for path in folders}
+
+
+def test_the_picture_shows_the_layers():
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    layers = [
+        [name.removeprefix("skgoss.") for name in layer.split(" | ")]
+        for layer in contracts[0]["layers"]
+    ]
+    page = (DOCS / "design.md").read_text(encoding="utf-8")
+    picture = page[page.index("```text\n") + 8 :].partition("```")[0]
+    # What a room does stands behind three spaces or more.
+    lines = [
+        line.split()[: len(layer)]
+        for line, layer in zip(picture.splitlines(), layers, strict=True)
+    ]
+    assert lines == layers
+
+
+def test_links_lead_somewhere():
+    pages = [*DOCS.glob("*.md"), ROOT / "README.md"]
+    broken = [
+        (page.name, link)
+        for page in pages
+        for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text("utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert broken == []
+
+
+def test_every_page_is_in_the_index():
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    missing = {page.name for page in DOCS.glob("*.md") if f"({page.name})" not in index}
+    # The index itself, and pages of the site that include a file.
+    including = {"benchmarks.md", "changelog.md", "contributing.md", "security.md"}
+    assert missing == {"README.md", "guide.md", "index.md"} | including

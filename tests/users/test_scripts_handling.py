@@ -1,0 +1,667 @@
+"""Scripts that handle data sets, boosters, callbacks and parameters by hand.
+
+They run with `lightgbm` and with `skgoss`, as those of `users/test_scripts.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scripts import (
+    LEAVES,
+    clients,
+    curve,
+    diabetes,
+    digits,
+    fraud,
+    script,
+    searches,
+    tumours,
+)
+from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+
+
+def rmse(y, prediction):
+    return mean_squared_error(y, prediction) ** 0.5
+
+
+# --- Boosters -------------------------------------------------------------------------
+
+
+@script(below={"rmse": "rmse of the first half", "from a file": 70})
+def test_continued_training(lgb):
+    """Half of the rounds, then the others from a booster, and from a file."""
+    X, X_test, y, y_test = curve()
+    params = {"objective": "regression", "num_leaves": 7, "verbosity": -1}
+    train = lgb.Dataset(X, y, free_raw_data=False)
+    first = lgb.train(params, train, num_boost_round=20)
+    first.save_model("half.txt")
+    more = lgb.train(params, train, num_boost_round=30, init_model=first)
+    again = lgb.Dataset(X, y, free_raw_data=False)
+    slower = params | {"learning_rate": 0.05}
+    from_file = lgb.train(slower, again, num_boost_round=30, init_model="half.txt")
+    assert more.current_iteration() == from_file.current_iteration() == 50
+    return {
+        "rmse": rmse(y_test, more.predict(X_test)),
+        "from a file": rmse(y_test, from_file.predict(X_test)),
+        "rmse of the first half": rmse(y_test, first.predict(X_test)),
+        "predicted by half": rmse(y_test, more.predict(X_test, num_iteration=20)),
+    }
+
+
+@script(below={"l2": "l2 of the mean"})
+def test_rounds_by_hand(lgb):
+    """A loop over `update` that takes a round back when it was of no use."""
+    X, X_test, y, y_test = diabetes()
+    train = lgb.Dataset(X, y)
+    valid = lgb.Dataset(X_test, y_test, reference=train)
+    params = {"objective": "regression", "metric": "l2", "num_leaves": 15}
+    booster = lgb.Booster({**params, "learning_rate": 0.3, "verbose": -1}, train)
+    booster.add_valid(valid, "held out")
+    best, taken_back = np.inf, 0
+    for _ in range(30):
+        booster.update()
+        [(name, metric, value, higher)] = booster.eval_valid()
+        assert (name, metric, higher) == ("held out", "l2", False)
+        if value > best * 1.002:
+            booster.rollback_one_iter()
+            taken_back += 1
+            booster.reset_parameter({"learning_rate": 0.3 * 0.8**taken_back})
+        best = min(best, value)
+        if taken_back == 5:
+            break
+    [(_, _, in_training, _)] = booster.eval_train()
+    return {
+        "rounds": booster.current_iteration(),
+        "taken back": taken_back,
+        "in training": in_training,
+        "l2": mean_squared_error(y_test, booster.predict(X_test)),
+        "l2 of the mean": np.mean((y_test - y.mean()) ** 2),
+    }
+
+
+@script(below={"rmse": "rmse before"})
+def test_updates_with_gradients_of_ones_own(lgb):
+    """`update` takes a function of the scores: here the loss is log(cosh(error))."""
+    X, X_test, y, y_test = curve()
+
+    def logcosh(preds, data):
+        slope = np.tanh(preds - data.get_label())
+        return slope, 1 - 0.9 * slope**2
+
+    train = lgb.Dataset(X, y, init_score=np.full(len(y), np.median(y)))
+    params = {"objective": "none", "num_leaves": 7, "verbosity": -1} | LEAVES
+    booster = lgb.Booster(params=params, train_set=train)
+    for _ in range(60):
+        if booster.update(fobj=logcosh):
+            break
+    return {
+        "rounds": booster.num_trees(),
+        "rmse": rmse(y_test, np.median(y) + booster.predict(X_test)),
+        "rmse before": rmse(y_test, np.full(len(y_test), np.median(y))),
+    }
+
+
+@script(below={"l2 later": "l2"})
+def test_a_booster_that_is_kept(lgb):
+    """After `train` with keep_training_booster more rounds follow one by one."""
+    X, X_test, y, y_test = curve()
+    train = lgb.Dataset(X, y)
+    valid = lgb.Dataset(X_test, y_test, reference=train)
+    params = {"objective": "regression", "num_leaves": 7, "verbosity": -1}
+    booster = lgb.train(
+        params,
+        train,
+        num_boost_round=10,
+        valid_sets=[valid],
+        valid_names=["later"],
+        keep_training_booster=True,
+    )
+    before = booster.eval(valid, "later")[0][2]
+    for _ in range(20):
+        booster.update()
+    assert booster.current_iteration() == 30
+    return {
+        "l2": before,
+        "l2 later": booster.eval_valid()[0][2],
+        "by hand": mean_squared_error(y_test, booster.predict(X_test)),
+    }
+
+
+@script(above={"auc": 0.97}, below={"apart": 1e-12})
+def test_models_kept_in_files_and_text(lgb):
+    """A model goes through a file, a string and pickle, and predicts the same."""
+    X, X_test, y, y_test = tumours()
+    params = {"objective": "binary", "metric": "auc", "num_leaves": 7, "verbose": -1}
+    train = lgb.Dataset(X, y)
+    model = lgb.train(
+        params | LEAVES,
+        train,
+        num_boost_round=50,
+        valid_sets=[lgb.Dataset(X_test, y_test, reference=train)],
+        callbacks=[lgb.early_stopping(5, verbose=False)],
+    )
+    model.save_model("model.txt", num_iteration=model.best_iteration)
+    Path("model.pkl").write_bytes(pickle.dumps(model))
+    copies = [
+        lgb.Booster(model_file="model.txt"),
+        lgb.Booster(model_str=model.model_to_string()),
+        pickle.loads(Path("model.pkl").read_bytes()),
+    ]
+    expected = model.predict(X_test, num_iteration=model.best_iteration)
+    return {
+        "auc": roc_auc_score(y_test, expected),
+        "rounds": model.best_iteration,
+        "trees in the file": copies[0].num_trees(),
+        "apart": max(np.abs(m.predict(X_test) - expected).max() for m in copies),
+    }
+
+
+@script(below={"new rows": "new rows before"})
+def test_refit(lgb):
+    """Prices rose after training: the splits stay, the values of leaves are renewed."""
+    X, X_test, y, y_test = curve()
+    params = {"objective": "regression", "num_leaves": 15, "verbosity": -1}
+    model = lgb.train(params, lgb.Dataset(X[:600], y[:600]), num_boost_round=40)
+    later = model.refit(X[600:], y[600:] + 5, decay_rate=0.2)
+    assert later.num_trees() == model.num_trees()
+    return {
+        "new rows": rmse(y_test + 5, later.predict(X_test)),
+        "new rows before": rmse(y_test + 5, model.predict(X_test)),
+    }
+
+
+@script(near=1e-5, above={"share of five": 0.9})
+def test_what_the_model_uses(lgb):
+    """Importances as a table and a plot, the trees as a dict and as a data frame."""
+    pd = pytest.importorskip("pandas")
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    X, _, y, _ = curve()
+    columns = [f"x{i}" for i in range(8)]
+    params = {"objective": "regression", "num_leaves": 7, "verbosity": -1}
+    train = lgb.Dataset(pd.DataFrame(X, columns=columns), y)
+    model = lgb.train(params, train, num_boost_round=20)
+    table = pd.DataFrame(
+        {
+            "feature": model.feature_name(),
+            "gain": model.feature_importance(importance_type="gain"),
+            "split": model.feature_importance(),
+        }
+    ).sort_values("gain", ascending=False)
+    bars = lgb.plot_importance(model, max_num_features=5, importance_type="gain")
+    labels = [tick.get_text() for tick in bars.get_yticklabels()]
+    assert labels == list(table["feature"][:5])[::-1]
+    pyplot.close("all")
+    frame = model.trees_to_dataframe()
+    splits = frame[frame["split_feature"].notna()]
+    assert splits["split_feature"].value_counts().to_dict() == {
+        name: n for name, n in zip(table["feature"], table["split"], strict=True) if n
+    }
+    dumped = json.loads(json.dumps(model.dump_model()))
+    assert dumped["feature_names"] == columns
+    root = dumped["tree_info"][0]["tree_structure"]
+    return {
+        "share of five": table["gain"][:5].sum() / table["gain"].sum(),
+        "splits": len(splits),
+        "gain of x3": table.set_index("feature")["gain"]["x3"],
+        "first threshold": root["threshold"],
+        "first column": root["split_feature"],
+        "rows": root["internal_count"],
+        "leaves": sum(tree["num_leaves"] for tree in dumped["tree_info"]),
+    }
+
+
+@script(above={"auc": 0.95})
+def test_shap_values_of_a_booster(lgb):
+    """The columns that push predictions most, by pred_contrib."""
+    X, X_test, y, y_test = tumours()
+    params = {"objective": "binary", "num_leaves": 7, "verbosity": -1} | LEAVES
+    model = lgb.train(params, lgb.Dataset(X, y), num_boost_round=30)
+    shap = model.predict(X_test, pred_contrib=True)
+    assert shap.shape == (len(X_test), X.shape[1] + 1)
+    raw = model.predict(X_test, raw_score=True)
+    np.testing.assert_allclose(shap.sum(axis=1), raw, rtol=1e-6)
+    return {
+        "auc": roc_auc_score(y_test, raw),
+        "strongest": np.abs(shap[:, :-1]).mean(axis=0).argmax(),
+        "expected": shap[0, -1],
+    }
+
+
+# --- Data sets ------------------------------------------------------------------------
+
+
+@script(above={"auc": 0.97}, below={"apart": 1e-12})
+def test_data_sets_in_files(lgb):
+    """A data set is saved after it is binned, and read by a later run."""
+    X, X_test, y, y_test = tumours()
+    params = {"objective": "binary", "num_leaves": 7, "max_bin": 63, "verbosity": -1}
+    params |= LEAVES
+    train = lgb.Dataset(X, label=y, params=params)
+    train.save_binary("train.bin")
+    model = lgb.train(params, train, num_boost_round=20)
+    loaded = lgb.Dataset("train.bin", params=params)
+    again = lgb.train(params, loaded, num_boost_round=20)
+    assert loaded.num_data() == len(X)
+    assert loaded.num_feature() == X.shape[1]
+    p, q = model.predict(X_test), again.predict(X_test)
+    return {"auc": roc_auc_score(y_test, p), "apart": np.abs(p - q).max()}
+
+
+@script(above={"auc": 0.97}, below={"apart": 1e-12})
+def test_data_in_text_files(lgb):
+    """Rows of CSV and LibSVM files, the label in front."""
+    X, X_test, y, y_test = tumours()
+    np.savetxt("train.csv", np.column_stack([y, X]), fmt="%.17g", delimiter=",")
+    np.savetxt(
+        "test.csv", np.column_stack([y_test, X_test]), fmt="%.17g", delimiter=","
+    )
+    dump_svmlight_file(X, y, "train.svm")
+    params = {"objective": "binary", "num_leaves": 7, "verbosity": -1} | LEAVES
+    model = lgb.train(params, lgb.Dataset(X, y), num_boost_round=15)
+    expected = model.predict(X_test)
+    predictions = [model.predict("test.csv")]
+    for path in "train.csv", "train.svm":
+        train = lgb.Dataset(path, params=params)
+        again = lgb.train(params, train, num_boost_round=15)
+        predictions.append(again.predict(X_test))
+    return {
+        "auc": roc_auc_score(y_test, expected),
+        "apart": max(np.abs(p - expected).max() for p in predictions),
+    }
+
+
+@script(above={"auc": 0.7}, below={"rmse": "rmse of the mean"})
+def test_fields_of_a_data_set(lgb):
+    """One data set, first for a number, then with other labels and weights."""
+    X, X_test, y, y_test = curve()
+    median = np.median(y)
+    data = lgb.Dataset(X, label=y, free_raw_data=False)
+    params = {"objective": "regression", "num_leaves": 7, "verbosity": -1} | LEAVES
+    number = lgb.train(params, data, num_boost_round=20).predict(X_test)
+    np.testing.assert_allclose(data.get_label(), y, rtol=1e-6)
+    np.testing.assert_array_equal(data.get_data(), X)
+    assert data.get_weight() is None
+    data.set_label((y > median).astype(int))
+    data.set_weight(np.where(X[:, 3] > 0.5, 2.0, 1.0))
+    assert data.get_label().sum() == (y > median).sum()
+    assert data.get_weight().max() == 2
+    assert data.get_field("weight").min() == 1
+    assert (data.num_data(), data.num_feature()) == X.shape
+    binary = params | {"objective": "binary"}
+    p = lgb.train(binary, data, num_boost_round=20).predict(X_test)
+    return {
+        "rmse": rmse(y_test, number),
+        "rmse of the mean": rmse(y_test, np.full(len(y_test), y.mean())),
+        "auc": roc_auc_score(y_test > median, p),
+        "log loss": log_loss(y_test > median, p),
+    }
+
+
+# Weights are copies of rows, when bins are found, too.
+@script(noise={"ndcg": 0.01}, above={"ndcg": 0.8}, below={"apart": 1e-12})
+def test_containers_of_labels(lgb):
+    """Labels, weights and groups in lists, arrays and Series make the same model."""
+    pd = pytest.importorskip("pandas")
+    X, X_test, y, y_test, group, group_test = searches()
+    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": 5, "verbose": -1}
+    params |= {"num_leaves": 7, "label_gain": [0, 1, 3, 7, 15]} | LEAVES
+    query = pd.Series(np.repeat(np.arange(len(group)), group))
+    weight = 1 + query % 3
+    rows = pd.DataFrame({"label": y}, index=np.arange(len(y)) * 2)
+    predictions, told = [], []
+    for label, sizes, weights in [
+        (y, group, weight.to_numpy()),
+        (list(y), list(group), list(weight)),
+        (rows["label"], query.value_counts(sort=False), weight),
+        (rows, group.astype(np.int32), weight.astype("float32")),
+    ]:
+        train = lgb.Dataset(X, label, weight=weights, group=sizes)
+        valid = lgb.Dataset(X_test, y_test, train, group=group_test)
+        model = lgb.train(params, train, 15, [valid])
+        predictions.append(model.predict(X_test))
+        told.append(model.best_score["valid_0"]["ndcg@5"])
+    return {
+        "ndcg": told[0],
+        "apart": max(np.ptp(predictions, axis=0).max(), np.ptp(told)),
+    }
+
+
+@script(above={"auc": 0.65}, below={"l2": 0.24})
+def test_groups_that_stay_together(lgb):
+    """Folds by town, so that no town is in both parts."""
+    X, _, y, _ = clients()
+    X = X.reset_index(drop=True)
+    towns = X["town"].cat.codes.to_numpy()
+    params = {"objective": "binary", "metric": ["auc", "l2"], "verbosity": -1}
+    params |= {"max_cat_to_onehot": 10, "num_leaves": 7, **LEAVES}
+    history = lgb.cv(
+        params,
+        lgb.Dataset(X.drop(columns="town"), label=y.to_numpy()),
+        num_boost_round=10,
+        folds=GroupKFold(n_splits=5).split(X, y, groups=towns),
+    )
+    lists = {"valid auc-mean", "valid auc-stdv", "valid l2-mean", "valid l2-stdv"}
+    assert set(history) == lists
+    return {
+        "auc": max(history["valid auc-mean"]),
+        "stdv": history["valid auc-stdv"][-1],
+        "l2": min(history["valid l2-mean"]),
+    }
+
+
+@script(above={"auc out of fold": 0.85, "auc": 0.85})
+def test_boosters_of_cv(lgb):
+    """The models of the folds predict what they have not seen, and the test set."""
+    X, X_test, y, y_test = fraud()
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    params = {"objective": "binary", "metric": "auc", "num_leaves": 7, "verbose": -1}
+    params |= LEAVES | {"min_sum_hessian_in_leaf": 10, "lambda_l2": 5}
+    result = lgb.cv(
+        params,
+        lgb.Dataset(X, y),
+        num_boost_round=100,
+        folds=folds,
+        eval_train_metric=True,
+        return_cvbooster=True,
+        callbacks=[lgb.early_stopping(10, verbose=False)],
+    )
+    models = result["cvbooster"]
+    assert len(models.boosters) == 4
+    assert len(result["train auc-mean"]) == models.best_iteration
+    oof = np.zeros(len(y))
+    for (_, rows), booster in zip(folds, models.boosters, strict=True):
+        oof[rows] = booster.predict(X[rows], num_iteration=models.best_iteration)
+    predictions = models.predict(X_test, num_iteration=models.best_iteration)
+    importances = np.mean(models.feature_importance(importance_type="gain"), axis=0)
+    return {
+        "rounds": models.best_iteration,
+        "auc out of fold": roc_auc_score(y, oof),
+        "auc": roc_auc_score(y_test, np.mean(predictions, axis=0)),
+        "in training": result["train auc-mean"][-1],
+        "strongest": importances.argmax(),
+    }
+
+
+# --- Callbacks, metrics, parameters ---------------------------------------------------
+
+
+class Pruned(Exception):
+    """The trial is not worth more rounds."""
+
+
+class Trial:
+    """Keeps what is reported, and ends trials that are worse than the others."""
+
+    def __init__(self, finished):
+        self.finished, self.values = finished, {}
+
+    def report(self, value, step):
+        self.values[step] = value
+
+    def should_prune(self):
+        step = max(self.values)
+        others = [values[step] for values in self.finished if step in values]
+        return step >= 5 and len(others) > 1 and self.values[step] > np.median(others)
+
+
+class PruningCallback:
+    """Reports the metric of a validation set; raises where the trial shall end."""
+
+    def __init__(self, trial, metric, valid_name="valid_0"):
+        self.trial, self.metric, self.valid_name = trial, metric, valid_name
+
+    def __call__(self, env):
+        # What `cv` tells has five entries, and other names.
+        is_cv = len(env.evaluation_result_list[0]) == 5 and bool(
+            env.evaluation_result_list[0][4]
+        )
+        name = "valid" if is_cv else self.valid_name
+        for result in env.evaluation_result_list:
+            if result[0] == name and result[1] in (self.metric, f"valid {self.metric}"):
+                self.trial.report(result[2], step=env.iteration)
+                if self.trial.should_prune():
+                    raise Pruned(f"Pruned in iteration {env.iteration}.")
+                return
+        raise ValueError(f"No {self.metric!r} in {env.evaluation_result_list}.")
+
+
+@script(above={"pruned": 0}, below={"best": "l2 of the mean"})
+def test_pruning(lgb):
+    """A callback looks at each round's metric and raises when a trial is hopeless."""
+    X, X_test, y, y_test = diabetes()
+    finished, rounds, pruned = [], [], 0
+    for trial_number, rate in enumerate([0.1, 0.2, 0.01, 0.3, 0.05, 0.15]):
+        trial = Trial(finished)
+        train = lgb.Dataset(X, y)
+        params = {"objective": "regression", "metric": "l2", "learning_rate": rate}
+        params |= {"num_leaves": 5, "verbosity": -1}
+        callbacks = [PruningCallback(trial, "l2")]
+        try:
+            if trial_number % 2:
+                lgb.cv(
+                    params, train, 20, nfold=3, stratified=False, callbacks=callbacks
+                )
+            else:
+                valid = lgb.Dataset(X_test, y_test, reference=train)
+                lgb.train(params, train, 20, valid_sets=[valid], callbacks=callbacks)
+        except Pruned:
+            pruned += 1
+        finished.append(trial.values)
+        rounds.append(len(trial.values))
+    return {
+        "pruned": pruned,
+        "rounds": sum(rounds),
+        "best": min(min(values.values()) for values in finished),
+        "l2 of the mean": np.mean((y_test - y.mean()) ** 2),
+    }
+
+
+@pytest.mark.parametrize("package", ["lightgbm", "skgoss"])
+def test_pruning_by_optuna(package):
+    """Optuna's own callback, where it is installed."""
+    optuna = pytest.importorskip("optuna")
+    integration = pytest.importorskip("optuna_integration.lightgbm")
+    lgb = pytest.importorskip(package)
+    X, X_test, y, y_test = diabetes()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+    def objective(trial):
+        rate = trial.suggest_float("learning_rate", 0.01, 0.3, log=True)
+        params = {"objective": "regression", "metric": "l2", "learning_rate": rate}
+        train = lgb.Dataset(X, y)
+        valid = lgb.Dataset(X_test, y_test, reference=train)
+        pruning = integration.LightGBMPruningCallback(trial, "l2")
+        params |= {"num_leaves": 5, "verbosity": -1}
+        model = lgb.train(params, train, 20, valid_sets=[valid], callbacks=[pruning])
+        return model.best_score["valid_0"]["l2"]
+
+    study = optuna.create_study(
+        sampler=optuna.samplers.RandomSampler(0),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=2),
+    )
+    study.optimize(objective, n_trials=8)
+    states = [trial.state.name for trial in study.trials]
+    assert "PRUNED" in states
+    assert study.best_value < np.mean((y_test - y.mean()) ** 2)
+
+
+@script(below={"falling": "constant", "listed": "constant"})
+def test_rates_that_fall(lgb):
+    """`reset_parameter` with a function and with a list, and a callback that looks."""
+    X, X_test, y, y_test = curve()
+    params = {"objective": "regression", "num_leaves": 7, "verbosity": -1}
+    rates = [max(0.3 * 0.97**i, 0.05) for i in range(60)]
+    seen = []
+
+    def look(env):
+        seen.append(env.params["learning_rate"])
+
+    look.before_iteration = True
+    look.order = 20
+
+    def score(*callbacks, **more):
+        train = lgb.Dataset(X, y)
+        model = lgb.train(params | more, train, 60, callbacks=list(callbacks))
+        return rmse(y_test, model.predict(X_test))
+
+    scores = {
+        "constant": score(learning_rate=0.02),
+        "falling": score(
+            lgb.reset_parameter(learning_rate=lambda i: max(0.3 * 0.97**i, 0.05)), look
+        ),
+        "listed": score(lgb.reset_parameter(learning_rate=rates)),
+    }
+    assert seen == rates
+    assert scores["falling"] == scores["listed"]
+    return scores
+
+
+@script(below={"first": 0.5, "any": 0.5})
+def test_metrics_in_lists(lgb):
+    """Several metrics: the first one stops, or any of them."""
+    X, X_test, y, y_test = tumours()
+    base = {"objective": "binary", "num_leaves": 7, "learning_rate": 0.15}
+    base |= {"verbose": -1}
+    base |= LEAVES
+    train = lgb.Dataset(X, y, free_raw_data=False)
+    valid = lgb.Dataset(X_test, y_test, reference=train, free_raw_data=False)
+    fit = {"train_set": train, "num_boost_round": 200, "valid_sets": valid}
+    first = lgb.train(
+        base | {"metric": ["binary_logloss", "auc"], "first_metric_only": True},
+        **fit,
+        callbacks=[lgb.early_stopping(10, first_metric_only=True, verbose=False)],
+    )
+    anyone = lgb.train(
+        base | {"metric": "auc,binary_logloss", "early_stopping_round": 10}, **fit
+    )
+    assert list(first.best_score["valid_0"]) == ["binary_logloss", "auc"]
+    return {
+        "first": first.best_score["valid_0"]["binary_logloss"],
+        "rounds of the first": first.best_iteration,
+        "any": anyone.best_score["valid_0"]["binary_logloss"],
+        "rounds of any": anyone.best_iteration,
+    }
+
+
+@script(above={"kappa": 0.8}, below={"spread": 0.5})
+def test_only_metrics_of_ones_own(lgb):
+    """metric="None": two functions alone are followed, on probabilities."""
+    X, X_test, y, y_test = digits()
+
+    def agreement(preds, data):
+        labels = data.get_label()
+        classes = preds.reshape(len(labels), -1, order="A").argmax(axis=1)
+        return "kappa", np.mean(classes == labels), True
+
+    def spread(preds, data):
+        return "spread", float(np.std(preds)), False
+
+    train = lgb.Dataset(X, y)
+    params = {"objective": "multiclass", "num_class": 10, "metric": "None"}
+    params |= {"num_leaves": 5, "learning_rate": 0.1, "verbosity": -1} | LEAVES
+    history = {}
+    model = lgb.train(
+        params,
+        train,
+        num_boost_round=10,
+        valid_sets=[lgb.Dataset(X_test, y_test, reference=train)],
+        feval=[agreement, spread],
+        callbacks=[lgb.record_evaluation(history)],
+    )
+    assert list(history["valid_0"]) == ["kappa", "spread"]
+    assert len(history["valid_0"]["kappa"]) == 10
+    p = model.predict(X_test)
+    assert history["valid_0"]["kappa"][-1] == np.mean(p.argmax(axis=1) == y_test)
+    return {
+        "kappa": history["valid_0"]["kappa"][-1],
+        "spread": history["valid_0"]["spread"][-1],
+    }
+
+
+@script(above={"auc": 0.97})
+def test_names_of_validation_sets(lgb):
+    """The training set among the validation sets; names, history, the best scores."""
+    X, X_test, y, y_test = tumours()
+    params = {"objective": "binary", "metric": {"auc", "binary_logloss"}, "verbose": -1}
+    params |= LEAVES
+    train = lgb.Dataset(X, y)
+    valid = lgb.Dataset(X_test, y_test, reference=train)
+    history = {}
+    model = lgb.train(
+        params,
+        train,
+        num_boost_round=100,
+        valid_sets=(train, valid),
+        valid_names=("learn", "watch"),
+        callbacks=[
+            lgb.early_stopping(stopping_rounds=8, verbose=False),
+            lgb.log_evaluation(period=0),
+            lgb.record_evaluation(history),
+        ],
+    )
+    assert set(history) == set(model.best_score) == {"learn", "watch"}
+    best = model.best_iteration
+    losses = history["watch"]["binary_logloss"]
+    assert model.best_score["watch"]["auc"] == history["watch"]["auc"][best - 1]
+    return {
+        "rounds": best,
+        "log loss": losses[best - 1],
+        "learned": history["learn"]["binary_logloss"][best - 1],
+        "auc": roc_auc_score(y_test, model.predict(X_test)),
+    }
+
+
+@script(above={"auc": 0.97})
+def test_many_aliases(lgb):
+    """Words of other versions and libraries for the same parameters; devices, files."""
+    X, X_test, y, y_test = tumours()
+    params = {
+        "application": "binary",
+        "boost": "gbdt",
+        "metric_types": "auc",
+        "num_rounds": 30,
+        "eta": 0.15,
+        "max_leaf_nodes": 9,
+        "min_samples_leaf": 1,
+        "min_hessian": 5,
+        "reg_alpha": 0.1,
+        "l2_regularization": 0.5,
+        "max_bins": 127,
+        "random_seed": 3,
+        "nthreads": 1,
+        "verbose": -1,
+        "task": "train",
+        "device": "cpu",
+        "is_training_metric": True,
+        "tree_learner": "serial",
+        "two_round": False,
+    }
+    given = dict(params)
+    model = lgb.train(params, lgb.Dataset(X, y))
+    assert params == given
+    assert model.current_iteration() == 30
+    plain = {
+        "objective": "binary",
+        "learning_rate": 0.15,
+        "num_leaves": 9,
+        "min_data_in_leaf": 1,
+        "min_sum_hessian_in_leaf": 5.0,
+        "lambda_l1": 0.1,
+        "lambda_l2": 0.5,
+        "max_bin": 127,
+        "verbosity": -1,
+    }
+    same = lgb.train(plain, lgb.Dataset(X, y), num_boost_round=30)
+    p = model.predict(X_test)
+    np.testing.assert_array_equal(p, same.predict(X_test))
+    return {"auc": roc_auc_score(y_test, p), "log loss": log_loss(y_test, p)}

@@ -1208,7 +1208,7 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
             " trained one by one. Use train."
         )
     # The rounds are the user's, so no rows are held out to end them.
-    fit = options.start(train_set, FitArguments(early_stopping_round=0))
+    fit = options.start(train_set, FitArguments(early_stopping_round=0)).main
     if "n_estimators" not in options.names:
         del fit.record.parameters[NAME_OF_ROUNDS]
     return fit

@@ -219,9 +219,8 @@ def cv(
             own = make_options(changed)
         sets = [train, test] if eval_train_metric else [test]
         of_fold = replace(arguments, eval_set=sets)
-        fits.append(
-            own.start(train, of_fold, earlier, n_threads=n_threads, searches=False)
-        )
+        fit = own.start(train, of_fold, earlier, n_threads=n_threads, searches=False)
+        fits.append(fit.main)
     return _boost(fits, n_at_once, return_cvbooster)
 
 

@@ -162,7 +162,7 @@ def train(
                 " several folds cannot be trained on."
             )
         return Booster._from_model(fit.run(Booster._from_model))
-    in_training = Booster._from_model(fit)
+    in_training = Booster._from_model(fit.main)
     model = fit.run(in_training._shown_to_callbacks())
     if not keep_training_booster:
         return in_training._end(model)

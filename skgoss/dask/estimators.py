@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar, cast
 
 from dask.base import compute
@@ -150,8 +150,8 @@ class _OnCluster(LGBMModel):
         del local.client
         return local
 
-    def _record(self) -> EstimatorRecord:
-        return self.to_local()._record()
+    def _record(self, passed: Mapping[str, Any] | None = None) -> EstimatorRecord:
+        return self.to_local()._record(passed)
 
     def __getstate__(self) -> dict[str, Any]:
         # Clients belong to their process.

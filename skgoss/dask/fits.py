@@ -18,7 +18,9 @@ from skgoss.dask.socket_collectives import DaskCollectives
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet
-from skgoss.fit.fit import Fit, check_can_be_distributed
+from skgoss.fit.fit import Fit
+from skgoss.fit.fit_data import check_can_be_distributed
+from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import CallbackEnv, EvalResult, Listener
@@ -90,7 +92,7 @@ class Work:
         held: dict[Any, parts.Part],
         n_threads: int,
         tell: Callable[[Any], None],
-    ) -> Fit:
+    ) -> Fit | FitOnFolds:
         # To go on from a model, scores are computed from the values.
         is_stacked = self.arguments.init_model is None
         sets = parts.together(collectives, self.sets, held, is_stacked=is_stacked)

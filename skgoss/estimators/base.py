@@ -23,6 +23,7 @@ from skgoss.estimators import state as states
 from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
+from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import Task
 from skgoss.model import conformal, explanation, predictions
 from skgoss.model.batch_predictions import predicted
@@ -403,7 +404,7 @@ class LGBMModel(
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             hooks.begin()
-            booster = Booster._from_model(fit)
+            booster = Booster._from_model(fit.main)
             model = fit.run(booster._shown_to_callbacks(), _listener(hooks))
             self._keep(model, booster._attributes_of_callbacks())
             hooks.end()
@@ -412,8 +413,8 @@ class LGBMModel(
     def _settings(self, X: Any, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
         options = {name: getattr(self, name) for name in parameters.DEFAULTS}
-        task, passed = self._task(self._owner), self._passed_parameters()
-        return checked_settings(options, task, X, arguments, passed)
+        passed = self._passed_parameters()
+        return checked_settings(options, self._owner, X, arguments, passed)
 
     def _start(
         self,
@@ -421,16 +422,15 @@ class LGBMModel(
         arguments: FitArguments,
         settings: Settings,
         n_threads: int | None = None,
-    ) -> Fit:
-        """A fit that has read its data: see `Fit`."""
+    ) -> Fit | FitOnFolds:
+        """A fit that has read its data: see `fit_on_folds.start`."""
         return fit_on_folds.start(
             sets,
             arguments,
             settings,
             self._task(self._owner),
-            passed=self._passed_parameters(),
             init_model=init_model(arguments.init_model),
-            record=self._record(),
+            record=self._record(settings.passed),
             n_threads=n_threads,
         )
 
@@ -448,12 +448,12 @@ class LGBMModel(
             vars(learned["_booster"]).update(of_callbacks)
         self.__dict__ = states.without_learned(vars(self)) | learned
 
-    def _record(self) -> EstimatorRecord:
+    def _record(self, passed: Mapping[str, Any] | None = None) -> EstimatorRecord:
         """What models and their files keep of this estimator."""
         return EstimatorRecord(
             type(self).__name__,
             self._task.name,
-            self._passed_parameters(),
+            dict(self._passed_parameters() if passed is None else passed),
             dict(self._unused_params),
         )
 

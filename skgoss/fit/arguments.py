@@ -146,7 +146,7 @@ class InputSet(NamedTuple):
         """Whether other processes hold all rows."""
         return self.parts is not None and self.parts.n_rows == 0
 
-    def agreed(self) -> InputSet:
+    def agreed(self, parts: Parts) -> InputSet:
         """Check that all processes were given the same arguments.
 
         All processes call this at the same time.
@@ -156,11 +156,9 @@ class InputSet(NamedTuple):
         InputSet
             The set itself; for a process without rows, with arguments of length 0.
         """
-        if self.parts is None:
-            return self
         passed = [name for name in ("y", *OF_ROWS) if getattr(self, name) is not None]
-        names = self.parts.check_same("What is passed besides X", passed)
-        if self.collectives.total(self.parts.n_rows) == 0:
+        names = parts.check_same("What is passed besides X", passed)
+        if self.collectives.total(parts.n_rows) == 0:
             raise ValueError(f"The set {self.name!r} has no rows.")
         if not self.is_empty:
             return self

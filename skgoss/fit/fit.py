@@ -1,9 +1,9 @@
-"""One fit: boosting on the data, from the first round to the model."""
+"""A fit: boosting on the data, from the first round to the model."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skgoss import parameters
+from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
 from skgoss.columns import names
+from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks, nothing_learned
-from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
+from skgoss.fit import callbacks
+from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
-from skgoss.fit.outputs import Output, joint_link
-from skgoss.fit.task import Task
+from skgoss.fit.several_outputs import joint_link
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
@@ -31,10 +32,11 @@ from skgoss.training.callback_api import CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
 from skgoss.utils import threads
-from skgoss.utils.messages import type_name
+from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
     from skgoss.training.fit_setup import FitSetup
+    from skgoss.training.rounds import Rounds
 
 # Of the number of a round and the model so far: whether the fit ends after it.
 AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
@@ -43,12 +45,23 @@ AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
 MakeModel = Callable[["Fit"], Any]
 
 
+# Options besides `min_child_samples` that limit splits, and their defaults.
+_LIMITS = {
+    "min_split_gain": 0.0,
+    "min_child_weight": 1e-3,
+    "reg_alpha": 0.0,
+    "reg_lambda": 0.0,
+    "interaction_constraints": None,
+    "feature_contri": None,
+}
+
+
 def checked_settings(
     options: Mapping[str, Any],
-    task: Task,
+    owner: str,
     X: Any,
     arguments: FitArguments,
-    passed: Collection[str] = (),
+    passed: Mapping[str, Any],
 ) -> Settings:
     """The checked options of a fit.
 
@@ -58,74 +71,43 @@ def checked_settings(
     ----------
     options : mapping
         Values of options by name.
-    task : Task
+    owner : str
+        Whose options they are, for messages.
     X : object
         The training set, as the user passed it.
     arguments : FitArguments
-    passed : collection of str
-        The names of the options that the user has passed, for a `Dataset`: its own
-        options replace the defaults of the others.
+    passed : mapping
+        The options that the user has passed. The options of a `Dataset` replace the
+        defaults of the others.
     """
+    categorical = arguments.categorical_feature
     replaced = {
-        name: value
-        for name, value, absent in (
-            ("categorical_feature", arguments.categorical_feature, "auto"),
-            ("early_stopping_round", arguments.early_stopping_round, None),
-            ("eval_at", arguments.eval_at, None),
-        )
-        if not (isinstance(value, str) and value == absent) and value is not absent
+        "early_stopping_round": arguments.early_stopping_round,
+        "eval_at": arguments.eval_at,
     }
+    replaced = {name: v for name, v in replaced.items() if v is not None}
+    if not (isinstance(categorical, str) and categorical == "auto"):
+        replaced["categorical_feature"] = categorical
     if isinstance(X, Dataset):
-        verbosity = parameters.checked_options(options, ["verbosity"], task.owner)
+        verbosity = parameters.checked_options(options, ["verbosity"], owner)
         with callbacks.shown_reads(**verbosity):
             replaced = X._options_besides(passed) | replaced
-    checked = parameters.make_settings({**options, **replaced}, task.owner)
-    if isinstance(checked.objective, str):
-        objective_names.canonical_name(checked.objective)
-    return checked
+    settings = parameters.make_settings({**options, **replaced}, owner, passed)
+    if isinstance(settings.objective, str):
+        objective_names.canonical_name(settings.objective)
+    return settings
 
 
-def check_can_be_distributed(settings: Settings) -> None:
-    """Check that options allow rows in several processes; ValueError otherwise."""
-    refused = (
-        ("linear_tree", settings.linear_tree, False),
-        ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
-        ("alpha", isinstance(settings.alpha, tuple), "one level"),
-    )
-    for option, is_wrong, value in refused:
-        if is_wrong:
-            raise ValueError(
-                f"{option}={getattr(settings, option)!r} cannot be used with rows that"
-                f" are spread over several processes: set {option}={value}."
-            )
-
-
-class Fit(FitData):
-    """One fit. It reads the data when it is made; `run` boosts and returns the model.
+class Fit:
+    """A fit: `begin` bins the rows, `run` boosts and returns the model.
 
     Parameters
     ----------
-    sets : list of InputSet
-        The training set, then the evaluation sets. If their rows are spread over
-        processes, all ranks make their fits at the same time, each with its rows, and
-        all get the same model. A rank without rows passes any row as ``X``, to know the
-        columns.
-    arguments : FitArguments
-        The arguments of ``fit``. Those that belong to rows are not used.
-    settings : Settings
-        The checked options.
-    task : Task
-    passed : mapping, default={}
-        The options that the user has passed, by name: see `Dataset`.
-    init_model : FittedModel, default=None
-        The model that training continues from.
+    data : FitData
     record : EstimatorRecord, default=None
         What the model keeps of the estimator.
     n_threads : int, default=None
         Threads of the rounds; None: those of the option ``n_jobs``.
-    searches : bool, default=True
-        Whether a preset may find the number of rounds by further fits. If not, early
-        stopping ends the rounds.
 
     Attributes
     ----------
@@ -138,61 +120,92 @@ class Fit(FitData):
         Metrics of all rounds by evaluation set and name.
     """
 
+    state: Rounds
+
     def __init__(
         self,
-        sets: Sequence[InputSet],
-        arguments: FitArguments,
-        settings: Settings,
-        task: Task,
-        *,
-        passed: Mapping[str, Any] | None = None,
-        init_model: FittedModel | None = None,
+        data: FitData,
         record: EstimatorRecord | None = None,
         n_threads: int | None = None,
-        searches: bool = True,
     ) -> None:
-        training, *others = sets
-        if training.collectives.n_ranks > 1:
-            check_can_be_distributed(settings)
-        super().__init__(
-            training, arguments, settings, task, passed or {}, init_model, searches
-        )
+        self.data = data
         self.record = record
-        self.n_threads = n_threads
+        self.n_threads = n_threads or threads.n_threads(data.settings.n_jobs)
         self.history: dict[str, dict[str, list[float]]] = {}
         # The model that was made last, and the trees and settings that it is of.
         self._last_model: tuple[Any, Any, Any] = (None, None, None)
-        with callbacks.shown_reads(settings.verbosity):
-            named = self.read(others)
-        self.plan = self._plan(self.rows)
-        self.calls = self._callbacks()
-        self._start(named, arguments)
+        self.plan = self._plan()
+        self.calls = self.new_callbacks()
 
-    def _start(self, sets: list[NamedRows], arguments: FitArguments) -> None:
-        """Be ready to run."""
-        if arguments.groups is not None:
-            raise ValueError(
-                "groups needs the option folds or preset: groups of rows are in the"
-                " same fold."
-            )
-        self._begin(sets)
-
-    def _begin(self, sets: list[NamedRows]) -> None:
+    def begin(self, sets: Sequence[NamedRows]) -> None:
         """Put the rows into bins, and make the state of the rounds."""
-        self.state = self.plan.begin(self.fitted, sets)
-        if self.rows.partition is not None:
-            self._forget_values()
+        self.state = self.plan.begin(self.data.fitted, sets)
+        if self.data.rows.partition is not None:
+            self.data = self.data.without_values()
+
+    def variant(self, data: FitData, plan: FitSetup | None = None) -> Self:
+        """A fit of other rows or with other options, which has not begun."""
+        other = copy.copy(self)
+        other.data, other.history = data, {}
+        other.plan = plan or other._plan()
+        return other
+
+    def with_options(self, options: Mapping[str, Any]) -> Self:
+        """A fit with other values of some options, which has not begun."""
+        if not options:
+            return self
+        settings = self.settings.checked(options, self.data.task.owner)
+        return self.variant(self.data.replaced(settings=settings))
+
+    def choose(self, options: Mapping[str, Any]) -> None:
+        """Use options that a preset has chosen, before the fit begins."""
+        self.data = self.data.replaced(
+            preset_params=self.data.preset_params | options,
+            settings=self.settings.checked(options, self.data.task.owner),
+        )
+        self.plan = self._plan()
+        self.calls = self.new_callbacks()
+
+    @property
+    def main(self) -> Self:
+        """The fit whose model callbacks see; `FitOnFolds` has several fits."""
+        return self
+
+    @property
+    def settings(self) -> Settings:
+        """The options."""
+        return self.data.settings
+
+    @property
+    def training(self) -> InputSet:
+        """The training set."""
+        return self.data.training
+
+    @property
+    def schema(self) -> ColumnSchema:
+        """The columns of the training set."""
+        return self.data.schema
+
+    @property
+    def n_scores(self) -> int:
+        """The number of trees of a round."""
+        return self.data.n_scores
 
     # --- Rounds -----------------------------------------------------------------------
 
-    def _callbacks(self) -> list[callbacks.Callback]:
+    def new_callbacks(self) -> list[callbacks.Callback]:
         """The user's callbacks, and those that options ask for."""
-        arguments, options = self.arguments, self.settings
+        arguments, options = self.data.arguments, self.data.settings
         calls = callbacks.of_one_fit(arguments.callbacks)
-        if self._patience() > 0:
+        patience = options.early_stopping_round or 0
+        if options.folds is not None and options.early_stopping_round is None:
+            # The best round of each fold is kept, if there is one, but none ends early.
+            has_best = options.boosting_type != "dart" and self.plan.metrics
+            patience = options.n_estimators if has_best else 0
+        if patience > 0:
             calls.append(
                 callbacks.early_stopping(
-                    self._patience(),
+                    patience,
                     options.first_metric_only,
                     verbose=options.verbosity >= 1 or arguments.early_stopping_messages,
                     min_delta=options.early_stopping_min_delta,
@@ -202,44 +215,22 @@ class Fit(FitData):
             calls.append(callbacks.ProgressBar())
         return calls
 
-    def _patience(self) -> int:
-        """The rounds without improvement that end the fit; 0: none do."""
-        return self.settings.early_stopping_round or 0
-
-    def _plan(self, rows: Rows) -> FitSetup:
+    def _plan(self) -> FitSetup:
         # A program that only predicts does not load what grows trees.
         from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 
-        settings = self.settings
-        n_threads = self.n_threads or threads.n_threads(settings.n_jobs)
-        make_metrics = partial(
-            _metrics,
-            self.task,
-            self.settings,
-            self.given_objective,
-            self.arguments.eval_metric,
-            self.link,
-            self.outputs,
-            ranks=rows.queries is not None,
-        )
-        trees = self.init_model and self.init_model.trees
-        if not self.outputs:
-            return FitSetup(settings, self.n_scores, make_metrics, n_threads, trees)
+        data, settings = self.data, self.data.settings
+        trees = data.init_model and data.init_model.trees
+        plan = settings, data.n_scores, _metrics(data), self.n_threads, trees
+        if not data.outputs:
+            return FitSetup(*plan)
         parts = [
             FitSetup(
-                output.settings(settings), output.task.n_scores, list, n_threads, None
+                output.settings(settings), output.task.n_scores, [], self.n_threads
             )
-            for output in self.outputs
+            for output in data.outputs
         ]
-        return MultiOutputSetup(
-            settings,
-            self.n_scores,
-            make_metrics,
-            n_threads,
-            trees,
-            parts,
-            [output.name for output in self.outputs],
-        )
+        return MultiOutputSetup(*plan, parts, [output.name for output in data.outputs])
 
     def run(
         self, make_model: MakeModel, after_round: AfterRound | None = None
@@ -265,9 +256,9 @@ class Fit(FitData):
             after_round=after_round
             and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
         )
-        if self.settings.refit and self.fitted is not self.rows:
-            n_rounds = max(1, trained.ensemble.n_rounds - self.n_earlier)
-            trained = replace(trained, ensemble=self._refitted(n_rounds, model))
+        if self.settings.refit and self.data.fitted is not self.data.rows:
+            n_rounds = max(1, trained.ensemble.n_rounds - self._n_earlier)
+            trained = replace(trained, ensemble=self.refitted(n_rounds, model))
         self.warn_if_nothing_learned(trained.ensemble)
         return self.model(trained)
 
@@ -276,31 +267,41 @@ class Fit(FitData):
 
         All ranks ask at the same time.
         """
-        dataset = self.rows.binned or self.state.dataset
         n_leaves = np.diff(ensemble.leaf_start).reshape(-1, ensemble.n_scores)
-        has_split = (n_leaves[self.n_earlier :] > 1).any(axis=0)
+        has_split = (n_leaves[self._n_earlier :] > 1).any(axis=0)
+        if has_split.all():
+            return
+        rows, settings = self.data.fitted, self.settings
         if not has_split.any():
-            nothing_learned.warn_of(self.fitted, dataset, self.settings)
+            _warn_that_nothing_is_learned(rows, self._dataset, settings, "the fit")
             return
         first = 0
-        for k, output in enumerate(self.outputs):
+        for k, output in enumerate(self.data.outputs):
             stop = first + output.task.n_scores
             if not has_split[first:stop].any():
-                rows = self.fitted.of_output(k, first, stop).without_missing_targets()
-                nothing_learned.warn_of(rows, dataset, self.settings, output.name)
+                learned = rows.of_output(k, first, stop).without_missing_targets()
+                _warn_that_nothing_is_learned(
+                    learned, self._dataset, settings, output.name
+                )
             first = stop
 
     @property
-    def n_earlier(self) -> int:
-        """The number of rounds of ``init_model``."""
-        return 0 if self.init_model is None else self.init_model.trees.n_rounds
+    def _dataset(self) -> BinnedDataset:
+        """The bins of all rows of the training set."""
+        return self.data.rows.binned or self.state.dataset
 
-    def _refitted(self, n_rounds: int, model: Any) -> Ensemble:
+    @property
+    def _n_earlier(self) -> int:
+        """The number of rounds of ``init_model``."""
+        model = self.data.init_model
+        return 0 if model is None else model.trees.n_rounds
+
+    def refitted(self, n_rounds: int, model: Any) -> Ensemble:
         """Boost a number of rounds on all rows.
 
         Of the callbacks, only those that are called before rounds are called again.
         """
-        self.state = self.plan.begin(self.rows.without_zero_weights(), [])
+        self.state = self.plan.begin(self.data.rows.without_zero_weights(), [])
         return loop.train(
             self.state,
             model,
@@ -311,36 +312,38 @@ class Fit(FitData):
     # --- Models -----------------------------------------------------------------------
 
     def model(self, trained: Trained) -> FittedModel:
-        """The trained trees, with all that is known beside them."""
-        objective = self.settings.objective
-        forgets = self.task.functions_take_dataset and callable(objective)
+        """The trained trees, with the rest of the model."""
+        data, objective = self.data, self.data.settings.objective
+        if callable(objective) and data.task.functions_take_dataset:
+            objective = None
         if isinstance(objective, tuple):
             objective = list(objective)
         return FittedModel(
             trained.ensemble,
-            self.schema,
-            None if forgets else objective,
-            self.link,
+            data.schema,
+            objective,
+            data.link,
             self._header_maker(),
             trained.best_iteration,
             {name: dict(scores) for name, scores in trained.best_score.items()},
             self.history,
-            self.task.classes,
+            data.task.classes,
             self.record,
-            preset_params=self.preset_params,
+            preset_params=data.preset_params,
             out_of_fold=trained.out_of_fold,
         )
 
     def _header_maker(self) -> Callable[[], Header]:
         """Makes the header. It does not hold the fit: models can outlive the rows."""
+        data = self.data
         return partial(
             _header,
-            self.settings,
-            self.column_names,
-            (self.rows.binned or self.state.dataset).feature_infos(),
-            self.n_scores,
-            self.link,
-            is_joint=bool(self.outputs),
+            data.settings,
+            data.column_names,
+            self._dataset.feature_infos(),
+            data.n_scores,
+            data.link,
+            is_joint=bool(data.outputs),
         )
 
     @property
@@ -361,8 +364,8 @@ class Fit(FitData):
     def model_so_far(self) -> FittedModel:
         """The model after the last finished round, whatever another thread trains."""
         trees, settings = self.state.ensemble(), self.settings
-        known_trees, known_settings, model = self._last_model
-        if known_trees is not trees or known_settings is not settings:
+        last_trees, last_settings, model = self._last_model
+        if last_trees is not trees or last_settings is not settings:
             model = self.model(Trained(trees))
             self._last_model = trees, settings, model
         return model
@@ -371,8 +374,9 @@ class Fit(FitData):
 
     def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
         """Add an evaluation set: see `Rounds.add`."""
-        named = self._evaluated(evaluation_set(self.training, name, X), self.rows)
-        added = self.plan.evaluation_set(self.state.dataset, self.fitted, named)
+        data = self.data
+        named = data.evaluation_set(evaluation_set(data.training, name, X))
+        added = self.plan.evaluation_set(self.state.dataset, data.fitted, named)
         self.state.add(added, is_listed=is_listed)
         return added
 
@@ -381,12 +385,7 @@ class Fit(FitData):
         if not isinstance(X, Dataset):
             raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
         self._check_dataset("train_set")
-        other = copy.copy(self)
-        class_weight = self.settings.class_weight
-        other.training = training_set(X, None, self.arguments, class_weight)
-        rows = other._rows(self._in_same_bins(X), other.training).without_zero_weights()
-        other.rows = other.fitted = rows
-        return other._going_on_from(self)
+        return self._resumed(self.data.of_dataset(X))
 
     def with_objective(self, function: Callable[..., Any]) -> Self:
         """The fit whose rounds use functions ``f(predictions, dataset)``."""
@@ -395,11 +394,20 @@ class Fit(FitData):
         self._check_dataset("fobj")
         if self.needs_function:
             return self
-        other = copy.copy(self)
         objective = FunctionOfRound(function)
-        other.link = objective_names.make_link(objective)
-        other.settings = self.settings.replaced(objective=objective)
-        return other._going_on_from(self)
+        return self._resumed(
+            self.data.replaced(
+                settings=self.settings.replaced(objective=objective),
+                link=objective_names.make_link(objective),
+            )
+        )
+
+    def _resumed(self, data: FitData) -> Self:
+        """A fit that goes on from the trees so far."""
+        other = self.variant(data)
+        other.history = self.history
+        other.state = other.plan.resume(self.state, data.fitted)
+        return other
 
     def boost(self, function: Callable[..., Any] | None = None) -> bool:
         """Grow the trees of one round, whose objective may be a function."""
@@ -410,11 +418,6 @@ class Fit(FitData):
 
         return self.state.boost(begin)
 
-    def _going_on_from(self, other: Fit) -> Self:
-        self.plan = self._plan(self.rows)
-        self.state = self.plan.resume(other.state, self.fitted)
-        return self
-
     def reset_parameter(self, params: Mapping[str, Any]) -> None:
         """Change options of single trees, by any of their names.
 
@@ -424,10 +427,11 @@ class Fit(FitData):
             raise TypeError(
                 f"params of reset_parameter must be a dict, got {type_name(params)}."
             )
-        kept = {**vars(self.settings), **self.passed, "num_class": self.n_scores}
+        settings = self.settings
+        kept = {**vars(settings), **settings.passed, "num_class": self.n_scores}
         changes = parameters.changes(params, kept, "reset_parameter")
         self.state.reset_parameter(changes)
-        self.settings = self.settings.changed(changes)
+        self.data = self.data.replaced(settings=settings.changed(changes))
 
     @property
     def needs_function(self) -> bool:
@@ -448,7 +452,7 @@ class Fit(FitData):
             raise TypeError(
                 f"feval must be a function or a list of functions, got {feval!r}."
             )
-        return _custom_metrics(self.task, functions, self.link)
+        return _custom_metrics(self.data, functions)
 
 
 class FunctionOfRound:
@@ -463,53 +467,46 @@ class FunctionOfRound:
 
 
 def _custom_metrics(
-    task: Task, functions: Sequence[Callable[..., Any]], link: Link | None
+    data: FitData, functions: Sequence[Callable[..., Any]]
 ) -> list[metrics.CustomMetric]:
-    takes_dataset = task.functions_take_dataset
+    takes_dataset = data.task.functions_take_dataset
     kind = metrics.CustomMetricOfDataset if takes_dataset else metrics.CustomMetric
-    return [kind(function, link) for function in functions]
+    return [kind(function, data.link) for function in functions]
 
 
-def _metrics(
-    task: Task,
-    settings: Settings,
-    objective: str | Callable[..., Any],
-    eval_metric: Any,
-    link: Link | None,
-    outputs: Sequence[Output],
-    *,
-    ranks: bool,
-) -> list[metrics.Metric | metrics.CustomMetric]:
+def _metrics(data: FitData) -> list[metrics.Metric | metrics.CustomMetric]:
     """The metrics in LightGBM's order.
 
     First those of fit, then the option's or else the objective's, then functions.
     """
+    task, settings, objective = data.task, data.settings, data.objective
     option, usual = settings.metric, task.default_objective
-    words, functions = metrics.names_and_functions([eval_metric, option])
+    words, functions = metrics.names_and_functions([data.arguments.eval_metric, option])
     is_open = option in (None, "") or not words
     if is_open and not metrics.any_means_none(words):
         default = usual if callable(objective) else objective
         words += [] if default is None else [metrics.default_name(default)]
-    if outputs:
-        levels = () if link is None else link.levels
+    if data.outputs:
         by_name = output_metrics.make(
             words,
             settings,
-            [output.of_metrics(settings) for output in outputs],
-            joint_link([output.metric_link for output in outputs], task, levels),
+            [output.of_metrics(settings) for output in data.outputs],
+            joint_link(
+                [output.metric_link for output in data.outputs], task, data.levels
+            ),
         )
-        return [*by_name, *_custom_metrics(task, functions, link)]
-    # Named metrics treat raw scores of a function as those of the usual objective.
-    is_function = callable(objective) and usual is not None
-    by_name = metrics.make(
-        words,
-        settings,
-        task.n_scores,
-        classifies=task.n_classes is not None,
-        ranks=ranks,
-        link=objective_names.make_link(usual) if is_function else link,
-    )
-    return [*by_name, *_custom_metrics(task, functions, link)]
+    else:
+        # Named metrics treat raw scores of a function as those of the usual objective.
+        is_function = callable(objective) and usual is not None
+        by_name = metrics.make(
+            words,
+            settings,
+            task.n_scores,
+            classifies=task.n_classes is not None,
+            ranks=data.rows.queries is not None,
+            link=objective_names.make_link(usual) if is_function else data.link,
+        )
+    return [*by_name, *_custom_metrics(data, functions)]
 
 
 def _header(
@@ -538,4 +535,46 @@ def _header(
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],
         parameters=parameters.to_lightgbm(settings) | {"num_class": str(n_scores)},
+    )
+
+
+def _warn_that_nothing_is_learned(
+    rows: Rows, dataset: BinnedDataset, settings: Settings, what: str
+) -> None:
+    """Warn that no tree of ``what`` has a split, and why; all processes call this."""
+    n_rows, target = len(rows), rows.target
+    ends = target.min(initial=np.inf), target.max(initial=-np.inf)
+    of_ranks = rows.collectives.all_gather((n_rows, *ends))
+    if rows.collectives.rank > 0:
+        return
+    sizes, lowest, highest = zip(*of_ranks, strict=True)
+    reason = _reason(sum(sizes), min(lowest) == max(highest), dataset, settings)
+    warn(f"No tree of {what} has a split, so it has learned nothing: {reason}")
+
+
+def _reason(
+    n_rows: int, is_constant: bool, dataset: BinnedDataset, settings: Settings
+) -> str:
+    least = settings.min_child_samples
+    if n_rows < 2 * least:
+        return (
+            f"both sides of a split need min_child_samples={least} rows, and there are"
+            f" {n_rows} rows. Set min_child_samples to a lower number."
+        )
+    if is_constant:
+        return "all targets are equal."
+    if len(dataset.feature) == 0:
+        return (
+            "every column is constant, or fewer than"
+            f" min_child_samples={least} of its values are not 0."
+        )
+    others = [
+        f"{name}={getattr(settings, name)!r}"
+        for name, default in _LIMITS.items()
+        if getattr(settings, name) != default
+    ]
+    limits = ", ".join([f"min_child_samples={least}", *others])
+    return (
+        f"no split of the {n_rows} rows reduces the loss. Options that limit splits:"
+        f" {limits}."
     )

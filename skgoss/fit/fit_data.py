@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import copy
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,12 @@ from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.binning_inputs import Reading
 from skgoss.dataset.dataset import Dataset, Prepared, Request
-from skgoss.fit import outputs, several_targets
-from skgoss.fit.arguments import FitArguments, InputSet
+from skgoss.fit import several_outputs
+from skgoss.fit.arguments import FitArguments, InputSet, training_set
+from skgoss.fit.several_outputs import Output
 from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
 from skgoss.model_files import lightgbm_file
-from skgoss.objectives.link import Link
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
@@ -28,23 +29,54 @@ from skgoss.training.evaluation import NamedRows
 from skgoss.utils import threads
 
 
+def check_can_be_distributed(settings: Settings) -> None:
+    """Check that options allow rows in several processes; ValueError otherwise."""
+    refused = (
+        ("linear_tree", settings.linear_tree, False),
+        ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
+        ("alpha", isinstance(settings.alpha, tuple), "one level"),
+    )
+    for option, is_wrong, value in refused:
+        if is_wrong:
+            raise ValueError(
+                f"{option}={getattr(settings, option)!r} cannot be used with rows that"
+                f" are spread over several processes: set {option}={value}."
+            )
+
+
 class FitData:
     """The data of a fit, and what is learned from them before the first round.
 
-    Attributes
+    It does not change: `replaced` returns another.
+
+    Parameters
     ----------
-    arguments : FitArguments
-        Those that do not belong to rows.
-    passed, init_model, searches : object
-        As in `Fit`. The model has the categories of the training set.
-    settings : Settings
-        The options, with columns by number and the objective by its canonical name.
-    task : Task
-        With the classes of the training set.
     training : InputSet
         The training set as the user passed it.
+    arguments : FitArguments
+        The arguments of ``fit``. Those that belong to rows are not used.
+    settings : Settings
+        The checked options.
+    task : Task
+    init_model : FittedModel or None
+        The model that training continues from.
+    searches : bool, default=True
+        Whether a preset may find the number of rounds by further fits. If not, early
+        stopping ends the rounds.
+
+    Attributes
+    ----------
+    settings : Settings
+        The options, with columns by number, the objective by its canonical name, and
+        what a preset has chosen.
+    task : Task
+        With the classes of the training set.
+    init_model : FittedModel or None
+        With the categories of the training set.
     names : list of str, or None
         The names that the user gave the columns, or else those of a `Dataset`.
+    column_names : sequence of str, or None
+        These, or else the names in ``X``.
     schema : ColumnSchema
         The columns of the training set.
     root : BinnedDataset or None
@@ -53,8 +85,11 @@ class FitData:
         The rows of the training set whose weight is not 0.
     fitted : Rows
         Those to learn from: without the rows that are held out for early stopping.
-    given_objective : str or callable
-        The objective by the name that the user passed.
+    levels : tuple of float
+        The levels of several quantiles; empty if the fit does not learn several.
+    objective : str or callable
+        The objective by the name that the user passed: an alias may have a metric of
+        its own.
     outputs : list of Output
         The outputs of a fit that learns several; empty if it learns one.
     link : Link
@@ -70,32 +105,41 @@ class FitData:
         arguments: FitArguments,
         settings: Settings,
         task: Task,
-        passed: Mapping[str, Any],
         init_model: FittedModel | None,
-        searches: bool,
+        searches: bool = True,
     ) -> None:
+        if training.collectives.n_ranks > 1:
+            check_can_be_distributed(settings)
         self.arguments = arguments.without_values()
         self.settings = settings
         self.task = task.going_on(init_model)
-        self.passed = passed
         self.init_model = init_model
         self.training = training
-        self.searches = searches
-
-    def read(self, evaluation_sets: Sequence[InputSet]) -> list[NamedRows]:
-        """Read the training set and the evaluation sets, and return the latter."""
-        with self.training.named_in_errors():
+        with training.named_in_errors():
             prepared = self._training_columns()
-        self._number_columns()
-        rows = self._rows(prepared, self.training)
-        if self.settings.folds is None:
+        self.settings = constraints.resolve_columns(
+            settings,
+            self.schema.n_features,
+            self.schema.categories.vocabularies,
+            self.column_names,
+        )
+        alpha = settings.alpha
+        self.levels = alpha if isinstance(alpha, tuple) else ()
+        rows = self._rows(prepared, training)
+        if settings.folds is None:
             rows = rows.without_zero_weights()
+        self.rows = self.fitted = rows
         self._set_objective()
-        self._apply_preset()
-        sets = [self._evaluated(input_set, rows) for input_set in evaluation_sets]
-        self.rows = rows
-        self.fitted, sets = self._with_held_out(rows, sets)
-        return sets
+        self.preset_params: dict[str, Any] = {}
+        self.search: presets.Search | None = None
+        if settings.preset is not None:
+            self._apply_preset(searches)
+
+    def replaced(self, **attributes: Any) -> Self:
+        """The same data with other values of some attributes."""
+        other = copy.copy(self)
+        vars(other).update(attributes)
+        return other
 
     def _training_columns(self) -> Prepared:
         """Read the training columns, their names and categories."""
@@ -110,6 +154,10 @@ class FitData:
         self.schema, self.root = schema or prepared.schema, prepared.root
         if self.init_model is not None:
             self.names = self.names or self.init_model.feature_names
+        self.column_names: Sequence[str] | None = (
+            self.schema.feature_names if self.names is None else self.names
+        )
+        if self.init_model is not None:
             categories.check_same(
                 names.numbered(self.settings.categorical_feature, self.names),
                 self.schema.categories,
@@ -156,7 +204,7 @@ class FitData:
         return X._prepare(
             Request(
                 self.settings,
-                self.passed,
+                self.settings.passed,
                 threads.n_threads(self.settings.n_jobs),
                 schema,
                 " and ".join(name for name in needs if needs[name]),
@@ -164,15 +212,12 @@ class FitData:
             )
         )
 
-    @property
-    def column_names(self) -> Sequence[str] | None:
-        """The names of the columns: ``feature_name`` of fit, else those in ``X``."""
-        return self.schema.feature_names if self.names is None else self.names
-
     def _rows(self, prepared: Prepared, input_set: InputSet) -> Rows:
         """Columns with the target, weight, query and start scores of each row."""
-        input_set = input_set.agreed()
-        partition = input_set.parts and input_set.parts.partition()
+        partition = None
+        if input_set.parts is not None:
+            input_set = input_set.agreed(input_set.parts)
+            partition = input_set.parts.partition()
         name, n_rows = input_set.target_name, prepared.n_rows
         y = self._target(input_set, n_rows)
         task, init_score = self.task, input_set.init_score
@@ -219,72 +264,59 @@ class FitData:
             if learns:
                 self.task = task.of(y, input_set.parts)
         elif learns:
-            self.task = several_targets.of(task, y)
+            self.task = several_outputs.task_of(task, y)
         return y
 
-    def _number_columns(self) -> None:
-        """Replace names of columns in the options by their numbers."""
-        self.settings = constraints.resolve_columns(
-            self.settings,
-            self.schema.n_features,
-            self.schema.categories.vocabularies,
-            self.column_names,
-        )
-
     def _set_objective(self) -> None:
-        """Set the objective by its canonical name, the link and the outputs."""
-        found = outputs.of_fit(self.task, self.settings, self.levels)
-        self.outputs = found if len(found) > 1 or self.levels else []
-        # An alias may have a metric of its own.
-        self.given_objective = found[0].given_objective
-        self.link: Link = outputs.joint_link(
-            [output.link for output in found], self.task, self.levels
-        )
+        """Set the objective, the link and the outputs."""
+        task, levels = self.task, self.levels
+        self.outputs: list[Output] = []
+        if task.tasks or levels:
+            self.outputs = several_outputs.of_fit(task, self.settings, levels)
+            self.objective = self.outputs[0].given_objective
+            self.link = several_outputs.joint_link(
+                [output.link for output in self.outputs], task, levels
+            )
+            objective = several_outputs.joint_objective(self.outputs)
+        else:
+            self.objective, objective, self.link = task.resolved(self.settings)
         self._check_levels_of_init_model()
-        objective = outputs.joint_objective(found)
         self.settings = self.settings.replaced(objective=objective)
 
     def _check_levels_of_init_model(self) -> None:
         """Check that training continues with the same quantiles; else ValueError."""
         if self.init_model is None or self.init_model.trees.n_scores == 1:
             return
-        known = self.init_model.link.levels
-        if known != self.levels:
+        earlier = self.init_model.link.levels
+        if earlier != self.levels:
             raise ValueError(
-                f"init_model has learned the quantiles {list(known)}, but alpha is"
+                f"init_model has learned the quantiles {list(earlier)}, but alpha is"
                 f" {self.settings.alpha}."
             )
-
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """The levels of several quantiles; empty if the fit does not learn several."""
-        alpha = self.settings.alpha
-        return alpha if isinstance(alpha, tuple) else ()
 
     @property
     def n_scores(self) -> int:
         """The number of trees of a round."""
         return len(self.levels) or self.task.n_scores
 
-    def _apply_preset(self) -> None:
+    def _apply_preset(self, searches: bool) -> None:
         """Replace the options that the user has not passed as the preset asks."""
-        # An argument of fit replaces the option of its name.
-        arguments = {"early_stopping_round": self.arguments.early_stopping_round}
-        passed = {name for name, value in arguments.items() if value is not None}
-        known = self.schema.categories.vocabularies.values()
+        passed = set(self.settings.passed)
+        if self.arguments.early_stopping_round is not None:
+            passed.add("early_stopping_round")
+        vocabularies = self.schema.categories.vocabularies.values()
         self.preset_params = presets.chosen(
             self.settings,
-            passed.union(self.passed),
-            max((len(vocabulary.values) for vocabulary in known), default=0),
+            passed,
+            max((len(vocabulary.values) for vocabulary in vocabularies), default=0),
         )
-        self.settings = self.settings.replaced(**self.preset_params)
-        self.search = (
-            presets.search(self.settings, self.preset_params) if self.searches else None
-        )
+        self.settings = self.settings.checked(self.preset_params, self.task.owner)
+        if searches:
+            self.search = presets.search(self.settings, self.preset_params)
 
-    def _evaluated(self, input_set: InputSet, rows: Rows) -> NamedRows:
+    def evaluation_set(self, input_set: InputSet) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
-        X = input_set.X
+        X, rows = input_set.X, self.rows
         if not input_set.holds_same_rows(self.training):
             with input_set.named_in_errors():
                 prepared = (
@@ -318,18 +350,16 @@ class FitData:
             vars(X).update(before)
             raise
 
-    def _with_held_out(
-        self, rows: Rows, sets: list[NamedRows]
-    ) -> tuple[Rows, list[NamedRows]]:
+    def with_held_out(self, sets: list[NamedRows]) -> tuple[Self, list[NamedRows]]:
         """Hold rows out if early stopping needs an evaluation set and there is none.
 
-        Returns the rows to learn from and the evaluation sets.
+        Returns the data with the rows to learn from, and the evaluation sets.
         """
-        options = self.settings
+        options, rows = self.settings, self.rows
         stops_early = (options.early_stopping_round or 0) > 0
         is_evaluated = sets or options.folds is not None or self.search is not None
         if is_evaluated or not stops_early or options.boosting_type == "dart":
-            return rows, sets
+            return self, sets
         is_held_out = held_out(
             rows,
             options.validation_fraction,
@@ -338,14 +368,22 @@ class FitData:
         )
         validation = rows.take(np.flatnonzero(is_held_out))
         fitted = rows.take(np.flatnonzero(~is_held_out))
-        return fitted, [NamedRows("validation", validation)]
+        return self.replaced(fitted=fitted), [NamedRows("validation", validation)]
 
-    def _forget_values(self) -> None:
-        """Free the values of the rows: a rank keeps only the bins of its rows."""
-        self.training = self.training.without_values()
-        learns_all = self.fitted is self.rows
-        self.fitted = self.fitted.without_values()
-        if learns_all:
-            self.rows = self.fitted
+    def of_dataset(self, X: Dataset) -> Self:
+        """The data of a fit to other rows, in the bins of the training set."""
+        class_weight = self.settings.class_weight
+        training = training_set(X, None, self.arguments, class_weight)
+        rows = self._rows(self._in_same_bins(X), training).without_zero_weights()
+        return self.replaced(training=training, rows=rows, fitted=rows)
+
+    def without_values(self) -> Self:
+        """The data without the values of the rows: their bins are enough."""
+        rows, fitted = self.rows, self.fitted.without_values()
+        if self.fitted is rows:
+            rows = fitted
         elif not self.settings.refit:
-            self.rows = self.rows.without_values()
+            rows = rows.without_values()
+        return self.replaced(
+            training=self.training.without_values(), rows=rows, fitted=fitted
+        )

@@ -13,12 +13,17 @@ from skgoss.columns import queries, targets
 from skgoss.columns.row_partition import Parts, RowPartition
 from skgoss.fit.arguments import InputSet
 from skgoss.model.fitted import FittedModel
-from skgoss.objectives.objective_names import OBJECTIVES, canonical_name
+from skgoss.objectives.link import Link
+from skgoss.objectives.objective_names import OBJECTIVES, canonical_name, make_link
+from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import warn
 
 # The objectives of classification, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
 _MANY_CLASSES = ("multiclass", "multiclassova")
+
+
+Objective = str | Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,7 @@ class Task:
     # Whether functions of the user are f(predictions, dataset), as those of `train`. No
     # estimator could call these, so models forget them.
     functions_take_dataset: ClassVar[bool] = False
-    # Whether ``y`` may have several columns: see `several_targets`.
+    # Whether ``y`` may have several columns: see `several_outputs`.
     takes_several: ClassVar[bool] = False
     # The task of each target, if there are several.
     tasks: ClassVar[Sequence[Task]] = ()
@@ -123,6 +128,27 @@ class Task:
     def queries(self, rows: InputSet, n_rows: int) -> queries.Queries | None:
         """The queries of the rows; None if rows are not ranked."""
         return rows.queries(n_rows) if rows.has_queries else None
+
+    def resolved(self, settings: Settings) -> tuple[Objective, Objective, Link]:
+        """The objective as the user passed it, by its canonical name, and its link.
+
+        Raises
+        ------
+        ValueError
+            If there is none, or it is unknown or does not belong to the task.
+        """
+        passed = settings.objective or self.default_objective
+        if passed is None:
+            raise ValueError(
+                f"The 'objective' parameter of {self.owner} must be given."
+                " LGBMClassifier and LGBMRegressor choose one."
+            )
+        objective = passed
+        if not callable(passed):
+            objective = canonical_name(passed)
+            self.check_objective(objective)
+        link = make_link(objective, settings.sigmoid, settings.reg_sqrt)
+        return passed, objective, link
 
     def check_objective(self, name: str) -> None:
         """Check that an objective belongs to the task; else ValueError."""

@@ -12,6 +12,7 @@ from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit, checked_settings
+from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import TrainTask
 from skgoss.model.estimator_record import EstimatorRecord, changed
 from skgoss.model.fitted import FittedModel
@@ -142,7 +143,7 @@ class TrainOptions:
     def settings(self, train_set: Dataset, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
         return checked_settings(
-            self.options, self.task, train_set, arguments, self.passed
+            self.options, self.task.owner, train_set, arguments, self.passed_options
         )
 
     def start(
@@ -151,15 +152,14 @@ class TrainOptions:
         arguments: FitArguments,
         init_model: FittedModel | None = None,
         **options: Any,
-    ) -> Fit:
-        """A fit that has read its data, without a round; ``options`` as in `Fit`."""
+    ) -> Fit | FitOnFolds:
+        """A fit that has read its data; ``options`` as in `fit_on_folds.start`."""
         settings = self.settings(train_set, arguments)
         return fit_on_folds.start(
             input_sets(train_set, None, arguments, settings),
             arguments,
             settings,
             self.task,
-            passed=self.passed_options,
             init_model=init_model,
             record=self._record(train_set),
             **options,

@@ -27,8 +27,7 @@ from skgoss.parameters.options import (
     file_options,
     n_jobs,
 )
-from skgoss.parameters.seeds import draw_seed
-from skgoss.parameters.settings import Settings, changes, make_settings
+from skgoss.parameters.settings import Settings, changes, draw_seed, make_settings
 from skgoss.parameters.table import DEFAULTS, OPTIONS
 
 __all__ = [

@@ -15,7 +15,7 @@ from skgoss.parameters.aliases import (
 )
 from skgoss.parameters.descriptions import PREDICTION
 from skgoss.parameters.other_libraries import OF_PREDICTIONS
-from skgoss.parameters.seeds import derived_seeds, draw_seed
+from skgoss.parameters.settings import derived_seeds, draw_seed
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import hint
 

@@ -5,31 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
-from skgoss.parameters.seeds import resolved_seeds
-from skgoss.parameters.table import DEFAULTS
+from skgoss.parameters.table import DEFAULT_SEEDS, DEFAULTS
+from skgoss.utils.limits import INT32_MAX
 
 # Options of single trees, which may change from round to round.
-CHANGEABLE = frozenset(
-    {
-        *("learning_rate", "num_leaves", "max_depth", "min_split_gain"),
-        *("min_child_weight", "min_child_samples", "reg_alpha", "reg_lambda"),
-        *("max_delta_step", "path_smooth", "extra_trees"),
-        *("subsample", "subsample_freq", "colsample_bytree", "feature_fraction_bynode"),
-        *("pos_bagging_fraction", "neg_bagging_fraction", "top_rate", "other_rate"),
-        *("drop_rate", "max_drop", "skip_drop"),
-        *("max_cat_to_onehot", "max_cat_threshold", "cat_smooth", "cat_l2"),
-        "min_data_per_group",
-    }
-)
+_OF_TREES = """
+    learning_rate num_leaves max_depth min_split_gain min_child_weight min_child_samples
+    reg_alpha reg_lambda max_delta_step path_smooth extra_trees subsample subsample_freq
+    colsample_bytree feature_fraction_bynode pos_bagging_fraction neg_bagging_fraction
+    top_rate other_rate drop_rate max_drop skip_drop max_cat_to_onehot max_cat_threshold
+    cat_smooth cat_l2 min_data_per_group
+"""
+CHANGEABLE = frozenset(_OF_TREES.split())
 
 
 class Settings:
-    """The checked values of all options for one fit, as attributes. Seeds are ints."""
+    """The checked values of all options for one fit, as attributes. Seeds are ints.
+
+    Attributes
+    ----------
+    passed : mapping
+        The options that the user has passed, with the values as they were passed.
+    """
+
+    __slots__ = ("__dict__", "passed")
+
+    passed: Mapping[str, Any]
 
     # Not a dataclass: one of a hundred fields would take long to make and to change.
-    def __init__(self, **options: Any) -> None:
+    def __init__(
+        self, options: Mapping[str, Any], passed: Mapping[str, Any] | None = None
+    ) -> None:
         vars(self).update(options)
+        object.__setattr__(self, "passed", passed or {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Settings, (vars(self), self.passed)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"Settings never change: use replaced({name}=...).")
@@ -49,11 +63,28 @@ class Settings:
         return f"Settings({values})"
 
     def replaced(self, **options: Any) -> Settings:
-        """Return settings with other values of some options, unchecked."""
-        return Settings(**vars(self) | options)
+        """Return settings with checked values of some options in another form.
+
+        Such as the number of a column in place of its name: they are not checked again.
+        """
+        return Settings(vars(self) | options, self.passed)
+
+    def checked(self, options: Mapping[str, Any], owner: str) -> Settings:
+        """Return settings with other values of some options, which are checked.
+
+        Raises
+        ------
+        ValueError
+            If a value is outside its domain, or options contradict each other.
+        """
+        checked = vars(self) | {
+            name: OPTION[name].checked(value, owner) for name, value in options.items()
+        }
+        _check_together(checked, owner)
+        return Settings(checked, self.passed)
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
-        """Return settings with other values of some options.
+        """Return settings with other values of options of single trees.
 
         Parameters
         ----------
@@ -73,12 +104,7 @@ class Settings:
                 f"{'' if min(fixed) in OPTION else suggestion(min(fixed))} It can"
                 f" change {', '.join(sorted(CHANGEABLE))}."
             )
-        options = {
-            name: OPTION[name].checked(value, "reset_parameter")
-            for name, value in values.items()
-        }
-        _check_together({**vars(self), **options}, "reset_parameter")
-        return self.replaced(**options)
+        return self.checked(values, "reset_parameter")
 
 
 def changes(
@@ -114,7 +140,9 @@ def _is_same(name: str, value: Any, kept: Any) -> bool:
     return first is not NotImplemented and same(first, second)
 
 
-def make_settings(values: Mapping[str, Any], owner: str) -> Settings:
+def make_settings(
+    values: Mapping[str, Any], owner: str, passed: Mapping[str, Any] | None = None
+) -> Settings:
     """Check all options and resolve the seeds.
 
     Parameters
@@ -124,6 +152,8 @@ def make_settings(values: Mapping[str, Any], owner: str) -> Settings:
         generator in ``random_state`` draws a number.
     owner : str
         Whose options they are, for messages.
+    passed : mapping, default=None
+        The options that the user has passed.
 
     Returns
     -------
@@ -136,19 +166,41 @@ def make_settings(values: Mapping[str, Any], owner: str) -> Settings:
     """
     options = dict(DEFAULTS)
     for name, value in values.items():
+        default = options.get(name, value)
+        kind = type(default)
         # Most values are defaults: checking them all would slow down small fits.
-        if name in options and not _is_default(value, options[name]):
+        is_default = value is default or (
+            type(value) is kind in (float, int, tuple) and value == default
+        )
+        if not is_default:
             options[name] = OPTION[name].checked(value, owner)
     if options["boosting_type"] == "goss":
         options |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
     _check_together(options, owner)
-    return Settings(**options | resolved_seeds(options))
+    # Seeds that are None follow from the seed of the fit.
+    seed = draw_seed(options["random_state"])
+    options["random_state"] = seed or 0
+    for name, derived in derived_seeds(seed).items():
+        if options[name] is None:
+            options[name] = derived
+    return Settings(options, passed)
 
 
-def _is_default(value: Any, default: Any) -> bool:
-    return value is default or (
-        type(value) is type(default) in (float, int, tuple) and value == default
-    )
+def draw_seed(random_state: Any) -> int | None:
+    """Return the seed; a RandomState or Generator draws it."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(INT32_MAX))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(INT32_MAX))
+    return random_state
+
+
+def derived_seeds(seed: int | None) -> Mapping[str, int]:
+    """Return the seeds that are derived from one; LightGBM's if it is None."""
+    if seed is None:
+        return DEFAULT_SEEDS
+    state = np.random.SeedSequence(seed).generate_state(len(DEFAULT_SEEDS)) >> 1
+    return dict(zip(DEFAULT_SEEDS, state.tolist(), strict=True))
 
 
 def _check_together(options: Mapping[str, Any], owner: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,7 +23,6 @@ from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
-from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import about
 
 # Of fewer values, a tree takes less time than threads that wait for each other.
@@ -39,8 +38,8 @@ class FitSetup:
     settings : Settings
     n_scores : int
         The number of trees of a round.
-    make_metrics : callable
-        Returns the metrics of the evaluation sets.
+    metrics : list of Metric or CustomMetric
+        Those of the evaluation sets.
     n_threads : int
     init_ensemble : Ensemble or None
         The trees of ``init_model``.
@@ -48,14 +47,9 @@ class FitSetup:
 
     settings: Settings
     n_scores: int
-    make_metrics: Callable[[], list[Metric | CustomMetric]]
+    metrics: list[Metric | CustomMetric]
     n_threads: int
-    init_ensemble: Ensemble | None
-
-    @cached_property
-    def metrics(self) -> list[Metric | CustomMetric]:
-        """The metrics of the evaluation sets."""
-        return self.make_metrics()
+    init_ensemble: Ensemble | None = None
 
     @property
     def has_functions(self) -> bool:

@@ -15,7 +15,7 @@ from skgoss.columns.collectives import ALONE
 from skgoss.columns.row_partition import Parts
 from skgoss.columns.stacked import Stack
 from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
-from skgoss.fit.fit import Fit
+from skgoss.fit.fit_data import FitData
 
 
 def parts_of(collectives, dealt):
@@ -140,23 +140,16 @@ def input_sets(estimator, X, y, given, parts=None, eval_parts=()):
 
 def read(estimator, X, y, given, parts=None, eval_parts=()):
     """Read the data of a fit: the fit, its rows in bins, and the evaluation sets."""
-    fit = Reading(
-        input_sets(estimator, X, y, given, parts, eval_parts),
+    training, *others = input_sets(estimator, X, y, given, parts, eval_parts)
+    data = FitData(
+        training,
         given,
         estimator._settings(X, given),
         estimator._task(estimator._owner),
-        passed=estimator._passed_parameters(),
-        init_model=init_model(given.init_model),
-        n_threads=1,
+        init_model(given.init_model),
     )
-    return fit, binned(fit), fit.sets
-
-
-class Reading(Fit):
-    """A fit that ends when the data have been read."""
-
-    def _start(self, sets, arguments):
-        self.sets = sets
+    data, sets = data.with_held_out([data.evaluation_set(s) for s in others])
+    return data, binned(data), sets
 
 
 def binned(fit):
@@ -619,11 +612,11 @@ def test_a_fit_holds_no_values_of_a_rank():
         model = LGBMRegressor()
         sets = input_sets(model, X, y, given, parts, [parts])
         fit = model._start(sets, given, model._settings(X, given), n_threads=1)
-        for rows in (fit.rows, fit.fitted, fit.state.sets[0].rows):
+        for rows in (fit.data.rows, fit.data.fitted, fit.state.sets[0].rows):
             assert rows.columns is None
             assert rows.partition.n_rows == 60
         assert fit.training.X is None
-        assert fit.arguments.eval_set is None
+        assert fit.data.arguments.eval_set is None
 
     run(2, work)
 

@@ -18,7 +18,7 @@ from skgoss import (
     LGBMRegressor,
     parameters,
 )
-from skgoss.fit.fit import check_can_be_distributed
+from skgoss.fit.fit_data import check_can_be_distributed
 from skgoss.training.multi_output import MultiOutput
 
 LEVELS = [0.05, 0.3, 0.5, 0.95]

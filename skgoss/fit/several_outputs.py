@@ -1,8 +1,11 @@
-"""Several targets: each column of ``y`` is learned by a task of its own."""
+"""Fits that learn several outputs: quantiles, or targets.
+
+Each level of ``alpha``, or each column of ``y``, is learned by trees of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +16,11 @@ from skgoss.columns import targets
 from skgoss.columns.row_partition import RowPartition
 from skgoss.columns.targets import TargetColumns
 from skgoss.fit.arguments import InputSet
-from skgoss.fit.task import Classification, Task
+from skgoss.fit.task import Classification, Objective, Task
+from skgoss.objectives import output_metrics
+from skgoss.objectives.link import Link
+from skgoss.objectives.objective_names import canonical_name, make_link
+from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import about
 
 Floats = NDArray[np.float64]
@@ -116,7 +123,7 @@ class SeveralTargets(Task):
                 )
 
 
-def of(task: Task, y: TargetColumns) -> SeveralTargets:
+def task_of(task: Task, y: TargetColumns) -> SeveralTargets:
     """The task of several targets: the given one for each column.
 
     Raises
@@ -142,3 +149,115 @@ def of(task: Task, y: TargetColumns) -> SeveralTargets:
         )
     parts = tuple(replace(task, classes=labels) for labels in known)
     return SeveralTargets(task.owner, parts, y.names)
+
+
+@dataclass(frozen=True)
+class Output:
+    """One of several outputs of a fit.
+
+    Attributes
+    ----------
+    task : Task
+    options : dict
+        The options that may differ from those of other outputs.
+    given_objective : str or callable
+        The objective by the name that the user passed.
+    link : Link
+        The function from its raw scores to predictions.
+    name : str
+        What messages call it.
+    """
+
+    task: Task
+    options: Mapping[str, Any]
+    given_objective: Objective
+    link: Link
+    name: str
+
+    def settings(self, settings: Settings) -> Settings:
+        """The options of the output, given those of the fit."""
+        return settings.replaced(**self.options)
+
+    def of_metrics(self, settings: Settings) -> output_metrics.EvaluatedOutput:
+        """What the metrics of the output depend on, given the options of the fit."""
+        settings, task = self.settings(settings), self.task
+        classifies = task.n_classes is not None
+        return output_metrics.EvaluatedOutput(
+            settings, task.n_scores, classifies, self.metric_link
+        )
+
+    @property
+    def metric_link(self) -> Link:
+        """The link of named metrics.
+
+        They treat raw scores of a function as those of the usual objective.
+        """
+        usual = self.task.default_objective
+        is_function = callable(self.given_objective) and usual is not None
+        return make_link(usual) if is_function else self.link
+
+
+def of_fit(task: Task, settings: Settings, levels: Sequence[float]) -> list[Output]:
+    """The outputs of a fit that learns several quantiles or targets.
+
+    Parameters
+    ----------
+    task : Task
+        With the classes of the training set.
+    settings : Settings
+    levels : sequence of float
+        The levels of several quantiles; empty for several targets.
+
+    Raises
+    ------
+    ValueError
+        If the objective is unknown, or does not fit the task or the levels.
+    """
+    if levels and task.tasks:
+        raise ValueError(
+            f"The 'alpha' parameter of {task.owner} must be a number for several"
+            f" targets, got {levels}."
+        )
+    if levels:
+        given = settings.objective or task.default_objective
+        objective = canonical_name(given) if isinstance(given, str) else given
+        if given and (objective != "quantile" or task.classes is not None):
+            raise ValueError(
+                f"The 'alpha' parameter of {task.owner} must be a number for"
+                f" objective={objective!r}. Only objective='quantile' of a regression"
+                " learns several quantiles."
+            )
+        given, objective, link = task.resolved(settings)
+        return [
+            Output(
+                task,
+                {"objective": objective, "alpha": level},
+                given,
+                link,
+                f"the quantile {level:g}",
+            )
+            for level in levels
+        ]
+    outputs = []
+    for part, column in zip(task.tasks, task.columns, strict=True):
+        with about(column):
+            given, objective, link = part.resolved(settings)
+        outputs.append(Output(part, {"objective": objective}, given, link, column))
+    return outputs
+
+
+def joint_objective(outputs: Sequence[Output]) -> Any:
+    """The objective of all outputs, or a tuple of theirs if they differ."""
+    names = [output.options["objective"] for output in outputs]
+    return names[0] if names.count(names[0]) == len(names) else tuple(names)
+
+
+def joint_link(links: Sequence[Link], task: Task, levels: tuple[float, ...]) -> Link:
+    """The function from the raw scores of all outputs to predictions."""
+    link = links[0]
+    if levels:
+        return replace(link, levels=levels)
+    if link.kind != "softmax" and len(set(links)) == 1:
+        return link
+    widths = [part.n_scores for part in task.tasks]
+    return Link("joint", parts=tuple(zip(links, widths, strict=True)))

@@ -131,4 +131,49 @@ static SIMD_INLINE odds logistic(double x)
     return odds_of(exponential(-fabs(x)));
 }
 
+/* log(2) in two parts; products of the first with exponents are exact. */
+#define LN2_HIGH 0x1.62e42feep-1
+#define LN2_LOW 0x1.a39ef35793c76p-33
+
+static SIMD_INLINE double at_least(double x, double low) { return x < low ? low : x; }
+
+/* log(x) within 2 units in the last place, x no less than the smallest normal number.
+ *
+ * x = 2**k m with m between sqrt(1/2) and sqrt(2); for m = 1 + f and s = f / (2 + f), log m
+ * = 2 atanh(s) = f - s (f - z r(z)) with z = s * s, where r interpolates at the seven
+ * Chebyshev nodes. */
+static SIMD_INLINE double logarithm(double x)
+{
+    const uint64_t one = (uint64_t)1023 << 52, root_of_half = 0x3FE6A09E667F3BCDu;
+    double m, k;
+    uint64_t bits, exponent;
+    x = at_least(x, DBL_MIN);
+    memcpy(&bits, &x, sizeof bits);
+    bits += one - root_of_half;
+    /* A number whose last bits are the exponent: 2**52 + 1023 + k. */
+    exponent = (bits >> 52) | 0x4330000000000000u;
+    bits = (bits & 0x000FFFFFFFFFFFFFu) + root_of_half;
+    memcpy(&m, &bits, sizeof m);
+    memcpy(&k, &exponent, sizeof k);
+    k -= 4503599627370496.0 + 1023.0;
+    double f = m - 1.0, s = f / (1.0 + m), z = s * s;
+    double r = 0x1.2b584aae78a57p-3;
+    r = r * z + 0x1.39fe606542ddep-3;
+    r = r * z + 0x1.7462b4ab2ef6bp-3;
+    r = r * z + 0x1.c71c62e5800a1p-3;
+    r = r * z + 0x1.2492492df148dp-2;
+    r = r * z + 0x1.99999999952e2p-2;
+    r = r * z + 0x1.5555555555558p-1;
+    double found = k * LN2_HIGH + (f - (s * (f - z * r) - k * LN2_LOW));
+    /* Infinity and NaN stay. */
+    return x <= DBL_MAX ? found : x;
+}
+
+/* log(1 + x) for x >= 0, with what rounding 1 + x loses. */
+static SIMD_INLINE double logarithm_1p(double x)
+{
+    double above = 1.0 + x;
+    return logarithm(above) + (x - (above - 1.0)) / above;
+}
+
 #endif

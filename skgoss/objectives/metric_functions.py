@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives import exact_sum, metric_kernels
+from skgoss._engine.objectives import exact_sum, loss_kernels, metric_kernels
 from skgoss._engine.objectives.ranking_kernels import (
     average_precision as precision_of_queries,
 )
@@ -169,8 +169,8 @@ class EvalData(NamedTuple):
 
 def _sum(loss: str, data: EvalData, parameter: float = 0.0) -> float:
     """The weighted sum of a loss over the rows of all processes, rounded once."""
-    total = metric_kernels.pointwise(
-        metric_kernels.LOSSES[loss],
+    total = loss_kernels.sum_values(
+        loss_kernels.VALUES[loss],
         data.y,
         data.scores[0],
         data.weight,
@@ -269,7 +269,7 @@ def multi_error(data: EvalData, settings: Settings) -> float:
 
 
 def _by_class(data: EvalData, top_k: int) -> float:
-    total = metric_kernels.by_class(
+    total = loss_kernels.sum_by_class(
         data.y, data.scores, data.weight, top_k, data.n_threads
     )
     return exact_sum.rounded(data.collectives.all_reduce(total)) / data.total_weight

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skgoss._engine.objectives import exact_sum, metric_kernels
+from skgoss._engine.objectives import exact_sum, loss_kernels
 
 RNG = np.random.default_rng(7)
 LEAST = Fraction(1, 2**1074)
@@ -96,9 +96,9 @@ def test_whole_weights_are_copies():
 
 def losses(y, weight=None, n_threads=1):
     """The exact sum of |y|, as a loss."""
-    code = metric_kernels.LOSSES["l1"]
+    code = loss_kernels.VALUES["l1"]
     return exact_sum.rounded(
-        metric_kernels.pointwise(code, y, np.zeros(len(y)), weight, 0.0, n_threads)
+        loss_kernels.sum_values(code, y, np.zeros(len(y)), weight, 0.0, n_threads)
     )
 
 

@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, parameters
-from skgoss._engine.objectives import exact_sum
-from skgoss._engine.objectives import metric_kernels as kernels
+from skgoss._engine.objectives import exact_sum, metric_kernels
+from skgoss._engine.objectives import loss_kernels as kernels
 from skgoss.objectives import metrics
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.metrics import METRICS
@@ -42,7 +42,7 @@ def value(name, *args, **options):
 
 
 def summed(*args):
-    return exact_sum.rounded(kernels.pointwise(*args))
+    return exact_sum.rounded(kernels.sum_values(*args))
 
 
 POSITIVE = np.exp(X[:, 0] + 0.3 * RNG.normal(size=N))
@@ -224,7 +224,7 @@ TWINS = {
 
 
 def test_every_loss_has_a_twin():
-    assert set(TWINS) == set(kernels.LOSSES)
+    assert set(TWINS) == set(kernels.VALUES)
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -236,7 +236,7 @@ def test_losses_are_their_twins(name, n):
         y, p = y * 5 + 1e-3, p * 20 + 1e-3
     loss = TWINS[name](y, p, 1.3)
     for weights in (None, weight):
-        found = summed(kernels.LOSSES[name], y, p, weights, 1.3, 1)
+        found = summed(kernels.VALUES[name], y, p, weights, 1.3, 1)
         expected = np.sum(loss if weights is None else loss * weights)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
@@ -246,13 +246,13 @@ def test_logarithms():
         [10.0 ** np.arange(-300, 300), np.linspace(0.6, 1.5, 2001), [1.0, 2.3e-308]]
     )
     found = [
-        summed(kernels.LOSSES["gamma"], np.zeros(1), one, None, 0.0, 1)
+        summed(kernels.VALUES["gamma"], np.zeros(1), one, None, 0.0, 1)
         for one in p[:, None]
     ]
     np.testing.assert_allclose(found, np.log(p), rtol=6e-16)
     for one in (np.inf, np.nan):
         value = summed(
-            kernels.LOSSES["gamma"], np.ones(1), np.array([one]), None, 0.0, 1
+            kernels.VALUES["gamma"], np.ones(1), np.array([one]), None, 0.0, 1
         )
         np.testing.assert_equal(value, one)
 
@@ -357,14 +357,14 @@ def digest() -> str:
     y, p, weight = np.round(rng.random((3, 5003)), 3)
     found = [
         summed(code, y + 0.5, p + 0.25, weight, 1.3, 1)
-        for code in kernels.LOSSES.values()
+        for code in kernels.VALUES.values()
     ]
-    for area in (kernels.auc, kernels.average_precision):
+    for area in (metric_kernels.auc, metric_kernels.average_precision):
         found.append(area(np.round(y), p, weight, 1))
     for top_k in (0, 1):
         shares = np.round(rng.random((3, 5003)), 2)
         code = np.minimum(np.floor(3 * p), 2.0)
-        total = kernels.by_class(code, shares, weight, top_k, 1)
+        total = kernels.sum_by_class(code, shares, weight, top_k, 1)
         found.append(exact_sum.rounded(total))
     return hashlib.sha256(np.array(found).tobytes()).hexdigest()
 

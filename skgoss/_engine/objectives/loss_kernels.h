@@ -1,8 +1,9 @@
-/* Every loss: from scores and targets to gradients and hessians.
+/* Every loss: its derivatives by scores, for objectives, and its values, for metrics.
  *
- * A loss is a function of one row, `<loss>_row`; LOSS makes its kernel, `<loss>_loss`, of one
- * of three loops over rows. `a` and `b` are the loss's parameters. Results are float32,
- * computed in double.
+ * A loss is a function of one row. `<loss>_row` returns the derivatives at a score f, in which
+ * `a` and `b` are the loss's parameters; they are stored as float32, computed in double.
+ * `<loss>_of` returns the value of a prediction p, with the parameter `a`. LOSSES and VALUES
+ * list both: a function that is listed is available in Python by its name.
  */
 #ifndef SKGOSS_LOSSES_H
 #define SKGOSS_LOSSES_H
@@ -16,17 +17,34 @@
 #include "link_kernels.h"
 #include "simd.h"
 
-/* ------------------------------------------------- losses whose hessian is 1: f(score) */
+/* LightGBM's limits: what logarithms are taken of is no smaller. */
+#define TINY 1e-15
+#define TINY_SHARE 1e-12
+#define TINY_MEAN 1e-10
 
-static SIMD_INLINE double squared_row(double f, double y, double a, double b)
+typedef struct {
+    double gradient, hessian;
+} gradient_pair;
+
+/* ---------------------------------------------------- losses whose hessian is 1 */
+
+static SIMD_INLINE double regression_row(double f, double y, double a, double b)
 {
     return f - y;
 }
 
-static SIMD_INLINE double absolute_row(double f, double y, double a, double b)
+static SIMD_INLINE double l2_of(double y, double p, double a)
+{
+    double x = y - p;
+    return x * x;
+}
+
+static SIMD_INLINE double regression_l1_row(double f, double y, double a, double b)
 {
     return (f > y ? 1.0 : 0.0) - (f < y ? 1.0 : 0.0);
 }
+
+static SIMD_INLINE double l1_of(double y, double p, double a) { return fabs(y - p); }
 
 /* a: where the loss turns from a parabola into a line. */
 static SIMD_INLINE double huber_row(double f, double y, double a, double b)
@@ -36,11 +54,22 @@ static SIMD_INLINE double huber_row(double f, double y, double a, double b)
     return x > a ? a : x;
 }
 
+static SIMD_INLINE double huber_of(double y, double p, double a)
+{
+    double x = fabs(y - p);
+    return x <= a ? 0.5 * x * x : a * (x - 0.5 * a);
+}
+
 /* The absolute error as a share of the target, or of 1 where that is larger. */
-static SIMD_INLINE double relative_row(double f, double y, double a, double b)
+static SIMD_INLINE double mape_row(double f, double y, double a, double b)
 {
     double size = fabs(y);
-    return absolute_row(f, y, a, b) / (size > 1.0 ? size : 1.0);
+    return regression_l1_row(f, y, a, b) / (size > 1.0 ? size : 1.0);
+}
+
+static SIMD_INLINE double mape_of(double y, double p, double a)
+{
+    return fabs(y - p) / at_least(fabs(y), 1.0);
 }
 
 /* a: the quantile. */
@@ -49,11 +78,13 @@ static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
     return f >= y ? 1.0 - a : -a;
 }
 
-/* ------------------------------------------------------------- losses with a hessian */
+static SIMD_INLINE double quantile_of(double y, double p, double a)
+{
+    double x = y - p;
+    return x * (x >= 0.0 ? a : a - 1.0);
+}
 
-typedef struct {
-    double gradient, hessian;
-} gradient_pair;
+/* ------------------------------------------------------- losses with a hessian */
 
 /* a: about where the loss turns from a parabola into a line. */
 static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b)
@@ -64,12 +95,25 @@ static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b
     return pair;
 }
 
+/* a: the scale, c. */
+static SIMD_INLINE double fair_of(double y, double p, double a)
+{
+    double x = fabs(y - p);
+    return a * x - a * a * logarithm_1p(x / a);
+}
+
 /* a: exp(poisson_max_delta_step). */
 static SIMD_INLINE gradient_pair poisson_row(double f, double y, double a, double b)
 {
     double mean = exponential(f);
     gradient_pair pair = {within_float(mean - y), within_float(mean * a)};
     return pair;
+}
+
+static SIMD_INLINE double poisson_of(double y, double p, double a)
+{
+    p = at_least(p, TINY_MEAN);
+    return p - y * logarithm(p);
 }
 
 static SIMD_INLINE gradient_pair gamma_row(double f, double y, double a, double b)
@@ -79,6 +123,18 @@ static SIMD_INLINE gradient_pair gamma_row(double f, double y, double a, double 
     return pair;
 }
 
+static SIMD_INLINE double gamma_of(double y, double p, double a)
+{
+    p = at_least(p, DBL_MIN);
+    return y / p + logarithm(p);
+}
+
+static SIMD_INLINE double gamma_deviance_of(double y, double p, double a)
+{
+    double ratio = y / (p + 1e-9);
+    return 2.0 * (ratio - logarithm(ratio) - 1.0);
+}
+
 /* a: 1 - variance power, b: 2 - variance power. */
 static SIMD_INLINE gradient_pair tweedie_row(double f, double y, double a, double b)
 {
@@ -86,6 +142,14 @@ static SIMD_INLINE gradient_pair tweedie_row(double f, double y, double a, doubl
     double v = exponential(b * f);
     gradient_pair pair = {within_float(v - u), within_float(b * v - a * u)};
     return pair;
+}
+
+/* a: the power of the variance, above 1. */
+static SIMD_INLINE double tweedie_of(double y, double p, double a)
+{
+    p = at_least(p, TINY_MEAN);
+    double power = exponential((1.0 - a) * logarithm(p));
+    return p * power / (2.0 - a) - y * power / (1.0 - a);
 }
 
 /* Losses of the odds of a margin. */
@@ -104,6 +168,16 @@ static SIMD_INLINE gradient_pair binary_row(double f, double y, double a, double
     return pair;
 }
 
+static SIMD_INLINE double binary_logloss_of(double y, double p, double a)
+{
+    return -logarithm(at_least(y > 0.0 ? p : 1.0 - p, TINY));
+}
+
+static SIMD_INLINE double binary_error_of(double y, double p, double a)
+{
+    return (p > 0.5 ? 1.0 : 0.0) == (y > 0.0 ? 1.0 : 0.0) ? 0.0 : 1.0;
+}
+
 static SIMD_INLINE double cross_entropy_margin(double f, double y, double a, double b)
 {
     return f;
@@ -115,6 +189,18 @@ static SIMD_INLINE gradient_pair cross_entropy_row(double f, double y, double a,
     double no = f >= 0.0 ? p.small : p.large;
     gradient_pair pair = {(1.0 - y) * yes - y * no, p.large * p.small};
     return pair;
+}
+
+static SIMD_INLINE double cross_entropy_of(double y, double p, double a)
+{
+    return -(y * logarithm(at_least(p, TINY_SHARE))
+             + (1.0 - y) * logarithm(at_least(1.0 - p, TINY_SHARE)));
+}
+
+/* The least that the cross entropy can be. */
+static SIMD_INLINE double entropy_of(double y, double p, double a)
+{
+    return cross_entropy_of(y, y, a);
 }
 
 /* The cross entropy of y and z = 1 - exp(-w u), with u = log(1 + exp(f)) and a weight w.
@@ -139,6 +225,12 @@ static SIMD_INLINE gradient_pair intensity_row(double f, double y, double w)
     gradient_pair pair = {within_float(w * yes - y * q),
                 within_float(hessian > 0.0 ? hessian : 0.0)};
     return pair;
+}
+
+/* p: log(1 + exp(score)) times the weight. */
+static SIMD_INLINE double cross_entropy_lambda_of(double y, double p, double a)
+{
+    return cross_entropy_of(y, 1.0 - exponential(-p), a);
 }
 
 /* --------------------------------------------------------------------------- the loops */
@@ -213,27 +305,30 @@ static SIMD_INLINE void odds_loop(margin_row margin, odds_row row, const double 
                  float *gradient_out, float *hessian_out),                                 \
                 (score, y, a, b, n, gradient_out, hessian_out))
 
-LOSS(squared, gradient_loop, squared_row)
-LOSS(absolute, gradient_loop, absolute_row)
-LOSS(huber, gradient_loop, huber_row)
-LOSS(quantile, gradient_loop, quantile_row)
-LOSS(relative, gradient_loop, relative_row)
-LOSS(fair, pair_loop, fair_row)
-LOSS(poisson, pair_loop, poisson_row)
-LOSS(gamma, pair_loop, gamma_row)
-LOSS(tweedie, pair_loop, tweedie_row)
-LOSS(binary, odds_loop, binary_margin, binary_row)
-LOSS(cross_entropy, odds_loop, cross_entropy_margin, cross_entropy_row)
+/* The losses of objectives: the name, and a loop with what it calls for each row. */
+#define LOSSES(X)                                                                          \
+    X(regression, gradient_loop, regression_row)                                           \
+    X(regression_l1, gradient_loop, regression_l1_row)                                     \
+    X(huber, gradient_loop, huber_row)                                                     \
+    X(quantile, gradient_loop, quantile_row)                                               \
+    X(mape, gradient_loop, mape_row)                                                       \
+    X(fair, pair_loop, fair_row)                                                           \
+    X(poisson, pair_loop, poisson_row)                                                     \
+    X(gamma, pair_loop, gamma_row)                                                         \
+    X(tweedie, pair_loop, tweedie_row)                                                     \
+    X(binary, odds_loop, binary_margin, binary_row)                                        \
+    X(cross_entropy, odds_loop, cross_entropy_margin, cross_entropy_row)
+
+LOSSES(LOSS)
+
+#define NAME(name, ...) #name,
+#define LOSS_KERNEL(name, ...) name##_loss,
 
 typedef void (*pointwise_loss)(const double *score, const double *y, double a, double b,
                                int64_t n, float *gradient_out, float *hessian_out);
 
-/* In the order of losses.pyx's LOSSES. */
-static const pointwise_loss POINTWISE[] = {
-    squared_loss, absolute_loss, huber_loss, quantile_loss, relative_loss,
-    fair_loss, poisson_loss, gamma_loss, tweedie_loss, binary_loss,
-    cross_entropy_loss,
-};
+static const char *const LOSS_NAMES[] = {LOSSES(NAME) NULL};
+static const pointwise_loss LOSS_KERNELS[] = {LOSSES(LOSS_KERNEL) NULL};
 
 static SIMD_INLINE void intensity_body(const double *restrict score, const double *restrict y,
                                        const double *restrict weight, int64_t n,
@@ -283,5 +378,69 @@ SIMD_KERNEL(softmax,
              double factor, int64_t n, double *work, float *gradient_out,
              float *hessian_out),
             (score, y, n_classes, stride, factor, n, work, gradient_out, hessian_out))
+
+/* ----------------------------------------------------------------------------- values */
+
+/* The kernel of a loss's values, `<loss>_of` of each row. */
+#define VALUE(name)                                                                        \
+    static SIMD_INLINE void name##_value_body(const double *restrict y,                    \
+                                              const double *restrict p, double a,          \
+                                              int64_t n, double *restrict loss_out)        \
+    {                                                                                      \
+        for (int64_t i = 0; i < n; i++)                                                    \
+            loss_out[i] = name##_of(y[i], p[i], a);                                        \
+    }                                                                                      \
+    SIMD_KERNEL(name##_value,                                                              \
+                (const double *y, const double *p, double a, int64_t n, double *loss_out), \
+                (y, p, a, n, loss_out))
+
+/* The losses of metrics, by the name of the function of a row. */
+#define VALUES(X)                                                                          \
+    X(l2) X(l1) X(quantile) X(mape) X(huber) X(fair) X(poisson) X(tweedie) X(gamma)        \
+    X(gamma_deviance) X(binary_logloss) X(binary_error) X(cross_entropy)                   \
+    X(cross_entropy_lambda) X(entropy)
+
+VALUES(VALUE)
+
+#define VALUE_KERNEL(name) name##_value,
+
+typedef void (*loss_values)(const double *y, const double *p, double a, int64_t n,
+                            double *loss_out);
+
+static const char *const VALUE_NAMES[] = {VALUES(NAME) NULL};
+static const loss_values VALUE_KERNELS[] = {VALUES(VALUE_KERNEL) NULL};
+
+/* The log loss of the probabilities of the rows' own classes. */
+static SIMD_INLINE void share_losses_body(const double *restrict own, int64_t n,
+                                          double *restrict loss_out)
+{
+    for (int64_t i = 0; i < n; i++)
+        loss_out[i] = -logarithm(at_least(own[i], TINY));
+}
+
+SIMD_KERNEL(share_losses, (const double *own, int64_t n, double *loss_out),
+            (own, n, loss_out))
+
+/* Whether more than top_k of the class-major scores, `stride` rows a class, are no less
+ * than the row's own. */
+static SIMD_INLINE void class_errors_body(const double *restrict score, int64_t stride,
+                                          int64_t n_classes, const double *restrict own,
+                                          double top_k, int64_t n, double *restrict loss_out)
+{
+    for (int64_t i = 0; i < n; i++)
+        loss_out[i] = 0.0;
+    for (int64_t k = 0; k < n_classes; k++) {
+        const double *restrict f = score + k * stride;
+        for (int64_t i = 0; i < n; i++)
+            loss_out[i] += f[i] >= own[i] ? 1.0 : 0.0;
+    }
+    for (int64_t i = 0; i < n; i++)
+        loss_out[i] = loss_out[i] > top_k ? 1.0 : 0.0;
+}
+
+SIMD_KERNEL(class_errors,
+            (const double *score, int64_t stride, int64_t n_classes, const double *own,
+             double top_k, int64_t n, double *loss_out),
+            (score, stride, n_classes, own, top_k, n, loss_out))
 
 #endif

@@ -1,16 +1,33 @@
 # cython: language_level=3
-"""Gradients and hessians of the losses."""
+"""Losses: gradients and hessians by scores, and sums of their values for metrics.
+
+Sums are exact, so they do not depend on the number of threads.
+"""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
+from skgoss._engine.objectives.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
 from skgoss._engine.runtime cimport omp_get_thread_num
+
+import numpy as np
 
 cdef extern from "loss_kernels.h" nogil:
     ctypedef void (*pointwise_loss)(
         const double*, const double*, double, double, int64_t, float*, float*
     ) noexcept nogil
-    const pointwise_loss* POINTWISE
+    const pointwise_loss* LOSS_KERNELS
+    const char* const* LOSS_NAMES
+    ctypedef void (*loss_values)(
+        const double*, const double*, double, int64_t, double*
+    ) noexcept nogil
+    const loss_values* VALUE_KERNELS
+    const char* const* VALUE_NAMES
+    void share_losses(const double* own, int64_t n, double* loss_out) noexcept
+    void class_errors(
+        const double* score, int64_t stride, int64_t n_classes, const double* own,
+        double top_k, int64_t n, double* loss_out
+    ) noexcept
     void softmax_rows "softmax"(
         const double* score, const double* y, int64_t n_classes, int64_t stride,
         double factor, int64_t n, double* work, float* gradient_out, float* hessian_out
@@ -20,14 +37,20 @@ cdef extern from "loss_kernels.h" nogil:
         float* gradient_out, float* hessian_out
     ) noexcept
 
-# The pointwise losses and the place of each in the table POINTWISE of losses.h.
-LOSSES = {
-    name: code
-    for code, name in enumerate((
-        "regression", "regression_l1", "huber", "quantile", "mape", "fair", "poisson",
-        "gamma", "tweedie", "binary", "cross_entropy",
-    ))
-}
+
+cdef dict _numbers(const char* const* names):
+    """The names of a table of loss_kernels.h, which ends with NULL, and their places."""
+    cdef int place = 0
+    numbers = {}
+    while names[place] != NULL:
+        numbers[names[place].decode()] = place
+        place += 1
+    return numbers
+
+
+# The losses of objectives, and those of metrics.
+LOSSES = _numbers(LOSS_NAMES)
+VALUES = _numbers(VALUE_NAMES)
 
 # Rows a block: scores, targets and results of one block fit the level 1 cache.
 cdef enum:
@@ -36,6 +59,8 @@ cdef enum:
     WORK = 32768
     # Below this many rows (times classes) starting a thread team costs more than it saves.
     MIN_ROWS_FOR_TEAM = 20000
+    # The same where values are summed.
+    MIN_SUMMED_FOR_TEAM = 500000
 
 
 def pointwise(
@@ -50,7 +75,7 @@ def pointwise(
         A value of ``LOSSES``.
     scores, y : (n,) float64
     a, b : float
-        The loss's parameters: see losses.h.
+        The loss's parameters: see loss_kernels.h.
     n_threads : int
     gradient_out : (n,) float32
     hessian_out : (n,) float32 or None
@@ -60,7 +85,7 @@ def pointwise(
         int64_t n = scores.shape[0]
         int64_t n_blocks = (n + BLOCK - 1) // BLOCK
         int64_t block, start
-        pointwise_loss rows = POINTWISE[loss]
+        pointwise_loss rows = LOSS_KERNELS[loss]
         const double* score = &scores[0] if n else NULL
         const double* target = &y[0] if n else NULL
         float* gradient = &gradient_out[0] if n else NULL
@@ -154,3 +179,121 @@ def softmax(
             &work[omp_get_thread_num(), 0], &gradient_out[0, start],
             &hessian_out[0, start],
         )
+
+
+# ------------------------------------------------------------------------ sums of values
+
+
+def sum_values(
+    int kind, const double[::1] y, const double[::1] prediction, const double[::1] weight,
+    double parameter, int n_threads,
+):
+    """The weighted sum of a loss over rows.
+
+    Parameters
+    ----------
+    kind : int
+        A value of ``VALUES``.
+    y, prediction : (n,) float64
+    weight : (n,) float64 or None
+        None: ones.
+    parameter : float
+        Of 'quantile' its level, of 'huber' its width, of 'fair' its c, of 'tweedie' the
+        power of the variance, above 1.
+    n_threads : int
+
+    Returns
+    -------
+    (EXACT_SIZE,) int64
+        The exact sum of the losses times weights, each rounded: see `exact_sum.rounded`.
+        Sums are added element by element.
+    """
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
+        int64_t[:, ::1] sums
+        double[:, ::1] losses
+        loss_values rows = VALUE_KERNELS[kind]
+        int64_t block, start, size
+        double* loss
+    if n < MIN_SUMMED_FOR_TEAM:
+        n_threads = 1
+    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+    sums, losses = of_threads, np.empty((n_threads, EXACT_BLOCK))
+    for block in prange(
+        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        start = block * EXACT_BLOCK
+        size = min(n - start, EXACT_BLOCK)
+        loss = &losses[omp_get_thread_num(), 0]
+        rows(&y[start], &prediction[start], parameter, size, loss)
+        add_exact(
+            loss, &weight[start] if weight is not None else NULL, size,
+            &sums[omp_get_thread_num(), 0])
+    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
+
+
+cdef void class_losses(
+    const double* y, const double* score, int64_t stride, int64_t n_classes, int top_k,
+    int64_t n, double* own, double* loss_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        own[i] = score[<int64_t>y[i] * stride + i]
+    if top_k == 0:
+        share_losses(own, n, loss_out)
+    else:
+        class_errors(score, stride, n_classes, own, top_k, n, loss_out)
+
+
+def sum_by_class(
+    const double[::1] y, const double[:, ::1] prediction, const double[::1] weight, int top_k,
+    int n_threads,
+):
+    """The weighted sum of the log losses, or of the errors, of class probabilities.
+
+    Parameters
+    ----------
+    y : (n,) float64
+        The number of the class of each row.
+    prediction : (n_classes, n) float64
+    weight : (n,) float64 or None
+        None: ones.
+    top_k : int
+        0: log loss; else a row is an error whose class has no place of its own among so
+        many best.
+    n_threads : int
+
+    Returns
+    -------
+    (EXACT_SIZE,) int64
+        The exact sum of the losses times weights, each rounded: see `exact_sum.rounded`.
+        Sums are added element by element.
+    """
+    cdef:
+        int64_t n_classes = prediction.shape[0]
+        int64_t n = y.shape[0]
+        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
+        int64_t[:, ::1] sums
+        double[:, ::1] losses
+        int64_t block, start, size
+        double* loss
+    if n * n_classes < MIN_SUMMED_FOR_TEAM:
+        n_threads = 1
+    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+    sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
+    for block in prange(
+        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        start = block * EXACT_BLOCK
+        size = min(n - start, EXACT_BLOCK)
+        loss = &losses[omp_get_thread_num(), 0]
+        class_losses(
+            &y[start], &prediction[0, start], n, n_classes, top_k, size,
+            loss + EXACT_BLOCK, loss)
+        add_exact(
+            loss, &weight[start] if weight is not None else NULL, size,
+            &sums[omp_get_thread_num(), 0])
+    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)

@@ -1,7 +1,7 @@
 # cython: language_level=3
-"""Metrics: losses of predictions summed over rows, and areas under curves of ranks.
+"""Areas under the curves of rows that are ranked by their scores.
 
-Sums of losses are exact, and areas are made in parts that do not depend on threads.
+They are computed in parts that do not depend on the number of threads.
 """
 
 from cython.parallel cimport prange
@@ -9,20 +9,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
-from skgoss._engine.objectives.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
 
 import numpy as np
 
 cdef extern from "metric_kernels.h" nogil:
-    ctypedef void (*metric_rows)(
-        const double*, const double*, double, int64_t, double*
-    ) noexcept nogil
-    const metric_rows* METRIC_LOSSES
-    void share_losses(const double* own, int64_t n, double* loss_out) noexcept
-    void class_errors(
-        const double* score, int64_t stride, int64_t n_classes, const double* own,
-        double top_k, int64_t n, double* loss_out
-    ) noexcept
     void range_of_scores(
         const double* score, int64_t n, double* least_out, double* largest_out
     ) noexcept
@@ -35,136 +25,6 @@ cdef extern from "metric_kernels.h" nogil:
         int64_t n_negative, int64_t* pairs_out
     ) noexcept
     uint64_t ordered_bits(double x) noexcept
-
-# The losses and the place of each in the table METRIC_LOSSES of metrics.h.
-LOSSES = {
-    name: code
-    for code, name in enumerate((
-        "l2", "l1", "quantile", "mape", "huber", "fair", "poisson", "tweedie", "gamma",
-        "gamma_deviance", "binary_logloss", "binary_error", "cross_entropy",
-        "cross_entropy_lambda", "entropy",
-    ))
-}
-
-cdef enum:
-    # Fewer rows (times classes) are summed sooner than a team of threads starts.
-    MIN_ROWS_FOR_TEAM = 500000
-
-
-def pointwise(
-    int kind, const double[::1] y, const double[::1] prediction, const double[::1] weight,
-    double parameter, int n_threads,
-):
-    """The weighted sum of a loss over rows.
-
-    Parameters
-    ----------
-    kind : int
-        A value of ``LOSSES``.
-    y, prediction : (n,) float64
-    weight : (n,) float64 or None
-        None: ones.
-    parameter : float
-        Of 'quantile' its level, of 'huber' its width, of 'fair' its c, of 'tweedie' the
-        power of the variance, above 1.
-    n_threads : int
-
-    Returns
-    -------
-    (EXACT_SIZE,) int64
-        The exact sum of the losses times weights, each rounded: see `exact.rounded`.
-        Sums are added element by element.
-    """
-    cdef:
-        int64_t n = y.shape[0]
-        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
-        int64_t[:, ::1] sums
-        double[:, ::1] losses
-        metric_rows rows = METRIC_LOSSES[kind]
-        int64_t block, start, size
-        double* loss
-    if n < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
-    sums, losses = of_threads, np.empty((n_threads, EXACT_BLOCK))
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
-        start = block * EXACT_BLOCK
-        size = min(n - start, EXACT_BLOCK)
-        loss = &losses[omp_get_thread_num(), 0]
-        rows(&y[start], &prediction[start], parameter, size, loss)
-        add_exact(
-            loss, &weight[start] if weight is not None else NULL, size,
-            &sums[omp_get_thread_num(), 0])
-    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
-
-
-cdef void class_losses(
-    const double* y, const double* score, int64_t stride, int64_t n_classes, int top_k,
-    int64_t n, double* own, double* loss_out,
-) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        own[i] = score[<int64_t>y[i] * stride + i]
-    if top_k == 0:
-        share_losses(own, n, loss_out)
-    else:
-        class_errors(score, stride, n_classes, own, top_k, n, loss_out)
-
-
-def by_class(
-    const double[::1] y, const double[:, ::1] prediction, const double[::1] weight, int top_k,
-    int n_threads,
-):
-    """The weighted sum of the log losses, or of the errors, of class probabilities.
-
-    Parameters
-    ----------
-    y : (n,) float64
-        The number of the class of each row.
-    prediction : (n_classes, n) float64
-    weight : (n,) float64 or None
-        None: ones.
-    top_k : int
-        0: log loss; else a row is an error whose class has no place of its own among so
-        many best.
-    n_threads : int
-
-    Returns
-    -------
-    (EXACT_SIZE,) int64
-        The exact sum of the losses times weights, each rounded: see `exact.rounded`.
-        Sums are added element by element.
-    """
-    cdef:
-        int64_t n_classes = prediction.shape[0]
-        int64_t n = y.shape[0]
-        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
-        int64_t[:, ::1] sums
-        double[:, ::1] losses
-        int64_t block, start, size
-        double* loss
-    if n * n_classes < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
-    sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
-        start = block * EXACT_BLOCK
-        size = min(n - start, EXACT_BLOCK)
-        loss = &losses[omp_get_thread_num(), 0]
-        class_losses(
-            &y[start], &prediction[0, start], n, n_classes, top_k, size,
-            loss + EXACT_BLOCK, loss)
-        add_exact(
-            loss, &weight[start] if weight is not None else NULL, size,
-            &sums[omp_get_thread_num(), 0])
-    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
-
 
 # ------------------------------------------------------------------------ rows by score
 

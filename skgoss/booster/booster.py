@@ -8,6 +8,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,13 +29,14 @@ from skgoss.fit.train_arguments import (
     check_label,
 )
 from skgoss.model import explanation, predictions, tables
-from skgoss.model.batch_predictions import predicted
+from skgoss.model.batch_predictions import in_memory, predicted
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel, whole
 from skgoss.model_files import model_file as model_files
 from skgoss.objectives.objective_names import NOT_BUILT_IN
 from skgoss.parameters import docstrings
-from skgoss.sources import input_rows, text_files
+from skgoss.sources import text_files
+from skgoss.sources.source import Source
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import disk, optional, threads
@@ -222,8 +224,8 @@ class Booster(Elsewhere):
             columns = self._columns(model, rows, validate_features)
             return predictions.compute(model, columns, output, rounds, n_threads)
 
-        data = self._opened(model, data, data_has_header)
-        return predicted(data, model.schema, compute, to_parquet)
+        open_file = partial(self._open_file, model, header=data_has_header)
+        return predicted(data, model.schema, compute, open_file, to_parquet)
 
     @docstrings.of_booster()
     def explain(
@@ -259,7 +261,7 @@ class Booster(Elsewhere):
         n_threads = self._n_threads(kwargs)
         return explanation.explanation(
             model,
-            self._columns(model, data),
+            self._columns(model, in_memory(data, partial(self._open_file, model))),
             data,
             rounds,
             n_threads,
@@ -271,24 +273,21 @@ class Booster(Elsewhere):
         return threads.n_threads(parameters.n_jobs(kwargs, None, type(self).__name__))
 
     def _columns(
-        self, model: FittedModel, data: Any, validate_features: bool = False
+        self, model: FittedModel, rows: Any, validate_features: bool = False
     ) -> Columns:
-        """The columns of some data, by place."""
-        data = input_rows.unstreamed(self._opened(model, data))
+        """The columns of rows in memory, by place."""
         if validate_features:
-            model.check_names(data)
+            model.check_names(rows)
         owner = type(self).__name__
-        return containers.columns(data, model.schema, owner=owner, by_name=False)
+        return containers.columns(rows, model.schema, owner=owner, by_name=False)
 
-    def _opened(self, model: FittedModel, data: Any, header: bool = False) -> Any:
-        """Data, of which text files are opened for reading in batches."""
-        if not input_rows.is_file(data):
-            return data
+    def _open_file(self, model: FittedModel, path: Any, header: bool = False) -> Source:
+        """Open a text file, to read the columns of the model in batches."""
         words = ("label_column", "label")
         label = {word: self.params[word] for word in words if word in self.params}
         of_files, _ = parameters.file_options(label, "Booster")
         return text_files.read_features(
-            data,
+            path,
             model.feature_names,
             header=header,
             label_column=of_files.get("label_column", ()),
@@ -792,6 +791,7 @@ class Booster(Elsewhere):
             "the model",
         )
         n_threads = self._n_threads(kwargs)
+        data = in_memory(data, partial(self._open_file, model))
         columns = self._columns(model, data, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)

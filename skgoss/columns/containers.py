@@ -135,6 +135,10 @@ class _ColumnReader:
 
     def read(self, X: Any) -> Columns:
         """The columns of any container."""
+        if self._is_plain(X):
+            if self.learns:
+                self._set_or_check(X, None)
+            return self._with_categories(_matrix_columns(X), set())
         if issparse(X):
             return self._sparse_columns(X)
         frame = dataframes.as_dataframe(X)
@@ -148,10 +152,6 @@ class _ColumnReader:
             )
         if np.ma.is_masked(X):
             X = _filled(X)
-        if self._is_plain(X):
-            if self.learns:
-                self._set_or_check(X, None)
-            return self._number_columns(X)
         dtype = object if self._is_mixed(X) else "numeric"
         try:
             array = self._validated(X, dtype=dtype)
@@ -215,6 +215,7 @@ class _ColumnReader:
             type(X) is np.ndarray
             and X.dtype in (np.float64, np.float32)
             and X.ndim == 2
+            and X.flags.aligned
             and 0 not in X.shape
             and (self.learns or self._has_expected_columns(X))
         )
@@ -237,6 +238,9 @@ class _ColumnReader:
 
     def _with_categories(self, data: Columns, encoded: set[int]) -> Columns:
         """Encode the categories of all columns except those that are encoded."""
+        known = self.schema.categories
+        if not (known.vocabularies or known.declared):
+            return data
         names = self.schema.feature_names
         if names is None:
             names = range(data.n_features)

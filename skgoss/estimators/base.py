@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, Union
@@ -26,13 +27,13 @@ from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import Task
 from skgoss.model import conformal, explanation, predictions
-from skgoss.model.batch_predictions import predicted
+from skgoss.model.batch_predictions import in_memory, predicted
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings
-from skgoss.sources import input_rows
+from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.elsewhere import Elsewhere
 
@@ -512,10 +513,7 @@ class LGBMModel(
         finish: Finish | None = None,
         to_parquet: str | PathLike[str] | None = None,
     ) -> Any:
-        """The output of the model for rows: see `Booster.predict`.
-
-        If ``finish`` is given, it turns predictions into the result.
-        """
+        """The output of the model for rows; ``finish`` turns predictions into it."""
         model, n_threads = self._model, self._n_threads(kwargs)
         rounds = model.rounds(start_iteration, num_iteration)
 
@@ -523,10 +521,13 @@ class LGBMModel(
             if validate_features and model.is_foreign:
                 model.check_names(rows)
             columns = self._columns(model, rows)
-            found = predictions.compute(model, columns, output, rounds, n_threads)
-            return finish(model, found) if finish and output == "prediction" else found
+            values = predictions.compute(model, columns, output, rounds, n_threads)
+            if finish is None or output != "prediction":
+                return values
+            return finish(model, values)
 
-        return predicted(self._opened(model, X), model.schema, compute, to_parquet)
+        open_file = partial(self._open_file, model)
+        return predicted(X, model.schema, compute, open_file, to_parquet)
 
     def _covering(
         self,
@@ -539,12 +540,13 @@ class LGBMModel(
         """Intervals or sets of classes; the last axis is that of several coverages."""
         coverages, is_one = conformal.checked_coverage(coverage)
         n_threads = self._n_threads(kwargs)
-        found = predicted(
+        covering = predicted(
             X,
             model.schema,
             lambda rows: compute(self._columns(model, rows), coverages, n_threads),
+            partial(self._open_file, model),
         )
-        return found[..., 0] if is_one else found
+        return covering[..., 0] if is_one else covering
 
     @docstrings.of_stages("the target", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
@@ -553,8 +555,9 @@ class LGBMModel(
     def _staged(self, X: ArrayLike, finish: Finish | None = None) -> Iterator[Any]:
         """The output after each round; errors come at once, and not with the first."""
         model = self._model
-        found = predictions.staged(model, self._columns(model, X), self._n_threads())
-        return (finish(model, output) for output in found) if finish else found
+        columns = self._columns(model, in_memory(X, partial(self._open_file, model)))
+        outputs = predictions.staged(model, columns, self._n_threads())
+        return (finish(model, o) for o in outputs) if finish else outputs
 
     @docstrings.of_prediction
     def explain(
@@ -590,7 +593,7 @@ class LGBMModel(
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
             model,
-            self._columns(model, X),
+            self._columns(model, in_memory(X, partial(self._open_file, model))),
             X,
             rounds,
             n_threads,
@@ -598,24 +601,25 @@ class LGBMModel(
             output_names=model.score_names,
         )
 
-    def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
-        """The columns of rows to predict."""
-        self._check_unchanged()
-        X = input_rows.unstreamed(self._opened(model, X))
-        by_name = not (model.is_foreign or model.has_given_names(X))
-        return containers.columns(X, model.schema, owner=self._owner, by_name=by_name)
+    def _columns(self, model: FittedModel, rows: ArrayLike) -> Columns:
+        """The columns of rows in memory."""
+        if "_booster" in vars(self):
+            self._check_unchanged()
+        by_name = not (model.is_foreign or model.has_given_names(rows))
+        owner = type(self).__name__
+        return containers.columns(rows, model.schema, owner=owner, by_name=by_name)
 
-    def _opened(self, model: FittedModel, X: Any) -> Any:
-        """Rows, of which text files are opened: their columns have names as in fit."""
-        # The names are compared for files alone: of wide data they take long.
-        if not input_rows.is_file(X):
-            return X
+    def _open_file(self, model: FittedModel, path: Any) -> Source:
+        """Open a text file, whose columns have names if those of fit have."""
         has_names = model.feature_names != names.default(len(model.feature_names))
-        return self.booster_._opened(model, X, has_names)
+        return self.booster_._open_file(model, path, has_names)
 
     def _n_threads(self, kwargs: Mapping[str, Any] = MappingProxyType({})) -> int:
         """The number of threads of a prediction with some other arguments."""
-        return threads.n_threads(parameters.n_jobs(kwargs, self.n_jobs, self._owner))
+        n_jobs = self.n_jobs
+        if kwargs or not (n_jobs is None or type(n_jobs) is int):
+            n_jobs = parameters.n_jobs(kwargs, n_jobs, type(self).__name__)
+        return threads.n_threads(n_jobs)
 
     # --- The fitted model -------------------------------------------------------------
 
@@ -646,8 +650,7 @@ class LGBMModel(
 
     def _check_unchanged(self) -> None:
         """Check that ``booster_`` still has the model of the fit; else ValueError."""
-        booster = vars(self).get("_booster")
-        if booster is not None and booster._is_replaced:
+        if "_booster" in vars(self) and self._booster._is_replaced:
             raise ValueError(
                 "booster_ was replaced by another model. Create an estimator from it"
                 " with from_booster."

@@ -16,26 +16,29 @@ from skgoss.sources.source import Source, read
 from skgoss.utils import disk
 from skgoss.utils.messages import errors_at, said_once
 
-# Computes the predictions of rows: arrays, or sparse matrices.
+# Computes the predictions of rows in memory: arrays, or sparse matrices.
 Compute = Callable[[Any], Any]
+
+# Opens the text file of a path.
+OpenFile = Callable[[Any], Source]
 
 
 def predicted(
     X: Any,
     schema: ColumnSchema,
     compute: Compute,
+    open_file: OpenFile,
     to_parquet: str | PathLike[str] | None = None,
 ) -> Any:
     """Predict rows, in batches if they are not in memory.
 
     Parameters
     ----------
-    X : array-like, data frame, sparse matrix or what `input_rows.is_streamed`
+    X : array-like, data frame, sparse matrix, path or what `input_rows.is_streamed`
         Columns of files that the model does not know are not read.
     schema : ColumnSchema
         The columns of the model.
-    compute : callable
-        Computes the predictions of rows in memory.
+    compute, open_file : callable
     to_parquet : str or path, default=None
         A file to write the predictions to.
 
@@ -44,6 +47,10 @@ def predicted(
     ndarray, csr_matrix, list of them, or None
         None if the predictions are written to a file.
     """
+    if isinstance(X, np.ndarray) and to_parquet is None:
+        return compute(X)
+    if input_rows.is_file(X):
+        X = open_file(X)
     source = input_rows.source(X) if input_rows.is_streamed(X) else None
     if source is not None:
         source = of_schema(source, schema)
@@ -65,6 +72,19 @@ def predicted(
         start += arrays[0].shape[0]
     out = [sp.vstack(w, "csr") if isinstance(w, list) else w for w in wholes]
     return out if is_list else out[0]
+
+
+def in_memory(X: Any, open_file: OpenFile) -> Any:
+    """Rows for what is not computed in batches.
+
+    Raises
+    ------
+    ValueError
+        If they are read in batches, and may be too large for memory.
+    """
+    if input_rows.is_file(X):
+        X = open_file(X)
+    return input_rows.loaded(X) if input_rows.is_streamed(X) else X
 
 
 def _empty(n_rows: int, first: Any) -> Any:

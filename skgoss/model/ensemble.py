@@ -176,7 +176,7 @@ class Ensemble:
     @property
     def n_rounds(self) -> int:
         """Number of rounds."""
-        return self.n_trees // self.n_scores
+        return (len(self.leaf_start) - 1) // self.n_scores
 
     @cached_property
     def _predictor(self) -> Predictor:

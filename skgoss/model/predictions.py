@@ -26,13 +26,13 @@ def kind(
     raw_score: bool, pred_leaf: bool, pred_contrib: bool, pred_interactions: bool
 ) -> PredictionKind:
     """The output that the arguments of a prediction ask for."""
-    asked: list[tuple[bool, PredictionKind]] = [
-        (pred_interactions, "interactions"),
-        (pred_contrib, "contributions"),
-        (pred_leaf, "leaf"),
-        (raw_score, "raw_score"),
-    ]
-    return next((output for is_asked, output in asked if is_asked), "prediction")
+    if pred_interactions:
+        return "interactions"
+    if pred_contrib:
+        return "contributions"
+    if pred_leaf:
+        return "leaf"
+    return "raw_score" if raw_score else "prediction"
 
 
 def compute(

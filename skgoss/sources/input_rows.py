@@ -42,17 +42,6 @@ def is_streamed(X: Any) -> bool:
     return not all(isinstance(part, np.ndarray) for part in arrays) and is_source(X)
 
 
-def unstreamed(X: Any) -> Any:
-    """Data in memory, where a method does not read in batches.
-
-    Raises
-    ------
-    ValueError
-        If they are read in batches, and may be too large for memory.
-    """
-    return loaded(X) if is_streamed(X) else X
-
-
 def source(X: Any) -> Source | None:
     """Data as a source of batches; None: they are in memory, or a file of text.
 

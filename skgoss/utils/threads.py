@@ -49,8 +49,6 @@ def _startable(n_threads: int) -> int:
     OpenMP ends the process if one cannot be. Then half of those that can are used:
     others need threads, too.
     """
-    if n_threads <= getattr(_tried, "size", 1):
-        return n_threads
     n_started = _start_threads(n_threads - 1)
     if n_started < n_threads - 1:
         fewer = 1 + n_started // 2
@@ -117,22 +115,21 @@ def n_threads(n_jobs: int | None) -> int:
     """
     if _Team.lost:
         return 1
-    threads = _startable(allowed_threads(n_jobs))
+    threads = allowed_threads(n_jobs)
+    if threads > getattr(_tried, "size", 1):
+        threads = _startable(threads)
     _Team.used = _Team.used or threads > 1
     return threads
 
 
 def allowed_threads(n_jobs: int | None) -> int:
     """The same number without a look at forks and at what can be started."""
-    return min(_wanted_threads(n_jobs), _most_threads())
-
-
-def _wanted_threads(n_jobs: int | None) -> int:
-    if n_jobs is not None and n_jobs > 0:
-        return n_jobs
-    limit = runtime.max_threads()
-    if n_jobs is not None and n_jobs < 0:
-        return max(1, min(limit, _cores(only_physical=False) + 1 + n_jobs))
-    if "OMP_NUM_THREADS" in os.environ:
-        return limit
-    return max(1, min(limit, _cores(only_physical=True)))
+    n_jobs = n_jobs or 0
+    if n_jobs > 0:
+        return min(n_jobs, _most_threads())
+    wanted = runtime.max_threads()
+    if n_jobs < 0:
+        wanted = min(wanted, _cores(only_physical=False) + 1 + n_jobs)
+    elif "OMP_NUM_THREADS" not in os.environ:
+        wanted = min(wanted, _cores(only_physical=True))
+    return min(max(1, wanted), _most_threads())

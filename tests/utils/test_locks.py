@@ -188,6 +188,15 @@ def test_a_round_that_is_refused_does_not_change_the_one_that_grows():
 # --- Estimators -----------------------------------------------------------------------
 
 
+def test_threads_get_the_same_booster():
+    for _ in range(50):
+        model = LGBMRegressor(n_estimators=1, n_jobs=1).fit(X, Y)
+        boosters = read_while(lambda model=model: model.booster_, lambda: None)
+        assert set(map(id, boosters)) <= {id(model.booster_)}
+    model.booster_.set_leaf_output(0, 0, 7.0)
+    assert (model.predict(X) == 7.0).any()
+
+
 def test_readers_of_an_estimator_see_the_former_model_or_the_new_one():
     model = LGBMClassifier(n_estimators=20, num_leaves=7, n_jobs=1)
     frames = [(X, CLASSES), (X[:, :3], np.where(CLASSES, "yes", "no"))]

@@ -92,6 +92,6 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-# Pages of their own have no neighbours to list at the left.
+# Pages of their own have no neighbors to list at the left.
 ALONE = ["install", "how-it-works", "performance", "migrating", "changelog"]
 html_sidebars = {name: [] for name in [*ALONE, "index"]}

@@ -10,6 +10,7 @@ import inspect
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -30,24 +31,48 @@ def python(*arguments: str | Path) -> int:
 
 
 def types() -> int:
-    """Check the types of the modules that users import, and of calls as users write."""
+    """Check the types of the package, and of calls as users write them."""
     return python("-m", "mypy")
 
 
-def spelling() -> int:
-    """Look for misspelt words."""
-    return python("-m", "codespell_lib")
-
-
 def lint() -> int:
-    """Look at the style of the code, and at which room imports which."""
+    """Look at style, spelling and imports, and for files that nobody expects."""
     tools = (
         ("ruff", "check", "."),
         ("ruff", "format", "--check", "."),
         ("cython-lint", "skgoss"),
         ("lint-imports", "--no-cache"),
+        ("codespell",),
     )
-    return max(installed(*tool) for tool in tools)
+    return max(unexpected_files(), *(installed(*tool) for tool in tools))
+
+
+# The files that a checkout may have. Others were added by accident.
+EXPECTED_FILES = re.compile(
+    r"""
+    (skgoss|tests|docs|examples|benchmarks|tools)/ .+ \.py
+    | skgoss/_engine/ .+ \.(pyx|pxd|pyi|h) | skgoss/_engine/meson\.build
+    | skgoss/__init__\.pxd | skgoss/py\.typed
+    | tests/(files|fuzz/corpus)/ .+ | tests/helpers/golden\.json
+    | (docs|examples)/ [\w-]+ \.(md|rst) | docs/figures/\w+\.(svg|png)
+    | docs/_static/\w+\.css | docs/_templates/ .+ \.rst
+    | tools/(team\.c|threads\.supp|recipe/recipe\.yaml) | benchmarks/README\.md
+    | \.ci/run | \.github/ .+ \.yml | \.gitignore | conftest\.py
+    | [A-Z_]+\.md | LICENSE | CITATION\.cff | pyproject\.toml | meson\.(build|options)
+    """,
+    re.VERBOSE,
+)
+
+
+def unexpected_files() -> int:
+    """Look for tracked files that no pattern names; none outside of a checkout."""
+    if not (ROOT / ".git").exists():
+        return 0
+    listed = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
+    strays = [f for f in listed.splitlines() if not EXPECTED_FILES.fullmatch(f)]
+    for file in strays:
+        print(f"{file}: no pattern of tools/check.py expects this file")
+    return bool(strays)
 
 
 def workflows() -> int:
@@ -133,7 +158,7 @@ def docstrings() -> int:
 CHECKS = {
     check.__name__: check
     for check in (
-        *(lint, types, docstrings, spelling, workflows, pages, site),
+        *(lint, types, docstrings, workflows, pages, site),
         *(coverage, sanitizers, threads, mutations, fuzz),
         *(targets, wheel, twice, dependencies),
     )

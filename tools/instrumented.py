@@ -172,7 +172,7 @@ def _followed() -> dict[str, str]:
 
 # The share of the lines, in percent, that tests must run: of Python, and of the engine.
 LEAST_COVERED = 98
-# A test whose limits of time are for kernels that the compiler has optimised.
+# A test whose limits of time are for kernels that the compiler has optimized.
 OF_FAST_KERNELS = "tests/engine/test_signals.py::test_an_interrupt_ends_a_kernel"
 # Counts of the lines of a file that have code, by number.
 Lines = dict[int, int]

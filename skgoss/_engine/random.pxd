@@ -16,7 +16,7 @@ cdef enum Purpose:
 
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:
-    """The finaliser of splitmix64 (Steele, Lea and Flood, 2014)."""
+    """The finalizer of splitmix64 (Steele, Lea and Flood, 2014)."""
     x = (x ^ (x >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
     x = (x ^ (x >> 27)) * <uint64_t>0x94D049BB133111EB
     return x ^ (x >> 31)

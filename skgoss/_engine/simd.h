@@ -9,7 +9,7 @@
  *
  *     twice(x, n, x_out);
  *
- * The compiler does the vectorising. The three versions give the same bits as long as
+ * The compiler does the vectorizing. The three versions give the same bits as long as
  * the body works element by element: no sum across elements, and the build says
  * -ffp-contract=off. Call a kernel on blocks of some thousand elements, as each call
  * goes through a table.

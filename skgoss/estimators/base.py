@@ -740,7 +740,7 @@ class LGBMModel(
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """Importances of the columns, as ``importance_type`` says; not normalised."""
+        """Importances of the columns, as ``importance_type`` says; not normalized."""
         importance_type = parameters.checked_value(
             "importance_type", self.importance_type, self._owner
         )

@@ -14,7 +14,7 @@ _N_COLUMNS, _NAME = 5, 40
 # Number of characters of the options that a preset has chosen.
 _CHOSEN = 600
 
-# Colours and fonts are those of the page. Notebooks would align text to the right.
+# Colors and fonts are those of the page. Notebooks would align text to the right.
 _CELL = 'style="text-align:left;vertical-align:top;padding:.15em .8em .15em 0"'
 _ROW = 'style="background:none"'
 _BAR = "display:inline-block;height:.7em;background:#2f7de1;margin-right:.4em"

@@ -235,7 +235,7 @@ def fit(
 ) -> LinearLeaves:
     """Fit a linear model in each leaf.
 
-    The coefficients minimise the second-order approximation of the loss over the rows
+    The coefficients minimize the second-order approximation of the loss over the rows
     of the leaf, with a ridge penalty ``linear_lambda`` on all but the intercept. Rows
     with a NaN or infinite value are left out. A leaf with fewer rows than coefficients
     stays constant. The coefficient of a column is 0 if the column is constant in the

@@ -192,7 +192,7 @@ class Loss:
     weighs_rows : bool
         Whether the loss depends on sample weights other than by a factor.
     concordance : callable (settings) -> float
-        The constant of generalised self-concordance: see ``Objective``.
+        The constant of generalized self-concordance: see ``Objective``.
     """
 
     start: Callable[[TrainingRows, Settings], float] | None = _mean

@@ -76,7 +76,7 @@ class Objective:
         Whether the hessian is 1 for every row.
     concordance : float
         c such that |L'''| <= c L'' for the loss L of a row along a step of its scores:
-        generalised self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the
+        generalized self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the
         steps, because longer steps could increase the loss. 0: no limit, as for
         quadratic losses, or no known bound.
     queries : Queries or None

@@ -83,7 +83,7 @@ class KeyedRows:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The selected row of each group, and its neighbours.
+    """The selected row of each group, and its neighbors.
 
     Attributes
     ----------

@@ -357,7 +357,7 @@ def mean_ndcg(
     label_gain: Sequence[float] | None = None,
     weight: Floats | None = None,
 ) -> float:
-    """Mean over queries of the normalised discounted cumulative gain.
+    """Mean over queries of the normalized discounted cumulative gain.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def all_names(name: str) -> tuple[str, ...]:
 
 
 def suggestion(name: str) -> str:
-    """The words " Did you mean ...?" for a misspelt name, or "" if none is close.
+    """The words " Did you mean ...?" for a misspelled name, or "" if none is close.
 
     The canonical name comes first where it is close, too. If LightGBM has the option,
     the reason why it does not exist here. If another library has it, what to use.

@@ -418,7 +418,7 @@ ATTRIBUTES = {
     "feature_importances_": (
         "ndarray of shape (`n_features_in_`,)",
         "The importances of the columns, as ``importance_type`` says. They are not"
-        " normalised.",
+        " normalized.",
     ),
     "fitted_": ("bool", "Whether the model is fitted. Defined before ``fit``, too."),
 }

@@ -78,7 +78,7 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
     "n_estimators": 600,
     "early_stopping_round": 20,
 }
-# Another kind of trees. Random thresholds regularise, so little else has to.
+# Another kind of trees. Random thresholds regularize, so little else has to.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
 
 

@@ -217,7 +217,7 @@ def _check_together(options: Mapping[str, Any], owner: str) -> None:
     if options["linear_tree"] and _is_monotone(options["monotone_constraints"]):
         raise ValueError(
             f"The 'monotone_constraints' parameter of {owner} cannot be used with"
-            " linear_tree=True: linear models of neighbouring leaves may cross. Set"
+            " linear_tree=True: linear models of neighboring leaves may cross. Set"
             " linear_tree=False, or leave the constraints out."
         )
 

@@ -184,7 +184,7 @@ OPTIONS: tuple[Option, ...] = (
         "objective",
         None,
         OBJECTIVE,
-        "The loss to minimise, by name. For regression: 'regression' (squared error),"
+        "The loss to minimize, by name. For regression: 'regression' (squared error),"
         " 'regression_l1' (absolute error), 'huber', 'fair', 'quantile', 'mape',"
         " 'poisson', 'gamma' and 'tweedie'. For probabilities as targets:"
         " 'cross_entropy' and 'cross_entropy_lambda'. For classification: 'binary',"
@@ -340,7 +340,7 @@ OPTIONS: tuple[Option, ...] = (
         "reg_alpha",
         0.0,
         NOT_NEGATIVE,
-        "L1 regularisation of the leaf values.",
+        "L1 regularization of the leaf values.",
         "lambda_l1",
         "l1_regularization",
     ),
@@ -348,7 +348,7 @@ OPTIONS: tuple[Option, ...] = (
         "reg_lambda",
         0.0,
         NOT_NEGATIVE,
-        "L2 regularisation of the leaf values.",
+        "L2 regularization of the leaf values.",
         "lambda_l2",
         "lambda l2_regularization",
     ),
@@ -485,7 +485,7 @@ OPTIONS: tuple[Option, ...] = (
         "cat_l2",
         10.0,
         NOT_NEGATIVE,
-        "L2 regularisation that is added to ``reg_lambda`` in splits into two sets of"
+        "L2 regularization that is added to ``reg_lambda`` in splits into two sets of"
         " categories.",
     ),
     _option(
@@ -516,7 +516,7 @@ OPTIONS: tuple[Option, ...] = (
         "linear_lambda",
         0.0,
         NOT_NEGATIVE,
-        "L2 regularisation of the coefficients of the linear models. Only for"
+        "L2 regularization of the coefficients of the linear models. Only for"
         " ``linear_tree=True``.",
     ),
     _option(
@@ -532,7 +532,7 @@ OPTIONS: tuple[Option, ...] = (
         False,
         BOOL,
         "Whether a split tries only one random threshold per column, as in extremely"
-        " randomised trees. It can reduce overfitting.",
+        " randomized trees. It can reduce overfitting.",
         aliases="extra_tree",
     ),
     _option(
@@ -676,7 +676,7 @@ OPTIONS: tuple[Option, ...] = (
         30,
         integer(1),
         "For the objective 'lambdarank': the number of top documents of a query that"
-        " are compared with all its documents. To optimise NDCG@k, choose a value a"
+        " are compared with all its documents. To optimize NDCG@k, choose a value a"
         " little larger than k.",
     ),
     _option(
@@ -684,14 +684,14 @@ OPTIONS: tuple[Option, ...] = (
         True,
         BOOL,
         "For the objective 'lambdarank': whether the gradients of each query are"
-        " normalised.",
+        " normalized.",
     ),
     _option(
         "lambdarank_position_bias_regularization",
         0.0,
         NOT_NEGATIVE,
         "For the objective 'lambdarank' and a `Dataset` with positions: the L2"
-        " regularisation of the biases of positions. Larger values give smaller"
+        " regularization of the biases of positions. Larger values give smaller"
         " biases.",
     ),
     _option(

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Style = dict[str, Any]
 
 # By the sign of a monotone constraint.
-_CONSTRAINT_COLOURS = {1: "#ddffdd", -1: "#ffdddd"}
+_CONSTRAINT_COLORS = {1: "#ddffdd", -1: "#ffdddd"}
 _CONSTRAINT_NAMES = {1: "increasing", -1: "decreasing"}
 
 # --- graphviz -------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _node_style(
         "label": f"<{'<BR/>'.join(lines)}>",
         "shape": "ellipse" if node.is_leaf else "rectangle",
         "style": "filled" if has_constraints and not node.is_leaf else "",
-        "fillcolor": _CONSTRAINT_COLOURS.get(node.constraint, "white"),
+        "fillcolor": _CONSTRAINT_COLORS.get(node.constraint, "white"),
         "tooltip": graphviz.escape(node.title),
         **_pen(node),
     }
@@ -132,8 +132,8 @@ def _node_style(
 
 def _graph_legend() -> str:
     rows = [
-        f'<TR><TD>{_CONSTRAINT_NAMES[sign]}</TD><TD BGCOLOR="{colour}"></TD></TR>'
-        for sign, colour in _CONSTRAINT_COLOURS.items()
+        f'<TR><TD>{_CONSTRAINT_NAMES[sign]}</TD><TD BGCOLOR="{color}"></TD></TR>'
+        for sign, color in _CONSTRAINT_COLORS.items()
     ]
     table = '<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="4">'
     head = '<TR><TD COLSPAN="2"><B>Monotone constraints</B></TD></TR>'
@@ -297,7 +297,7 @@ def _box(node: NodeLabel) -> dict[str, Any]:
     shape = "round" if node.is_leaf else "square"
     return {
         "boxstyle": f"{shape},pad={_PADDING / _FONT_SIZE}",
-        "facecolor": _CONSTRAINT_COLOURS.get(
+        "facecolor": _CONSTRAINT_COLORS.get(
             node.constraint, _LEAF if node.is_leaf else _SPLIT
         ),
         "edgecolor": _PATH if node.on_path else _BORDER,
@@ -308,12 +308,12 @@ def _add_legend(ax: Axes, scale: float) -> None:
     patch = optional("matplotlib.patches").Patch
     handles = [
         patch(
-            facecolor=colour,
+            facecolor=color,
             edgecolor=_BORDER,
             linewidth=scale,
             label=_CONSTRAINT_NAMES[sign],
         )
-        for sign, colour in _CONSTRAINT_COLOURS.items()
+        for sign, color in _CONSTRAINT_COLORS.items()
     ]
     ax.legend(
         handles=handles,

@@ -122,7 +122,7 @@ class TextTable:
         self.names: list[str] | None = None
         self.width: int | None = None
         if self.is_libsvm:
-            self.is_labelled = b":" not in first.body.split(maxsplit=1)[0]
+            self.is_labeled = b":" not in first.body.split(maxsplit=1)[0]
             return
         line = _first_line(first.body.lstrip(b" \r\n"))
         self.width = line.count(self.separator.encode()) + 1
@@ -188,7 +188,7 @@ class TextTable:
 
     def parse(self, block: TextBlock) -> SparseRows:
         """The rows of a LibSVM file; raises ValueError as `columns`."""
-        return _parse_libsvm(block, self.is_labelled)
+        return _parse_libsvm(block, self.is_labeled)
 
 
 def read_table(path: str) -> Values:
@@ -268,20 +268,20 @@ def _names(head: str, separator: str, width: int) -> list[str]:
 # --- LibSVM ---------------------------------------------------------------------------
 
 
-def _parse_libsvm(block: TextBlock, is_labelled: bool) -> SparseRows:
+def _parse_libsvm(block: TextBlock, is_labeled: bool) -> SparseRows:
     try:
-        return _load_libsvm(block.body, is_labelled)
+        return _load_libsvm(block.body, is_labeled)
     except (ValueError, OverflowError) as error:  # of huge column numbers
-        found = _describe_libsvm_error(block, is_labelled) or str(error)
+        found = _describe_libsvm_error(block, is_labeled) or str(error)
         raise ValueError(
             f"read as LibSVM, as the first lines have colons: {found}"
         ) from error
 
 
-def _load_libsvm(body: bytes, is_labelled: bool) -> SparseRows:
+def _load_libsvm(body: bytes, is_labeled: bool) -> SparseRows:
     from sklearn.datasets import load_svmlight_file
 
-    if not is_labelled:
+    if not is_labeled:
         lines = (line for line in io.BytesIO(body) if line.partition(b"#")[0].strip())
         body = b"".join(b"0 " + line for line in lines)
     data, label, queries = load_svmlight_file(
@@ -290,15 +290,15 @@ def _load_libsvm(body: bytes, is_labelled: bool) -> SparseRows:
     if len(queries) not in (0, len(label)):
         raise ValueError("some rows have a qid, and some have none.")
     return SparseRows(
-        data, label if is_labelled else None, queries if len(queries) else None
+        data, label if is_labeled else None, queries if len(queries) else None
     )
 
 
-def _describe_libsvm_error(block: TextBlock, is_labelled: bool) -> str | None:
+def _describe_libsvm_error(block: TextBlock, is_labeled: bool) -> str | None:
     """What is wrong with the first line that cannot be read alone, and where."""
     for n, line in enumerate(io.BytesIO(block.body), start=block.line):
         try:
-            _load_libsvm(line, is_labelled)
+            _load_libsvm(line, is_labeled)
         except (ValueError, OverflowError) as error:
             return f"line {n}: {error}"
     return None

@@ -28,10 +28,10 @@ OPTIONS = ("reg_alpha", "reg_lambda", "max_delta_step", "linear_lambda")
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Moves the values of leaves towards those that are optimal for some rows.
+    """Moves the values of leaves toward those that are optimal for some rows.
 
     A leaf's new value is ``decay_rate * old + (1 - decay_rate) * shrinkage * optimal``,
-    where the optimal value minimises the second-order approximation of the loss over
+    where the optimal value minimizes the second-order approximation of the loss over
     the rows that reach the leaf; it is 0 in a leaf without rows. The trees come in
     order, and the loss is approximated at the scores of the new trees before them. The
     trees of a forest stand alone: each starts from the best constant. The coefficients

@@ -23,8 +23,8 @@ class UnusedParameterWarning(UserWarning):
     """Warns that a parameter or a metric has no effect.
 
     The name is unknown, or another name of the same parameter is used instead. To find
-    misspelt names, turn this warning into an error: ``warnings.filterwarnings("error",
-    category=skgoss.UnusedParameterWarning)``.
+    misspelled names, turn this warning into an error:
+    ``warnings.filterwarnings("error", category=skgoss.UnusedParameterWarning)``.
 
     See Also
     --------

@@ -141,7 +141,7 @@ def check_lengths(arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]) 
 
 def check_start(start: NDArray[np.int64], stop: int, name: str) -> None:
     """Raise ValueError unless offsets never fall, from 0 to ``stop``."""
-    # Neighbours are compared, because their differences may overflow.
+    # Neighbors are compared, because their differences may overflow.
     rises = len(start) > 0 and not (start[1:] < start[:-1]).any()
     if not rises or start[0] != 0 or start[-1] != stop:
         raise ValueError(f"{name} must rise from 0 to {stop}")

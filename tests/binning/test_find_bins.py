@@ -65,7 +65,7 @@ def distributions() -> dict[str, np.ndarray]:
         "infinities and NaN": np.where(rng.random(n) < 0.1, np.nan, infinite),
         "only infinities": rng.choice([-np.inf, np.inf], n),
         "tiny": normal * 1e-34,
-        "neighbours": 1.0 + rng.integers(0, 9, n) * np.finfo(float).eps,
+        "neighbors": 1.0 + rng.integers(0, 9, n) * np.finfo(float).eps,
         "float32": normal.astype(np.float32).astype(float),
         "constant and NaN": np.where(rng.random(n) < 0.5, 4.0, np.nan),
         "small": normal[:20],

@@ -652,11 +652,11 @@ def test_models_forget_functions():
 )
 def test_estimators_continue_models(params, y, labels):
     first = fitted(params, y)
-    labelled = np.array(labels)[y.astype(int)]
+    labeled = np.array(labels)[y.astype(int)]
     more = LGBMClassifier(n_estimators=4, num_leaves=7)
-    more.fit(X[TRAIN], labelled[TRAIN], init_model=first)
+    more.fit(X[TRAIN], labeled[TRAIN], init_model=first)
     assert more.classes_.tolist() == labels
-    whole = LGBMClassifier(n_estimators=9, num_leaves=7).fit(X[TRAIN], labelled[TRAIN])
+    whole = LGBMClassifier(n_estimators=9, num_leaves=7).fit(X[TRAIN], labeled[TRAIN])
     np.testing.assert_array_equal(more.predict_proba(X), whole.predict_proba(X))
 
 

@@ -248,7 +248,7 @@ def sparse(random, n_rows):
 
 def frame(random, n_rows):
     X = with_nan(random, n_rows)
-    colours = random.choice(
+    colors = random.choice(
         ["red", "green", "blue", "rare"], n_rows, p=[0.5, 0.3, 0.19, 0.01]
     )
     return pd.DataFrame(
@@ -257,7 +257,7 @@ def frame(random, n_rows):
             "float32": X[:, 1].astype(np.float32),
             "whole": random.integers(0, 9, n_rows),
             "flag": random.random(n_rows) < 0.2,
-            "word": pd.Series(colours, dtype=object).where(
+            "word": pd.Series(colors, dtype=object).where(
                 random.random(n_rows) < 0.8, None
             ),
             "category": pd.Categorical(random.choice([*"zyxw"], n_rows)),

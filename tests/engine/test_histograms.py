@@ -47,7 +47,7 @@ TABLES: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
 
 
 def twin(X: np.ndarray, y: np.ndarray, score: np.ndarray, weight: np.ndarray) -> float:
-    """The largest gain of one split between neighbouring values."""
+    """The largest gain of one split between neighboring values."""
     p = expit(score)
     gradient, hessian = weight * (p - y), weight * p * (1 - p)
     largest = 0.0

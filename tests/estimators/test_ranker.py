@@ -247,7 +247,7 @@ def test_custom_objective_gets_the_sizes():
 
 
 def test_custom_objective_gets_queries_that_stand_together():
-    def centred(y_true, y_pred, weight, group):
+    def centered(y_true, y_pred, weight, group):
         starts = np.cumsum(group) - group
         worth = y_true * weight
         mean = np.repeat(np.add.reduceat(worth, starts) / group, group)
@@ -256,7 +256,7 @@ def test_custom_objective_gets_queries_that_stand_together():
     weight = RNG.uniform(0.5, 2.0, size=N)
     order = RNG.permutation(N)
     sort = order[np.argsort(QID[order], kind="stable")]
-    options = {"objective": centred, "min_child_samples": 20}
+    options = {"objective": centered, "min_child_samples": 20}
     mingled, sorted_ = (
         ranker(**options).fit(
             X[rows], Y[rows], qid=QID[rows], sample_weight=weight[rows]

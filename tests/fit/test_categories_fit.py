@@ -19,19 +19,19 @@ OPTIONS = {"n_estimators": 12, "min_data_per_group": 5, "min_child_samples": 5}
 
 
 def frame(n=2000, n_towns=60, seed=0):
-    """Towns and colours (strings) and a number, and what depends on all of them."""
+    """Towns and colors (strings) and a number, and what depends on all of them."""
     rng = np.random.default_rng(seed)
     town = rng.integers(0, n_towns, n)
-    colour = rng.integers(0, 3, n)
+    color = rng.integers(0, 3, n)
     number = rng.normal(size=n)
     effect = rng.normal(size=n_towns)
-    y = effect[town] * (1 + (colour == 1)) + 0.3 * number + 0.1 * rng.normal(size=n)
+    y = effect[town] * (1 + (color == 1)) + 0.3 * number + 0.1 * rng.normal(size=n)
     names = np.array([f"town {i * 7919 % 1000}" for i in range(n_towns)])
     table = pd.DataFrame(
         {
             "town": names[town],
             "number": number,
-            "colour": np.array(["red", "green", "blue"])[colour],
+            "color": np.array(["red", "green", "blue"])[color],
         }
     )
     return table, y
@@ -47,13 +47,13 @@ def same_trees(one, other):
 
 
 def as_category(table):
-    return table.astype({"town": "category", "colour": "category"})
+    return table.astype({"town": "category", "color": "category"})
 
 
 def shuffled_category(table):
     """The same values in columns whose categories stand in another order."""
     changed = as_category(table)
-    for name in ("town", "colour"):
+    for name in ("town", "color"):
         categories = changed[name].cat.categories[::-1].insert(0, "nowhere")
         changed[name] = changed[name].cat.set_categories(categories)
     return changed
@@ -63,7 +63,7 @@ def as_polars(table, kind):
     polars = pytest.importorskip("polars")
     dtype = polars.String if kind == "strings" else polars.Categorical
     return polars.DataFrame(table.to_dict("list")).with_columns(
-        polars.col("town", "colour").cast(dtype)
+        polars.col("town", "color").cast(dtype)
     )
 
 
@@ -99,7 +99,7 @@ def test_values_count_and_not_their_container(container):
 def test_whole_numbers_may_be_categories():
     table, y = frame()
     codes = table.assign(
-        town=table["town"].str[5:].astype(int), colour=table["colour"].eq("red")
+        town=table["town"].str[5:].astype(int), color=table["color"].eq("red")
     )
     by_name = LGBMRegressor(categorical_feature=["town"], **OPTIONS).fit(codes, y)
     by_place = LGBMRegressor(**OPTIONS)
@@ -188,7 +188,7 @@ def test_trees_are_lightgbms(options, seed):
         numbers, drawn = rng.standard_normal(len(table)), rng.random(len(table))
         table[f"x{j}"] = np.where(drawn < 0.2, np.nan, numbers)
         table[f"z{j}"] = np.where(drawn < 0.1, numbers, 0.0)
-    words = ["town", "colour", "noise"]
+    words = ["town", "color", "noise"]
     table = table.astype(dict.fromkeys(words, "category"))
     ours = LGBMRegressor(n_estimators=60, **options).fit(table, y)
     theirs = lightgbm.LGBMRegressor(n_estimators=60, verbose=-1, **options)

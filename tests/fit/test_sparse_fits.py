@@ -367,7 +367,7 @@ def test_conflicts_cost_little_accuracy():
 )
 @pytest.mark.parametrize("shape", [(5000, 60), (2000, 15_000)], ids=str)
 def test_columns_that_a_node_did_not_draw_stay_open_below_it(shape, options):
-    """Neighbouring one-hot columns are searched together, whichever were drawn."""
+    """Neighboring one-hot columns are searched together, whichever were drawn."""
     rng = np.random.default_rng(0)
     X = sparse.random(*shape, density=10 / shape[1], format="csr", random_state=rng)
     X.data[:] = 1.0

@@ -45,7 +45,7 @@ def log1p_from_below(x: float) -> float:
 
 
 def shrunk(gradient: Any, l1: float) -> Any:
-    """T(G): the gradient moved towards zero by l1."""
+    """T(G): the gradient moved toward zero by l1."""
     return np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
 
 

@@ -43,7 +43,7 @@ def paths_of(tree):
 def twin_leaf(features, gradient, hessian, penalty):
     """The values of a ridge, by an augmented least-squares problem; None: constant.
 
-    The constant is not penalised, and columns that do not vary are no part of it.
+    The constant is not penalized, and columns that do not vary are no part of it.
     """
     p = features.shape[1]
     whole = ~np.isnan(features).any(axis=1)

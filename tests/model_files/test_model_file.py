@@ -330,11 +330,11 @@ def test_classifiers_of_functions_return_raw_scores(tmp_path):
 def test_unknown_parameters_come_back_without_a_warning(tmp_path):
     X, y = mutations.data()
     with pytest.warns(skgoss.UnusedParameterWarning):
-        model = LGBMRegressor(colour="red", **SMALL)
+        model = LGBMRegressor(color="red", **SMALL)
     model.fit(X, y)
     again = by_file(model, tmp_path / "m.txt")
     assert again.get_params() == model.get_params()
-    assert again.get_params()["colour"] == "red"
+    assert again.get_params()["color"] == "red"
 
 
 def test_the_estimator_writes_its_parameters_of_now(tmp_path):

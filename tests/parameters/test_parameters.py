@@ -229,15 +229,15 @@ def test_a_subclass_with_a_default_of_its_own_takes_aliases():
 
 
 def test_attributes_of_a_subclass_are_not_overwritten():
-    class Penalised(LGBMRegressor):
+    class Penalized(LGBMRegressor):
         def __init__(self, alpha=0.5, **kw):
             self.alpha = alpha
             self.fair_c = "of mine"
             super().__init__(**kw)
 
-    model = Penalised(num_leaves=4)
+    model = Penalized(num_leaves=4)
     assert (model.alpha, model.fair_c, model.num_leaves) == (0.5, "of mine", 4)
-    assert clone(Penalised(alpha=2.0)).alpha == 2.0
+    assert clone(Penalized(alpha=2.0)).alpha == 2.0
     again = LGBMRegressor(num_leaves=4)
     again.__init__(max_depth=3)
     assert repr(again) == "LGBMRegressor(max_depth=3)"

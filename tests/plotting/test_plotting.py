@@ -121,7 +121,7 @@ def seen(ax):
         "texts": [text.get_text() for text in ax.texts],
         "ticks": [(t.get_text(), t.get_position()) for t in ax.get_yticklabels()],
         "bars": [bar.get_bbox().bounds for bar in ax.patches],
-        "colours": [bar.get_facecolor() for bar in ax.patches],
+        "colors": [bar.get_facecolor() for bar in ax.patches],
         "lines": [(x.get_label(), x.get_xydata().tolist()) for x in ax.lines],
         "grid": ax.xaxis.get_gridlines()[0].get_visible(),
         "legend": [t.get_text() for t in getattr(ax.get_legend(), "texts", ())],
@@ -238,7 +238,7 @@ EDGE = re.compile(r"^\t(\w+) -> (\w+) \[label=\"?(yes|no).* color=(\w+) penwidth
 
 
 def graph_of(source):
-    """The colours of nodes, the numbers in their labels, and the edges."""
+    """The colors of nodes, the numbers in their labels, and the edges."""
     styles, labels, edges = {}, {}, set()
     for line in source.splitlines():
         if found := NODE.match(line):
@@ -431,12 +431,12 @@ def test_plot_shows_the_labels(orientation):
     assert texts == [[*node.heading, *node.info] for node in nodes]
     assert [text.get_text() for text in edges_of(ax)] == [node.edge for node in nodes]
     widths = {True: 3, False: 1}
-    colours = {0: {"#eef3fa", "#ffffff"}, 1: {"#ddffdd"}}
+    colors = {0: {"#eef3fa", "#ffffff"}, 1: {"#ddffdd"}}
     for text, node in zip(nodes_of(ax), nodes, strict=True):
         patch = text.get_bbox_patch()
         assert patch.get_linewidth() == pytest.approx(widths[node.on_path], rel=0.02)
-        colour = matplotlib.colors.to_hex(patch.get_facecolor())
-        assert colour in colours[node.constraint]
+        color = matplotlib.colors.to_hex(patch.get_facecolor())
+        assert color in colors[node.constraint]
     thick = [line for line in ax.lines if line.get_linewidth() > 2]
     assert len(thick) == sum(node.on_path for node in nodes) - 1
     assert len(ax.lines) == len(nodes) - 1

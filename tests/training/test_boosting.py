@@ -355,7 +355,7 @@ def test_predicts_like_lightgbm(objective, options):
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("path_smooth", [10.0, 3000.0])
 def test_first_smoothed_tree_is_lightgbms(path_smooth, average):
-    """The root is not smoothed: its children are drawn towards it, not towards 0."""
+    """The root is not smoothed: its children are drawn toward it, not toward 0."""
     lgb = pytest.importorskip("lightgbm")
     X = table(3000, 5, seed=11)
     y = (3 * smooth_target(X) + 5).astype(np.float32).astype(np.float64)

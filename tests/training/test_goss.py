@@ -25,7 +25,7 @@ ONE_SIDE = 5
 
 
 def mix(x: np.ndarray) -> np.ndarray:
-    """The finaliser of splitmix64."""
+    """The finalizer of splitmix64."""
     x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return x ^ x >> np.uint64(31)

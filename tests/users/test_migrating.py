@@ -237,7 +237,7 @@ CHECKED_BY |= {
     ],
     "long queries": ["estimators/test_a_query_of_twenty_thousand_documents"],
     "score of a ranker": ["estimators/test_scorer_is_scikit_learn_s_ndcg"],
-    "misspelt options": [
+    "misspelled options": [
         "parameters/test_unknown_name_is_kept_with_a_warning",
         "parameters/test_set_params_refuses_unknown_names",
     ],

@@ -93,7 +93,7 @@ def test_pandas_that_is_not_there(monkeypatch):
         plain_values.decode(written, "it")
 
 
-class Colour(enum.IntEnum):
+class Color(enum.IntEnum):
     RED = 1
 
 
@@ -105,7 +105,7 @@ ENDLESS.append(ENDLESS)
 @pytest.mark.parametrize(
     "value",
     [
-        *(object(), print, Colour.RED, Point(1, 2), OrderedDict(a=1), 1j, np.random),
+        *(object(), print, Color.RED, Point(1, 2), OrderedDict(a=1), 1j, np.random),
         *(
             fractions.Fraction(1, 3),
             np.array([1j]),

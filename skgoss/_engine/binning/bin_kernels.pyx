@@ -136,7 +136,7 @@ cdef struct Forced:
 
 
 cdef inline uint64_t ordered_key(double value) noexcept nogil:
-    """An integer that sorts as the value does; neighbours differ by one."""
+    """An integer that sorts as the value does; neighbors differ by one."""
     cdef uint64_t bits
     memcpy(&bits, &value, sizeof(bits))
     return ~bits if bits >> 63 else bits | (<uint64_t> 1 << 63)
@@ -350,9 +350,9 @@ cdef Tally read_sparse(
 cdef Side distinct_values(
     const Scratch* scratch, int64_t first, int64_t last, bint weighted, int64_t n_before
 ) noexcept nogil:
-    """Merge equal and neighbouring values of sorted keys first, ..., last - 1.
+    """Merge equal and neighboring values of sorted keys first, ..., last - 1.
 
-    The greatest of the neighbours stands for all. ``n_before`` distinct values are in
+    The greatest of the neighbors stands for all. ``n_before`` distinct values are in
     the scratch space already.
     """
     cdef Side side

@@ -148,7 +148,7 @@ cdef void count_codes(
     cdef Py_ssize_t i
     cdef int code, k
     memset(count, 0, sizeof(count))
-    # Neighbours often have the same code: they had better not wait for each other.
+    # Neighbors often have the same code: they had better not wait for each other.
     for i in range(n):
         count[i % 4][codes[i]] += 1
     for code in range(256):

@@ -206,7 +206,7 @@ cdef void move_to_means(
     int64_t p, const Total* total, double penalty, const Scratch* scratch,
     double* slope_inout,
 ) noexcept nogil:
-    """Count columns from their means, which become the centers; penalise and scale."""
+    """Count columns from their means, which become the centers; penalize and scale."""
     cdef double mean, square, rest
     cdef double* row
     cdef int64_t j, k

@@ -63,7 +63,7 @@ static inline uint64_t decimal_shortest(double value, int *point_out)
     memcpy(&bits, &value, sizeof bits);
     int down = 1075 - (int)(bits >> 52 & 2047);
     m = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    /* Neighbours of a power of two are not equally far. */
+    /* Neighbors of a power of two are not equally far. */
     if (m == UINT64_C(1) << 52 || !(value >= 1e-3 && value < 1e15))
         return 0;
     int before = 1; /* digits before the point, or minus the zeros after it */

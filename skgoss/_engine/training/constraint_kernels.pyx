@@ -2,11 +2,11 @@
 """What the options forbid a tree: features together on a path, outputs out of order.
 
 Under monotone constraints a tree must be monotone in some features. Two leaves are
-neighbours if a row can go from one to the other by a change of such a feature alone: they
+neighbors if a row can go from one to the other by a change of such a feature alone: they
 share bins of all other features, and part at a node that splits it. A tree is monotone if
-and only if the outputs of all pairs of neighbours are in order. Leaves whose outputs are
+and only if the outputs of all pairs of neighbors are in order. Leaves whose outputs are
 in order stay so when one of them is split, as long as both of its children keep to the
-outputs of its neighbours: bounding is INTERMEDIATE. If each child keeps to its own ones, it
+outputs of its neighbors: bounding is INTERMEDIATE. If each child keeps to its own ones, it
 is ADVANCED. It is enough, too, that all leaves below a node that splits a monotone feature
 keep to the middle of its children's outputs, each on its side: BASIC.
 """
@@ -75,7 +75,7 @@ cdef int allowed_features(
     return n
 
 
-# ------------------------------------------------------------------ neighbours
+# ------------------------------------------------------------------ neighbors
 
 cdef BinRange bin_range(
     const Binned* data, const Workspace* ws, const Leaf* leaf, int feature,
@@ -119,9 +119,9 @@ cdef inline bint is_empty(BinRange bins) noexcept nogil:
 
 
 cdef inline BinRange meeting(BinRange own, BinRange other) noexcept nogil:
-    """The bins of a feature by which a neighbour meets either side of a cut of a leaf.
+    """The bins of a feature by which a neighbor meets either side of a cut of a leaf.
 
-    Neighbours along the feature itself share no bins of it, but have to do with both sides.
+    Neighbors along the feature itself share no bins of it, but have to do with both sides.
     """
     cdef BinRange bins = common(own, other)
     if is_empty(bins):
@@ -133,7 +133,7 @@ cdef inline BinRange meeting(BinRange own, BinRange other) noexcept nogil:
 
 
 cdef inline bint covers(BinRange bins, BinRange own) noexcept nogil:
-    """Whether there is no side of a cut of a leaf that its neighbour does not meet."""
+    """Whether there is no side of a cut of a leaf that its neighbor does not meet."""
     return bins.first == own.first and bins.last == own.last and bins.missing == own.missing
 
 
@@ -146,7 +146,7 @@ cdef inline bint meets(BinRange bins, int cut, bint missing_left, bint is_left) 
 cdef void relate_children(
     const Shared* shared, Workspace* ws, int index, const Leaf* parent,
 ) noexcept nogil:
-    """The neighbours of a leaf become those of its children that they meet."""
+    """The neighbors of a leaf become those of its children that they meet."""
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int right = ws.n_leaves
     cdef int cut = parent.best.bin
@@ -174,10 +174,10 @@ cdef void relate_children(
             ws.above[index * stride + other] = ws.above[other * stride + index] = 0
 
 
-cdef bint bound_by_neighbours(
+cdef bint bound_by_neighbors(
     const Shared* shared, Workspace* ws, int index, int n_leaves,
 ) noexcept nogil:
-    """Bound a leaf by the outputs of its neighbours; whether that changes its bounds."""
+    """Bound a leaf by the outputs of its neighbors; whether that changes its bounds."""
     cdef Leaf* leaf = &ws.leaves[index]
     cdef const signed char* above = ws.above + index * <Py_ssize_t>shared.settings.max_leaves
     cdef double lower = -INFINITY
@@ -257,7 +257,7 @@ cdef double penalty_factor(double penalty, int depth) noexcept nogil:
 cdef void prepare_constraints(
     Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
-    """What the search of a leaf needs: factors of gains, and neighbours."""
+    """What the search of a leaf needs: factors of gains, and neighbors."""
     cdef const Constraints* limits = &shared.constraints
     cdef double* factor = ws.scratch.factor[side]
     cdef double penalty
@@ -293,8 +293,8 @@ cdef void bound_children(
     relate_children(shared, ws, index, parent)
     if shared.constraints.bounding == ADVANCED:
         add_split_feature(shared, ws, parent.best.feature)
-        bound_by_neighbours(shared, ws, index, ws.n_leaves)
-        bound_by_neighbours(shared, ws, ws.n_leaves, ws.n_leaves)
+        bound_by_neighbors(shared, ws, index, ws.n_leaves)
+        bound_by_neighbors(shared, ws, ws.n_leaves, ws.n_leaves)
 
 
 cdef void part_at_middle(Leaf* low, Leaf* high) noexcept nogil:
@@ -323,8 +323,8 @@ cdef void order_children(
         return
     ws.above[index * stride + last] = sign
     ws.above[last * stride + index] = -sign
-    bound_by_neighbours(shared, ws, index, ws.n_leaves)
-    bound_by_neighbours(shared, ws, last, ws.n_leaves)
+    bound_by_neighbors(shared, ws, index, ws.n_leaves)
+    bound_by_neighbors(shared, ws, last, ws.n_leaves)
 
 
 cdef int next_stale(
@@ -343,7 +343,7 @@ cdef int next_stale(
             ws.above[index * stride + leaf] or ws.above[right * stride + leaf]
         ):
             continue
-        if bound_by_neighbours(shared, ws, leaf, ws.n_leaves) or (
+        if bound_by_neighbors(shared, ws, leaf, ws.n_leaves) or (
             shared.constraints.bounding == ADVANCED
         ):
             if ws.leaves[leaf].best.gain > 0:

@@ -83,7 +83,7 @@ SIMD_KERNEL(gather_gradients,
             (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, const Gathered *out),
             (rows, first, n, out))
 
-/* Extremes of every STAT_WIDTH-th row. Compilers vectorise a maximum of each element, but not one
+/* Extremes of every STAT_WIDTH-th row. Compilers vectorize a maximum of each element, but not one
    of all elements. */
 typedef struct {
     double gradient_max[STAT_WIDTH];

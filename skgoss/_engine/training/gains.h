@@ -63,14 +63,14 @@ typedef struct {
     double least_hessian; /* of a child */
 } NodeStats;
 
-/* The bins of a feature that a leaf and a neighbour of it share; see MonotoneBounds. */
+/* The bins of a feature that a leaf and a neighbor of it share; see MonotoneBounds. */
 typedef struct {
     int32_t first;
     int32_t last;
     int32_t missing;
 } BinRange;
 
-/* A neighbour that bounds one side of some cuts of a feature only: the sides that share
+/* A neighbor that bounds one side of some cuts of a feature only: the sides that share
    bins with it. */
 typedef struct {
     BinRange shared;
@@ -86,7 +86,7 @@ typedef struct {
     int n;
 } FeatureBounds;
 
-/* Monotone features, and the neighbours that bound the outputs of one node. */
+/* Monotone features, and the neighbors that bound the outputs of one node. */
 typedef struct {
     const int8_t *sign;    /* by feature: 1 rising, -1 falling, 0 free */
     const int32_t *row_of; /* by feature: its row; -1, or NULL: the node's bounds are those
@@ -119,7 +119,7 @@ static SIMD_INLINE double soft_threshold(double gradient, double l1)
     return gradient < 0 ? -magnitude : magnitude;
 }
 
-/* The Newton step -T(G) / (H + l2), clipped, and pulled towards the parent's output by
+/* The Newton step -T(G) / (H + l2), clipped, and pulled toward the parent's output by
    path_smooth. Not yet times the learning rate. */
 static SIMD_INLINE double leaf_output(double gradient, double hessian, double count,
                                       double parent_output, const SplitRules *rules)
@@ -162,7 +162,7 @@ static inline double log1p_from_below(double x)
 }
 
 /* What a leaf adds to the scores: its output times the learning rate, but no more than what
-   cannot make the loss climb. Let |L'''| <= c L'' (generalised self-concordance: F. Bach,
+   cannot make the loss climb. Let |L'''| <= c L'' (generalized self-concordance: F. Bach,
    "Self-concordant analysis for logistic regression", Electronic Journal of Statistics 4,
    2010, lemma 1). Then a step s changes the loss of a leaf by no more than
    G s + H (exp(c |s|) - c |s| - 1) / c^2, which falls up to |s| = log(1 + c |G| / H) / c.

@@ -1,4 +1,4 @@
-/* The vectorised loops of samples of rows. All work row by row. */
+/* The vectorized loops of samples of rows. All work row by row. */
 #ifndef SKGOSS_SAMPLING_H
 #define SKGOSS_SAMPLING_H
 
@@ -74,7 +74,7 @@ SIMD_KERNEL(count_kept, (const uint8_t *kept, ptrdiff_t n, int64_t *n_out),
 
 /* ---------------------------------------------------------------------------- hashes */
 
-/* The finaliser of splitmix64, as in random.pxd. */
+/* The finalizer of splitmix64, as in random.pxd. */
 static SIMD_INLINE uint64_t mix_bits(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -2,7 +2,7 @@
 """One tree over the binned rows of a `BinStore`: the scores of rows it was not grown on.
 
 The columns of bytes of the store are those that `leaves` tests, where the codes that go right
-at a node are neighbours. For other nodes columns of bits are made tile by tile, one for up to
+at a node are neighbors. For other nodes columns of bits are made tile by tile, one for up to
 eight nodes of a feature.
 """
 
@@ -96,7 +96,7 @@ cdef bint find_interval(
     const Tree* tree, const StoredNode* node, int32_t missing_bin, const BinColumn* column,
     Test* test_out,
 ) noexcept nogil:
-    """Look whether the bytes that go left are neighbours on the circle."""
+    """Look whether the bytes that go left are neighbors on the circle."""
     cdef int32_t n = n_codes(column)
     cdef bint last = code_goes_right(tree, node, missing_bin, column, n - 1)
     cdef bint before = last

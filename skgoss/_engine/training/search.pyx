@@ -90,7 +90,7 @@ cdef FeatureSet feature_set(
     out.searched = ws.scratch.searched[side]
     # Of extremely random trees one cut is tried, which says nothing of the others.
     out.cut = ws.scratch.cut[side] if shared.settings.extra_trees else NULL
-    # Neither do bounds that the neighbours of a leaf may loosen.
+    # Neither do bounds that the neighbors of a leaf may loosen.
     out.splittable_out = ws.splittable[leaf.mask]
     if out.cut != NULL or shared.constraints.bounding >= INTERMEDIATE:
         out.splittable_out = NULL

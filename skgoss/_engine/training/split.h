@@ -291,7 +291,7 @@ static SIMD_INLINE Limits limits_at(const CutLimits *limits, int i, int form)
     return at;
 }
 
-/* Tightens one bound of the cuts that let a neighbour's bins into a side. */
+/* Tightens one bound of the cuts that let a neighbor's bins into a side. */
 static SIMD_INLINE void tighten(double value, int is_above, int inside, double *lower,
                                 double *upper)
 {

@@ -96,7 +96,7 @@ cdef int make_room(TileSums* sums, int64_t room) noexcept nogil:
 
 
 cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept nogil:
-    """The rows as if they had some neighbouring lanes only."""
+    """The rows as if they had some neighboring lanes only."""
     cdef Binned part = data[0]
     part.rows = data.rows + first_lane
     part.lane_start = data.lane_start + first_lane

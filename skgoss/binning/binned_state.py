@@ -19,8 +19,13 @@ from skgoss.binning.sparse_columns import LosslessSettings, SparseColumns
 from skgoss.binning.storage import Bins, OwnBins
 from skgoss.columns.categories import Categories
 from skgoss.sources.memory import IN_MEMORY, Memory
-from skgoss.utils.limits import INT32_MAX
-from skgoss.utils.plain_values import check_lengths, check_start, entries, vectors
+from skgoss.utils.plain_values import (
+    INT32_MAX,
+    check_lengths,
+    check_start,
+    entries,
+    vectors,
+)
 
 _OWNER = "the binned data"
 

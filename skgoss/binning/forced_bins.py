@@ -12,7 +12,7 @@ from skgoss._engine.binning import bin_kernels as kernels
 from skgoss.columns.floats import as_floats
 from skgoss.columns.names import ColumnFinder
 from skgoss.utils import disk
-from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import INT32_MAX
 
 OPTION = "forcedbins_filename"
 

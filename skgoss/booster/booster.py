@@ -40,9 +40,8 @@ from skgoss.sources.source import Source
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import disk, optional, threads
-from skgoss.utils.elsewhere import Elsewhere
 from skgoss.utils.locks import cached_property
-from skgoss.utils.messages import type_name, warn
+from skgoss.utils.messages import Elsewhere, type_name, warn
 
 if TYPE_CHECKING:
     import pandas

@@ -18,8 +18,8 @@ from skgoss._engine.columns.transposition import (
     move_columns,
 )
 from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
-from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.locks import cached_property
+from skgoss.utils.plain_values import INT32_MAX
 
 # Entries are turned into columns in blocks of so many, or in at most so many blocks.
 BLOCK_ENTRIES = 1 << 21

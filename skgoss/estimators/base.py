@@ -35,7 +35,7 @@ from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
-from skgoss.utils.elsewhere import Elsewhere
+from skgoss.utils.messages import Elsewhere
 
 if TYPE_CHECKING:
     import shap

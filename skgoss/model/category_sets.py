@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.trees import CATEGORICAL, CategorySets
-from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import INT32_MAX
 
 Ints = NDArray[np.int64]
 

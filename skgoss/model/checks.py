@@ -21,8 +21,7 @@ from skgoss.model.trees import (
     NODE_TYPES,
     CategorySets,
 )
-from skgoss.utils.limits import INT32_MAX
-from skgoss.utils.plain_values import check_lengths, check_start
+from skgoss.utils.plain_values import INT32_MAX, check_lengths, check_start
 
 # Nodes and leaves of all trees together are numbered by int32.
 MAX_LEAVES = 1 << 30

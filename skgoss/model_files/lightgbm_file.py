@@ -27,8 +27,8 @@ from skgoss.model_files import text
 from skgoss.objectives.link import Link
 from skgoss.objectives.objective_names import ALIASES, make_link
 from skgoss.utils import sklearn_private
-from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import warn
+from skgoss.utils.plain_values import INT32_MAX
 
 
 def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:

@@ -25,8 +25,7 @@ from skgoss.model_files.text_keys import (
     SKGOSS_LINE,
     TREE_LINES,
 )
-from skgoss.utils.limits import INT32_MAX
-from skgoss.utils.plain_values import entries
+from skgoss.utils.plain_values import INT32_MAX, entries
 
 # Lines that follow the trees; files of LightGBM before 2.3 have no END_OF_TREES.
 _AFTER_TREES = {

@@ -40,7 +40,7 @@ from skgoss.model_files.text_lines import (
     on_line,
     refuse,
 )
-from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import INT32_MAX
 
 _VERSIONS = (b"v2", b"v3", b"v4")
 

@@ -23,13 +23,13 @@ from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.objective_names import NOT_BUILT_IN
 from skgoss.objectives.user_functions import UserFunction, name_of, predictions
 from skgoss.parameters.settings import Settings
-from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import (
     UnusedParameterWarning,
     closest,
     did_you_mean,
     warn,
 )
+from skgoss.utils.plain_values import INT32_MAX
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import INT32_MAX
 
 UINT32_MAX = 2**32 - 1
 

@@ -1,13 +1,14 @@
-"""Warnings and hints. Imports nothing of skgoss: every module may use it."""
+"""Warnings, hints and errors. Imports nothing of skgoss: every module may use it."""
 
 from __future__ import annotations
 
 import difflib
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 # Frames of these packages are skipped: a warning points at the user's own line.
 _NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
@@ -145,3 +146,22 @@ def errors_at(place: str | Callable[[], str]) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"while reading {place if isinstance(place, str) else place()}")
         raise
+
+
+class Elsewhere:
+    """Names what to use in place of attributes that other libraries have."""
+
+    # What to use, by the name of the missing attribute.
+    _elsewhere: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # else every name would be an attribute of the class
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, with the name of what to use."""
+            instead = type(self)._elsewhere.get(name)
+            if instead is None:
+                # Raises what a property has raised, if the name is that of one.
+                return self.__getattribute__(name)
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}: use {instead}."
+            )

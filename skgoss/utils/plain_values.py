@@ -26,6 +26,9 @@ from skgoss.utils import optional
 
 Types = Mapping[str, type | tuple[type, ...]]
 
+# The largest integer of the engine's columns, leaves and sets.
+INT32_MAX = 2**31 - 1
+
 # Integers of more bits may be too large for a float.
 MAX_BITS = 1023
 

@@ -12,7 +12,7 @@ import skgoss
 from skgoss.binning import apply_bins, find_bins
 from skgoss.columns import sparse as compressed
 from skgoss.columns import targets
-from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import INT32_MAX
 
 N_ROWS, N_COLUMNS = 5000, 8
 OPTIONS = {"n_estimators": 2, "num_leaves": 4, "min_child_samples": 5}

@@ -28,8 +28,7 @@ from skgoss.fit.train_arguments import (
     TrainOptions,
     check_label,
 )
-from skgoss.model import explanation, predictions, tables
-from skgoss.model.batch_predictions import in_memory, predicted
+from skgoss.model import dump, explanation, predictions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel, whole
 from skgoss.model_files import model_file as model_files
@@ -224,7 +223,9 @@ class Booster(Elsewhere):
             return predictions.compute(model, columns, output, rounds, n_threads)
 
         open_file = partial(self._open_file, model, header=data_has_header)
-        return predicted(data, model.schema, compute, open_file, to_parquet)
+        return predictions.in_batches(
+            data, model.schema, compute, open_file, to_parquet
+        )
 
     @docstrings.of_booster()
     def explain(
@@ -260,7 +261,9 @@ class Booster(Elsewhere):
         n_threads = self._n_threads(kwargs)
         return explanation.explanation(
             model,
-            self._columns(model, in_memory(data, partial(self._open_file, model))),
+            self._columns(
+                model, predictions.in_memory(data, partial(self._open_file, model))
+            ),
             data,
             rounds,
             n_threads,
@@ -408,7 +411,7 @@ class Booster(Elsewhere):
         columns. None if there is no such column.
         """
         model = self._model
-        return tables.pandas_categorical(model.header, model.categories)
+        return dump.pandas_categorical(model.header, model.categories)
 
     def __sklearn_tags__(self) -> Tags:
         return Tags(
@@ -489,10 +492,13 @@ class Booster(Elsewhere):
         """
         model = self._model
         _, stop = model.rounds(0, self._length(None))
-        values = tables.split_values(
-            model.trees.truncated(stop), _column(model, feature)
-        )
-        counts, edges = tables.histogram(values, bins, at_most=xgboost_style)
+        values = model.trees.truncated(stop).split_values(_column(model, feature))
+        n_distinct = max(len(np.unique(values)), 1)
+        if bins is None:
+            bins = n_distinct
+        elif xgboost_style and isinstance(bins, numbers.Integral):
+            bins = max(min(int(bins), n_distinct), 1)
+        counts, edges = np.histogram(values, bins=bins)
         if not xgboost_style:
             return counts, edges
         table = np.column_stack([edges[1:], counts])[counts > 0]
@@ -535,7 +541,7 @@ class Booster(Elsewhere):
         """
         model = self._model
         start, stop = model.rounds(start_iteration, self._length(num_iteration))
-        dumped = tables.dump(
+        dumped = dump.dump(
             model.trees,
             model.header,
             model.categories,
@@ -579,7 +585,7 @@ class Booster(Elsewhere):
         pandas = optional.optional("pandas", "trees_to_dataframe")
         if self.num_trees() == 0:
             raise ValueError("trees_to_dataframe needs a model with trees.")
-        return pandas.DataFrame(list(tables.rows(self.dump_model())))
+        return pandas.DataFrame(list(dump.rows(self.dump_model())))
 
     def trees_for_shap(self) -> dict[str, Any]:
         """Return the trees in the form that ``shap.TreeExplainer`` accepts.
@@ -670,7 +676,7 @@ class Booster(Elsewhere):
         stop = whole("end_iteration", end_iteration)
         n_rounds = self.current_iteration()
         stop = min(stop, n_rounds) if stop > 0 else n_rounds
-        order = tables.shuffled(n_rounds, start, stop)
+        order = _shuffled(n_rounds, start, stop)
         return self._change_trees(lambda trees: trees.chosen(order))
 
     def _change_trees(self, change: Callable[[Ensemble], Ensemble]) -> Self:
@@ -695,7 +701,7 @@ class Booster(Elsewhere):
         float
             The sum.
         """
-        return tables.bound(self._model.trees, np.minimum)
+        return self._model.trees.bound(np.minimum)
 
     def upper_bound(self) -> float:
         """Return the sum of the largest leaf values of all trees.
@@ -708,7 +714,7 @@ class Booster(Elsewhere):
         float
             The sum.
         """
-        return tables.bound(self._model.trees, np.maximum)
+        return self._model.trees.bound(np.maximum)
 
     def refit(
         self,
@@ -790,7 +796,7 @@ class Booster(Elsewhere):
             "the model",
         )
         n_threads = self._n_threads(kwargs)
-        data = in_memory(data, partial(self._open_file, model))
+        data = predictions.in_memory(data, partial(self._open_file, model))
         columns = self._columns(model, data, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
@@ -1300,3 +1306,17 @@ def _number(name: str, value: Any, n: int, things: str) -> int:
 def _importance_type(given: Any) -> Any:
     name = "importance_type"
     return parameters.checked_options({name: given}, [name], "Booster")[name]
+
+
+def _shuffled(n_rounds: int, start: int, stop: int) -> NDArray[np.int64]:
+    """LightGBM's order of shuffled rounds: those from ``start`` to ``stop - 1`` move.
+
+    The numbers come from a linear congruential generator; each round but the last
+    changes places with a later one.
+    """
+    order, state = np.arange(n_rounds), 17
+    for i in range(start, stop - 1):
+        state = (214013 * state + 2531011) % 2**32
+        other = i + 1 + (state >> 16) % 2**15 % (stop - i - 1)
+        order[[i, other]] = order[[other, i]]
+    return order

@@ -23,7 +23,7 @@ from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, input_sets
-from skgoss.model.estimator_record import EstimatorRecord, defaults
+from skgoss.model.fitted import EstimatorRecord, constructor_defaults
 from skgoss.parameters import descriptions, docstrings, presets
 from skgoss.training.callback_api import Recorder
 from skgoss.utils import disk, messages, sklearn_private
@@ -201,7 +201,9 @@ class _OnCluster(LGBMModel):
     def _unfitted(self) -> LGBMModel:
         """The estimator that each worker fits."""
         local = self._local.__new__(self._local)
-        names = {*defaults(self._local), "_unused_params"} & vars(self).keys()
+        names = {*constructor_defaults(self._local), "_unused_params"} & vars(
+            self
+        ).keys()
         local.__dict__.update({name: vars(self)[name] for name in names})
         # All workers get the same number, and need no file of this machine.
         local.random_state = parameters.draw_seed(self.random_state)

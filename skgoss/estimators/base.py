@@ -26,10 +26,13 @@ from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datase
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import Task
-from skgoss.model import conformal, explanation, predictions
-from skgoss.model.batch_predictions import in_memory, predicted
-from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
-from skgoss.model.fitted import FittedModel
+from skgoss.model import explanation, intervals, predictions
+from skgoss.model.fitted import (
+    EstimatorRecord,
+    FittedModel,
+    changed_values,
+    constructor_defaults,
+)
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings
@@ -460,7 +463,7 @@ class LGBMModel(
 
     def _passed_parameters(self) -> dict[str, Any]:
         """The parameters that differ from the defaults of the class."""
-        return changed(vars(self), defaults(type(self)))
+        return changed_values(vars(self), constructor_defaults(type(self)))
 
     # --- Predictions ------------------------------------------------------------------
 
@@ -527,7 +530,7 @@ class LGBMModel(
             return finish(model, values)
 
         open_file = partial(self._open_file, model)
-        return predicted(X, model.schema, compute, open_file, to_parquet)
+        return predictions.in_batches(X, model.schema, compute, open_file, to_parquet)
 
     def _covering(
         self,
@@ -538,9 +541,9 @@ class LGBMModel(
         compute: Callable[[Columns, NDArray[np.float64], int], NDArray[Any]],
     ) -> NDArray[Any]:
         """Intervals or sets of classes; the last axis is that of several coverages."""
-        coverages, is_one = conformal.checked_coverage(coverage)
+        coverages, is_one = intervals.checked_coverage(coverage)
         n_threads = self._n_threads(kwargs)
-        covering = predicted(
+        covering = predictions.in_batches(
             X,
             model.schema,
             lambda rows: compute(self._columns(model, rows), coverages, n_threads),
@@ -555,7 +558,9 @@ class LGBMModel(
     def _staged(self, X: ArrayLike, finish: Finish | None = None) -> Iterator[Any]:
         """The output after each round; errors come at once, and not with the first."""
         model = self._model
-        columns = self._columns(model, in_memory(X, partial(self._open_file, model)))
+        columns = self._columns(
+            model, predictions.in_memory(X, partial(self._open_file, model))
+        )
         outputs = predictions.staged(model, columns, self._n_threads())
         return (finish(model, o) for o in outputs) if finish else outputs
 
@@ -593,7 +598,9 @@ class LGBMModel(
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
             model,
-            self._columns(model, in_memory(X, partial(self._open_file, model))),
+            self._columns(
+                model, predictions.in_memory(X, partial(self._open_file, model))
+            ),
             X,
             rounds,
             n_threads,
@@ -806,7 +813,7 @@ class LGBMModel(
         """
         task = cls._task(cls.__name__)
         options, unused, model = states.of_booster(
-            booster, classes, task, defaults(cls)
+            booster, classes, task, constructor_defaults(cls)
         )
         estimator = cls(**options)
         if unused:

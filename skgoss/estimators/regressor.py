@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
-from skgoss.model import conformal
+from skgoss.model import intervals
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
 
@@ -168,6 +168,6 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         0.82
         """
         model = self._model
-        conformal.check_method(method)
+        intervals.check_method(method)
         known = model.for_intervals(self._owner, method)
         return self._covering(model, X, coverage, kwargs, known.intervals)

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.fit.task import Classification, Task, tasks_of
-from skgoss.model.estimator_record import EstimatorRecord
-from skgoss.model.fitted import FittedModel, check_classes
+from skgoss.model.fitted import EstimatorRecord, FittedModel, check_classes
 from skgoss.objectives.objective_names import OBJECTIVES
 from skgoss.utils.messages import type_name
 from skgoss.utils.plain_values import entries

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.binning.bin_kernels import ZERO_BOUND
-from skgoss.model.category_sets import members_of
+from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
-    CategorySets,
     nan_goes_left,
     zero_is_missing,
     zero_tree,
@@ -392,7 +391,7 @@ def _node_tests(
 
 def _members(sets: CategorySets, number: int, values: Floats | None) -> Floats:
     """The values of the categories in a set; of an empty set NaN, which none equals."""
-    members = members_of(sets, number)
+    members = sets.categories(number)
     if values is not None:
         members = values[members[members < len(values)]]
     return members if len(members) else np.array([np.nan])

@@ -21,9 +21,8 @@ from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.several_outputs import joint_link
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
-from skgoss.model.fitted import FittedModel
+from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.objectives import metrics, objective_names, output_metrics
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings

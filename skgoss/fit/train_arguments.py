@@ -14,8 +14,7 @@ from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import TrainTask
-from skgoss.model.estimator_record import EstimatorRecord, changed
-from skgoss.model.fitted import FittedModel
+from skgoss.model.fitted import EstimatorRecord, FittedModel, changed_values
 from skgoss.parameters.domains import integer
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
@@ -117,7 +116,7 @@ class TrainOptions:
         defaults["early_stopping_round"] = early_stopping_rounds or None
         task = TrainTask(owner, n_classes, options.get("objective"))
         # Arguments of train and cv that are left at their defaults are not passed.
-        passed = changed(defaults, parameters.DEFAULTS).keys() | options.keys()
+        passed = changed_values(defaults, parameters.DEFAULTS).keys() | options.keys()
         return cls(
             task,
             defaults | options,

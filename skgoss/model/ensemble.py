@@ -15,17 +15,15 @@ from numpy.typing import NDArray
 from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
 from skgoss.columns.columns import Columns
-from skgoss.model import checks
+from skgoss.model.category_sets import NO_SETS, SET_TYPES, CategorySets
 from skgoss.model.linear import LINEAR_TYPES, LinearLeaves, RawColumns, spans
 from skgoss.model.predictor_tables import make_predictor
 from skgoss.model.trees import (
     CATEGORICAL,
     LEAF_TYPES,
-    NO_SETS,
     NODE_TYPES,
-    SET_TYPES,
-    CategorySets,
     Tree,
+    check_trees,
     zero_tree,
 )
 from skgoss.utils.locks import cached_property
@@ -37,6 +35,9 @@ LEAVES_AT_ONCE = 1 << 21
 # So many rows are sooner compared with thresholds than ranked among them; half as many
 # where there are sets of categories.
 FEW_ROWS = 32
+
+# Thresholds of larger magnitude separate missing values from all numbers.
+LARGEST = 1e300
 
 # The kinds of importance, and what is summed over the splits; None: their number.
 _IMPORTANCE = {"split": None, "gain": "split_gain", "cover": "internal_count"}
@@ -87,7 +88,7 @@ class Ensemble:
     linear: LinearLeaves | None = None
 
     def __post_init__(self) -> None:
-        checks.check(
+        check_trees(
             self.arrays,
             self.leaf_start,
             self.n_scores,
@@ -329,6 +330,32 @@ class Ensemble:
             weights=None if weight is None else self.arrays[weight][gains],
             minlength=self.n_features,
         )
+
+    def split_values(self, column: int) -> Floats:
+        """The thresholds of all splits of a column.
+
+        Splits that separate missing values from all numbers have none.
+
+        Raises
+        ------
+        ValueError
+            If the column holds categories.
+        """
+        here = self.arrays["split_feature"] == column
+        if (self.arrays["decision_type"][here] & CATEGORICAL).any():
+            raise ValueError(
+                "A histogram of split values needs a column of numbers, but column"
+                f" {column} holds categories."
+            )
+        thresholds = self.arrays["threshold"][here]
+        return thresholds[np.abs(thresholds) < LARGEST]
+
+    def bound(self, side: np.ufunc) -> float:
+        """The sum of the least (``np.minimum``) or greatest leaf value of each tree."""
+        if self.n_trees == 0:
+            return 0.0
+        values, start = self.arrays["leaf_value"], self.leaf_start[:-1]
+        return float(side.reduceat(values, start).sum())
 
     def raw_scores(
         self,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from numbers import Integral
 from types import NoneType
@@ -17,16 +19,22 @@ from skgoss import parameters
 from skgoss.columns import containers
 from skgoss.columns.categories import Categories
 from skgoss.columns.schema import ColumnSchema, check_names
-from skgoss.model import category_sets, file_header, tables
-from skgoss.model.conformal import Conformal, Quantiles
+from skgoss.model import dump, file_header
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
+from skgoss.model.intervals import Conformal, Quantiles
 from skgoss.model.out_of_fold import OutOfFold
+from skgoss.model.trees import CATEGORICAL
 from skgoss.objectives.link import Link
 from skgoss.objectives.objective_names import OBJECTIVES
 from skgoss.utils.locks import cached_property
-from skgoss.utils.plain_values import are_numbers, check_scores, entries, is_number
+from skgoss.utils.plain_values import (
+    INT32_MAX,
+    are_numbers,
+    check_scores,
+    entries,
+    is_number,
+)
 
 _OWNER = "the Booster"
 
@@ -54,6 +62,56 @@ _ORIGIN = {
     "history": dict,
     "is_foreign": bool,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorRecord:
+    """The estimator, or the function, that trained a model.
+
+    Attributes
+    ----------
+    estimator : str
+        The name of its class.
+    task : str
+        'classification', 'regression', 'ranking', or 'any' for a `LGBMModel`.
+    parameters : dict
+        The parameters that differ from the defaults of the class.
+    unused : dict
+        Unknown names that the constructor was given, with their values.
+    """
+
+    estimator: str
+    task: str
+    parameters: dict[str, Any]
+    unused: dict[str, Any]
+
+
+@lru_cache(maxsize=64)
+def constructor_defaults(estimator_class: type) -> Mapping[str, Any]:
+    """The parameters of an estimator's constructor, with their defaults."""
+    return {
+        parameter.name: parameter.default
+        for parameter in inspect.signature(estimator_class).parameters.values()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+
+
+def changed_values(
+    values: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parameters that differ from their defaults."""
+
+    def is_changed(value: Any, default: Any) -> bool:
+        is_same_type = type(value) is type(default)
+        return not is_same_type or not np.array_equal(value, default)
+
+    return {
+        name: values[name]
+        for name, default in defaults.items()
+        if name in values
+        and values[name] is not default
+        and is_changed(values[name], default)
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +252,7 @@ class FittedModel:
         )
 
     def for_intervals(self, owner: str, method: str) -> Conformal | Quantiles:
-        """What intervals need, for a method of `conformal.METHODS`.
+        """What intervals need, for a method of `intervals.METHODS`.
 
         Raises
         ------
@@ -304,7 +362,7 @@ class FittedModel:
                 f"column {last} has categories, but there are only {n_features} columns"
             )
         file_header.check(self.header, n_features)
-        category_sets.check(
+        _check_categories(
             self.trees,
             self.header.feature_infos,
             {column: len(known.values) for column, known in vocabularies.items()},
@@ -330,9 +388,9 @@ class FittedModel:
         return parameters.from_lightgbm(self.header.parameters)
 
     def shrinkage(self, options: Mapping[str, Any]) -> NDArray[np.float64]:
-        """The factor of each tree: see `tables.shrinkage`; options by any name."""
-        chosen = parameters.checked_options(options, tables.SHRINKAGE, "Booster")
-        return tables.shrinkage(self.trees, self.header, **chosen)
+        """The factor of each tree: see `dump.shrinkage`; options by any name."""
+        chosen = parameters.checked_options(options, dump.SHRINKAGE, "Booster")
+        return dump.shrinkage(self.trees, self.header, **chosen)
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[Any, ...]]:
         return type(self).from_state, (self.state(),)
@@ -445,6 +503,36 @@ def _score_names(classes: Sequence[NDArray[Any]]) -> list[str]:
         own = [f"{number}: {label}" for label in labels]
         names += own if len(labels) > 2 else [str(number)]
     return names
+
+
+def _check_categories(
+    trees: Ensemble, infos: Sequence[str], n_categories: Mapping[int, int]
+) -> None:
+    """Check that sets and ``feature_infos`` hold categories that their columns have.
+
+    ``n_categories`` are the numbers of categories by column.
+    """
+    if not n_categories:
+        return
+    stop = np.full(trees.n_features, INT32_MAX + 1)
+    stop[list(n_categories)] = list(n_categories.values())
+    node = np.flatnonzero(trees.arrays["decision_type"] & CATEGORICAL)
+    number, category = trees.sets.take(
+        trees.arrays["threshold"][node].astype(np.int64)
+    ).members()
+    column = trees.arrays["split_feature"][node[number]]
+    for j, info in enumerate(infos):
+        if j in n_categories and info != "none" and not info.startswith("["):
+            numbers = np.array(info.split(":"), dtype=np.int64)
+            column = np.append(column, np.full(len(numbers), j))
+            category = np.append(category, numbers)
+    wrong = category >= stop[column]
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(
+            f"column {column[at]} has {stop[column[at]]} categories, but a tree or"
+            f" feature_infos holds the number {category[at]}"
+        )
 
 
 def check_classes(classes: Any, n_scores: int, task: str) -> None:

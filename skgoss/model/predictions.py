@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from skgoss.binning.streaming import of_schema
 from skgoss.columns.columns import Columns
+from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.sparse import CompressedRows
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.objectives.link import Link
+from skgoss.sources import input_rows
+from skgoss.sources.source import Source, read
+from skgoss.utils import disk
+from skgoss.utils.messages import errors_at, said_once
 
 Floats = NDArray[np.float64]
 
@@ -102,3 +110,129 @@ def _contributions(
         return parts[0] if len(parts) == 1 else parts
     values = contributions.contributions(ensemble, columns, *span, n_threads)
     return values.reshape(len(values), -1)
+
+
+# --- Rows that are read in batches ----------------------------------------------------
+
+# Computes the predictions of rows in memory: arrays, or sparse matrices.
+Compute = Callable[[Any], Any]
+
+# Opens the text file of a path.
+OpenFile = Callable[[Any], Source]
+
+
+def in_batches(
+    X: Any,
+    schema: ColumnSchema,
+    compute: Compute,
+    open_file: OpenFile,
+    to_parquet: str | PathLike[str] | None = None,
+) -> Any:
+    """Predict rows, in batches if they are not in memory.
+
+    Parameters
+    ----------
+    X : array-like, data frame, sparse matrix, path or what `input_rows.is_streamed`
+        Columns of files that the model does not know are not read.
+    schema : ColumnSchema
+        The columns of the model.
+    compute, open_file : callable
+    to_parquet : str or path, default=None
+        A file to write the predictions to.
+
+    Returns
+    -------
+    ndarray, csr_matrix, list of them, or None
+        None if the predictions are written to a file.
+    """
+    if isinstance(X, np.ndarray) and to_parquet is None:
+        return compute(X)
+    if input_rows.is_file(X):
+        X = open_file(X)
+    source = input_rows.source(X) if input_rows.is_streamed(X) else None
+    if source is not None:
+        source = of_schema(source, schema)
+    if to_parquet is not None:
+        _write(_batches(X, source, compute), to_parquet)
+        return None
+    if source is None:
+        return compute(X)
+    n_rows, start, wholes = source.shape[0], 0, []
+    for part in _batches(X, source, compute):
+        is_list = isinstance(part, list)
+        arrays = part if is_list else [part]
+        wholes = wholes or [_empty(n_rows, array) for array in arrays]
+        for whole, array in zip(wholes, arrays, strict=True):
+            if isinstance(whole, list):
+                whole.append(array)
+            else:
+                whole[start : start + len(array)] = array
+        start += arrays[0].shape[0]
+    out = [sp.vstack(w, "csr") if isinstance(w, list) else w for w in wholes]
+    return out if is_list else out[0]
+
+
+def in_memory(X: Any, open_file: OpenFile) -> Any:
+    """Rows for what is not computed in batches.
+
+    Raises
+    ------
+    ValueError
+        If they are read in batches, and may be too large for memory.
+    """
+    if input_rows.is_file(X):
+        X = open_file(X)
+    return input_rows.loaded(X) if input_rows.is_streamed(X) else X
+
+
+def _empty(n_rows: int, first: Any) -> Any:
+    """An array for all rows; for sparse matrices, a list of those of the batches."""
+    if sp.issparse(first):
+        return []
+    return np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
+
+
+def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
+    if source is None:
+        yield compute(X)
+        return
+    if source.shape[0] == 0:
+        raise ValueError("data must have a row, but has none.")
+    with said_once():
+        for batch in read(source):
+            with errors_at(batch.place):
+                part = compute(batch.rows)
+            yield part
+
+
+def _dense(values: Any) -> Any:
+    """Predictions, one array after the other if there are several."""
+    arrays = values if isinstance(values, list) else [values]
+    dense = [array.toarray() if sp.issparse(array) else array for array in arrays]
+    return np.hstack(dense) if isinstance(values, list) else dense[0]
+
+
+def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
+    """Write a column for each number of a prediction."""
+    import pyarrow
+    from pyarrow import parquet
+
+    with disk.written(path) as file:
+        writer = None
+        try:
+            for part in batches:
+                table = _table(pyarrow, _dense(part))
+                if writer is None:
+                    writer = parquet.ParquetWriter(file, table.schema)
+                writer.write_table(table)
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _table(pyarrow: Any, values: Any) -> Any:
+    if values.ndim == 1:
+        return pyarrow.table({"prediction": values})
+    flat = values.reshape(len(values), -1)
+    names = [f"prediction_{j}" for j in range(flat.shape[1])]
+    return pyarrow.table(list(np.ascontiguousarray(flat.T)), names=names)

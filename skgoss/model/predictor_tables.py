@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model.predict import Predictor
-from skgoss.model.trees import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, CategorySets
+from skgoss.model.category_sets import CategorySets
+from skgoss.model.trees import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT
 
 Floats = NDArray[np.float64]
 

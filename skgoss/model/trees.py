@@ -1,12 +1,17 @@
-"""The arrays of trees, in LightGBM's conventions."""
+"""The arrays of trees, in LightGBM's conventions, and their checks."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from skgoss.model.category_sets import CategorySets
+from skgoss.model.linear import LinearLeaves
+from skgoss.utils.plain_values import INT32_MAX, check_lengths, check_start
 
 NODE_TYPES = {
     "split_feature": np.int32,
@@ -24,7 +29,6 @@ LEAF_TYPES = {
     "leaf_weight": np.float64,
     "leaf_count": np.int64,
 }
-SET_TYPES = {"start": np.int64, "words": np.uint32}
 
 # Bits of decision_type. The two from MISSING_SHIFT on tell which values are missing.
 CATEGORICAL = 1
@@ -32,7 +36,13 @@ DEFAULT_LEFT = 2
 MISSING_SHIFT = 2
 
 # Which values are missing.
-NOTHING, ZERO = 0, 1
+NOTHING, ZERO, NAN = 0, 1, 2
+
+# Nodes and leaves of all trees together are numbered by int32.
+MAX_LEAVES = 1 << 30
+
+# Counts are smaller: files hold whole numbers of 18 digits.
+MAX_COUNT = 10**18
 
 
 def zero_is_missing(decision_type: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -108,19 +118,139 @@ def zero_tree() -> Tree:
     return Tree(**nodes, **leaves)
 
 
-class CategorySets(NamedTuple):
-    """Sets of categories, as strings of bits.
+# --- Checks ---------------------------------------------------------------------------
 
-    Attributes
-    ----------
-    start : (n_sets + 1,) int64
-        Where the words of each set begin.
-    words : (start[-1],) uint32
-        Category c is in the set when bit c % 32 of its word c // 32 is set.
+
+def check_trees(
+    arrays: Mapping[str, NDArray[Any]],
+    leaf_start: NDArray[np.int64],
+    n_scores: int,
+    n_features: int,
+    sets: CategorySets,
+    linear: LinearLeaves | None,
+) -> None:
+    """Check that arrays of the right dtypes make an ensemble.
+
+    Prediction uses the numbers of children, features, sets and coefficients as indices,
+    unchecked. This takes time linear in the number of nodes.
+
+    Raises
+    ------
+    ValueError
+        If they do not. The message tells what is wrong.
     """
+    _check_sizes(arrays, leaf_start, n_scores, n_features)
+    _check_children(arrays["left_child"], arrays["right_child"], leaf_start)
+    _check_splits(arrays, n_features)
+    _check_counts(arrays)
+    _check_sets(arrays, sets)
+    if linear is not None:
+        _check_linear(linear, len(arrays["leaf_value"]), n_features)
 
-    start: NDArray[np.int64]
-    words: NDArray[np.uint32]
+
+def _check_sizes(
+    arrays: Mapping[str, NDArray[Any]],
+    leaf_start: NDArray[np.int64],
+    n_scores: int,
+    n_features: int,
+) -> None:
+    for name, number in (("n_scores", n_scores), ("n_features", n_features)):
+        if not 1 <= number <= INT32_MAX:
+            raise ValueError(f"{name} must be from 1 to {INT32_MAX}, got {number}")
+    n_trees, n_leaves = len(leaf_start) - 1, len(arrays["leaf_value"])
+    if n_trees % n_scores:
+        raise ValueError(
+            f"trees must come in rounds of n_scores={n_scores}, got {n_trees} trees"
+        )
+    if n_leaves > MAX_LEAVES:
+        raise ValueError(
+            f"trees must have at most {MAX_LEAVES} leaves in all, got {n_leaves}"
+        )
+    check_start(leaf_start, n_leaves, "leaf_start")
+    if (leaf_start[1:] == leaf_start[:-1]).any():
+        raise ValueError("every tree must have a leaf")
+    sizes = dict.fromkeys(LEAF_TYPES, n_leaves)
+    check_lengths(arrays, sizes | dict.fromkeys(NODE_TYPES, n_leaves - n_trees))
 
 
-NO_SETS = CategorySets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32))
+def _check_children(
+    left: NDArray[np.int32], right: NDArray[np.int32], leaf_start: NDArray[np.int64]
+) -> None:
+    """Check that children come after their parents, and that each has one parent.
+
+    Then every path from the root ends in a leaf, and there is one path to each leaf.
+    """
+    n_leaves, first_leaf = np.diff(leaf_start), leaf_start[:-1]
+    first_node = first_leaf - np.arange(len(n_leaves))
+    tree = np.repeat(np.arange(len(n_leaves)), n_leaves - 1)
+    node = np.arange(len(left)) - first_node[tree]
+    child, leaves = np.stack([left, right]), n_leaves[tree]
+    is_leaf = child < 0
+    is_there = np.where(
+        is_leaf, ~child < leaves, (child > node) & (child < leaves - 1)
+    ).all(axis=0)
+    if not is_there.all():
+        at = int(is_there.argmin())
+        raise ValueError(
+            f"node {node[at]} of tree {tree[at]} has the children {left[at]} and"
+            f" {right[at]}: a child must be a later node of the tree, or ~leaf for one"
+            f" of its {leaves[at]} leaves"
+        )
+    of_leaf, of_node = len(left) + first_leaf, first_node
+    place = np.where(is_leaf, of_leaf[tree] + ~child, of_node[tree] + child)
+    n_parents = np.bincount(place.ravel(), minlength=len(left) + int(leaf_start[-1]))
+    n_parents[np.where(n_leaves > 1, of_node, of_leaf)] += 1
+    if (n_parents != 1).any():
+        at = int((n_parents != 1).argmax())
+        kind, first = ("node", of_node) if at < len(left) else ("leaf", of_leaf)
+        owner = int(np.searchsorted(first, at, side="right")) - 1
+        raise ValueError(
+            f"{kind} {at - first[owner]} of tree {owner} must be the child of one node;"
+            " the first node of a tree must be the child of none"
+        )
+
+
+def _check_splits(arrays: Mapping[str, NDArray[Any]], n_features: int) -> None:
+    _check_features(arrays["split_feature"], n_features, "split_feature")
+    if np.isnan(arrays["threshold"]).any():
+        raise ValueError("threshold must not be NaN")
+    decision, both = arrays["decision_type"], CATEGORICAL | DEFAULT_LEFT
+    if ((decision >> MISSING_SHIFT > NAN) | (decision & both == both)).any():
+        raise ValueError(
+            "decision_type must have bit 0 (categorical), bit 1 (default left) and bits"
+            " 2-3 (missing: 0 none, 1 zero, 2 NaN) only"
+        )
+
+
+def _check_counts(arrays: Mapping[str, NDArray[Any]]) -> None:
+    for name in ("leaf_count", "internal_count"):
+        counts = arrays[name]
+        if counts.size and not -MAX_COUNT < counts.min() <= counts.max() < MAX_COUNT:
+            raise ValueError(f"{name} must be below {MAX_COUNT} in magnitude")
+
+
+def _check_features(feature: NDArray[np.int32], n_features: int, name: str) -> None:
+    if feature.size and not 0 <= feature.min() <= feature.max() < n_features:
+        raise ValueError(f"{name} must lie in 0..{n_features - 1}")
+
+
+def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: CategorySets) -> None:
+    check_start(sets.start, len(sets.words), "start of the sets")
+    number = arrays["threshold"][arrays["decision_type"] & CATEGORICAL != 0]
+    n_sets = len(sets.start) - 1
+    if number.size and not (
+        0 <= number.min() <= number.max() < n_sets
+        and (number == np.floor(number)).all()
+    ):
+        raise ValueError(
+            "threshold of categorical nodes must be the number of a set, and there are"
+            f" {n_sets} sets"
+        )
+
+
+def _check_linear(linear: LinearLeaves, n_leaves: int, n_features: int) -> None:
+    n_coefficients = len(linear.coefficient)
+    sizes = {"constant": n_leaves, "start": n_leaves + 1, "feature": n_coefficients}
+    check_lengths(linear._asdict(), sizes)
+    check_start(linear.start, n_coefficients, "start of the linear leaves")
+    _check_features(linear.feature, n_features, "feature of the linear leaves")

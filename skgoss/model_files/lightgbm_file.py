@@ -18,12 +18,11 @@ from skgoss.columns.categories import Categories, Vocabulary
 from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
-from skgoss.model.category_sets import map_categories, members, take
+from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
-from skgoss.model.trees import CATEGORICAL, CategorySets
-from skgoss.model_files import text
+from skgoss.model.trees import CATEGORICAL
 from skgoss.objectives.link import Link
 from skgoss.objectives.objective_names import ALIASES, make_link
 from skgoss.utils import sklearn_private
@@ -68,7 +67,7 @@ def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
 
 def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
     """The name and link of an objective; None if it is unknown, or a function."""
-    name, constants = text.split_objective(words)
+    name, constants = split_objective(words)
     if not name:
         return None, Link()
     if name not in ALIASES:
@@ -82,6 +81,40 @@ def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
     if not 0.0 < slope < np.inf:
         raise ValueError(f"the objective is {words!r}: sigmoid must be above 0")
     return ALIASES[name], make_link(name, slope, "sqrt" in constants)
+
+
+def split_objective(text: str) -> tuple[str, dict[str, float]]:
+    """Split the objective of a file into its name and its constants.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``binary sigmoid:1`` or ``regression sqrt``.
+
+    Returns
+    -------
+    name : str
+        Empty if the text is.
+    constants : dict from str to float
+        A constant without a number, such as ``sqrt``, has the value 1.
+
+    Raises
+    ------
+    ValueError
+        If a constant is not a number.
+    """
+    name, *items = text.split() or [""]
+    constants = {}
+    for item in items:
+        key, colon, value = item.partition(":")
+        try:
+            constants[key] = float(value) if colon else 1.0
+        except ValueError:
+            raise ValueError(
+                f"the objective {text!r} must consist of a name and numbers such as"
+                f" 'sigmoid:1', got {item!r}"
+            ) from None
+    return name, constants
 
 
 # --- Categories in training -----------------------------------------------------------
@@ -137,7 +170,7 @@ def _encoded(
     arrays = ensemble.arrays
     node = np.flatnonzero(arrays["decision_type"] & CATEGORICAL)
     number = arrays["threshold"][node].astype(np.int64)
-    sets = take(ensemble.sets, number)
+    sets = ensemble.sets.take(number)
     column = arrays["split_feature"][node]
     known = _whole_categories(header.feature_infos, sets, column)
     unplaced = sorted(known.keys() - learned.vocabularies.keys())
@@ -155,9 +188,7 @@ def _encoded(
     ensemble = replace(
         ensemble,
         arrays=arrays | {"threshold": threshold},
-        sets=map_categories(
-            sets, column, {j: _places(values) for j, values in known.items()}
-        ),
+        sets=sets.mapped(column, {j: _places(values) for j, values in known.items()}),
     )
     return ensemble, learned
 
@@ -166,7 +197,7 @@ def _whole_categories(
     infos: Sequence[str], sets: CategorySets, column: NDArray[np.int32]
 ) -> dict[int, NDArray[np.int64]]:
     """The categories of the columns that have any: those seen, and those in sets."""
-    owner, category = members(sets)
+    owner, category = sets.members()
     owner = column[owner]
     known = {j: category[owner == j] for j in np.unique(column).tolist()}
     for j, info in enumerate(infos):

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from skgoss.model.fitted import FittedModel
-from skgoss.model_files import lightgbm_file, text
+from skgoss.model_files import lightgbm_file, text_reader, text_writer
 from skgoss.utils import disk, plain_values
 from skgoss.utils.messages import warn
 
@@ -36,7 +36,7 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
         model = replace(model, best_iteration=0, best_score={}, history={})
     # Other readers find foreign lists of categories where they were.
     is_foreign = model.categories.unplaced is not None
-    return text.write(
+    return text_writer.write(
         model.trees,
         replace(model.header, own=_own(model.state_without_trees())),
         start_round=start,
@@ -123,7 +123,7 @@ def parse(content: str | bytes) -> FittedModel:
     UserWarning
         If LightGBM's objective is unknown. Predictions are then raw scores.
     """
-    trees, header = text.read(content)
+    trees, header = text_reader.read(content)
     if not header.own:
         state = lightgbm_file.state_without_trees(header, trees.n_scores)
         return FittedModel.from_parts(trees, header, state)

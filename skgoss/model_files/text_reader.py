@@ -16,17 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model_files import decimals
-from skgoss.model import checks
-from skgoss.model.category_sets import map_categories
+from skgoss.model.category_sets import NO_SETS, CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header, check_infos
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
     LEAF_TYPES,
-    NO_SETS,
     NODE_TYPES,
-    CategorySets,
+    check_trees,
 )
 from skgoss.model_files import text_lines
 from skgoss.model_files.text_lines import (
@@ -316,7 +314,7 @@ def _refuse_tree(
         part = {name: arrays[name][:stop] for name, stop in stops.items()}
         some = linear and linear.leaves(0, n_leaves)
         try:
-            checks.check(part, leaf_start[: n + 1], 1, n_features, sets, some)
+            check_trees(part, leaf_start[: n + 1], 1, n_features, sets, some)
         except ValueError as error:
             if failing == n:
                 refuse(trees.number[n - 1], str(error))
@@ -399,8 +397,7 @@ def _numbered_sets(
             raise ValueError("each categorical node must have a set of its own")
         column_of = np.full(len(sets.start) - 1, -1, dtype=np.int32)
         column_of[number] = column
-        return map_categories(
-            sets,
+        return sets.mapped(
             column_of,
             {j: partial(_numbers_of, known) for j, known in skgoss_line.values.items()},
         )

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from skgoss._engine.model_files import decimals
 from skgoss.columns.categories import Categories
-from skgoss.model import file_header as headers
-from skgoss.model import tables
-from skgoss.model.category_sets import map_categories, take
+from skgoss.model import dump, file_header
+from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, CategorySets
-from skgoss.model_files.text_keys import (
+from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES
+from skgoss.model_files.text_lines import (
     END_OF_TREES,
     INTERNAL_LINES,
     LEAF_LINES,
@@ -90,13 +89,13 @@ def write(
     names, values = safe_names(header.feature_names), _values(categories, part)
     shrinkage = _shrinkage(ensemble, header)[start_round * part.n_scores :]
     blocks = list(_blocks(part, _by_value(part, values), shrinkage))
-    known = tables.pandas_categorical(header, categories or Categories(None))
+    known = dump.pandas_categorical(header, categories or Categories(None))
     sections = [
         _header_lines(part, header, names, values, blocks),
         "".join(blocks) + END_OF_TREES + "\n",
         _importances(part.importances(importance), names),
         _parameters(header, names, values),
-        PANDAS_CATEGORICAL + json.dumps(tables.jsonable(known)) + "\n",
+        PANDAS_CATEGORICAL + json.dumps(dump.jsonable(known)) + "\n",
     ]
     return "\n".join(sections)
 
@@ -123,7 +122,7 @@ def _is_forbidden(character: str) -> bool:
 
 
 def _check(header: Header, n_features: int) -> None:
-    headers.check(header, n_features)
+    file_header.check(header, n_features)
     texts = {"objective": header.objective}
     for key, value in header.parameters.items():
         texts[f"parameters[{key!r}]"] = f"{key}{value}"
@@ -157,7 +156,7 @@ def _part(ensemble: Ensemble, start_round: int, stop_round: int | None) -> Ensem
         ensemble,
         arrays=arrays | {"threshold": threshold},
         leaf_start=start - start[0],
-        sets=take(ensemble.sets, number),
+        sets=ensemble.sets.take(number),
         linear=linear and linear.leaves(leaves.start, leaves.stop),
     )
 
@@ -235,7 +234,7 @@ def _linear_lines(leaves: LinearLeaves) -> list[str]:
 def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
     """The factor of each tree: LightGBM uses it when it fits leaves again."""
     parameters = header.parameters
-    is_one = tables.holds_start(
+    is_one = dump.holds_start(
         ensemble, header, parameters.get("boost_from_average") != "0"
     )
     return np.where(is_one, "1", parameters.get("learning_rate") or "1").tolist()
@@ -265,7 +264,7 @@ def _by_value(part: Ensemble, values: Mapping[int, list[int]]) -> CategorySets:
     """The sets of a part, with values in place of numbers in some columns."""
     column = part.arrays["split_feature"][_are_categorical(part.arrays)]
     lookups = {j: partial(_looked_up, known) for j, known in values.items()}
-    return map_categories(part.sets, column, lookups)
+    return part.sets.mapped(column, lookups)
 
 
 def _looked_up(values: list[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:

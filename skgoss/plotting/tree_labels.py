@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skgoss._engine.binning.bin_kernels import ZERO_BOUND
 from skgoss.booster.booster import Booster, booster_of
 from skgoss.estimators.base import LGBMModel
-from skgoss.model.tables import LARGEST
+from skgoss.model.ensemble import LARGEST
 from skgoss.plotting.plot_arguments import check, check_name
 from skgoss.utils.messages import one_line
 

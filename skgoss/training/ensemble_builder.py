@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from skgoss._engine.training.forest import Forest
 from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.model.category_sets import NO_SETS, CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
     DEFAULT_LEFT,
     MISSING_SHIFT,
-    NO_SETS,
     NODE_TYPES,
-    CategorySets,
     Tree,
 )
 

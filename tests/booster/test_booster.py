@@ -16,11 +16,12 @@ import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.columns.categories import Categories, Vocabulary
 from skgoss.columns.schema import ColumnSchema
+from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import CategorySets, Tree
+from skgoss.model.trees import Tree
 from skgoss.objectives.objective_names import OBJECTIVES, make_link
 
 lightgbm = pytest.importorskip("lightgbm")

@@ -25,8 +25,8 @@ import skgoss
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss._engine.binning.bin_kernels import ZERO_BOUND
 from skgoss._engine.objectives import link_kernels
+from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.trees import CategorySets
 from skgoss.objectives.link import Link
 from skgoss.objectives.objective_names import OBJECTIVES
 

@@ -39,7 +39,7 @@ with atheris.instrument_imports(include=["skgoss"]) if followed else nullcontext
     from scipy import sparse
 
     import skgoss
-    from skgoss.model_files import text
+    from skgoss.model_files import text_reader
     from skgoss.sources import text_files, text_tables
     from skgoss.utils import plain_values
 
@@ -208,7 +208,7 @@ def boosters() -> list[bytes]:
 
 READERS = {
     "text": Reader(
-        text.read,
+        text_reader.read,
         mutations.use_text,
         lambda: [file for file in mutations.text_files() if len(file) < 12_000],
     ),

@@ -35,7 +35,7 @@ from skgoss.binning import binned_state
 from skgoss.columns.categories import Categories
 from skgoss.dataset import binary_files
 from skgoss.model.file_header import Header
-from skgoss.model_files import text
+from skgoss.model_files import text_reader, text_writer
 from skgoss.utils import disk
 
 FILES = Path(__file__).parents[1] / "files"
@@ -376,7 +376,9 @@ def text_of(model: skgoss.LGBMModel) -> str:
         {"num_leaves": "5", "learning_rate": "0.1"},
         own={"deep": [{"er": [1, "ä", None]}]},
     )
-    return text.write(model._model.trees, header, categories=model._model.categories)
+    return text_writer.write(
+        model._model.trees, header, categories=model._model.categories
+    )
 
 
 def damage_text(rng: RNG) -> tuple[str, bytes]:
@@ -398,7 +400,7 @@ def use_text(read: tuple[Any, Header]) -> None:
     scores = ensemble.raw_scores(frame(X))
     assert scores.shape == (40, ensemble.n_scores)
     assert ensemble.leaves(frame(X)).shape == (40, ensemble.n_trees)
-    again, other = text.read(text.write(ensemble, header))
+    again, other = text_reader.read(text_writer.write(ensemble, header))
     np.testing.assert_array_equal(again.raw_scores(frame(X)), scores)
     said = [json.dumps(vars(part), sort_keys=True) for part in (header, other)]
     assert said[0] == said[1]
@@ -724,7 +726,7 @@ def use_binary(read: Any) -> None:
     ensemble = trained(binned)
     names = [f"x{j}" for j in range(binned.n_features)]
     header = Header(names, binned.feature_infos(), "regression")
-    again, _ = text.read(text.write(ensemble, header))
+    again, _ = text_reader.read(text_writer.write(ensemble, header))
     assert again.n_trees == ensemble.n_trees
     twice = binned.joined(binned, LGBMRegressor())
     for found in (bins(binned), bins(twice)):
@@ -895,7 +897,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "text": Kind(
-        damage_text, lambda p: text.read(p.read_bytes()), use_text, r"line \d"
+        damage_text, lambda p: text_reader.read(p.read_bytes()), use_text, r"line \d"
     ),
     "booster": Kind(
         damage_booster, lambda path: Booster(model_file=path), use_booster, "{}: "

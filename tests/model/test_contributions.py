@@ -18,6 +18,7 @@ from reading import columns as read_columns
 from trees import frame, make, parse_lightgbm, random_data, random_tree
 
 from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss.model.category_sets import CategorySets
 from skgoss.model.contributions import (
     contributions,
     interactions,
@@ -25,7 +26,6 @@ from skgoss.model.contributions import (
 )
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import CategorySets
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 

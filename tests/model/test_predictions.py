@@ -9,7 +9,8 @@ import pytest
 from instruction_sets import printed
 from trees import TINY, frame, make, parse_lightgbm, random_data, random_tree
 
-from skgoss.model.ensemble import CategorySets, Ensemble
+from skgoss.model.category_sets import CategorySets
+from skgoss.model.ensemble import Ensemble
 
 NONE, ZERO, NAN = 0, 1, 2
 

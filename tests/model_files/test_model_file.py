@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.model_files.text_keys import SKGOSS_LINE
+from skgoss.model_files.text_lines import SKGOSS_LINE
 from skgoss.objectives.objective_names import OBJECTIVES
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}

@@ -24,10 +24,10 @@ from trees import frame, stump
 
 import skgoss
 from skgoss.columns.categories import Categories, Vocabulary
+from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
-from skgoss.model.trees import CategorySets
-from skgoss.model_files import text
+from skgoss.model_files import lightgbm_file, text_reader, text_writer
 from skgoss.model_files.text_writer import safe_names
 from skgoss.parameters import make_settings, to_lightgbm
 from skgoss.parameters.table import NOT_IN_LIGHTGBM, OPTIONS
@@ -64,9 +64,9 @@ def assert_same(ensemble, peer, X):
 def test_lightgbm_files_of_every_objective(objective):
     X, y = data()
     peer = booster(X, y, objective=objective)
-    ensemble, header = text.read(peer.model_to_string())
+    ensemble, header = text_reader.read(peer.model_to_string())
     assert_same(ensemble, peer, odd_rows())
-    name, constants = text.split_objective(header.objective)
+    name, constants = lightgbm_file.split_objective(header.objective)
     assert name == objective
     assert constants.get("num_class", 1) == ensemble.n_scores
     assert header.parameters["objective"] == objective
@@ -79,7 +79,7 @@ def test_lightgbm_files_of_every_kind(kind):
     X, y = data()
     peer = booster(X, y, **KINDS[kind])
     file = peer.model_to_string()
-    ensemble, header = text.read(file)
+    ensemble, header = text_reader.read(file)
     X = odd_rows()
     if "linear" in kind:  # infinities are missing values in our linear leaves
         X[np.isinf(X)] = 0
@@ -95,9 +95,9 @@ def test_lightgbm_files_of_every_kind(kind):
     for other in (
         file.replace("\n", "\r\n").encode(),
         f"\n\n{file}\n\n",
-        text.write(ensemble, header),
+        text_writer.write(ensemble, header),
     ):
-        assert_equal(text.read(other), (ensemble, header))
+        assert_equal(text_reader.read(other), (ensemble, header))
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_the_shrinkage_of_trees_is_that_of_lightgbm(options):
     params = {"num_leaves": 5, "verbosity": -1, "num_threads": 1, **options}
     peer = lgb.train(params, lgb.Dataset(X, y, group=group), 2)
     theirs = peer.model_to_string()
-    ensemble, header = text.read(theirs)
+    ensemble, header = text_reader.read(theirs)
 
     def shrinkage(file):
         return [line for line in file.split("\n") if line.startswith("shrinkage=")]
 
-    assert shrinkage(text.write(ensemble, header)) == shrinkage(theirs)
-    second = text.write(ensemble, header, start_round=1)
+    assert shrinkage(text_writer.write(ensemble, header)) == shrinkage(theirs)
+    second = text_writer.write(ensemble, header, start_round=1)
     assert shrinkage(second) == shrinkage(theirs)[1:]
 
 
@@ -137,7 +137,7 @@ def test_pandas_categories_of_lightgbm():
     words = pd.Categorical(np.where(X[:, 0] > 0, "é", 'a "b"'))
     table = pd.DataFrame({"x": X[:, 1], "towns": towns, "größe": X[:, 2], "w": words})
     peer = lgb.train(SMALL, lgb.Dataset(table, y), 4)
-    ensemble, header = text.read(peer.model_to_string())
+    ensemble, header = text_reader.read(peer.model_to_string())
     assert header.pandas_categorical == [list(range(40)), ['a "b"', "é"]]
     assert header.feature_names == ["x", "towns", "größe", "w"]
     codes = np.column_stack([X[:, 1], towns.codes, X[:, 2], words.codes])
@@ -155,7 +155,7 @@ def test_pandas_categories_of_lightgbm():
 )
 def test_files_that_old_versions_wrote(name, n_scores, objective, average):
     file = (FILES / name).read_bytes()
-    ensemble, header = text.read(file)
+    ensemble, header = text_reader.read(file)
     assert (ensemble.n_scores, ensemble.average) == (n_scores, average)
     assert header.objective == objective
     # LightGBM warns of parameters that it does not have any more.
@@ -171,7 +171,7 @@ def test_lines_that_old_versions_lack():
     new += ("leaf_count", "is_linear", "shrinkage", "objective=", "end of trees")
     lines = peer.model_to_string().replace("version=v4", "version=v2").split("\n")
     file = "\n".join(line for line in lines if not line.startswith(new))
-    ensemble, header = text.read(file)
+    ensemble, header = text_reader.read(file)
     assert_same(ensemble, peer, odd_rows())
     assert header.objective == ""
     assert not ensemble.arrays["leaf_count"].any()
@@ -183,7 +183,7 @@ def test_names_with_equal_signs():
     X, y = data()
     names = ["color=red", "a=b=c", "=", "d", "e"]
     peer = lgb.train(SMALL, lgb.Dataset(X, y, feature_name=names), 2)
-    assert text.read(peer.model_to_string())[1].feature_names == names
+    assert text_reader.read(peer.model_to_string())[1].feature_names == names
 
 
 # --- Our files ------------------------------------------------------------------------
@@ -255,7 +255,7 @@ ALL_OURS = (*OURS, "multiclass", "binary", "binary rf", "ranking")
 
 def written(model, **options):
     ensemble = model._model.trees
-    return text.write(
+    return text_writer.write(
         ensemble, words_for(model), categories=model._model.categories, **options
     )
 
@@ -292,7 +292,7 @@ def test_lightgbm_reads_our_files(kind, fitted):
     np.testing.assert_allclose(importance, model._model.trees.importances("gain"), 1e-6)
     assert peer.params["num_leaves"] == model.num_leaves
     # LightGBM keeps our line when it saves the file.
-    again, header = text.read(peer.model_to_string())
+    again, header = text_reader.read(peer.model_to_string())
     assert vars(header)["own"] == words_for(model).own
     np.testing.assert_array_equal(
         again.raw_scores(frame(model_codes(model, X))),
@@ -311,7 +311,7 @@ def model_codes(model, X):
 @pytest.mark.parametrize("kind", ALL_OURS)
 def test_our_files_give_the_same_model(kind, fitted):
     model = fitted[kind]
-    ensemble, header = text.read(written(model))
+    ensemble, header = text_reader.read(written(model))
     assert_equal((ensemble, header), (model._model.trees, words_for(model)))
 
 
@@ -371,13 +371,13 @@ def test_sizes_of_trees_are_bytes(fitted):
 
 def test_rounds_and_importances(fitted):
     model = fitted["multiclass"]
-    ensemble, _ = text.read(written(model, start_round=1, stop_round=3))
+    ensemble, _ = text_reader.read(written(model, start_round=1, stop_round=3))
     codes = frame(model_codes(model, new_rows()))
     np.testing.assert_array_equal(
         ensemble.raw_scores(codes), model._model.trees.raw_scores(codes, 1, 3)
     )
     for start, stop, n_rounds in ((0, 0, 0), (2, 99, 2), (9, None, 0), (3, 2, 0)):
-        part, _ = text.read(written(model, start_round=start, stop_round=stop))
+        part, _ = text_reader.read(written(model, start_round=start, stop_round=stop))
         assert (part.n_rounds, part.n_scores) == (n_rounds, 3)
     with pytest.raises(ValueError, match="start_round and stop_round must be at least"):
         written(model, stop_round=-1)
@@ -430,11 +430,11 @@ def test_whole_numbers_are_written_by_value():
     ensemble = one_split([0, 2])
     header = header_of(ensemble, feature_infos=["-1:0:2:1"])
     known = categories_of(Vocabulary([3, 7, 100]))
-    file = text.write(ensemble, header, categories=known)
+    file = text_writer.write(ensemble, header, categories=known)
     assert sets_of(file) == "8 0 0 16"
     assert "\nfeature_infos=-1:3:100:7\n" in file
     assert file.endswith("\npandas_categorical:null\n")
-    assert_equal(text.read(file), (ensemble, header))
+    assert_equal(text_reader.read(file), (ensemble, header))
     peer = lightgbm().Booster(model_str=file)
     assert peer.predict([[3], [7], [100], [np.nan]]).tolist() == [1, 2, 1, 2]
 
@@ -443,7 +443,9 @@ def test_whole_numbers_are_written_by_value():
 def test_values_that_are_no_categories(n_rows):
     """As in LightGBM: fractions are cut off, and what no int32 holds is in no set."""
     ensemble = one_split([0, 5, 63])
-    peer = lightgbm().Booster(model_str=text.write(ensemble, header_of(ensemble)))
+    peer = lightgbm().Booster(
+        model_str=text_writer.write(ensemble, header_of(ensemble))
+    )
     inside = [0.0, -0.0, -0.5, -0.999, 0.999, 5.0, 5.7, 63.0, 63.99]
     outside = [-1.0, -5.0, 4.99, 6.0, 31.0, 64.0, 96.0, 1e300, -1e300, 2.0**31, 2.0**32]
     outside += [
@@ -468,7 +470,7 @@ def test_sets_without_words_hold_nothing():
     ensemble = Ensemble.of_trees([tree], 1, 1, sets=empty)
     X = np.array([[-0.5], [0.0], [0.5], [1.0], [np.nan]])
     assert ensemble.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
-    again, _ = text.read(text.write(ensemble, header_of(ensemble)))
+    again, _ = text_reader.read(text_writer.write(ensemble, header_of(ensemble)))
     assert members(again.sets) == [[]]
     assert again.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
 
@@ -481,12 +483,12 @@ def test_words_are_written_by_number():
         Vocabulary([1, 5, 9]),
         Vocabulary([True, 2.5, ("a", 1)], is_ordered=True, needs_encoding=True),
     )
-    file = text.write(ensemble, header, categories=known)
+    file = text_writer.write(ensemble, header, categories=known)
     assert sets_of(file) == "5"
     assert "\nfeature_infos=-1:0:2:1 none [0:2]\n" in file
     _, last = file.rsplit("pandas_categorical:", 1)
     assert json.loads(last) == [["é", 'b"', "c"], [True, 2.5, "('a', 1)"]]
-    ensemble_, header_ = text.read(file)
+    ensemble_, header_ = text_reader.read(file)
     assert members(ensemble_.sets) == [[0, 2]]
     assert header_.pandas_categorical == json.loads(last)
     table = pd.DataFrame({"x0": pd.Categorical(["c", 'b"', "é", None, "d"])})
@@ -502,19 +504,19 @@ def test_large_values_are_written_by_number():
     with pytest.warns(
         UserWarning, match=r"Columns \[0\] hold categories above 1000000"
     ):
-        file = text.write(ensemble, header, categories=known)
+        file = text_writer.write(ensemble, header, categories=known)
     assert sets_of(file) == "5"
-    assert_equal(text.read(file), (ensemble, header))
+    assert_equal(text_reader.read(file), (ensemble, header))
 
 
 def test_numbers_without_a_value_are_refused():
     ensemble = one_split([0, 2])
     known = categories_of(Vocabulary([3, 7]))
     with pytest.raises(ValueError, match="number 2, but its column has only 2"):
-        text.write(ensemble, header_of(ensemble), categories=known)
+        text_writer.write(ensemble, header_of(ensemble), categories=known)
     header = header_of(ensemble, feature_infos=["-1:0:5"])
     with pytest.raises(ValueError, match="category number 5"):
-        text.write(one_split([0]), header, categories=known)
+        text_writer.write(one_split([0]), header, categories=known)
 
 
 NAMES = [
@@ -543,12 +545,12 @@ def test_all_names_survive():
         feature_infos=["none"] * n,
         objective="regression",
     )
-    file = text.write(ensemble, header)
-    assert_equal(text.read(file), (ensemble, header))
-    assert_equal(text.read(file.encode()), (ensemble, header))
+    file = text_writer.write(ensemble, header)
+    assert_equal(text_reader.read(file), (ensemble, header))
+    assert_equal(text_reader.read(file.encode()), (ensemble, header))
     peer = lightgbm().Booster(model_str=file)
     assert peer.feature_name() == safe_names(NAMES)
-    assert text.read(peer.model_to_string())[1].feature_names == NAMES
+    assert text_reader.read(peer.model_to_string())[1].feature_names == NAMES
 
 
 # --- Header ---------------------------------------------------------------------------
@@ -568,7 +570,7 @@ def test_all_names_survive():
 def test_headers_that_do_not_fit(options, message):
     ensemble = one_split([1])
     with pytest.raises(ValueError, match=message):
-        text.write(ensemble, header_of(ensemble, **options))
+        text_writer.write(ensemble, header_of(ensemble, **options))
 
 
 @pytest.mark.parametrize(
@@ -586,12 +588,12 @@ def test_headers_that_do_not_fit(options, message):
     ],
 )
 def test_words_of_objectives(words, name, constants):
-    assert text.split_objective(words) == (name, constants)
+    assert lightgbm_file.split_objective(words) == (name, constants)
 
 
 def test_constants_of_objectives_are_numbers():
     with pytest.raises(ValueError, match="got 'sigmoid:x'"):
-        text.split_objective("binary sigmoid:x")
+        lightgbm_file.split_objective("binary sigmoid:x")
 
 
 def test_lightgbm_takes_our_parameters(fitted):
@@ -617,8 +619,8 @@ def test_lightgbm_takes_our_parameters(fitted):
     ensemble = fitted["gbdt"]._model.trees
     n = ensemble.n_features
     header = header_of(ensemble, feature_infos=["none"] * n, parameters=words)
-    file = text.write(ensemble, header)
-    assert text.read(file)[1].parameters == words
+    file = text_writer.write(ensemble, header)
+    assert text_reader.read(file)[1].parameters == words
     params = lightgbm().Booster(model_str=file).params
     assert params["monotone_constraints"] == [1, 0, -1, 0, 0]
     assert params["interaction_constraints"] == [[0, 1], [2, 3, 4]]
@@ -628,5 +630,5 @@ def test_lightgbm_takes_our_parameters(fitted):
 
 def test_options_that_only_we_have():
     X, y = data()
-    theirs = text.read(booster(X, y).model_to_string())[1].parameters
+    theirs = text_reader.read(booster(X, y).model_to_string())[1].parameters
     assert {o.name for o in OPTIONS if o.lightgbm not in theirs} == NOT_IN_LIGHTGBM

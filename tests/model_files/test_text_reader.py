@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from trees import frame
 
-from skgoss.model_files import text
+from skgoss.model_files import text_reader
 
 PLAIN, CATEGORICAL, LINEAR, _, WORDS, OLDEST, OLD, OLD_FOREST = range(8)
 
@@ -133,7 +133,7 @@ CASES = {PLAIN: HEAD + TREES + OWN, CATEGORICAL: SETS, LINEAR: LEAVES}
 def test_contradictions_name_their_line(kind, pattern, new, message, where):
     file, line = replaced(file_of(kind), pattern, new)
     with pytest.raises(ValueError, match=rf"^line \d+: .*{message}") as caught:
-        text.read(file)
+        text_reader.read(file)
     named = int(str(caught.value)[5:].split(":")[0])
     if where is None:
         assert named == line
@@ -152,7 +152,7 @@ def test_beginnings_of_files_are_refused(kind):
     end = file.index(ends[kind]) if kind in ends else len(file) - 1
     for stop in {*range(0, end, 41), *range(max(0, end - 30), end)}:
         with pytest.raises(ValueError, match=r"^line \d+: "):
-            text.read(file[:stop])
+            text_reader.read(file[:stop])
 
 
 HUGE = [
@@ -181,7 +181,7 @@ SMALL_HEAD = (
 def test_memory_is_proportional_to_the_file(file):
     tracemalloc.start()
     with pytest.raises(ValueError, match="line"):
-        text.read(file)
+        text_reader.read(file)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1_000_000
@@ -189,7 +189,7 @@ def test_memory_is_proportional_to_the_file(file):
 
 def test_odd_files_that_are_fine():
     plain = file_of(PLAIN)
-    expected = text.read(plain)[0]
+    expected = text_reader.read(plain)[0]
     others = [
         re.sub(r"(?<=[0-9]) (?=[-0-9])", "   ", plain),
         "\ufeff" + plain,
@@ -200,7 +200,7 @@ def test_odd_files_that_are_fine():
     ]
     for file in others:
         assert file != plain
-        ensemble, _ = text.read(file)
+        ensemble, _ = text_reader.read(file)
         for name, values in expected.arrays.items():
             assert values.tobytes() == ensemble.arrays[name].tobytes()
 
@@ -209,7 +209,7 @@ def test_values_that_lightgbm_writes_for_numbers_that_are_none():
     plain = file_of(PLAIN)
     for word, value in (("inf", np.inf), ("-inf", -np.inf), ("-nan(ind)", np.nan)):
         file, _ = replaced(plain, r"^internal_value=\S+", f"internal_value={word}")
-        ensemble, _ = text.read(file)
+        ensemble, _ = text_reader.read(file)
         np.testing.assert_equal(ensemble.arrays["internal_value"][0], value)
 
 
@@ -217,10 +217,10 @@ def test_values_that_lightgbm_writes_for_numbers_that_are_none():
 def test_files_without_our_line_are_foreign(kind):
     file, _ = replaced(file_of(kind), r"^\[skgoss.*\n", "")
     file, _ = replaced(file, r"^skgoss=1\n", "")
-    ensemble, header = text.read(file)
+    ensemble, header = text_reader.read(file)
     assert header.own == {}
     X = mutations.text_data()[0]
-    whole, _ = text.read(file_of(kind))
+    whole, _ = text_reader.read(file_of(kind))
     if kind == CATEGORICAL:  # its sets hold values, which the rows hold as well
         codes = X.copy()
         codes[:, 3] = (X[:, 3] - 3) / 7

@@ -151,7 +151,7 @@ cdef inline int reading_of(uint8_t decision) noexcept nogil:
 cdef class FewRowsPredictor:
     """Predictions of few rows. Its tables do not change.
 
-    The arrays must make an ensemble (`skgoss.model.checks`); this is not checked here.
+    The arrays must make an ensemble (`skgoss.model.trees.check_trees`); this is not checked here.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import skgoss
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor
-from skgoss.model import conformal
+from skgoss.model import intervals
 from skgoss.model.fitted import FittedModel
 
 SMALL = {"n_estimators": 20, "num_leaves": 7, "min_child_samples": 5, "n_jobs": 1}
@@ -331,7 +331,7 @@ def test_quantiles_of_groups(has_ties):
         score, center = np.round(score, 0), np.round(center, 0)
         scale = np.round(scale, 0)
     weight = rng.integers(1, 5, n).astype(float)
-    scores = conformal.ConformityScores.of(score, group, n_groups, weight)
+    scores = intervals.ConformityScores.of(score, group, n_groups, weight)
     coverages = np.array([0.01, 0.3, 0.55, 0.9, 0.99])
     found = scores.quantiles(center, scale, scores.needed(coverages), 1)
     values = center[:, group] + score * scale[:, group]
@@ -342,7 +342,7 @@ def test_quantiles_of_groups(has_ties):
 def test_threads_and_numbers_of_rows_do_not_change_a_bit():
     X, y = numbers(5000)
     model = LGBMRegressor(**SMALL, folds=3).fit(X, y)
-    for method in conformal.METHODS:
+    for method in intervals.METHODS:
         options = {"coverage": COVERAGES, "method": method}
         expected = model.predict_interval(X, **options)
         found = model.predict_interval(X, **options, n_jobs=3)
@@ -357,12 +357,12 @@ def test_coverage_of_new_rows():
     """On average over many fits, of numbers and of classes."""
     X, y = numbers(6000)
     X_c, y_c = classes(4, 6000)
-    inside, in_set = {method: [] for method in conformal.METHODS}, []
+    inside, in_set = {method: [] for method in intervals.METHODS}, []
     for start in range(0, 6000, 400):
         train, test = slice(start, start + 150), slice(start + 150, start + 400)
         model = LGBMRegressor(**SMALL, folds=5).fit(X[train], y[train])
         target = y[test][:, None]
-        for method in conformal.METHODS:
+        for method in intervals.METHODS:
             found = model.predict_interval(X[test], COVERAGES, method=method)
             lower, upper = np.moveaxis(found, 1, 0)
             inside[method].append(((lower <= target) & (target <= upper)).mean(axis=0))

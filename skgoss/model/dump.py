@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.columns.categories import Categories
-from skgoss.model.category_sets import members_of
-from skgoss.model.ensemble import Ensemble
+from skgoss.model.category_sets import CategorySets
+from skgoss.model.ensemble import LARGEST, Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
     DEFAULT_LEFT,
     MISSING_SHIFT,
-    CategorySets,
     Tree,
 )
 
 Floats = NDArray[np.float64]
-
-# The largest magnitude of a number in a dump: JSON has no infinity.
-LARGEST = 1e300
 
 # From here on, whole numbers stay floats, as LightGBM writes them with an exponent.
 LARGEST_WHOLE = 1e17
@@ -217,7 +212,7 @@ def _thresholds(
     """The number of each node, or the categories that go left."""
     thresholds: list[Any] = _numbers(tree.threshold)
     for node in np.flatnonzero(categorical).tolist():
-        members = members_of(sets, int(tree.threshold[node])).tolist()
+        members = sets.categories(int(tree.threshold[node])).tolist()
         known = _named(members, values.get(int(tree.split_feature[node])))
         thresholds[node] = "||".join(map(str, known))
     return thresholds
@@ -352,74 +347,3 @@ def _leaf_row(leaf: Mapping[str, Any], parent: str | None) -> dict[str, Any]:
         "weight": None if is_tree else leaf["leaf_weight"],
         "count": None if is_tree else leaf["leaf_count"],
     }
-
-
-# --- Numbers over all trees -----------------------------------------------------------
-
-
-def split_values(ensemble: Ensemble, column: int) -> Floats:
-    """The thresholds of all splits of a column.
-
-    Splits between missing values and all numbers have none.
-
-    Raises
-    ------
-    ValueError
-        If the column holds categories.
-    """
-    arrays = ensemble.arrays
-    here = arrays["split_feature"] == column
-    if (arrays["decision_type"][here] & CATEGORICAL).any():
-        raise ValueError(
-            "A histogram of split values needs a column of numbers, but column"
-            f" {column} holds categories."
-        )
-    return arrays["threshold"][here & (np.abs(arrays["threshold"]) < LARGEST)]
-
-
-def histogram(
-    values: Floats, bins: int | str | None, *, at_most: bool
-) -> tuple[NDArray[Any], Floats]:
-    """Count values in bins of the same width.
-
-    Parameters
-    ----------
-    values : ndarray of float64
-    bins : int, str or None
-        As in ``numpy.histogram``; None: the number of distinct values.
-    at_most : bool
-        Whether there are at most as many bins as distinct values.
-
-    Returns
-    -------
-    counts : ndarray of shape (n_bins,)
-    edges : ndarray of shape (n_bins + 1,)
-    """
-    n_distinct = max(len(np.unique(values)), 1)
-    if bins is None:
-        bins = n_distinct
-    elif at_most and isinstance(bins, Integral):
-        bins = max(min(int(bins), n_distinct), 1)
-    return np.histogram(values, bins=bins)
-
-
-def bound(ensemble: Ensemble, side: np.ufunc) -> float:
-    """The sum of the least (``np.minimum``) or greatest leaf value of each tree."""
-    if ensemble.n_trees == 0:
-        return 0.0
-    values, start = ensemble.arrays["leaf_value"], ensemble.leaf_start[:-1]
-    return float(side.reduceat(values, start).sum())
-
-
-def shuffled(n_rounds: int, start: int, stop: int) -> NDArray[np.int64]:
-    """LightGBM's order of shuffled rounds: those from ``start`` to ``stop - 1`` move.
-
-    The numbers come from a linear congruential generator; each round but the last
-    changes places with a later one.
-    """
-    order, state = np.arange(n_rounds), 17
-    for i in range(start, stop - 1):
-        state = (214013 * state + 2531011) % 2**32
-        other = i + 1 + (state >> 16) % 2**15 % (stop - i - 1)
-        order[[i, other]] = order[[other, i]]
-    return order

@@ -17,8 +17,7 @@ from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, Fit, MakeModel
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
-from skgoss.model.estimator_record import EstimatorRecord
-from skgoss.model.fitted import FittedModel
+from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import Callback

@@ -9,7 +9,7 @@ import numpy as np
 
 from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
 from skgoss.parameters.table import DEFAULT_SEEDS, DEFAULTS
-from skgoss.utils.limits import INT32_MAX
+from skgoss.utils.plain_values import INT32_MAX
 
 # Options of single trees, which may change from round to round.
 _OF_TREES = """

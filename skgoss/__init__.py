@@ -69,19 +69,6 @@ __all__ = [
 
 __version__: str
 
-# Where names are that few programs use: they are imported when they are asked for.
-_ON_DEMAND = {"to_onnx": "skgoss.export.to_onnx"}
-_ON_DEMAND |= dict.fromkeys(
-    (
-        *("create_tree_digraph", "draw_tree", "plot_importance", "plot_metric"),
-        *("plot_split_value_histogram", "plot_tree"),
-    ),
-    "skgoss.plotting",
-)
-_ON_DEMAND |= dict.fromkeys(
-    ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"), "skgoss.dask"
-)
-
 # What to use instead of names of other packages.
 _ELSEWHERE = {
     "DMatrix": "Dataset",
@@ -94,10 +81,15 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
+    # What few programs use is imported when it is asked for.
     if name == "plotting":
         return import_module("skgoss.plotting")
-    if name in _ON_DEMAND:
-        return getattr(import_module(_ON_DEMAND[name]), name)
+    if name == "to_onnx":
+        return import_module("skgoss.export.to_onnx").to_onnx
+    if name in __all__:
+        return getattr(import_module("skgoss.plotting"), name)
+    if name in ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"):
+        return getattr(import_module("skgoss.dask"), name)
     if name != "__version__":
         advice = _hint(name, __all__)
         if name in _ELSEWHERE:

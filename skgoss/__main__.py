@@ -14,8 +14,17 @@ from skgoss._engine import runtime
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "narwhals")
 OPTIONAL = (
-    *("pandas", "polars", "pyarrow", "dask", "matplotlib", "igraph", "graphviz"),
-    *("onnx", "onnxruntime", "skl2onnx", "shap"),
+    "pandas",
+    "polars",
+    "pyarrow",
+    "dask",
+    "matplotlib",
+    "igraph",
+    "graphviz",
+    "onnx",
+    "onnxruntime",
+    "skl2onnx",
+    "shap",
 )
 
 
@@ -50,9 +59,9 @@ def facts() -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     """Print the facts."""
-    found = list(facts())
-    width = max(len(name) for name, _ in found)
-    for name, value in found:
+    lines = list(facts())
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
         print(f"{name:{width}}  {value}")
     return 0
 

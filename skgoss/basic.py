@@ -15,4 +15,4 @@ class _ConfigAliases:
     @staticmethod
     def get(*args: str) -> set[str]:
         """Return all names of some parameters; an unknown name stands for itself."""
-        return {name for given in args for name in all_names(given)}
+        return {name for arg in args for name in all_names(arg)}

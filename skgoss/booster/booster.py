@@ -343,7 +343,7 @@ class Booster(Elsewhere):
 
     @property
     def _objectives(self) -> list[str]:
-        """The names of the objectives; empty if it is a function, or not known."""
+        """The names of the objectives; empty if it is a function, or unknown."""
         objective = self._held.objective
         names = objective if isinstance(objective, list | tuple) else [objective]
         return [name for name in names if isinstance(name, str)]
@@ -1214,7 +1214,7 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
         )
     # The rounds are the user's, so no rows are held out to end them.
     fit = options.start(train_set, FitArguments(early_stopping_round=0)).main
-    if "n_estimators" not in options.names:
+    if fit.record is not None and "n_estimators" not in options.names:
         del fit.record.parameters[NAME_OF_ROUNDS]
     return fit
 
@@ -1286,7 +1286,7 @@ def _leaf(trees: Ensemble, tree_id: int, leaf_id: int) -> int:
 
 
 def _column(model: FittedModel, feature: int | str) -> int:
-    """The number of a column that is given by number or name."""
+    """The number of a column, from its number or name."""
     if not isinstance(feature, str):
         return _number("feature", feature, model.schema.n_features, "columns")
     names = model.feature_names
@@ -1303,9 +1303,8 @@ def _number(name: str, value: Any, n: int, things: str) -> int:
     return number
 
 
-def _importance_type(given: Any) -> Any:
-    name = "importance_type"
-    return parameters.checked_options({name: given}, [name], "Booster")[name]
+def _importance_type(value: Any) -> Any:
+    return parameters.checked_value("importance_type", value, "Booster")
 
 
 def _shuffled(n_rounds: int, start: int, stop: int) -> NDArray[np.int64]:

@@ -213,13 +213,14 @@ def cv(
     n_at_once, n_threads = _threads(options, train_set, arguments, len(parts))
     fits = []
     for train, test in parts:
-        own = options
         if fpreproc is not None:
             train, test, changed = fpreproc(train, test, dict(params or {}))
-            own = make_options(changed)
+            options = make_options(changed)
         sets = [train, test] if eval_train_metric else [test]
-        of_fold = replace(arguments, eval_set=sets)
-        fit = own.start(train, of_fold, earlier, n_threads=n_threads, searches=False)
+        with_sets = replace(arguments, eval_set=sets)
+        fit = options.start(
+            train, with_sets, earlier, n_threads=n_threads, searches=False
+        )
         fits.append(fit.main)
     return _boost(fits, n_at_once, return_cvbooster)
 
@@ -359,7 +360,7 @@ def _finish(
     stop: EarlyStopException | None,
 ) -> None:
     """Replace models in training by the trained ones."""
-    # The metrics of each fold are its own, not the means.
+    # The metrics of a model are those of its fold, not the means.
     own_stop = stop and EarlyStopException(stop.best_iteration)
     for booster, fit, history in zip(model.boosters, fits, histories, strict=True):
         fit.history = history

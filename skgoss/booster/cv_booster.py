@@ -56,8 +56,8 @@ class CVBooster:
                 self.model_from_string(disk.content(model_file).decode())
 
     def __getattr__(self, name: str) -> Any:
-        known = hasattr(Booster, name) or name in Booster.__annotations__
-        if name.startswith("_") or not known:
+        is_there = hasattr(Booster, name) or name in Booster.__annotations__
+        if name.startswith("_") or not is_there:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         if not callable(getattr(Booster, name, None)):
             return [getattr(booster, name) for booster in self.boosters]

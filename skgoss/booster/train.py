@@ -175,8 +175,9 @@ def _sets(
     train_set: Dataset, valid_sets: Any, valid_names: Any, options: TrainOptions
 ) -> dict[str, Dataset]:
     """The evaluation sets by their names."""
-    given = () if valid_sets is None else valid_sets
-    sets = list(given) if isinstance(given, Iterable) else [given]
+    if valid_sets is None:
+        return {}
+    sets = list(valid_sets) if isinstance(valid_sets, Iterable) else [valid_sets]
     for i, rows in enumerate(sets):
         if not isinstance(rows, Dataset):
             raise TypeError(

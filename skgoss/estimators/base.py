@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
-# Turns the predictions of a model into the result.
+# From the predictions of a model to what a method returns.
 Finish = Callable[[FittedModel, Any], Any]
 
 # What ``init_model`` may be.
@@ -314,16 +314,16 @@ class LGBMModel(
         UnusedParameterWarning
             If two names of the same parameter have different values.
         """
-        own = self.get_params(deep=False)
+        names = self.get_params(deep=False)
         options = parameters.canonical(
-            params, self._owner, own, parameters.ALIASES_FIRST
+            params, self._owner, names, parameters.ALIASES_FIRST
         )
-        unknown = [name for name in options if name not in own and "__" not in name]
+        unknown = [name for name in options if name not in names and "__" not in name]
         if unknown:
             raise ValueError(
                 f"Invalid parameter {unknown[0]!r} for estimator"
                 f" {self._owner}.{parameters.suggestion(unknown[0])} Valid parameters"
-                f" are: {sorted(own)}."
+                f" are: {sorted(names)}."
             )
         unused = {
             name: options.pop(name) for name in self._unused_params if name in options
@@ -495,30 +495,28 @@ class LGBMModel(
             quantiles. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
             ``pred_interactions``: raw scores, indices of leaves or SHAP values.
         """
+        output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        span = start_iteration, num_iteration
         return self._output(
-            X,
-            predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
-            start_iteration,
-            num_iteration,
-            validate_features,
-            kwargs,
-            to_parquet=to_parquet,
+            X, output, span, validate_features, kwargs, to_parquet=to_parquet
         )
 
     def _output(
         self,
         X: ArrayLike,
         output: predictions.PredictionKind,
-        start_iteration: int,
-        num_iteration: int | None,
+        span: tuple[int, int | None],
         validate_features: bool,
         kwargs: Mapping[str, Any],
         finish: Finish | None = None,
         to_parquet: str | PathLike[str] | None = None,
     ) -> Any:
-        """The output of the model for rows; ``finish`` turns predictions into it."""
+        """The output of the model for rows; ``finish`` gets predictions.
+
+        ``span`` is the first round and the number of rounds.
+        """
         model, n_threads = self._model, self._n_threads(kwargs)
-        rounds = model.rounds(start_iteration, num_iteration)
+        rounds = model.rounds(*span)
 
         def compute(rows: Any) -> Any:
             if validate_features and model.is_foreign:
@@ -657,7 +655,8 @@ class LGBMModel(
 
     def _check_unchanged(self) -> None:
         """Check that ``booster_`` still has the model of the fit; else ValueError."""
-        if "_booster" in vars(self) and self._booster._is_replaced:
+        booster = vars(self).get("_booster")
+        if booster is not None and booster._is_replaced:
             raise ValueError(
                 "booster_ was replaced by another model. Create an estimator from it"
                 " with from_booster."
@@ -710,13 +709,13 @@ class LGBMModel(
 
     @property
     def _out_of_fold(self) -> OutOfFold:
-        found = self._model.out_of_fold
-        if found is None:
+        out_of_fold = self._model.out_of_fold
+        if out_of_fold is None:
             raise AttributeError(
                 f"This {self._owner} has no out-of-fold predictions: it was fitted"
                 " without the option folds."
             )
-        return found
+        return out_of_fold
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:

@@ -150,15 +150,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             ``pred_interactions``, or if the objective is a function, the result is that
             of ``predict_proba``.
         """
+        output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        span = start_iteration, num_iteration
         return self._output(
-            X,
-            predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
-            start_iteration,
-            num_iteration,
-            validate_features,
-            kwargs,
-            _labels,
-            to_parquet,
+            X, output, span, validate_features, kwargs, _labels, to_parquet
         )
 
     @docstrings.of_prediction
@@ -192,15 +187,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             warning. For several targets, a list with the probabilities of each; raw
             scores are in one array, those of the first target first.
         """
+        output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        span = start_iteration, num_iteration
         return self._output(
-            X,
-            predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
-            start_iteration,
-            num_iteration,
-            validate_features,
-            kwargs,
-            _probabilities,
-            to_parquet,
+            X, output, span, validate_features, kwargs, _probabilities, to_parquet
         )
 
     @docstrings.of_stages("classes", "(n_samples,)")
@@ -235,14 +225,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
             What ``predict_proba`` returns with ``raw_score``.
         """
-        return self._output(
-            X,
-            "raw_score",
-            start_iteration,
-            num_iteration,
-            validate_features,
-            kwargs,
-        )
+        span = start_iteration, num_iteration
+        return self._output(X, "raw_score", span, validate_features, kwargs)
 
     @docstrings.of_prediction
     def predict_set(
@@ -302,8 +286,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         [[0], [1, 2], [0, 1]]
         """
         model = self._model
-        known = model.for_sets(self._owner)
-        return self._covering(model, X, coverage, kwargs, known.sets)
+        compute = model.for_sets(self._owner).sets
+        return self._covering(model, X, coverage, kwargs, compute)
 
     @property
     def oof_prediction_(self) -> NDArray[np.float64]:
@@ -335,7 +319,7 @@ def _probabilities(model: FittedModel, output: NDArray[np.float64]) -> Any:
 def _of_all_classes(
     output: NDArray[np.float64], classes: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """The probabilities of the classes of a target, given those of its scores."""
+    """The probabilities of all classes of a target, from those of its scores."""
     if output.ndim == 2 and output.shape[1] > 1:
         return np.ascontiguousarray(output)
     positive = output.reshape(len(output))
@@ -358,7 +342,7 @@ def _labels(model: FittedModel, output: NDArray[np.float64]) -> NDArray[Any]:
     kinds = {labels.dtype.kind for labels in model.classes}
     columns = [
         # Numbers beside strings stay numbers.
-        labels.astype(object if len(kinds) > 1 else labels.dtype)[found.argmax(axis=1)]
-        for labels, found in zip(model.classes, probabilities, strict=True)
+        labels.astype(object if len(kinds) > 1 else labels.dtype)[p.argmax(axis=1)]
+        for labels, p in zip(model.classes, probabilities, strict=True)
     ]
     return np.column_stack(columns)

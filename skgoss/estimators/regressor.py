@@ -169,5 +169,5 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         """
         model = self._model
         intervals.check_method(method)
-        known = model.for_intervals(self._owner, method)
-        return self._covering(model, X, coverage, kwargs, known.intervals)
+        compute = model.for_intervals(self._owner, method).intervals
+        return self._covering(model, X, coverage, kwargs, compute)

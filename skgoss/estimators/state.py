@@ -1,4 +1,4 @@
-"""States of estimators in files, and what estimators of Boosters are made of."""
+"""States of estimators: in files, and from the model of a Booster."""
 
 from __future__ import annotations
 
@@ -44,14 +44,7 @@ def plain(attributes: Mapping[str, Any], model: FittedModel) -> dict[str, Any]:
 
 
 def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None]:
-    """The parameters and the model of an estimator, from its plain state.
-
-    Parameters
-    ----------
-    state : dict
-        A state as returned by `plain`; it may have been changed since.
-    task : Task
-        That of the estimator.
+    """The parameters and the model of an estimator, from what `plain` returned.
 
     Raises
     ------
@@ -71,15 +64,12 @@ def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None
 def of_booster(
     booster: Booster, classes: ArrayLike | None, task: Task, names: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any], FittedModel]:
-    """What a fitted estimator is made of that gets the model of a Booster.
+    """What an estimator with the model of a Booster consists of.
 
     Parameters
     ----------
-    booster : Booster
     classes : array-like of shape (n_classes,), or None
-        The labels, for a model that does not know them.
-    task : Task
-        That of the estimator.
+        The labels, if the model does not have them.
     names : collection of str
         The parameters of the constructor.
 

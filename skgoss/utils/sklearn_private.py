@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -36,7 +37,7 @@ def with_callbacks(method: Function) -> Function:
     return method if _callback is None else _callback.with_callbacks(method)
 
 
-class SummaryMixin:
+class SummaryMixin(BaseEstimator):
     """Adds a summary of a fitted estimator to what notebooks show of it.
 
     scikit-learn's diagram of the parameters stays as it is. The summary is the HTML

@@ -67,10 +67,10 @@ def category_table(
         Where the entries of a column begin.
     """
     first = np.zeros(len(mappers) + 1, dtype=np.int64)
-    np.cumsum([mapper.categories.max() + 2 for mapper in mappers], out=first[1:])
+    np.cumsum([mapper.codes.max() + 2 for mapper in mappers], out=first[1:])
     bin_of = np.zeros(first[-1], dtype=np.uint16)
     for start, mapper in zip(first.tolist(), mappers, strict=False):
-        bin_of[start + 1 + mapper.categories[1:]] = np.arange(1, mapper.n_bins)
+        bin_of[start + 1 + mapper.codes[1:]] = np.arange(1, mapper.n_bins)
     return bin_of, first
 
 
@@ -118,14 +118,12 @@ def bin_columns(
 
     Parameters
     ----------
-    columns : Columns
     mappers : list of BinMapper
         Those of the columns.
     features : ndarray of int
         The columns wanted.
     rows : ndarray of int64 or None
         The rows to keep; None keeps all.
-    n_threads : int
     bins_out : ndarray of shape (len(features), n_rows), uint8 or uint16
     """
     for span, block in columns.take(features).blocks(n_threads):
@@ -154,7 +152,6 @@ def bin_sparse_columns(
 
     Parameters
     ----------
-    columns : Columns
     mappers : list of BinMapper
         Those of the columns.
     features : ndarray of int

@@ -61,6 +61,14 @@ class BinMapper(NamedTuple):
     categories: NDArray[np.int32] | None = None
     filtered_rows: int = 0
 
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """The category of each bin; empty for a column of numbers."""
+        return _NO_CODES if self.categories is None else self.categories
+
+
+_NO_CODES = np.empty(0, dtype=np.int32)
+
 
 # A column in which no row is not zero, or too few for a leaf.
 ALL_ZERO = BinMapper(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,43 +10,11 @@ from numpy.typing import NDArray
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning import storage
 from skgoss.binning.bin_mapper import BinMapper
-from skgoss.binning.find_bins import BinningSettings, find_bin_mappers
-from skgoss.binning.forced_bins import ForcedBounds
+from skgoss.binning.find_bins import BinningOptions, find_bin_mappers
 from skgoss.binning.sparse_columns import LosslessSettings, StorageSettings
 from skgoss.binning.storage import Bins, Storage
 from skgoss.columns.columns import Columns
 from skgoss.columns.row_partition import RowPartition
-
-
-class DatasetSettings(BinningSettings, StorageSettings, Protocol):
-    """The options that a data set depends on."""
-
-
-@dataclass(frozen=True)
-class DatasetOptions:
-    """The values of these options, by their names."""
-
-    max_bin: int
-    max_bin_by_feature: Sequence[int | None] | None
-    forcedbins_filename: ForcedBounds | None
-    min_data_in_bin: int
-    min_child_samples: int
-    subsample_for_bin: int
-    use_missing: bool
-    zero_as_missing: bool
-    data_random_seed: int
-    enable_bundle: bool
-    is_enable_sparse: bool
-    max_conflict_rate: float
-
-    @classmethod
-    def of(cls, settings: DatasetSettings) -> DatasetOptions:
-        """The options among settings."""
-        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)})
-
-    def lossless(self) -> DatasetOptions:
-        """The same without conflicts in bundles."""
-        return replace(self, max_conflict_rate=0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +25,6 @@ class BinnedDataset:
 
     Attributes
     ----------
-    n_rows : int
     n_features : int
         The number of columns of the input.
     mappers : list of BinMapper
@@ -96,7 +61,7 @@ class BinnedDataset:
     def build(
         cls,
         columns: Columns,
-        settings: DatasetSettings,
+        settings: BinningOptions,
         *,
         weight: NDArray[np.float64] | None = None,
         rows: NDArray[np.int64] | None = None,
@@ -109,7 +74,6 @@ class BinnedDataset:
         ----------
         columns : Columns
             The data, from `skgoss.columns.containers.columns`.
-        settings : DatasetSettings
         weight : ndarray of shape (columns.n_rows,), default=None
             Weights of the rows, for bins of equal weight.
         rows : ndarray of int64, default=None
@@ -119,10 +83,6 @@ class BinnedDataset:
         partition : RowPartition, default=None
             Which of the rows of all processes these are; None: all. All processes find
             the bins of all rows, and each puts its own rows into them.
-
-        Returns
-        -------
-        BinnedDataset
         """
         mappers = find_bin_mappers(
             columns,
@@ -137,7 +97,11 @@ class BinnedDataset:
         return cls.of(
             mappers,
             storage.build(
-                *(columns.take(feature), used, settings, rows, n_threads),
+                columns.take(feature),
+                used,
+                settings,
+                rows,
+                n_threads,
                 None if partition is None else partition.n_rows,
             ),
         )
@@ -163,7 +127,7 @@ class BinnedDataset:
     def of_same_bins(
         self,
         columns: Columns,
-        settings: DatasetSettings,
+        settings: StorageSettings,
         *,
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
@@ -195,7 +159,12 @@ class BinnedDataset:
             n_rows=columns.n_rows if rows is None else len(rows),
             numbers=None,
             storage=storage.build(
-                *self._to_store(columns, settings, rows), n_threads, n_global
+                columns.take(self.feature),
+                self.used_mappers,
+                LosslessSettings.of(settings),
+                rows,
+                n_threads,
+                n_global,
             ),
         )
 
@@ -213,15 +182,10 @@ class BinnedDataset:
 
         Parameters
         ----------
-        other : BinnedDataset
         settings : StorageSettings
             `max_conflict_rate` is not used: no bin is lost.
         n_threads : int, default=1
             The result is the same for any number.
-
-        Returns
-        -------
-        BinnedDataset
 
         Raises
         ------
@@ -238,7 +202,7 @@ class BinnedDataset:
         stored = storage.lay_out(
             bins.joined(others, len(self.feature)),
             self.used_mappers + other.used_mappers,
-            LosslessSettings(settings.enable_bundle, settings.is_enable_sparse),
+            LosslessSettings.of(settings),
             n_threads,
         )
         return BinnedDataset.of(mappers, stored)
@@ -246,25 +210,19 @@ class BinnedDataset:
     def store(
         self,
         columns: Columns,
-        settings: DatasetSettings,
+        settings: StorageSettings,
         *,
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> BinStore:
         """The store alone of `of_same_bins`: for rows that trees are applied to."""
         return storage.store(
-            *self._to_store(columns, settings, rows), n_threads=n_threads
+            columns.take(self.feature),
+            self.used_mappers,
+            LosslessSettings.of(settings),
+            rows,
+            n_threads,
         )
-
-    def _to_store(
-        self,
-        columns: Columns,
-        settings: DatasetSettings,
-        rows: NDArray[np.int64] | None,
-    ) -> tuple[Any, ...]:
-        """What other rows are stored from: the first arguments of `storage.build`."""
-        exact = DatasetOptions.of(settings).lossless()
-        return columns.take(self.feature), self.used_mappers, exact, rows
 
     def take(self, rows: NDArray[np.int64], n_threads: int = 1) -> BinnedDataset:
         """Some of the rows, without binning anew.
@@ -348,12 +306,8 @@ def _are_same(first: BinMapper, second: BinMapper) -> bool:
         first.is_trivial == second.is_trivial
         and first.missing_type == second.missing_type
         and np.array_equal(first.upper_bounds, second.upper_bounds)
-        and np.array_equal(_categories(first), _categories(second))
+        and np.array_equal(first.codes, second.codes)
     )
-
-
-def _categories(mapper: BinMapper) -> Sequence[int]:
-    return () if mapper.categories is None else mapper.categories
 
 
 def _info(mapper: BinMapper) -> str:

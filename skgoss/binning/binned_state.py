@@ -16,7 +16,7 @@ from skgoss.binning.binned_dataset import BinnedDataset, used_features
 from skgoss.binning.feature_groups import LANE_CODES
 from skgoss.binning.find_bins import MAX_CATEGORY_BINS
 from skgoss.binning.sparse_columns import LosslessSettings, SparseColumns
-from skgoss.binning.storage import Bins, OwnBins
+from skgoss.binning.storage import Bins
 from skgoss.columns.categories import Categories
 from skgoss.sources.memory import IN_MEMORY, Memory
 from skgoss.utils.plain_values import (
@@ -71,7 +71,7 @@ def state(data: BinnedDataset) -> dict[str, Any]:
         for name, dtype in _NUMBERS.items()
     }
     bounds = [mapper.upper_bounds for mapper in data.mappers]
-    categories = [_categories(mapper) for mapper in data.mappers]
+    categories = [mapper.codes for mapper in data.mappers]
     return {
         "n_rows": data.n_rows,
         **numbers,
@@ -86,11 +86,6 @@ def state(data: BinnedDataset) -> dict[str, Any]:
         "bytes": bins.bytes.ravel(),
         "shorts": bins.shorts.ravel(),
     }
-
-
-def _categories(mapper: BinMapper) -> NDArray[np.int32]:
-    is_numeric = mapper.categories is None
-    return np.empty(0, dtype=np.int32) if is_numeric else mapper.categories
 
 
 def _starts(parts: list[NDArray[Any]]) -> NDArray[np.int64]:
@@ -147,9 +142,7 @@ def restored(
         _check(fits, "there are fewer values than rows and categories")
     mappers = _mappers(arrays)
     used = [mappers[j] for j in used_features(mappers)]
-    bins = _bins(arrays, n_rows, used)
-    if memory is not None:
-        bins = OwnBins(bins.sparse, bins.bytes, bins.shorts, memory)
+    bins = replace(_bins(arrays, n_rows, used), memory=memory)
     stored = storage.lay_out(bins, used, LosslessSettings(), n_threads)
     return BinnedDataset.of(mappers, replace(stored, memory=memory or IN_MEMORY))
 
@@ -167,7 +160,7 @@ def check_categories(data: BinnedDataset, known: Categories) -> None:
     for j, mapper in enumerate(data.mappers):
         n_categories = number.get(j, 0)
         agree = (mapper.categories is not None) == (n_categories > 0)
-        if not agree or _categories(mapper).max(initial=-1) >= n_categories > 0:
+        if not agree or mapper.codes.max(initial=-1) >= n_categories > 0:
             raise ValueError(
                 f"{_OWNER}: the bins of column {j} are not those of its"
                 f" {n_categories} categories"

@@ -130,7 +130,6 @@ def share_lanes(
     Parameters
     ----------
     n_codes : ndarray of shape (n,), int32
-    n_rows : int
 
     Returns
     -------

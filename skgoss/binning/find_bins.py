@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,32 +31,32 @@ MAX_CATEGORY_BINS = 65535
 COMMON_FRACTION = np.float32(0.99)
 
 
-class BinningSettings(Protocol):
-    """The options that bins depend on."""
+@dataclass(frozen=True)
+class BinningOptions:
+    """The options that binned rows depend on, by their names."""
 
-    @property
-    def max_bin(self) -> int: ...
-    @property
-    def max_bin_by_feature(self) -> Sequence[int | None] | None: ...
-    @property
-    def forcedbins_filename(self) -> forced_bins.ForcedBounds | None: ...
-    @property
-    def min_data_in_bin(self) -> int: ...
-    @property
-    def min_child_samples(self) -> int: ...
-    @property
-    def subsample_for_bin(self) -> int: ...
-    @property
-    def use_missing(self) -> bool: ...
-    @property
-    def zero_as_missing(self) -> bool: ...
-    @property
-    def data_random_seed(self) -> int: ...
+    max_bin: int
+    max_bin_by_feature: Sequence[int | None] | None
+    forcedbins_filename: forced_bins.ForcedBounds | None
+    min_data_in_bin: int
+    min_child_samples: int
+    subsample_for_bin: int
+    use_missing: bool
+    zero_as_missing: bool
+    data_random_seed: int
+    enable_bundle: bool
+    is_enable_sparse: bool
+    max_conflict_rate: float
+
+    @classmethod
+    def from_settings(cls, settings: Any) -> BinningOptions:
+        """The options among all settings of a fit, which are attributes."""
+        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)})
 
 
 def find_bin_mappers(
     columns: Columns | StackedColumns,
-    settings: BinningSettings,
+    settings: BinningOptions,
     *,
     weight: NDArray[np.float64] | None = None,
     rows: NDArray[np.int64] | None = None,
@@ -76,7 +76,6 @@ def find_bin_mappers(
     ----------
     columns : Columns or StackedColumns
         The data; in pieces only with a ``partition``.
-    settings : BinningSettings
     weight : ndarray of shape (columns.n_rows,), default=None
         Whole numbers are numbers of copies; other weights are divided by the smallest.
         `min_data_in_bin` counts rows, whatever their weights.
@@ -136,7 +135,7 @@ def find_bin_mappers(
 
 
 def sampled_rows(
-    n_rows: int, settings: BinningSettings, rows: NDArray[np.int64] | None = None
+    n_rows: int, settings: BinningOptions, rows: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64] | None:
     """The rows that bins are found from, ascending; None: all.
 
@@ -144,7 +143,6 @@ def sampled_rows(
     ----------
     n_rows : int
         The number of all rows.
-    settings : BinningSettings
     rows : ndarray of int64, default=None
         The rows to use, ascending; None: all.
     """
@@ -156,7 +154,7 @@ def sampled_rows(
 
 def find_in_sample(
     sampled: Columns,
-    settings: BinningSettings,
+    settings: BinningOptions,
     n_nonzero: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     n_threads: int,
@@ -165,13 +163,10 @@ def find_in_sample(
 
     Parameters
     ----------
-    sampled : Columns
-    settings : BinningSettings
     n_nonzero : ndarray of shape (n_features,), int64
         How many of the rows to use are not zero: see `count_nonzero`.
     weight : ndarray of shape (sampled.n_rows,), float64, or None
         The weights of the sampled rows.
-    n_threads : int
     """
     sample = _RowSubset(None, None, _scaled(weight))
     n_features = sampled.n_features
@@ -182,7 +177,7 @@ def find_in_sample(
 
 def count_nonzero(
     columns: Columns,
-    settings: BinningSettings,
+    settings: BinningOptions,
     rows: NDArray[np.int64] | None,
     n_threads: int,
 ) -> NDArray[np.int64]:
@@ -225,7 +220,7 @@ _ALL_ROWS = _RowSubset(None, None)
 
 def _find_distributed(
     columns: Columns | StackedColumns,
-    settings: BinningSettings,
+    settings: BinningOptions,
     weight: NDArray[np.float64] | None,
     rows: NDArray[np.int64] | None,
     n_threads: int,
@@ -273,7 +268,7 @@ def _find_distributed(
 
 
 def _sample_of_process(
-    partition: RowPartition, rows: NDArray[np.int64] | None, settings: BinningSettings
+    partition: RowPartition, rows: NDArray[np.int64] | None, settings: BinningOptions
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The sampled rows of a process, and their positions in the whole sample."""
     numbers = partition.numbers
@@ -288,7 +283,7 @@ def _sample_of_process(
 
 def _find(
     columns: Columns,
-    settings: BinningSettings,
+    settings: BinningOptions,
     max_bin: NDArray[np.int64],
     forced: NDArray[Any],
     n_nonzero: NDArray[np.int64],
@@ -327,7 +322,7 @@ def _find(
     return mappers
 
 
-def _max_bins(settings: BinningSettings, n_features: int) -> NDArray[np.int64]:
+def _max_bins(settings: BinningOptions, n_features: int) -> NDArray[np.int64]:
     """The largest number of bins of each column."""
     given = settings.max_bin_by_feature
     if given is None:
@@ -337,7 +332,7 @@ def _max_bins(settings: BinningSettings, n_features: int) -> NDArray[np.int64]:
 
 def _count_nonzero(
     columns: Columns,
-    settings: BinningSettings,
+    settings: BinningOptions,
     used_rows: _RowSubset,
     n_threads: int,
 ) -> NDArray[np.int64]:
@@ -358,7 +353,7 @@ def _count_nonzero(
 
 def _find_numeric(
     columns: Columns,
-    settings: BinningSettings,
+    settings: BinningOptions,
     max_bin: int,
     forced: NDArray[Any],
     sample: _RowSubset,
@@ -409,7 +404,7 @@ def _find_numeric(
 
 def _find_categories(
     columns: Columns,
-    settings: BinningSettings,
+    settings: BinningOptions,
     max_bin: int,
     forced: NDArray[Any],
     sample: _RowSubset,
@@ -445,7 +440,7 @@ def _category_mapper(
     count: NDArray[np.int64],
     weight: NDArray[np.float64],
     max_bin: int,
-    settings: BinningSettings,
+    settings: BinningOptions,
 ) -> BinMapper:
     """The bins of a column, from the rows of missing values and of each category."""
     n_missing, n_rows = int(count[0]), int(count.sum())
@@ -471,7 +466,7 @@ def _n_kept(
     weight: NDArray[np.float64],
     has_missing: bool,
     max_bin: int,
-    settings: BinningSettings,
+    settings: BinningOptions,
 ) -> int:
     """How many of the categories, by falling weight, get bins of their own."""
     n_few = min(len(count) + has_missing, max_bin) - 1
@@ -482,7 +477,7 @@ def _n_kept(
     return int(min(rare[rare > 1], default=n_kept))
 
 
-def _sample(n_rows: int, settings: BinningSettings) -> NDArray[np.int64] | None:
+def _sample(n_rows: int, settings: BinningOptions) -> NDArray[np.int64] | None:
     """The positions of the sampled rows, ascending; None: all rows."""
     size = settings.subsample_for_bin
     if n_rows <= size:

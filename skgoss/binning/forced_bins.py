@@ -27,7 +27,6 @@ def by_column(given: Any, finder: ColumnFinder) -> ForcedBounds | None:
     given : str, path, list of dict, dict or None
         The name or the contents of a JSON file: objects with the keys 'feature' and
         'bin_upper_bound'. Or the bounds of each column, by its name or number.
-    finder : ColumnFinder
     """
     contents = disk.json_contents(given, OPTION)
     by_number: dict[int, tuple[float, ...]] = {}

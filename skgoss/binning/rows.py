@@ -161,7 +161,6 @@ def check_init_score(
     ----------
     init_score : array-like of shape (n_rows, n_scores) or (n_scores * n_rows,)
         In one dimension, the scores of all rows for the first class come first.
-    n_rows, n_scores : int
     name : str
         The argument's name, for messages.
 
@@ -196,11 +195,9 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
 
     Parameters
     ----------
-    rows : Rows
     fraction : float
         The fraction of the rows; if there are queries, that of queries, all rows of
         which are held out.
-    seed : int
     stratify : bool
         Whether to draw the same fraction of each class.
 

@@ -48,6 +48,11 @@ class LosslessSettings(NamedTuple):
     is_enable_sparse: bool = True
     max_conflict_rate: float = 0.0
 
+    @classmethod
+    def of(cls, settings: StorageSettings) -> LosslessSettings:
+        """The other options of settings."""
+        return cls(settings.enable_bundle, settings.is_enable_sparse)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseColumns:

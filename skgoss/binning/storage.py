@@ -86,7 +86,6 @@ class Storage:
     place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
     place_pieces : structured ndarray
         The places of the columns that are shorts or have entries.
-    n_threads : int
     memory : Memory
         Where lanes, shorts and entries are made.
     """
@@ -274,16 +273,19 @@ class Bins:
 
     Attributes
     ----------
-    sparse : SparseColumns
     bytes : ndarray of shape (n_narrow, n_rows), uint8
         The bins of each dense column of at most 256 bins.
     shorts : ndarray of shape (n_wide, n_rows), uint16
         The bins of each other dense column.
+    memory : Memory or None
+        Where larger arrays lie, if nobody else uses these, so that they become those of
+        a store. None: they are copied.
     """
 
     sparse: SparseColumns
     bytes: NDArray[np.uint8]
     shorts: NDArray[np.uint16]
+    memory: Memory | None = None
 
     @classmethod
     def of(cls, store: BinStore) -> Bins:
@@ -324,9 +326,19 @@ class Bins:
         bytes : ndarray of shape (n_groups, n_rows), uint8
         shorts : ndarray of shape (len(wide), n_rows), uint16
         """
-        bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
+        if self.memory is None:
+            bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
+            bytes_[: len(narrow)] = self.bytes
+            return bytes_, self.shorts.copy()
+        if n_groups == len(self.bytes):
+            return self.bytes, self.shorts
+        if self.bytes.flags.owndata:
+            # Large memory is moved by its pages, without a copy.
+            self.bytes.resize((n_groups, self.n_rows), refcheck=False)
+            return self.bytes, self.shorts
+        bytes_ = self.memory.empty((n_groups, self.n_rows), np.uint8)
         bytes_[: len(narrow)] = self.bytes
-        return bytes_, self.shorts.copy()
+        return bytes_, self.shorts
 
     def joined(self, other: Bins, n_used: int) -> Bins:
         """The columns of these bins, of which ``n_used`` are used, and of others."""
@@ -343,26 +355,6 @@ class Bins:
             np.concatenate([self.bytes, other.bytes]),
             np.concatenate([self.shorts, other.shorts]),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnBins(Bins):
-    """Bins whose memory nobody else uses, so that it becomes that of a store."""
-
-    memory: Memory
-
-    def dense(
-        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        if n_groups == len(self.bytes):
-            return self.bytes, self.shorts
-        if not self.bytes.flags.owndata:
-            bytes_ = self.memory.empty((n_groups, self.n_rows), np.uint8)
-            bytes_[: len(narrow)] = self.bytes
-            return bytes_, self.shorts
-        # Large memory is moved by its pages, without a copy.
-        self.bytes.resize((n_groups, self.n_rows), refcheck=False)
-        return self.bytes, self.shorts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -442,18 +434,12 @@ def build(
         The used columns.
     mappers : list of BinMapper
         Of these columns.
-    settings : StorageSettings
     rows : ndarray of int64 or None
         The rows to keep; None keeps all.
-    n_threads : int
     n_global : int, default=None
         The number of rows of all processes; None: that of the rows to keep. The places
         of histograms depend on it and on the mappers alone, so all processes have the
         same.
-
-    Returns
-    -------
-    Storage
     """
     source = _source(columns, mappers, settings, rows, n_threads, n_global)
     return lay_out(source, mappers, settings, n_threads)
@@ -520,7 +506,7 @@ def _binned(
     settings: StorageSettings,
     n_global: int,
     memory: Memory,
-) -> OwnBins:
+) -> Bins:
     """The bins of values that come in batches, of so many rows altogether."""
     is_narrow = _n_bins(mappers) <= LANE_CODES
     is_sparse = np.zeros(len(mappers), dtype=bool)
@@ -542,7 +528,7 @@ def _binned(
         lists.append((start, values.sparse))
         start = stop
     sparse = SparseColumns.stacked(np.flatnonzero(is_sparse), lists)
-    return OwnBins(sparse, bytes_, shorts, memory)
+    return Bins(sparse, bytes_, shorts, memory)
 
 
 def store(
@@ -575,12 +561,6 @@ def lay_out(
     source : Bins or _Values
     mappers : list of BinMapper
         Those of the used columns.
-    settings : StorageSettings
-    n_threads : int
-
-    Returns
-    -------
-    Storage
     """
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
@@ -602,8 +582,8 @@ def lay_out(
         n_codes=groups.n_codes,
         pieces=pieces,
         piece_start=piece_start,
-        place_of_code=_places(pieces, piece_start),
-        place_pieces=_place_pieces(np.flatnonzero(~in_lanes), offset),
+        place_of_code=_places(groups, offset),
+        place_pieces=_joined_pieces(np.flatnonzero(~in_lanes), offset)[0],
         n_threads=n_threads,
     )
 
@@ -687,19 +667,11 @@ def _pieces(
     """Runs of codes whose places are consecutive, group by group."""
     member = np.flatnonzero(groups.group >= 0)
     member = member[np.lexsort((groups.first_code[member], groups.group[member]))]
-    group = groups.group[member]
-    code, at = groups.first_code[member], offset[member]
-    length = offset[member + 1] - at
-    follows = np.zeros(len(member), dtype=bool)
-    follows[1:] = (
-        (group[1:] == group[:-1])
-        & (code[1:] == code[:-1] + length[:-1])
-        & (at[1:] == at[:-1] + length[:-1])
-    )
-    first = np.flatnonzero(~follows)
-    pieces = np.empty(len(first), dtype=PIECE)
-    pieces["at"], pieces["code"] = at[first], code[first]
-    pieces["length"] = np.add.reduceat(length, first) if len(first) else 0
+    group, code = groups.group[member], groups.first_code[member]
+    length = offset[member + 1] - offset[member]
+    follows = (group[1:] == group[:-1]) & (code[1:] == code[:-1] + length[:-1])
+    pieces, first = _joined_pieces(member, offset, follows)
+    pieces["code"] = code[first]
     piece_start = np.zeros(len(groups.n_codes) + 1, dtype=np.int64)
     np.cumsum(
         np.bincount(group[first], minlength=len(groups.n_codes)), out=piece_start[1:]
@@ -707,34 +679,36 @@ def _pieces(
     return pieces, piece_start
 
 
-def _places(pieces: NDArray[Any], piece_start: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The place of each code of each group."""
-    n_groups = len(piece_start) - 1
-    place = np.full((n_groups, LANE_CODES), -1, dtype=np.int32)
-    group = np.repeat(np.arange(n_groups), np.diff(piece_start))
-    number = np.arange(pieces["length"].sum()) - np.repeat(
-        np.cumsum(pieces["length"]) - pieces["length"], pieces["length"]
-    )
-    row, code, at = (
-        np.repeat(values, pieces["length"])
-        for values in (group, pieces["code"], pieces["at"])
-    )
-    place[row, code + number] = at + number
-    return place
+def _joined_pieces(
+    member: NDArray[np.int64],
+    offset: NDArray[np.int64],
+    follows: NDArray[np.bool_] | bool = True,
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The places of used columns, and the first column of each piece.
 
-
-def _place_pieces(member: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[Any]:
-    """The runs of all places of some used columns."""
-    pieces = np.zeros(len(member), dtype=PIECE)
-    pieces["at"] = offset[member]
-    pieces["length"] = offset[member + 1] - offset[member]
+    A column is in the piece of the one before it if its places come next, and it
+    ``follows``.
+    """
     is_first = np.ones(len(member), dtype=bool)
-    is_first[1:] = member[1:] != member[:-1] + 1
+    is_first[1:] = offset[member[1:]] != offset[member[:-1] + 1]
+    is_first[1:] |= np.logical_not(follows)
     first = np.flatnonzero(is_first)
-    joined = pieces[first]
-    if len(first) > 0:
-        joined["length"] = np.add.reduceat(pieces["length"], first)
-    return joined
+    pieces = np.zeros(len(first), dtype=PIECE)
+    pieces["at"] = offset[member[first]]
+    last = member[np.append(first[1:], len(member))[: len(first)] - 1]
+    pieces["length"] = offset[last + 1] - pieces["at"]
+    return pieces, first
+
+
+def _places(groups: FeatureGroups, offset: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The place of each code of each group."""
+    places = np.full((len(groups.n_codes), LANE_CODES), -1, dtype=np.int32)
+    column = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
+    place = np.flatnonzero(groups.group[column] >= 0)
+    column = column[place]
+    code = groups.first_code[column] + place - offset[column]
+    places[groups.group[column], code] = place
+    return places
 
 
 def _singles(
@@ -751,7 +725,7 @@ def _singles(
         ],
         dtype=bool,
     )
-    kind = np.where(single, implied, -1)
-    ends = np.flatnonzero(np.diff(kind, append=-2) != 0)
-    end = ends[np.searchsorted(ends, np.arange(len(kind)))]
-    return np.where(single, end + 1 - np.arange(len(kind)), 0).astype(np.int32)
+    kind, number = np.where(single, implied, -1), np.arange(len(mappers))
+    ends = np.flatnonzero(np.diff(kind, append=-2)) + 1
+    end = ends[np.searchsorted(ends, number, side="right")]
+    return np.where(single, end - number, 0).astype(np.int32)

@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning import distributed_sample, find_bins, storage
-from skgoss.binning.binned_dataset import BinnedDataset, DatasetOptions, used_features
+from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.binned_dataset import BinnedDataset, used_features
 from skgoss.binning.distributed_sample import SampleBlock
+from skgoss.binning.find_bins import BinningOptions
+from skgoss.binning.sparse_columns import LosslessSettings, StorageSettings
 from skgoss.columns import containers
 from skgoss.columns.categories import FLOAT32_CODES, Categories, Vocabulary
 from skgoss.columns.columns import Columns
@@ -32,18 +35,15 @@ class Stream(NamedTuple):
 
     Attributes
     ----------
-    source : Source
     owner : str
         The name in messages.
-    options : DatasetOptions
-    n_threads : int
     memory : Memory
         Where the bins lie.
     """
 
     source: Source
     owner: str
-    options: DatasetOptions
+    options: BinningOptions
     n_threads: int
     memory: Memory = IN_MEMORY
 
@@ -58,7 +58,6 @@ def build(
 
     Parameters
     ----------
-    stream : Stream
     categorical_feature : 'auto', None or list of str and int
     schema : ColumnSchema or None
         The columns, if they are those of a model; None: they are learned.
@@ -69,7 +68,6 @@ def build(
     -------
     binned : BinnedDataset
         That of the same rows in memory.
-    schema : ColumnSchema
     """
     n_rows = stream.source.shape[0]
     existing = None if weight is None or weight.all() else np.flatnonzero(weight)
@@ -80,12 +78,14 @@ def build(
     columns, schema = survey.sampled()
     if weight is not None and sample is not None:
         weight = weight[sample]
-    options = stream.options if existing is None else stream.options.lossless()
     mappers = find_bins.find_in_sample(
         columns, stream.options, survey.n_nonzero, weight, stream.n_threads
     )
     del survey, columns
-    return _filled(stream._replace(options=options), mappers, schema), schema
+    options: StorageSettings = stream.options
+    if existing is not None:
+        options = LosslessSettings.of(options)
+    return _filled(stream, mappers, schema, options), schema
 
 
 def of_same_bins(
@@ -93,8 +93,9 @@ def of_same_bins(
 ) -> BinnedDataset:
     """Put the rows of a source into the bins of another data set."""
     source = of_schema(stream.source, schema)
-    stream = stream._replace(source=source, options=stream.options.lossless())
-    return replace(_filled(stream, binned.mappers, schema), mappers=binned.mappers)
+    options = LosslessSettings.of(stream.options)
+    filled = _filled(stream._replace(source=source), binned.mappers, schema, options)
+    return replace(filled, mappers=binned.mappers)
 
 
 def of_schema(source: Source, schema: ColumnSchema) -> Source:
@@ -113,7 +114,12 @@ def _columns_of(source: Source, schema: ColumnSchema, owner: str) -> Iterator[Co
         yield columns
 
 
-def _filled(stream: Stream, mappers: list[Any], schema: ColumnSchema) -> BinnedDataset:
+def _filled(
+    stream: Stream,
+    mappers: list[BinMapper],
+    schema: ColumnSchema,
+    options: StorageSettings,
+) -> BinnedDataset:
     feature = used_features(mappers)
     batches = _columns_of(stream.source, schema, stream.owner)
     return BinnedDataset.of(
@@ -122,7 +128,7 @@ def _filled(stream: Stream, mappers: list[Any], schema: ColumnSchema) -> BinnedD
             (columns.take(feature) for columns in batches),
             stream.source.shape[0],
             [mappers[j] for j in feature],
-            stream.options,
+            options,
             stream.n_threads,
             stream.memory,
         ),

@@ -233,7 +233,6 @@ class Categories:
 
         Parameters
         ----------
-        column : int
         series : narwhals Series or ArrayColumn
             A column that `needs_encoding`, or a categorical one of numbers.
         learn : bool
@@ -297,7 +296,6 @@ class Categories:
 
         Parameters
         ----------
-        columns : Columns
         names : sequence
             The names of the columns in messages.
         encoded : set of int
@@ -407,11 +405,6 @@ def declare(
         See the option of this name. An empty sequence means None.
     names : sequence of str, or None
         The names of the columns, if they have any.
-    n_features : int
-
-    Returns
-    -------
-    Categories
 
     Raises
     ------
@@ -453,7 +446,6 @@ def check_same(
         The model's categories.
     names : sequence of str, or None
         The names of the columns, if they have any.
-    n_features : int
     source : str
         The model's name in messages.
 

@@ -27,7 +27,6 @@ class Columns:
 
     Attributes
     ----------
-    n_rows, n_features : int
     address : ndarray of shape (n_features,), uint64
         Address of the first value of each column.
     stride : ndarray of shape (n_features,), int64

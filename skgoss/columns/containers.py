@@ -55,7 +55,6 @@ def learned(
 
     Returns
     -------
-    columns : Columns
     schema : ColumnSchema
         With the categories that the columns hold.
 
@@ -109,7 +108,6 @@ class _ColumnReader:
 
     Attributes
     ----------
-    owner : str
     schema : ColumnSchema or None
         None until the columns of a training set are known.
     learns : bool

@@ -16,7 +16,6 @@ def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    values : array-like
     name : str
         The name of the values in messages.
 

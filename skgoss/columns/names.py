@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from skgoss.utils.messages import hint
@@ -81,7 +82,6 @@ class ColumnFinder:
 
     Attributes
     ----------
-    n_features : int
     names : sequence of str, or None
         The names of the columns.
     """
@@ -89,17 +89,18 @@ class ColumnFinder:
     n_features: int
     names: Sequence[Any] | None
 
+    @cached_property
+    def _numbers(self) -> dict[Any, int]:
+        return {} if self.names is None else {n: j for j, n in enumerate(self.names)}
+
     def name(self, column: int) -> Any:
         """The name of a column; its number if columns have no names."""
         return column if self.names is None else self.names[column]
 
     def number(self, column: Any, option: str) -> int:
         """The number of the column that an option gives by name or number."""
-        if isinstance(column, str):
-            names = [] if self.names is None else list(self.names)
-            number = names.index(column) if column in names else -1
-        else:
-            number = int(column)
+        is_name = isinstance(column, str)
+        number = self._numbers.get(column, -1) if is_name else int(column)
         if not 0 <= number < self.n_features:
             raise unknown_column(option, column, self.names, self.n_features)
         return number

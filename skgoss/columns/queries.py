@@ -62,7 +62,6 @@ class Queries:
         keys : ndarray of int64, default=None
             By the numbers of queries, ascending: what sorts the queries of all
             processes. None: the numbers.
-        collectives : Collectives
         """
         present, number = np.unique(number, return_inverse=True)
         number = number.astype(np.int64)
@@ -122,7 +121,6 @@ def make(
 
     Parameters
     ----------
-    n_rows : int
     group : array-like of shape (n_queries,), default=None
         The sizes of the queries; the rows of each query are consecutive.
     qid : array-like of shape (n_rows,), default=None
@@ -132,10 +130,6 @@ def make(
         A prefix of the names of the arguments in messages.
     parts : Parts, default=None
         The parts of the data that the rows are; None: all rows are here.
-
-    Returns
-    -------
-    Queries
 
     Raises
     ------

@@ -18,7 +18,6 @@ class ColumnSchema:
 
     Attributes
     ----------
-    n_features : int
     feature_names : ndarray of shape (n_features,) of str objects, or None
         The names of a data frame's columns: ``feature_names_in_`` of an estimator. None
         if ``X`` had no names, or not all of them were strings.

@@ -335,7 +335,6 @@ class CompressedRows:
 
     Attributes
     ----------
-    matrix : object
     features : ndarray of int64
         The columns of the matrix that these are, ascending.
     """

@@ -53,12 +53,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackedColumns:
-    """The columns of a `Stack`.
-
-    Attributes
-    ----------
-    pieces : tuple of Columns
-    """
+    """The columns of a `Stack`."""
 
     pieces: tuple[Columns, ...]
 
@@ -95,7 +90,6 @@ def pieces(
 
     Yields
     ------
-    piece : Columns
     *rows : ndarray of int64, or None
         Those of the piece, counted from its first row.
     """

@@ -42,7 +42,6 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
     ----------
     y : array-like of shape (n_rows, n_targets)
         The columns of a data frame may have different types.
-    n_rows : int
     name : str
         The argument's name, for messages.
 
@@ -79,7 +78,6 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
     Parameters
     ----------
     y : array-like of shape (n_rows,) or (n_rows, 1)
-    n_rows : int
     owner, name : str
         The estimator's and the argument's name, for messages.
 

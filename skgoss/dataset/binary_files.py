@@ -55,7 +55,6 @@ def write(
     Parameters
     ----------
     path : str or path-like
-    binned : BinnedDataset
     fields : dict from str to object
         What belongs to the data: arrays of numbers, and what `values.encode` writes.
         Anything else is a TypeError.
@@ -117,7 +116,6 @@ def read(
 
     Returns
     -------
-    binned : BinnedDataset
     fields : dict from str to object
         As they were written; what they hold is not checked.
 

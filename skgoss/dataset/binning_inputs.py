@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from skgoss import parameters
 from skgoss.binning import binned_state, forced_bins, streaming
-from skgoss.binning.binned_dataset import BinnedDataset, DatasetOptions
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.find_bins import BinningOptions
 from skgoss.columns import containers, names
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import Columns
@@ -22,7 +23,7 @@ from skgoss.sources.memory import IN_MEMORY, Memory
 from skgoss.sources.source import Source
 from skgoss.utils.plain_values import Types, entries
 
-OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
+OPTIONS = tuple(BinningOptions.__dataclass_fields__)
 # Other values give other bins, but for `min_child_samples` and the seed.
 _OPTIONS_OF_BINS = (
     "max_bin",
@@ -103,16 +104,15 @@ class BinningInputs:
 
     Attributes
     ----------
-    options : DatasetOptions
+    options : BinningOptions
         With one value for each column where there are any.
     categorical : 'auto', None or list of str and int
         The option `categorical_feature`.
-    schema : ColumnSchema
     names : list of str, or None
         The names that the user gave the columns, or else those in the data.
     """
 
-    options: DatasetOptions
+    options: BinningOptions
     categorical: Any
     schema: ColumnSchema
     names: Sequence[str] | None
@@ -156,7 +156,7 @@ class BinningInputs:
             owner,
         )
         categorical = chosen.pop("categorical_feature")
-        found = by_column(DatasetOptions(**chosen), binned.n_features, names_)
+        found = by_column(BinningOptions(**chosen), binned.n_features, names_)
         schema = ColumnSchema(binned.n_features, feature_names, categories)
         return cls(found, categorical, schema, names_)
 
@@ -178,7 +178,7 @@ class BinningInputs:
     def changes(
         self,
         binned: BinnedDataset,
-        options: DatasetOptions,
+        options: BinningOptions,
         asked: Collection[str],
         categorical: Any,
         schema: ColumnSchema | None,
@@ -187,8 +187,6 @@ class BinningInputs:
 
         Parameters
         ----------
-        binned : BinnedDataset
-        options : DatasetOptions
         asked : collection of str
             The options that the fit asks for. The others need not be the same.
         categorical : 'auto', None or list of str and int
@@ -220,8 +218,8 @@ class BinningInputs:
 
 
 def by_column(
-    options: DatasetOptions, n_features: int, known: Sequence[str] | None
-) -> DatasetOptions:
+    options: BinningOptions, n_features: int, known: Sequence[str] | None
+) -> BinningOptions:
     """Options with one value for each column where they are given by name."""
     option = "max_bin_by_feature"
     finder = names.ColumnFinder(n_features, known)
@@ -235,7 +233,7 @@ def by_column(
 def find(
     X: Any,
     weight: NDArray[np.float64] | None,
-    options: DatasetOptions,
+    options: BinningOptions,
     reading: Reading,
     n_threads: int,
     memory: Memory = IN_MEMORY,
@@ -247,16 +245,8 @@ def find(
     X : array-like, data frame, sparse matrix or Source of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,), or None
         Bins are found by weight; rows of weight 0 do not count.
-    options : DatasetOptions
-    reading : Reading
-    n_threads : int
     memory : Memory, default=IN_MEMORY
         Where the bins lie, if ``X`` is read in batches.
-
-    Returns
-    -------
-    binned : BinnedDataset
-    inputs : BinningInputs
     """
     if isinstance(X, Source):
         return _find_streamed(X, weight, options, reading, n_threads, memory)
@@ -280,7 +270,7 @@ def find(
 def _find_streamed(
     source: Source,
     weight: NDArray[np.float64] | None,
-    options: DatasetOptions,
+    options: BinningOptions,
     reading: Reading,
     n_threads: int,
     memory: Memory,
@@ -345,14 +335,14 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
 
 
 def _joined_names(first: Found, second: Found) -> list[str] | None:
-    given = [inputs.names for _, inputs in (first, second)]
-    if given == [None, None]:
+    both = [inputs.names for _, inputs in (first, second)]
+    if both == [None, None]:
         return None
-    own, others = (
-        list(map(str, names.default(binned.n_features) if n is None else n))
-        for (binned, _), n in zip((first, second), given, strict=True)
+    joined, others = (
+        dict.fromkeys(map(str, names.default(data.n_features) if n is None else n))
+        for (data, _), n in zip((first, second), both, strict=True)
     )
     for name in others:
         words = itertools.chain([name], (f"D{n}_{name}" for n in itertools.count(2)))
-        own.append(next(word for word in words if word not in own))
-    return own
+        joined[next(word for word in words if word not in joined)] = None
+    return list(joined)

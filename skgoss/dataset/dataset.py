@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
 from skgoss.binning import binned_state, streaming
-from skgoss.binning.binned_dataset import BinnedDataset, DatasetOptions, DatasetSettings
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.find_bins import BinningOptions
 from skgoss.columns import columns as typed_columns
 from skgoss.columns import names
 from skgoss.columns.columns import Columns
@@ -25,6 +26,7 @@ from skgoss.dataset.binning_inputs import OPTIONS, BinningInputs, Reading
 from skgoss.dataset.fields import CHECKS, Fields
 from skgoss.dataset.raw_data import RawData
 from skgoss.parameters import signatures
+from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows, sequences
 from skgoss.sources.memory import FileState, Memory
 from skgoss.sources.text_files import FileOptions, TextSource
@@ -54,7 +56,6 @@ class Request(NamedTuple):
     asked : mapping
         Those of the options, by name, that the fit asks for. If the rows are binned
         already, the others need not be the same.
-    n_threads : int
     schema : ColumnSchema or None
         The columns of the model that training continues from; None: the columns are
         learned.
@@ -67,7 +68,7 @@ class Request(NamedTuple):
         this data set anew since. None: bins as they are asked for.
     """
 
-    options: DatasetSettings
+    options: Settings | BinningOptions
     asked: Mapping[str, Any]
     n_threads: int
     schema: ColumnSchema | None = None
@@ -798,7 +799,7 @@ class Dataset:
         linear, n_jobs = options.pop("linear_tree"), options.pop("n_jobs")
         self._prepare(
             Request(
-                DatasetOptions(**options),
+                BinningOptions(**options),
                 {},
                 threads.n_threads(n_jobs),
                 needs_values_for="linear_tree" if linear else "",
@@ -846,7 +847,7 @@ class Dataset:
         asked = request.asked
         own = self.categorical_feature
         categorical = getattr(request.options, "categorical_feature", own)
-        options = DatasetOptions.of(request.options)
+        options = BinningOptions.from_settings(request.options)
         if "min_child_samples" not in asked:
             passed = parameters.checked_options(
                 self.params, ["min_child_samples"], "Dataset"
@@ -911,7 +912,7 @@ class Dataset:
                 stream = streaming.Stream(
                     self._raw.source,
                     "Dataset",
-                    DatasetOptions.of(request.options),
+                    BinningOptions.from_settings(request.options),
                     request.n_threads,
                     Memory(self.memory_map),
                 )
@@ -1187,7 +1188,7 @@ class Dataset:
         fields = self._fields.completed(content, binned.n_rows)
         asked = parameters.checked_options(self.params, OPTIONS, "Dataset")
         changes = inputs.changes(
-            binned, DatasetOptions(**asked), self.params, inputs.categorical, None
+            binned, BinningOptions(**asked), self.params, inputs.categorical, None
         )
         if changes:
             raise ValueError(

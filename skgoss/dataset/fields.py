@@ -270,7 +270,6 @@ def row_numbers(used_indices: Any, n_rows: int) -> NDArray[np.int64]:
     ----------
     used_indices : array-like of int, or of bool of shape (n_rows,)
         The numbers, or which rows to take.
-    n_rows : int
 
     Raises
     ------

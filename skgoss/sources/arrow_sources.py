@@ -94,7 +94,6 @@ class FilesSource(Source):
 
     Parameters
     ----------
-    dataset : pyarrow.dataset.Dataset
     columns : list of str, default=None
         Some of the columns; None: all.
     strict : bool, default=False
@@ -114,7 +113,8 @@ class FilesSource(Source):
     def _schema(self) -> Any:
         import pyarrow
 
-        return pyarrow.schema([self.dataset.schema.field(name) for name in self.names])
+        fields = dict(zip(self.dataset.schema.names, self.dataset.schema, strict=True))
+        return pyarrow.schema([fields[name] for name in self.names])
 
     @cached_property
     def _fragments(self) -> list[Any] | None:
@@ -206,7 +206,8 @@ class FilesSource(Source):
             fragment.filesystem.open_input_file(fragment.path) as file,
         ):
             opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
-            stored = [name for name in stored if name in opened.schema_arrow.names]
+            in_file = set(opened.schema_arrow.names)
+            stored = [name for name in stored if name in in_file]
             for group in [group.id for group in fragment.row_groups]:
                 place = f"{path}, row group {group}"
                 found = _of_row_group(opened, group, stored, size)
@@ -237,18 +238,17 @@ def _conformed(batch: Any, schema: Any, keys: dict[str, Any]) -> Any:
     """A batch with the columns of a schema; partitions are columns of one value."""
     import pyarrow
 
+    stored = dict(zip(batch.schema.names, batch.columns, strict=True))
     columns = []
-    for field in schema:
-        if field.name in keys:
-            value = pyarrow.scalar(keys[field.name], field.type)
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if name in keys:
+            value = pyarrow.scalar(keys[name], kind)
             columns.append(pyarrow.repeat(value, batch.num_rows))
-        elif field.name in batch.schema.names:
-            column = batch.column(field.name)
-            columns.append(
-                column if column.type == field.type else column.cast(field.type)
-            )
+        elif name in stored:
+            column = stored[name]
+            columns.append(column if column.type == kind else column.cast(kind))
         else:
-            columns.append(pyarrow.nulls(batch.num_rows, field.type))
+            columns.append(pyarrow.nulls(batch.num_rows, kind))
     return pyarrow.table(columns, names=schema.names)
 
 

@@ -137,11 +137,6 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     ----------
     X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
         Lists become arrays, sparse matrices CSR, and streams of Arrow tables.
-    rows : ndarray of int64
-
-    Returns
-    -------
-    ndarray, data frame or CSR matrix
     """
     X = loaded(X)
     if issparse(X):

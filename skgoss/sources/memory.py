@@ -98,7 +98,6 @@ class FileState(NamedTuple):
 
     Attributes
     ----------
-    path : str
     number, size, time : int
         The inode, the bytes, and when it was written, in nanoseconds.
     """

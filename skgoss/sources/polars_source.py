@@ -18,12 +18,7 @@ def is_lazy(X: Any) -> bool:
 
 
 class LazySource(Source):
-    """A lazy frame of polars.
-
-    Parameters
-    ----------
-    lazy : polars.LazyFrame
-    """
+    """A lazy frame of polars."""
 
     def __init__(self, lazy: Any) -> None:
         self.lazy = lazy

@@ -99,13 +99,13 @@ class Source(ABC):
 
     def check_names(self, names: list[str]) -> None:
         """Raise ValueError unless columns of these names exist."""
+        own = dict.fromkeys(self.names or ())
         for name in names:
-            if name not in (self.names or ()):
-                known = ", ".join(map(repr, (self.names or ())[:20]))
-                there = f"the columns are {known}" if known else "columns have no names"
+            if name not in own:
+                shown = ", ".join(map(repr, list(own)[:20]))
+                there = f"the columns are {shown}" if shown else "columns have no names"
                 raise ValueError(
-                    f"data has no column {name!r}: {there}."
-                    f"{hint(name, self.names or ())}"
+                    f"data has no column {name!r}: {there}.{hint(name, own)}"
                 )
 
     def values(self, names: list[str]) -> dict[str, NDArray[Any]]:
@@ -137,7 +137,6 @@ class RemainingColumns(Source):
 
     Parameters
     ----------
-    source : Source
     taken : dict
         The values of the other columns by their names. Of numbers, only a byte for each
         is kept.

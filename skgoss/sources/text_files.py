@@ -156,14 +156,14 @@ class TextSource(Source):
 
     def _features(self, table: TextTable, block: TextBlock) -> Values:
         if table.is_libsvm:
-            data = table.parse(block).data
-            if data.shape[1] > self.n_columns:
-                raise _other_width(data.shape[1], self.n_columns)
-            data.resize(data.shape[0], self.n_columns)
+            stored = table.parse(block).data
+            if stored.shape[1] > self.n_columns:
+                raise _other_width(stored.shape[1], self.n_columns)
+            stored = _with_columns(stored, self.n_columns)
             if self.cleared:
-                data.data[np.isin(data.indices, self.cleared)] = 0
-                data.eliminate_zeros()
-            return data
+                stored.data[np.isin(stored.indices, self.cleared)] = 0
+                stored.eliminate_zeros()
+            return stored
         data = table.columns(block, self.kept)
         if self.cleared:
             data[:, self.cleared] = np.nan
@@ -190,10 +190,6 @@ def read(
     paths : str, path or list of those
         Files whose names end in ``.gz`` are decompressed.
     options : FileOptions, default=None
-
-    Returns
-    -------
-    TextData
 
     Raises
     ------
@@ -272,10 +268,11 @@ def _kept(
     table: TextTable, names: Sequence[str], label_column: Chosen
 ) -> list[int] | None:
     """The columns of a model, as far as they are not all in order."""
-    if table.width is None:
+    if table.is_libsvm:
         return None
     if table.names and _is_by_name(names, table.names):
-        return [table.names.index(name) for name in names]
+        number = {name: j for j, name in enumerate(table.names)}
+        return [number[name] for name in names]
     if table.width == len(names) + 1:
         return _besides(table, _label(table, label_column))
     if table.width != len(names):
@@ -292,7 +289,8 @@ def _other_width(n_columns: int, expected: int) -> ValueError:
 
 def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
     """Whether the columns of a model are found by name; else, by place."""
-    missing = [name for name in names if name not in header]
+    there = set(header)
+    missing = [name for name in names if name not in there]
     are_given = list(names) != default_names(len(names))
     if missing and (are_given or len(missing) < len(names)):
         raise ValueError(
@@ -304,7 +302,7 @@ def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
 
 def _opened(files: list[str], header: bool) -> list[TextTable]:
     """Tables, which must have the same columns."""
-    tables = []
+    tables: list[TextTable] = []
     for file in files:
         with disk.named(file):
             table = TextTable(file, header)
@@ -337,27 +335,26 @@ def _numbers(
     names: list[str] | None, n_columns: int, option: str, chosen: Chosen
 ) -> list[int]:
     """The numbers of the columns that an option names."""
+    by_name = {name: j for j, name in enumerate(names or ())}
     numbers = []
     for column in chosen:
         if isinstance(column, str) and names is None:
             raise ValueError(
                 f"{option}='name:{column}' needs a first line of names and header=True."
             )
-        known = range(n_columns) if isinstance(column, int) else names
-        if column not in known:
+        if isinstance(column, str):
+            number = by_name.get(column, -1)
+            columns = ", ".join(map(repr, list(by_name)[:10]))
+            columns += ", ..." if len(by_name) > 10 else ""
+        else:
+            number, columns = column, f"0 to {n_columns - 1}"
+        if not 0 <= number < n_columns:
             raise ValueError(
-                f"{option}: there is no column {column!r}; columns are"
-                f" {_shown(known)} (all options but label_column do not count the"
-                " label)."
+                f"{option}: there is no column {column!r}; columns are {columns} (all"
+                " options but label_column do not count the label)."
             )
-        numbers.append(known.index(column))
+        numbers.append(number)
     return numbers
-
-
-def _shown(known: range | list[str]) -> str:
-    if isinstance(known, range):
-        return f"0 to {len(known) - 1}"
-    return ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
 
 
 def _label(table: TextTable, label_column: Chosen) -> int:
@@ -415,10 +412,8 @@ def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayo
         raise ValueError("label_column must be 0: in LibSVM, the label is first.")
     chosen = {
         option: _numbers(names, n_columns, option, getattr(options, option))
-        for option in (
-            *("weight_column", "group_column", "ignore_column"),
-            "init_score_column",
-        )
+        for option in FileOptions._fields
+        if option not in ("header", "label_column")
     }
     of_table = {
         option: [j if features is None else features[j] for j in numbers]
@@ -441,7 +436,6 @@ class _Rows(NamedTuple):
 
     Attributes
     ----------
-    n_rows, n_columns : int
     columns : ndarray of shape (n_rows, n_fields), float64
         Those of `_FileLayout.read_first`.
     label, queries : ndarray of shape (n_rows,), or None
@@ -504,11 +498,17 @@ def _rows(table: TextTable, block: TextBlock, layout: _FileLayout) -> _Rows:
     numbers = layout.read_first
     if not table.is_libsvm:
         columns = table.columns(block, numbers, quick=True)
-        return _Rows(len(columns), len(layout.features), columns, None, None)
+        return _Rows(len(columns), table.width - 1, columns, None, None)
     data, label, queries = table.parse(block)
     n_rows, n_columns = data.shape
-    data.resize(n_rows, max([n_columns, *(number + 1 for number in numbers)]))
+    data = _with_columns(data, max([n_columns, *(number + 1 for number in numbers)]))
     return _Rows(n_rows, n_columns, data[:, numbers].toarray(), label, queries)
+
+
+def _with_columns(stored: sparse.csr_matrix, n_columns: int) -> sparse.csr_matrix:
+    """The same values in a matrix of more columns."""
+    arrays = stored.data, stored.indices, stored.indptr
+    return sparse.csr_matrix(arrays, shape=(stored.shape[0], n_columns))
 
 
 def _joined(parts: list[_Rows]) -> _Rows:

@@ -1,7 +1,7 @@
 """Tables of numbers in text: CSV, TSV and LibSVM, by LightGBM's rules.
 
-Files are read block by block. NumPy decides what a table says. pandas does the same
-faster, if it is installed; scikit-learn reads LibSVM.
+Files are read block by block: CSV and TSV by pandas, LibSVM by scikit-learn. Where
+pandas is not installed, or finds an error, CSV and TSV are read item by item.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import gzip
 import io
 import re
 import zlib
+from array import array
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import NamedTuple
@@ -36,6 +37,7 @@ _SPELLINGS = [
 NO_ROWS = "the file has no rows."
 # The format is guessed from so many lines.
 _N_LINES = 32
+TAB = "\t"
 _LINE_END = re.compile(rb"\r\n?|\n")
 _TEXT = re.compile(rb"[^ \r\n]")
 _NO_SPACE = re.compile(rb" *[^ \n]")
@@ -46,7 +48,6 @@ class TextBlock(NamedTuple):
 
     Attributes
     ----------
-    body : bytes
     line : int
         The number of the first line.
     """
@@ -64,7 +65,7 @@ class TextBlock(NamedTuple):
             start = start[:-1]
         # Only lines that begin like an empty one are looked at.
         at = start[(text[start] == ord("\n")) | (text[start] == ord(" "))]
-        return len(start) - sum(_is_empty_line(body, first) for first in at.tolist())
+        return len(start) - sum(not _NO_SPACE.match(body, n) for n in at.tolist())
 
 
 class SparseRows(NamedTuple):
@@ -98,8 +99,8 @@ class TextTable:
     ----------
     names : list of str, or None
         The names of all columns, if there is a header; None for LibSVM.
-    width : int or None
-        The number of columns; None: LibSVM, whose last columns may come at any row.
+    width : int
+        The number of columns; 0 for LibSVM, whose last columns may come at any row.
 
     Raises
     ------
@@ -118,9 +119,9 @@ class TextTable:
             raise ValueError(NO_ROWS)
         start = b"".join(islice(io.BytesIO(first.body), _N_LINES))
         self.is_libsvm = b":" in start
-        self.separator = "\t" if b"\t" in start else ","
+        self.separator = TAB if b"\t" in start else ","
         self.names: list[str] | None = None
-        self.width: int | None = None
+        self.width = 0
         if self.is_libsvm:
             self.is_labeled = b":" not in first.body.split(maxsplit=1)[0]
             return
@@ -158,7 +159,6 @@ class TextTable:
 
         Parameters
         ----------
-        block : TextBlock
         numbers : list of int, default=None
             Which, in any order; None: all.
         quick : bool, default=False
@@ -173,7 +173,7 @@ class TextTable:
         read = sorted({*numbers}) if quick else None
         table = _parse_by_pandas(block, self.separator, self.width, read)
         if table is None:  # pandas is not installed, or found an error
-            table, read = _parse_by_numpy(block, self.separator, self.width), None
+            table, read = _parse_by_item(block, self.separator, self.width), None
         if numbers is None:
             return table
         chosen = numbers if read is None else np.searchsorted(read, numbers)
@@ -191,7 +191,7 @@ class TextTable:
         return _parse_libsvm(block, self.is_labeled)
 
 
-def read_table(path: str) -> Values:
+def read_table(path: str) -> NDArray[np.float64]:
     """A small file of columns without names, as a whole."""
     table = TextTable(path, False)
     if table.is_libsvm:
@@ -242,10 +242,6 @@ def _count(content: bytes, character: str) -> int:
     """As `bytes.count`, which is slow where there are many."""
     found = np.frombuffer(content, np.uint8) == ord(character)
     return int(np.count_nonzero(found))
-
-
-def _is_empty_line(body: bytes, start: int) -> bool:
-    return not _NO_SPACE.match(body, start)
 
 
 def _first_line(content: bytes) -> bytes:
@@ -338,32 +334,32 @@ def _parse_by_pandas(
     return frame.to_numpy() if is_full else None
 
 
-def _parse_by_numpy(
-    block: TextBlock, separator: str, width: int
-) -> NDArray[np.float64]:
-    """The numbers of a table."""
-    try:
-        table = np.loadtxt(
-            (line for line in _lines(block.body) if line),
-            delimiter=separator,
-            comments=None,
-            converters=_number,
-            ndmin=2,
-            encoding="utf-8",
-        )
-        if table.shape[1] != width:
-            raise ValueError(f"{table.shape[1]} columns instead of {width}")
-    except ValueError as error:
-        found = _describe_error(block, separator, width) or str(error)
-        kind = "TSV" if separator == "\t" else "CSV"
-        raise ValueError(f"read as {kind}: {found}") from error
-    return table
+def _parse_by_item(block: TextBlock, separator: str, width: int) -> NDArray[np.float64]:
+    """The numbers of a table; ValueError says what is wrong with it, and where."""
+    values = array("d")
+    text = io.TextIOWrapper(io.BytesIO(block.body), encoding="utf-8")
+    for n, line in enumerate(text, start=block.line):
+        line = line.strip(" \r\n")  # Tabs are columns, too.
+        items = line.split(separator) if line else []
+        if items and len(items) != width:
+            raise _other_format(
+                f"line {n} has {len(items)} columns, but lines above have {width}.",
+                separator,
+            )
+        for j, item in enumerate(items):
+            try:
+                values.append(_number(item))
+            except ValueError:
+                raise _other_format(
+                    f"line {n}, column {j}: {item[:40]!r} is no number."
+                    f"{_HEADER_HINT if n == 1 else ''}",
+                    separator,
+                ) from None
+    return np.array(values).reshape(-1, width)
 
 
-def _lines(body: bytes) -> Iterator[str]:
-    """Lines without their ends. Tabs are columns, too."""
-    text = io.TextIOWrapper(io.BytesIO(body), encoding="utf-8")
-    return (line.strip(" \r\n") for line in text)
+def _other_format(reason: str, separator: str) -> ValueError:
+    return ValueError(f"read as {'TSV' if separator == TAB else 'CSV'}: {reason}")
 
 
 def _number(text: str) -> float:
@@ -375,31 +371,8 @@ def _number(text: str) -> float:
     return float(text)
 
 
-def _describe_error(block: TextBlock, separator: str, width: int) -> str | None:
-    """What is wrong with a table, and where."""
-    for n, line in enumerate(_lines(block.body), start=block.line):
-        items = line.split(separator) if line else []
-        if items and len(items) != width:
-            return f"line {n} has {len(items)} columns, but lines above have {width}."
-        for j, item in enumerate(items):
-            if not _is_number(item):
-                return (
-                    f"line {n}, column {j}: {item[:40]!r} is no number."
-                    f"{_HEADER_HINT if n == 1 else ''}"
-                )
-    return None
-
-
 _HEADER_HINT = (
     " If the first line of the data holds names, pass header=True in the params of a"
     " Dataset, or data_has_header=True to predict. Columns are separated by commas or"
     " tabs; missing values are empty, NA, NaN or null."
 )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        _number(text)
-    except ValueError:
-        return False
-    return True

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.find_bins import BinningOptions
 from skgoss.binning.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import RawColumns
@@ -108,7 +109,7 @@ class FitSetup:
         """The bins of the rows to learn from."""
         return rows.binned or BinnedDataset.build(
             rows.columns,
-            self.settings,
+            BinningOptions.from_settings(self.settings),
             weight=rows.scattered_weight(),
             rows=rows.numbers,
             n_threads=self.n_threads,

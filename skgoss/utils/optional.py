@@ -66,7 +66,7 @@ def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:
     return [(block.mgr_locs.as_array, block.values) for block in blocks]
 
 
-def pandas_exact_floats(pandas: ModuleType) -> dict[str, str]:
+def pandas_exact_floats(pandas: ModuleType) -> dict[str, Any]:
     """The arguments by which ``read_csv`` reads floats exactly.
 
     pandas always does since 3.1, where the argument is deprecated.

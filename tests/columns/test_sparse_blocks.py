@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator
 
 from skgoss import LGBMClassifier
 from skgoss.binning.apply_bins import bin_sparse_columns
-from skgoss.binning.binned_dataset import DatasetOptions
-from skgoss.binning.find_bins import find_bin_mappers
+from skgoss.binning.find_bins import BinningOptions, find_bin_mappers
 from skgoss.columns import sparse as ours
 from skgoss.columns.columns import Columns
 
@@ -132,7 +131,7 @@ def test_bins_and_lists_do_not_depend_on_blocks(
     weight = np.random.default_rng(1).integers(1, 4, N_ROWS) * 1.0 if weighted else None
     if value is not None:
         X.data[:] = value
-    settings = DatasetOptions(
+    settings = BinningOptions(
         **{"max_bin": 20, "max_bin_by_feature": [None, 5] * (N_COLUMNS // 2)},
         **{"min_data_in_bin": 3, "min_child_samples": 20},
         **{"subsample_for_bin": subsample, "use_missing": True},

@@ -145,7 +145,7 @@ def use_rows(read: Table) -> None:
         return
     (table,) = rows.data.tables
     parts = [
-        text_tables._parse_by_numpy(block, table.separator, table.width)
+        text_tables._parse_by_item(block, table.separator, table.width)
         for block in table.blocks()
     ]
     assert_array_equal(np.concatenate(parts)[:, 1:], data)

@@ -23,7 +23,7 @@ from skgoss import (
     cv,
     train,
 )
-from skgoss.sources import memory, source
+from skgoss.sources import arrow_sources, memory, source
 
 pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
@@ -568,3 +568,19 @@ def test_control_c_ends_a_read():
     finally:
         signal.signal(signal.SIGINT, previous)
     assert time.perf_counter() - start < 1.5
+
+
+def test_wide_files_are_read_in_linear_time():
+    """A batch of 8 times as many columns takes about 8 times as long, and not 64."""
+
+    def seconds(n_columns):
+        names = [f"x{j}" for j in range(n_columns)]
+        batch = pyarrow.record_batch([pyarrow.array([1.0])] * n_columns, names=names)
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            arrow_sources._conformed(batch, batch.schema, {})
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert seconds(8000) < 24 * seconds(1000)

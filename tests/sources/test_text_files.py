@@ -31,7 +31,7 @@ def reader(request, monkeypatch):
     """Let either package read the files."""
     if request.param == "pandas":
         pytest.importorskip("pandas")
-        monkeypatch.setattr(text_tables, "_parse_by_numpy", None)
+        monkeypatch.setattr(text_tables, "_parse_by_item", None)
     else:
         monkeypatch.setitem(sys.modules, "pandas", None)
 

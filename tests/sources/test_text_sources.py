@@ -109,7 +109,7 @@ def test_tables_have_the_bits_of_memory(
         monkeypatch.setattr(text_tables, "_parse_by_pandas", lambda *args: None)
     elif content.count("\r") == content.count("\r\n"):  # others are never pandas'
         pytest.importorskip("pandas")
-        monkeypatch.setattr(text_tables, "_parse_by_numpy", None)
+        monkeypatch.setattr(text_tables, "_parse_by_item", None)
     in_memory = Dataset(**{"data": X, "label": Y, **fields})
     for name, body in (
         ("rows.csv", content),

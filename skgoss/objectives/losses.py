@@ -19,8 +19,7 @@ from skgoss._engine.objectives import exact_sum
 from skgoss.columns.collectives import Collectives
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import ranking
-from skgoss.objectives.distributed_percentiles import distributed_percentile
-from skgoss.objectives.percentiles import are_copies, weighted_mean
+from skgoss.objectives.percentiles import are_copies, percentile, weighted_mean
 from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -50,7 +49,7 @@ class TrainingRows:
 
     def percentile(self, level: float, unit: Floats | None = None) -> float:
         """The `percentile` of the targets of all processes."""
-        return distributed_percentile(self.y, level, self.weight, unit, self.partition)
+        return percentile(self.y, level, self.weight, unit, self.partition)
 
     def range(self) -> tuple[float, float]:
         """The smallest and the largest target of all processes."""

@@ -17,19 +17,16 @@ from skgoss._engine.objectives import exact_sum
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
-from skgoss.objectives.distributed_percentiles import Groups
 from skgoss.objectives.link import Link
 from skgoss.objectives.losses import LOSSES, MIN_PRIOR, TrainingRows, log, log_odds
 from skgoss.objectives.objective_names import OBJECTIVES, canonical_name, make_link
-from skgoss.objectives.percentiles import percentile
+from skgoss.objectives.percentiles import GroupedRows, percentiles
 from skgoss.parameters.settings import Settings
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-# Residuals of rows, their weights, and the weights that the loss gives to them.
-_Residuals = tuple[Floats, Floats | None, Floats | None]
 
 # The options that objectives read, besides their name.
 OPTIONS = (
@@ -208,21 +205,20 @@ class Objective:
         (n_groups,) float64
         """
 
-        def residuals(rows: NDArray[np.integer]) -> _Residuals:
-            return (
-                self.y[rows] - score[rows],
-                None if weight is None else weight[rows],
-                None if self.renewal_weight is None else self.renewal_weight[rows],
-            )
-
-        level = self.renewal_level
-        if not self.partition.is_alone:
-            return Groups.of(self.partition, groups, residuals).percentiles(level)
-        new = []
-        for leaves in groups:
-            values, weights, units = residuals(np.concatenate(leaves))
-            new.append(percentile(values, level, weights, units))
-        return np.array(new)
+        # Rows of a leaf are in order. Sorting them takes as long as the percentile.
+        joined = [
+            np.sort(np.concatenate(leaves)) if len(leaves) > 1 else leaves[0]
+            for leaves in groups
+        ]
+        rows = np.concatenate(joined)
+        residuals = GroupedRows(
+            np.cumsum([0, *map(len, joined)]),
+            rows,
+            self.y[rows] - score[rows],
+            None if weight is None else weight[rows],
+            None if self.renewal_weight is None else self.renewal_weight[rows],
+        )
+        return percentiles(residuals, self.renewal_level, self.partition)
 
 
 def make_objective(

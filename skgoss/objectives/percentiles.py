@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.objectives import exact_sum
 from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.row_partition import RowPartition
+from skgoss.objectives.order_statistics import (
+    nearest,
+    ordered_keys,
+    reduced,
+)
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Whole floats below this number have exact sums.
+MOST_EXACT = 2.0**52
 
 
 def weighted_mean(
@@ -25,148 +39,236 @@ def weighted_mean(
     return exact_sum.weighted_sum(values, weight, collectives) / total
 
 
+@dataclass(frozen=True, eq=False)
+class GroupedRows:
+    """Groups of the rows of all processes: those that this process holds.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n_groups + 1,), int64
+        Where the rows of each group begin, and the end.
+    rows : ndarray of shape (m,), int
+        Their numbers among the rows of this process, ascending in each group.
+    values : ndarray of shape (m,), float64
+    weight, unit : ndarray of shape (m,), float64, or None
+        See `percentiles`. None: 1.
+    """
+
+    start: Ints
+    rows: NDArray[np.integer]
+    values: Floats
+    weight: Floats | None
+    unit: Floats | None
+
+
+def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> Floats:
+    """LightGBM's percentiles of groups of rows.
+
+    Without weights, they interpolate between order statistics (NumPy's default). Whole
+    weights are numbers of copies: the result is that of the copies. Other weights
+    follow LightGBM's rule: in the sorted values, take the first whose cumulated weight
+    exceeds ``level`` of the total, and the value before it. If the first of these
+    weighs at least 1, interpolate between the two; else the result is the value before.
+    Rows of equal value are in the order of their numbers. Rows that weigh less than
+    2**-51 of the total are left out.
+
+    The unit of a row is the weight of one of its copies. LightGBM's rule is then
+    applied to the copies.
+
+    Parameters
+    ----------
+    groups : GroupedRows
+    level : float in [0, 1]
+    partition : RowPartition
+
+    Returns
+    -------
+    ndarray of shape (n_groups,), float64
+        0.0 for groups without rows.
+    """
+    weighted = _weighted(groups, partition.collectives)
+    totals = weighted.totals(partition.collectives)
+    if not partition.is_alone:
+        weighted = _gathered(weighted, totals, level, partition)
+    return np.array(
+        [
+            weighted.percentile(g, total, level) if total else 0.0
+            for g, total in enumerate(totals)
+        ]
+    )
+
+
 def percentile(
     values: Floats,
     level: float,
     weight: Floats | None = None,
     unit: Floats | None = None,
+    partition: RowPartition | None = None,
 ) -> float:
-    """LightGBM's percentile.
-
-    Parameters
-    ----------
-    values : (n,) float64
-    level : float in [0, 1]
-    weight : (n,) float64 or None
-        None: linear interpolation between order statistics (NumPy's default). Whole
-        numbers are numbers of copies: the result is that of the copies. Other weights
-        follow LightGBM's rule: in the sorted values, take the first whose cumulated
-        weight exceeds ``level`` of the total, and the value before it. If the first of
-        these weighs at least 1, interpolate between the two; else the result is the
-        value before. Rows of weight 0 are left out.
-    unit : (n,) float64 or None
-        The weight of one copy of each row, multiplied by ``weight``. LightGBM's rule is
-        then applied to the copies. None means 1.
-
-    Returns
-    -------
-    float
-        0.0 if there are no rows.
-    """
-    if weight is not None:
-        present = weight > 0
-        values, weight = values[present], weight[present]
-        unit = None if unit is None else unit[present]
-    if len(values) == 0:
-        return 0.0
-    if unit is not None:
-        return _percentile_of_units(values, level, unit, weight)
-    if weight is not None:
-        return _weighted_percentile(values, level, weight)
-    n = len(values)
-    rank, part = rank_from_top(n, level)
-    if rank + 1 >= n:
-        return float(values.min()) + 0.0
-    below, above = np.partition(values, (n - 2 - rank, n - 1 - rank))[
-        n - 2 - rank : n - rank
-    ]
-    return between(below, above, part)
-
-
-def between(below: float, above: float, part: float) -> float:
-    """The number at a distance from ``above``, given as a share of the gap."""
-    # The sign of a zero would depend on the order of equal values.
-    return float(above - (above - below) * part) + 0.0
-
-
-def rank_from_top(n: int, level: float) -> tuple[int, float]:
-    """The rank of the order statistic above a percentile, and the distance below it.
-
-    The largest value has rank 0. The distance is a share of the gap to the next value.
-    """
-    # Counting from the top gives the rounding of LightGBM's interpolation.
-    position = (n - 1) * (1.0 - level)
-    rank = int(position)
-    return rank, position - rank
+    """The percentile of all rows: see `percentiles`."""
+    n_rows = len(values)
+    groups = GroupedRows(np.array([0, n_rows]), np.arange(n_rows), values, weight, unit)
+    partition = partition or RowPartition.alone(n_rows)
+    return float(percentiles(groups, level, partition)[0])
 
 
 def are_copies(weight: Floats) -> bool:
     return not (weight % 1.0).any()
 
 
-def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
-    if not are_copies(weight):
-        return _percentile_of_units(values, level, weight)
-    order = np.argsort(values, kind="stable")
-    return _percentile_of_copies(values[order], np.cumsum(weight[order]), level)
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """Groups of rows, and their weights in *grains*.
 
+    A grain is a small part of the weight of a group. Its multiples have exact sums, in
+    any order and for any number of copies in a row.
 
-def _percentile_of_units(
-    values: Floats, level: float, unit: Floats, weight: Floats | None = None
-) -> float:
-    """LightGBM's rule for rows that weigh ``unit``, or ``unit`` times ``weight``."""
-    if weight is None or not are_copies(weight):
-        unit = unit if weight is None else unit * weight
-        weight = np.ones(len(unit))
-    grain = grain_of(exact_sum.weighted_sum(unit, weight))
-    unit = np.rint(unit / grain) * grain
-    order = np.argsort(values, kind="stable")
-    cumulated = np.cumsum((unit * weight)[order])
-    threshold = cumulated[-1] * level
-    i = min(int(np.searchsorted(cumulated, threshold, side="right")), len(values) - 1)
-    row = order[i]
-    return at_threshold(
-        here=float(values[row]),
-        previous=None if i == 0 else float(values[order[i - 1]]),
-        inside=threshold - (cumulated[i - 1] if i else 0.0),
-        unit=unit[row],
-        is_last_copy=i == len(values) - 1 and weight[row] <= 1.0,
-    )
-
-
-def grain_of(total: float) -> float:
-    """A small part of the weight of all rows.
-
-    Its multiples have exact sums, in any order and for any number of copies in a row.
-    """
-    return float(np.ldexp(1.0, max(np.frexp(total)[1] - 50, -1074)))
-
-
-def at_threshold(
-    *,
-    here: float,
-    previous: float | None,
-    inside: float,
-    unit: float,
-    is_last_copy: bool,
-) -> float:
-    """The percentile at the row that the threshold lies in.
-
-    Parameters
+    Attributes
     ----------
-    here : float
-        The value of the row.
-    previous : float or None
-        That of the row before it; None if there is none.
-    inside : float
-        The distance of the threshold from the first of the row's copies.
-    unit : float
-        The weight of a copy.
-    is_last_copy : bool
-        Whether the row is the last, and one copy.
+    start, rows, values
+        See `GroupedRows`.
+    weights : ndarray of shape (2, m), float64, or None
+        The weights of the rows, whole numbers above 0, and the numbers of copies. None:
+        ones.
+    grain : ndarray of shape (n_groups,), float64
+        1 where weights are numbers of copies.
+    interpolates : ndarray of shape (n_groups,), bool
+        Where weights are numbers of copies, and there are no units.
+    before : ndarray of shape (n_groups,)
+        The weight of rows that were before these and have been left out.
+    below : ndarray of shape (n_groups,), float64
+        The largest value of these.
     """
-    if previous is None or is_last_copy or inside >= unit:
-        return here + 0.0
-    if unit < 1.0:
-        return previous + 0.0
-    return previous + float(inside / unit) * (here - previous) + 0.0
+
+    start: Ints
+    rows: NDArray[np.integer]
+    values: Floats
+    weights: Floats | None
+    grain: Floats
+    interpolates: NDArray[np.bool_]
+    before: Ints
+    below: Floats
+
+    def totals(self, collectives: Collectives) -> list[int]:
+        """The weight of each group, of the rows of all processes."""
+        own: NDArray[Any] = np.diff(self.start)
+        if self.weights is not None:
+            own = reduced(np.add, self.weights[0], self.start, 0.0)
+        sums = np.sum(collectives.all_gather(own), axis=0)
+        return list(map(int, sums))
+
+    def place(self, g: int, total: int, level: float) -> int:
+        """The percentile is at the first row up to which the weight is more than it."""
+        if self.interpolates[g]:
+            return total - 1 - int(_from_top(total, level))
+        return min(int(total * self.grain[g] * level / self.grain[g]), total - 1)
+
+    def percentile(self, g: int, total: int, level: float) -> float:
+        """The percentile of a group."""
+        place, before = self.place(g, total, level), int(self.before[g])
+        rows = slice(self.start[g], self.start[g + 1])
+        values, last = self.values[rows], self.start[g + 1] - self.start[g] - 1
+        if self.weights is None:
+            start, i = place, place - before
+            at = [min(max(i - 1, 0), last), min(i, last)]
+            previous, here = np.partition(values, at)[at].tolist()
+        else:
+            order = np.argsort(values, kind="stable")
+            grains, copies = self.weights[:, rows][:, order]
+            up_to = before + np.cumsum(grains)
+            i = int(np.searchsorted(up_to, place, side="right"))
+            at = [min(max(i - 1, 0), last), min(i, last)]
+            previous, here = values[order[at]].tolist()
+            start = int(up_to[at[1]] - grains[at[1]])
+        if i == 0 and before > 0:
+            previous = float(self.below[g])
+        if self.interpolates[g]:
+            position = _from_top(total, level)
+            below = here if start < place else previous
+            # The sign of a zero would depend on the order of equal values.
+            return float(here - (here - below) * (position - int(position)) + 0.0)
+        grain = float(self.grain[g])
+        unit = float(grains[at[1]] / copies[at[1]] * grain)
+        inside = total * grain * level - start * grain
+        is_last_copy = up_to[at[1]] == total and copies[at[1]] <= 1.0
+        if is_last_copy or inside >= unit:
+            return float(here + 0.0)
+        if unit < 1.0:
+            return float(previous + 0.0)
+        return float(previous + inside / unit * (here - previous) + 0.0)
 
 
-def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> float:
-    """Percentile of sorted values; ``n_up_to``: numbers of copies, cumulated."""
-    n = int(n_up_to[-1])
-    rank, part = rank_from_top(n, level)
-    places = np.array([max(n - 2 - rank, 0), n - 1 - rank], dtype=np.float64)
-    at = np.searchsorted(n_up_to, places, side="right")
-    below, above = ordered[np.minimum(at, len(ordered) - 1)]
-    return between(below, above, part)
+def _from_top(total: int, level: float) -> float:
+    """How many copies are above the percentile, with a part of the next one."""
+    # Counting from the top gives the rounding of LightGBM's interpolation.
+    return (total - 1) * (1.0 - level)
+
+
+def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
+    """The groups with the weights of rows in grains."""
+    rows, values, start = groups.rows, groups.values, groups.start
+    n_groups = len(start) - 1
+    grain, is_whole = np.ones(n_groups), np.full(n_groups, True)
+    rest = np.zeros(n_groups, np.int64), np.zeros(n_groups)
+    if groups.weight is None and groups.unit is None:
+        return _Weighted(start, rows, values, None, grain, is_whole, *rest)
+    group = np.repeat(np.arange(n_groups), np.diff(start))
+    copies, unit = np.ones((2, len(rows)))
+    if groups.unit is not None:
+        unit = groups.unit
+    if groups.weight is not None:
+        has_part = reduced(np.logical_or, groups.weight % 1.0 > 0, start, False)
+        own = has_part, reduced(np.add, groups.weight, start, 0.0)
+        n_with_part, total = np.sum(collectives.all_gather(own), axis=0)
+        is_whole = (n_with_part == 0) & (total < MOST_EXACT)
+        copies = np.where(is_whole[group], groups.weight, 1.0)
+        unit = unit * np.where(is_whole[group], 1.0, groups.weight)
+    interpolates = is_whole & (groups.unit is None)
+    if not interpolates.all():
+        parts = [slice(*ends) for ends in pairwise(start.tolist())]
+        exact = [exact_sum.exact_sum(unit[part], copies[part]) for part in parts]
+        sums = collectives.all_reduce(np.stack(exact))
+        exponent = np.frexp([exact_sum.rounded(one) for one in sums])[1]
+        grain = np.ldexp(1.0, np.maximum(exponent - 50, -1074))
+        grain[interpolates] = 1.0
+    weights = np.stack([np.rint(unit / grain[group]) * copies, copies])
+    left = np.flatnonzero(weights[0] > 0)
+    rows, values, weights = rows[left], values[left], weights[:, left]
+    start = np.searchsorted(left, start)
+    return _Weighted(start, rows, values, weights, grain, interpolates, *rest)
+
+
+def _gathered(
+    groups: _Weighted, totals: list[int], level: float, partition: RowPartition
+) -> _Weighted:
+    """The rows of all processes that are near the percentiles."""
+    place = [groups.place(g, total, level) for g, total in enumerate(totals)]
+    collectives, weights = partition.collectives, groups.weights
+    keys = ordered_keys(groups.values)
+    grains = None if weights is None else np.ascontiguousarray(weights[0])
+    near = nearest(keys, groups.start, grains, np.array(place), collectives)
+    below = np.full(len(place), -np.inf)
+    if near.before.any():
+        is_below = keys < np.repeat(near.low, np.diff(groups.start))
+        values = np.where(is_below, groups.values, -np.inf)
+        below = reduced(np.maximum, values, groups.start, -np.inf)
+    own = (
+        below,
+        np.repeat(np.arange(len(place)), np.diff(near.start)),
+        partition.numbers[groups.rows[near.at]],
+        groups.values[near.at],
+        np.empty((2, 0)) if weights is None else weights[:, near.at],
+    )
+    everyones, *columns = zip(*collectives.all_gather(own), strict=True)
+    group, rows, values, gathered = (np.concatenate(c, axis=-1) for c in columns)
+    order = np.lexsort((rows, group))
+    return _Weighted(
+        np.searchsorted(group[order], np.arange(len(place) + 1)),
+        rows[order],
+        values[order],
+        None if weights is None else gathered[:, order],
+        groups.grain,
+        groups.interpolates,
+        near.before,
+        np.max(everyones, axis=0),
+    )

@@ -17,7 +17,7 @@ from skgoss._engine.training.sampling_kernels import (
 )
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
-from skgoss.objectives.order_statistics import WINDOW_SIGMAS, KeyedRows, select
+from skgoss.objectives.order_statistics import largest_of_smallest
 from skgoss.parameters.settings import Settings
 
 Singles = NDArray[np.float32]
@@ -247,7 +247,7 @@ class OneSideSampling:
         if not self.leaves_out or round_index + 1 <= self.warm_up:
             return Sample(None, hessian)
         is_constant = hessian is None
-        if is_constant:
+        if hessian is None:
             if self.counts is None:
                 self.counts = np.ones_like(gradient)
             hessian = self.counts
@@ -284,13 +284,11 @@ class OneSideSampling:
         partition, n_top, n_other = self.partition, self.n_top, self.n_other
         if self.numbers is None:
             self.numbers = partition.numbers.astype(np.uint32)
-        keys = one_side_keys(gradient, self.weight)
-        last_key = _largest_kept(keys, n_top, partition)
-        draws = one_side_draws(self.numbers, keys, last_key, self.seed, round_index)
-        expected = _expected_largest(partition.n_rows - n_top, n_other)
-        last_draw = _largest_kept(draws, n_top + n_other, partition, expected)
-        rows = kept_rows(draws <= last_draw, n_threads)
-        others = rows[draws[rows] > 0]
+        is_top = _smallest(one_side_keys(gradient, self.weight), n_top, partition)
+        draws = one_side_draws(self.numbers, is_top, self.seed, round_index)
+        is_kept = _smallest(draws, n_top + n_other, partition)
+        rows = kept_rows(is_kept, n_threads)
+        others = rows[~is_top[rows]]
         if is_constant:
             hessian[:, rows] = 1.0
         factor = np.float32((partition.n_rows - n_top) / n_other)
@@ -299,34 +297,9 @@ class OneSideSampling:
         return rows
 
 
-def _largest_kept(
-    keys: Keys32, n_wanted: int, partition: RowPartition, expected: Keys32 | None = None
-) -> int:
-    """The largest of the ``n_wanted`` smallest keys of all processes.
-
-    Parameters
-    ----------
-    keys : ndarray of shape (n_rows,), uint32
-        Less than 2**32 - 1. Of equal keys, those of the first rows are kept. Equal keys
-        that are not kept are raised by 1.
-    n_wanted : int
-        At least 1.
-    partition : RowPartition
-    expected : ndarray of shape (m,), uint32, default=None
-        See `select`.
-    """
-    size = np.array([partition.n_rows])
-    start = np.array([0, len(keys)])
-    rows = KeyedRows(keys, start, None, size, size, partition.numbers)
-    last = select(rows, np.array([n_wanted - 1]), partition.collectives, expected)
-    equal = np.flatnonzero(keys == last.key[0])
-    keys[equal[partition.numbers[equal] > last.number[0]]] += np.uint32(1)
-    return int(last.key[0])
-
-
-def _expected_largest(n_rest: int, n_other: int) -> Keys32:
-    """Random numbers near the largest that is expected to be kept."""
-    fraction = n_other / n_rest
-    spread = WINDOW_SIGMAS * np.sqrt(fraction * (1.0 - fraction) / n_rest)
-    ends = np.clip((fraction - spread, fraction + spread), 0.0, 1.0)
-    return np.unique(np.linspace(*(1 + ends * (2**31 - 1)), 512).astype(np.uint32))
+def _smallest(keys: Keys32, n: int, partition: RowPartition) -> NDArray[np.bool_]:
+    """Which rows have the ``n`` smallest keys of all processes; if equal, the first."""
+    unique = keys.astype(np.uint64)
+    unique <<= np.uint64(32)
+    unique |= partition.numbers.view(np.uint64)
+    return unique <= largest_of_smallest(unique, n, partition.collectives)

@@ -8,15 +8,13 @@ from ranks import deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
 from skgoss import LGBMRegressor, parameters
-from skgoss._engine.training import sampling_kernels as kernels
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.collectives import ALONE
 from skgoss.columns.queries import Queries
-from skgoss.objectives import distributed_percentiles, order_statistics
-from skgoss.objectives.distributed_percentiles import Groups
+from skgoss.objectives import order_statistics
 from skgoss.objectives.losses import LOSSES
 from skgoss.objectives.objective import make_objective
-from skgoss.objectives.percentiles import percentile
+from skgoss.objectives.percentiles import GroupedRows, percentile, percentiles
 from skgoss.training import constraints, sampling
 from skgoss.training.boosting_types import BOOSTING_TYPES
 
@@ -34,14 +32,13 @@ def by_partition(n_rows, n_ranks, seed, function, n_parts=None):
     return run(n_ranks, work)
 
 
-@pytest.fixture(params=[(0, 2), (7, 5), (7, 1000), (8192, 1 << 14)])
+@pytest.fixture(params=[(0, 1), (7, 5), (7, 17), (8192, 17)])
 def few(request, monkeypatch):
-    """How many rows are gathered, and how many are looked at first."""
-    few, tried = request.param
-    for module in (order_statistics, distributed_percentiles):
-        monkeypatch.setattr(module, "FEW", few)
-    monkeypatch.setattr(order_statistics, "SAMPLED", tried)
-    monkeypatch.setattr(order_statistics, "LEAST_SAMPLED", 1)
+    """How many rows are gathered, and by how many bits the others are counted."""
+    few, n_bits = request.param
+    monkeypatch.setattr(order_statistics, "FEW", few)
+    monkeypatch.setattr(order_statistics, "MOST_BITS", n_bits)
+    monkeypatch.setattr(order_statistics, "LEAST_BITS", 1)
     return request.param
 
 
@@ -82,85 +79,77 @@ def test_percentiles_of_partitions(n, n_ranks, few):
     cases = [(v, w, u) for v in values for w in weights for u in units]
     # Zero units of all rows have no percentile.
     cases = [(v, w, u) for v, w, u in cases if u is None or u.any()]
-    group = np.sort(random.integers(0, 3, n) * 2)
-    # Equal values are in this order.
-    number = random.permutation(n)
+    group = random.integers(0, 3, n) * 2
     # Each case at one level or two: all cases at all levels take three times as long.
     random.shuffle(cases)
     for turn, level in enumerate((0.5, 0.9, 0.013, 1.0)):
         some = cases[turn % 3 :: 3]
 
         def found(partition, rows, level=level, cases=some):
+            order = np.argsort(group[rows], kind="stable")
+            start = np.searchsorted(group[rows][order], np.arange(7))
             return [
-                Groups(
-                    *(group[rows], number[rows]),
-                    *(of_rows(column, rows) for column in case),
-                    *(6, partition.collectives),
-                ).percentiles(level)
+                percentiles(
+                    GroupedRows(
+                        start, order, *(of_rows(column, rows[order]) for column in case)
+                    ),
+                    level,
+                    partition,
+                )
                 for case in cases
             ]
 
-        expected = np.zeros((len(some), 6))
-        for i, case in enumerate(some):
-            for g in range(6):
-                of_group = np.flatnonzero(group == g)
-                of_group = of_group[np.argsort(number[of_group])]
-                columns_of_group = (of_rows(column, of_group) for column in case)
-                v, w, u = columns_of_group
-                expected[i, g] = percentile(v, level, w, u)
+        expected = np.array(
+            [
+                [
+                    percentile(v, level, w, u)
+                    for v, w, u in (
+                        [of_rows(column, group == g) for column in case]
+                        for g in range(6)
+                    )
+                ]
+                for case in some
+            ]
+        )
         for got in by_partition(n, n_ranks, n, found):
             assert np.array(got).tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
-@pytest.mark.parametrize("sizes", [[0], [1], [5, 0, 1024, 1023, 0, 3000, 1]])
-def test_rows_by_key_are_those_of_numpy(sizes, dtype):
+def test_keys_are_ordered_as_values():
+    values = np.concatenate(columns(200, 0)[0])
+    keys = order_statistics.ordered_keys(values)
+    assert np.array_equal(
+        np.argsort(keys, kind="stable"), np.argsort(values, kind="stable")
+    )
+    assert np.array_equal(np.diff(np.sort(keys)) == 0, np.diff(np.sort(values)) == 0)
+
+
+def test_the_largest_of_the_smallest_keys(few):
     random = np.random.default_rng(0)
-    start = np.cumsum([0, *sizes])
-    most = np.iinfo(dtype).max
-    for spread in (1, 7, most):
-        keys = random.integers(0, spread, start[-1], dtype, endpoint=True)
-        keys[::5] = random.choice(np.array([0, most], dtype), len(keys[::5]))
-        mass = random.integers(0, 2**40, len(keys))
-        edges = [
-            np.unique(random.integers(0, spread, 1 + i, dtype, endpoint=True))
-            for i in range(len(sizes))
-        ]
-        first_edge = np.cumsum([0, *map(len, edges)])
-        low, high = (np.array([own[i] for own in edges]) for i in (0, -1))
-        rows, kept_start, n_below, largest = kernels.rows_between(
-            keys, start, low, high
+    for most in (200, 2**32, 2**63):
+        keys = (
+            random.permutation(most)[:150]
+            if most == 200
+            else random.integers(0, most, 150)
         )
-        masses = None
-        if dtype == np.uint64:
-            masses = kernels.masses_beside(keys, mass, start, low, high)
-        counts = kernels.count_bins(
-            keys[rows], mass[rows], kept_start, np.concatenate(edges), first_edge
-        )
-        for g, (own, at) in enumerate(zip(edges, start, strict=False)):
-            of_group = slice(at, start[g + 1])
-            k, m = keys[of_group], mass[of_group]
-            is_in = (k >= own[0]) & (k <= own[-1])
-            is_below, is_above = k < own[0], k > own[-1]
-            found = rows[kept_start[g] : kept_start[g + 1]]
-            assert found.tolist() == (at + np.flatnonzero(is_in)).tolist()
-            assert n_below[g] == is_below.sum()
-            assert largest[g] == k[is_below].max(initial=0)
-            if masses is not None:
-                assert masses[:, g].tolist() == [m[is_below].sum(), m[is_above].sum()]
-            first = 2 * first_edge[g] + g
-            expected = np.zeros((2, 2 * len(own) + 1), np.int64)
-            for key, weight in zip(k[is_in], m[is_in], strict=True):
-                expected[:, (own < key).sum() + (own <= key).sum()] += [1, weight]
-            assert np.array_equal(
-                counts[:, first : first + expected.shape[1]], expected
-            )
+        keys = keys.astype(np.uint64)
+        keys[:2] = 0, 2**64 - 1
+
+        def found(partition, rows, keys=keys):
+            return [
+                order_statistics.largest_of_smallest(
+                    keys[rows], n, partition.collectives
+                )
+                for n in (1, 2, 77, 149, 150)
+            ]
+
+        expected = np.sort(keys)[[0, 1, 76, 148, 149]].tolist()
+        assert by_partition(150, 3, 1, found) == [expected] * 3
 
 
 @pytest.mark.parametrize("kind", ["sorted", "few values", "one value", "far"])
-def test_select_needs_few_collectives(kind, monkeypatch):
+def test_percentiles_take_few_collectives(kind, monkeypatch):
     monkeypatch.setattr(order_statistics, "FEW", 200)
-    monkeypatch.setattr(order_statistics, "SAMPLED", 300)
     random = np.random.default_rng(3)
     n = 20_000
     values = {
@@ -169,32 +158,20 @@ def test_select_needs_few_collectives(kind, monkeypatch):
         "one value": np.full(n, -3.5),
         "far": np.where(random.random(n) < 1e-3, 1e300, random.normal(size=n)),
     }[kind]
-    order = np.argsort(values, kind="stable")
-    size = np.array([n])
+    levels = [0.0, 1e-4, 0.5, 1.0]
 
     def check(partition, rows):
-        before = partition.collectives.meeting.n_collectives
-        keys = order_statistics.ordered_keys(values[rows])
-        start = np.array([0, len(rows)])
-        ordered = order_statistics.KeyedRows(
-            keys, start, None, size, size, partition.numbers
-        )
-        for place in (0, 1, n // 2, n - 2, n - 1):
-            found = order_statistics.select(
-                ordered, np.array([place]), partition.collectives
-            )
-            assert order_statistics.values_of(found.key)[0] == values[order[place]]
-            assert found.number[0] == order[place]
-            assert found.has_previous[0] == (place > 0)
-            assert found.is_last[0] == (place == n - 1)
-            if place > 0:
-                previous = order_statistics.values_of(found.previous)[0]
-                assert previous == values[order[place - 1]]
-        return partition.collectives.meeting.n_collectives - before
+        meeting = partition.collectives.meeting
+        before = meeting.n_collectives
+        got = [
+            percentile(values[rows], level, None, None, partition) for level in levels
+        ]
+        assert got == [percentile(values, level) for level in levels]
+        return meeting.n_collectives - before
 
-    # Samples, counts, and the rows of a bin; twice for rows of equal values.
-    most = 3 if kind in ("sorted", "far") else 7
-    assert max(by_partition(n, 3, 1, check)) <= 5 * most
+    # Totals and rows; and for each digit of the keys, their range and counts.
+    n_digits = {"one value": 0}.get(kind, 2)
+    assert max(by_partition(n, 3, 1, check)) <= len(levels) * (3 + 2 * n_digits)
 
 
 # --- Objectives -----------------------------------------------------------------------
@@ -289,7 +266,7 @@ def assert_same(got, expected):
     ],
 )
 def test_objectives_of_partitions(name, options, n_ranks, monkeypatch):
-    monkeypatch.setattr(distributed_percentiles, "FEW", 0)
+    monkeypatch.setattr(order_statistics, "FEW", 0)
     y = TARGETS.get(name, SIGNAL)
     scores = RNG.normal(size=(3, N))
     dealt = parts_of_queries(n_ranks, seed=n_ranks)
@@ -606,7 +583,6 @@ class Case:
     ],
 )
 def test_rounds_of_partitions(name, options, monkeypatch):
-    monkeypatch.setattr(distributed_percentiles, "FEW", 50)
     monkeypatch.setattr(order_statistics, "FEW", 50)
     case = Case(name, **options)
     model, scores = case.fit()

@@ -41,15 +41,6 @@ cdef extern from "sampling_kernels.h" nogil:
     void find_range(
         const uint32_t* values, Py_ssize_t n, uint32_t* low_out, uint32_t* high_out)
     void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* values)
-    void keep_keys_32(
-        const uint32_t* keys, uint32_t low, uint32_t high, Py_ssize_t n,
-        uint8_t* kept_out, int64_t* n_below, uint32_t* largest)
-    void keep_keys_64(
-        const uint64_t* keys, uint64_t low, uint64_t high, Py_ssize_t n,
-        uint8_t* kept_out, int64_t* n_below, uint64_t* largest)
-    void weigh_beside(
-        const uint64_t* keys, const int64_t* mass, uint64_t low, uint64_t high,
-        Py_ssize_t n, int64_t* below, int64_t* above)
     void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* values)
 
 cdef enum:
@@ -444,21 +435,18 @@ def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
     return keys
 
 
-def one_side_draws(
-    const uint32_t[::1] numbers, const uint32_t[::1] keys, uint32_t threshold, uint64_t seed,
-    uint64_t round,
-):
+def one_side_draws(const uint32_t[::1] numbers, is_top, uint64_t seed, uint64_t round):
     """The random numbers, uint32, that rows are drawn by: those with the smallest are taken.
 
-    They are 0 for rows with a key of at most ``threshold``, and up to 2**31 for others.
+    They are 0 for rows that are taken anyway, ``is_top``, and up to 2**31 for others.
     """
     cdef Py_ssize_t n = numbers.shape[0]
+    cdef const uint32_t[::1] is_other = (~is_top).astype(np.uint32)
     draws = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] draws_out = draws
     if n:
         with nogil:
-            draw_rows(
-                key(seed, ONE_SIDE, round), &numbers[0], &keys[0], threshold, n, &draws_out[0])
+            draw_rows(key(seed, ONE_SIDE, round), &numbers[0], &is_other[0], 0, n, &draws_out[0])
     return draws
 
 
@@ -543,150 +531,50 @@ def one_side_sample(
 
 # ------------------------------------------------------------------ order statistics
 
-# Rows are sorted by group. Edges, ascending, divide the keys of a group into bins: before the
-# first edge, equal to it, between it and the second, and so on.
+# A digit of a key has the bits above ``shift`` of its distance from the smallest key of its
+# group.
 
-ctypedef fused key_t:
-    uint32_t
-    uint64_t
-
-
-cdef Py_ssize_t keep_tile(
-    const key_t* keys, key_t low, key_t high, Py_ssize_t first, Py_ssize_t n,
-    uint32_t* rows_out, int64_t* n_below, key_t* largest,
-) noexcept nogil:
-    """List the rows of a tile with keys in a range; returns how many."""
-    cdef uint8_t[SAMPLING_TILE] kept
-    if key_t is uint32_t:
-        keep_keys_32(keys, low, high, n, kept, n_below, largest)
-    else:
-        keep_keys_64(keys, low, high, n, kept, n_below, largest)
-    return list_kept(kept, <uint32_t>first, n, rows_out)
-
-
-def rows_between(
-    const key_t[::1] keys, const int64_t[::1] start, const key_t[::1] low,
-    const key_t[::1] high,
+def count_digits(
+    const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
+    int n_bits, const double[::1] weight=None,
 ):
-    """The rows of each group whose keys are in a range.
+    """The weights of the rows of each group by digit, (n_groups, 2**n_bits) int64.
 
     Parameters
     ----------
-    keys : (n,) uint32 or uint64
-        Sorted by group.
+    keys : (n,) uint64
+        Group by group.
     start : (n_groups + 1,) int64
         Where the rows of each group begin, and the end.
-    low, high : (n_groups,), as keys
-        The least and the largest key of the range.
-
-    Returns
-    -------
-    rows : (m,) uint32
-        Ascending.
-    kept_start : (n_groups + 1,) int64
-        Where those of each group begin, and the end.
-    n_below : (n_groups,) int64
-        The number of rows with keys below the range.
-    largest : (n_groups,), as keys
-        The largest of these keys; 0 if there is none.
+    low : (n_groups,) uint64
+        The smallest key of each group.
+    shift, n_bits : int
+    weight : (n,) float64, default=None
+        Whole numbers. None: 1.
     """
-    cdef Py_ssize_t n_groups = start.shape[0] - 1
-    room = np.empty(keys.shape[0] + LIST_SPARE, dtype=np.uint32)
-    kept_start = np.zeros(n_groups + 1, dtype=np.int64)
-    n_below = np.zeros(n_groups, dtype=np.int64)
-    largest = np.zeros_like(low)
-    cdef uint32_t[::1] rows_out = room
-    cdef int64_t[::1] start_out = kept_start, n_below_out = n_below
-    cdef key_t[::1] largest_out = largest
-    cdef Py_ssize_t kept = 0, g, first
-    with nogil:
-        for g in range(n_groups):
-            for first from start[g] <= first < start[g + 1] by SAMPLING_TILE:
-                kept += keep_tile(
-                    &keys[first], low[g], high[g], first,
-                    min(<Py_ssize_t>SAMPLING_TILE, start[g + 1] - first), &rows_out[kept],
-                    &n_below_out[g], &largest_out[g])
-            start_out[g + 1] = kept
-    return room[:kept].copy(), kept_start, n_below, largest
-
-
-def masses_beside(
-    const uint64_t[::1] keys, const int64_t[::1] mass, const int64_t[::1] start,
-    const uint64_t[::1] low, const uint64_t[::1] high,
-):
-    """What the rows of each group weigh whose keys are below a range, and above it.
-
-    Parameters
-    ----------
-    keys, start, low, high
-        As for `rows_between`.
-    mass : (n,) int64
-        What each row weighs.
-
-    Returns
-    -------
-    (2, n_groups) int64
-    """
-    cdef Py_ssize_t n_groups = start.shape[0] - 1
-    masses = np.zeros((2, n_groups), dtype=np.int64)
-    cdef int64_t[:, ::1] masses_out = masses
-    cdef Py_ssize_t g
-    with nogil:
-        for g in range(n_groups):
-            if start[g] < start[g + 1]:
-                weigh_beside(
-                    &keys[start[g]], &mass[start[g]], low[g], high[g],
-                    start[g + 1] - start[g], &masses_out[0, g], &masses_out[1, g])
-    return masses
-
-
-cdef Py_ssize_t bin_of(key_t own, const key_t* edges, Py_ssize_t n_edges) noexcept nogil:
-    """The bin of a key that is at most the last edge."""
-    cdef const key_t* first = edges
-    cdef Py_ssize_t n = n_edges
-    cdef Py_ssize_t half
-    while n > 1:
-        half = n >> 1
-        first += half if first[half - 1] < own else 0
-        n -= half
-    return 2 * (first - edges) + (first[0] == own)
-
-
-def count_bins(
-    const key_t[::1] keys, const int64_t[::1] mass, const int64_t[::1] start,
-    const key_t[::1] edges, const int64_t[::1] first_edge,
-):
-    """How many rows lie in each bin, and what they weigh.
-
-    Parameters
-    ----------
-    keys : (n,) uint32 or uint64
-        At most the last edge of their group.
-    mass : (n,) int64 or None
-        What each row weighs.
-    start : (n_groups + 1,) int64
-        Where the rows of each group begin, and the end.
-    edges : (n_edges,), as keys
-        Those of each group ascend.
-    first_edge : (n_groups + 1,) int64
-        Where those of each group begin, and the end; each has one at least.
-
-    Returns
-    -------
-    (1 or 2, 2 * n_edges + n_groups) int64
-        The number of rows of each bin; if there are masses, their sums as well.
-    """
-    cdef Py_ssize_t n_groups = start.shape[0] - 1
-    counts = np.zeros(
-        (1 if mass is None else 2, 2 * edges.shape[0] + n_groups), dtype=np.int64)
+    cdef Py_ssize_t g, i
+    counts = np.zeros((low.shape[0], 1 << n_bits), dtype=np.int64)
     cdef int64_t[:, ::1] counts_out = counts
-    cdef Py_ssize_t g, i, at
     with nogil:
-        for g in range(n_groups):
+        for g in range(low.shape[0]):
             for i in range(start[g], start[g + 1]):
-                at = 2 * first_edge[g] + g + bin_of(
-                    keys[i], &edges[first_edge[g]], first_edge[g + 1] - first_edge[g])
-                counts_out[0, at] += 1
-                if mass is not None:
-                    counts_out[1, at] += mass[i]
+                counts_out[g, (keys[i] - low[g]) >> shift] += (
+                    1 if weight is None else <int64_t>weight[i])
     return counts
+
+
+def rows_with_digit(
+    const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
+    const int64_t[::1] digit,
+):
+    """The rows with a certain digit in each group, ascending, int64: see `count_digits`."""
+    cdef Py_ssize_t g, i
+    cdef Py_ssize_t n_found = 0
+    rows = np.empty(keys.shape[0] + 1, dtype=np.int64)
+    cdef int64_t[::1] rows_out = rows
+    with nogil:
+        for g in range(low.shape[0]):
+            for i in range(start[g], start[g + 1]):
+                rows_out[n_found] = i
+                n_found += (keys[i] - low[g]) >> shift == <uint64_t>digit[g]
+    return rows[:n_found].copy()

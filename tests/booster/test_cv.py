@@ -1,8 +1,5 @@
 """Cross-validation: folds, results, callbacks, threads."""
 
-import json
-import pickle
-import signal
 import threading
 import time
 
@@ -19,8 +16,6 @@ from sklearn.model_selection import (
 
 import skgoss
 from skgoss import CVBooster, Dataset
-from skgoss.columns.row_partition import RowPartition
-from skgoss.training import concurrent_fits
 
 ROUNDS = 8
 BINARY = {"objective": "binary", "num_leaves": 7, "verbosity": -1}
@@ -528,165 +523,17 @@ def test_the_number_of_threads_changes_nothing(stops):
         assert texts == other_texts
 
 
-def test_threads_are_shared_without_too_many():
-    for n_fits in range(1, 12):
-        for n_threads in range(1, 40):
-            n_at_once, each = concurrent_fits.at_once(n_fits, n_threads)
-            assert 1 <= n_at_once <= n_fits
-            assert n_at_once * each <= n_threads
-    assert concurrent_fits.at_once(5, 2) == (2, 1)
-    assert concurrent_fits.at_once(5, 8) == (4, 2)
-    assert concurrent_fits.at_once(5, 1) == (1, 1)
-
-
-class Bad:
-    """A state of a fit that fails in one of its rounds."""
-
-    first_round = 0
-    partition = RowPartition.alone(1)
-
-    def __init__(self, fails_in, error=ValueError):
-        self.settings = type("Settings", (), {"n_estimators": 100})
-        self.fails_in, self.error = fails_in, error
-        self.n_rounds = 0
-
-    def boost(self):
-        if self.n_rounds == self.fails_in:
-            raise self.error(f"round {self.n_rounds}")
-        self.n_rounds += 1
-        return True
-
-    def evaluate(self):
-        return []
-
-
-def boost(together, n_rounds):
-    with together:
-        for _ in range(n_rounds):
-            together.boost()
-
-
-@pytest.mark.parametrize("n_at_once", [1, 2])
-def test_an_error_in_a_fold_ends_all(n_at_once):
-    states = [Bad(None), Bad(7), Bad(3)]
-    before = threading.active_count()
-    together = concurrent_fits.ConcurrentFits(states, n_at_once, ahead=5)
-    with pytest.raises(ValueError, match="round 3"):
-        boost(together, 10)
-    assert together.index == 3
-    assert threading.active_count() == before
-    assert states[0].n_rounds <= 9
-
-
-def test_ctrl_c_ends_folds():
-    release = threading.Event()
-
-    class Slow(Bad):
-        def boost(self):
-            self.n_rounds += 1
-            if self.n_rounds == 2:
-                signal.raise_signal(signal.SIGINT)
-                release.wait(20)
-            return True
-
-    def handler(*_):
-        release.set()
-        raise KeyboardInterrupt
-
-    together = concurrent_fits.ConcurrentFits([Slow(None), Bad(None)], 2)
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            boost(together, 3)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert together.index == 1
-    assert not any(t.name == "skgoss-fold" for t in threading.enumerate())
-
-
-# --- CVBooster ------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def models():
-    return cv(rounds=4, return_cvbooster=True)["cvbooster"]
-
-
-def test_methods_are_those_of_all_boosters(models):
-    X, _ = rows()
-    assert np.shape(models.predict(X)) == (5, 300)
-    assert np.shape(models.feature_importance("gain")) == (5, 4)
-    assert models.num_trees() == [4] * 5
-    assert [list(score) for score in models.best_score] == [["valid"]] * 5
-    with pytest.raises(AttributeError, match="no attribute 'fly'"):
-        models.fly()
-
-
-def test_files_and_pickles(models, tmp_path):
-    X, _ = rows()
-    path = tmp_path / "models.json"
-    models.save_model(path)
-    copies = [
-        CVBooster(path),
-        CVBooster().model_from_string(models.model_to_string()),
-        pickle.loads(pickle.dumps(models)),
-    ]
-    for copied in copies:
-        assert copied.best_iteration == models.best_iteration == -1
-        np.testing.assert_array_equal(copied.predict(X), models.predict(X))
-    assert models.num_trees() == [4] * 5
-
-
-def test_files_of_lightgbm(models, tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
-    X, y = rows()
-    theirs = lightgbm.cv(
-        {**BINARY, "n_jobs": 1}, lightgbm.Dataset(X, y), 3, return_cvbooster=True
-    )["cvbooster"]
-    path = tmp_path / "models.json"
-    theirs.save_model(path)
-    np.testing.assert_allclose(CVBooster(path).predict(X), theirs.predict(X), 1e-12)
-    models.save_model(path)
-    read = lightgbm.CVBooster(model_file=path)
-    np.testing.assert_allclose(read.predict(X), models.predict(X), 1e-12)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "{}",
-        '{"boosters": 1, "best_iteration": 1}',
-        '{"boosters": []}',
-        "[" * 9999,
-    ],
-)
-def test_texts_that_are_no_models(text):
-    with pytest.raises(ValueError, match="The text is not a CVBooster"):
-        CVBooster().model_from_string(text)
-
-
-def test_texts_of_damaged_models(models):
-    held = json.loads(models.model_to_string())
-    held["boosters"][1] = held["boosters"][1][:500]
-    with pytest.raises(ValueError):
-        CVBooster().model_from_string(json.dumps(held))
-
-
-def test_a_fold_that_stops_by_itself_does_not_stop_the_others():
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_fold_that_stops_by_itself_does_not_stop_the_others(n_jobs):
     X, y = rows()
     # Nothing can be learned from the training rows of the first fold.
     zeros, others = np.flatnonzero(y == 0), np.arange(len(y))
     folds = [(zeros[:100], others), (others[:200], others[200:])]
-    for n_jobs in (1, 2):
-        params = {"num_leaves": 4, "n_jobs": n_jobs, "objective": "l2"}
-        found = skgoss.cv(
-            params, Dataset(X, y), ROUNDS, folds=folds, return_cvbooster=True
-        )
-        assert len(found["valid l2-mean"]) == ROUNDS
-        assert found["cvbooster"].boosters[1].current_iteration() == ROUNDS
-        assert len(set(found["valid l2-mean"])) == ROUNDS
+    params = {"num_leaves": 4, "n_jobs": n_jobs, "objective": "l2"}
+    found = skgoss.cv(params, Dataset(X, y), ROUNDS, folds=folds, return_cvbooster=True)
+    assert len(found["valid l2-mean"]) == ROUNDS
+    assert found["cvbooster"].boosters[1].current_iteration() == ROUNDS
+    assert len(set(found["valid l2-mean"])) == ROUNDS
 
 
 @pytest.mark.parametrize("role", ["objective", "feval"])

@@ -141,12 +141,15 @@ def test_options_without_effect():
     np.testing.assert_array_equal(fitted(params).predict(X), fitted().predict(X))
 
 
-def test_unknown_names():
-    for word in ("learnnig_rate", "verbose_eval", "booster", "use_best_model"):
-        with pytest.warns(
-            UnusedParameterWarning, match=f"train has no parameter .{word}"
-        ):
-            fitted({word: 1})
+@pytest.mark.parametrize(
+    "word", ["learnnig_rate", "verbose_eval", "booster", "use_best_model"]
+)
+def test_unknown_names(word):
+    with pytest.warns(UnusedParameterWarning, match=f"train has no parameter .{word}"):
+        fitted({word: 1})
+
+
+def test_class_weights_have_no_effect():
     with pytest.warns(UnusedParameterWarning, match="'class_weight'.*weights"):
         fitted({"class_weight": "balanced"})
     fitted({"class_weight": None})
@@ -193,20 +196,27 @@ def test_labels_of_classes():
 # --- Sets -----------------------------------------------------------------------------
 
 
-def test_bad_sets():
-    for given, match in (
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
         ({"train_set": X}, "train_set of train must be a Dataset, got numpy"),
         ({"valid_sets": [(X, SIGNAL)]}, r"valid_sets\[0\] must be a Dataset"),
         ({"valid_sets": dataset(), "valid_names": [3]}, "valid_names must be a list"),
         ({"valid_sets": 5}, r"valid_sets\[0\] must be a Dataset, got int"),
         ({"verbose_eval": "warn"}, "verbose_eval must be a bool or an int, got str"),
         ({"feval": "auc"}, "feval must be a function or a list .* got 'auc'"),
-        ({"feval": [least, 3]}, "feval must be a function or a list of functions"),
+        ({"feval": [max, 3]}, "feval must be a function or a list of functions"),
         ({"fobj": "binary"}, "fobj must be a function, got 'binary'"),
-    ):
-        with pytest.raises(TypeError, match=match):
-            train(**{"params": {}, "train_set": dataset()} | given)
-    for given, match in (
+    ],
+)
+def test_types_of_arguments(given, match):
+    with pytest.raises(TypeError, match=match):
+        train(**{"params": {}, "train_set": dataset()} | given)
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
         ({"train_set": Dataset(X)}, "label of train_set is None"),
         ({"valid_sets": [dataset(), Dataset(X)]}, r"label of valid_sets\[1\] is None"),
         (
@@ -222,9 +232,11 @@ def test_bad_sets():
             {"valid_sets": [dataset(), dataset()], "valid_names": ["a", "a"]},
             "valid_names must differ, got 'a' twice",
         ),
-    ):
-        with pytest.raises(ValueError, match=match):
-            train(**{"params": {}, "train_set": dataset()} | given)
+    ],
+)
+def test_bad_sets(given, match):
+    with pytest.raises(ValueError, match=match):
+        train(**{"params": {}, "train_set": dataset()} | given)
 
 
 def test_names_of_sets():
@@ -314,14 +326,17 @@ def test_functions_as_metrics(metric):
     assert_same_history(theirs, ours)
 
 
-def test_any_callable_is_a_metric():
-    class Metric:
-        def __call__(self, *given):
-            return least(*given)
+class Metric:
+    def __call__(self, *given):
+        return least(*given)
 
-    for feval in (Metric(), lambda p, d, factor=1.0: least(p, d), least):
-        model = fitted(feval=feval, valid_sets=dataset(rows=VALID))
-        assert set(model.best_score["valid_0"]) == {"l2", "least"}
+
+@pytest.mark.parametrize(
+    "feval", [Metric(), lambda p, d, factor=1.0: least(p, d), least]
+)
+def test_any_callable_is_a_metric(feval):
+    model = fitted(feval=feval, valid_sets=dataset(rows=VALID))
+    assert set(model.best_score["valid_0"]) == {"l2", "least"}
 
 
 @pytest.mark.parametrize(
@@ -452,31 +467,38 @@ def test_early_stopping_rounds():
     assert 0 < both_given.best_iteration < 50
 
 
-def test_learning_rates():
-    for rates in ([0.3] * 4 + [0.05] * 8, lambda i: 0.3 * 0.9**i):
-        compared(
-            {"learning_rates": rates},
-            lambda m, rates=rates: {
-                "callbacks": [m.reset_parameter(learning_rate=rates)]
-            },
-        )
+@pytest.mark.parametrize("rates", [[0.3] * 4 + [0.05] * 8, lambda i: 0.3 * 0.9**i])
+def test_learning_rates(rates):
+    compared(
+        {"learning_rates": rates},
+        lambda m: {"callbacks": [m.reset_parameter(learning_rate=rates)]},
+    )
 
 
 def test_fobj():
     compared({"fobj": log_loss}, lambda module: {"params": {"objective": log_loss}})
 
 
-def test_evals_result_and_verbose_eval(capsys):
+def test_evals_result(capsys):
     history = {"old": {}}
     fitted(valid_sets=dataset(rows=VALID), evals_result=history)
     assert list(history) == ["valid_0"]
     assert len(history["valid_0"]["l2"]) == 5
     assert capsys.readouterr() == ("", "")
-    for given, n_lines in ((True, 5), (2, 2), (False, 0), (None, 0), (0, 0), (-1, 0)):
-        fitted(valid_sets=dataset(rows=VALID), verbose_eval=given)
-        lines = capsys.readouterr().out.splitlines()
-        assert len(lines) == n_lines
-        assert all("valid_0's l2: " in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("given", "n_lines"),
+    [(True, 5), (2, 2), (False, 0), (None, 0), (0, 0), (-1, 0)],
+)
+def test_verbose_eval(given, n_lines, capsys):
+    fitted(valid_sets=dataset(rows=VALID), verbose_eval=given)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == n_lines
+    assert all("valid_0's l2: " in line for line in lines)
+
+
+def test_verbose_eval_with_early_stopping(capsys):
     fitted(valid_sets=dataset(rows=VALID), verbose_eval=4, early_stopping_rounds=3)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Training until validation scores don't improve for 3 rounds"
@@ -717,16 +739,16 @@ def test_evaluation_sets_of_any_kind():
         assert twice["valid_0"] == expected["valid_0"]
 
 
-def test_held_out_rows_of_a_data_set():
+@pytest.mark.parametrize("more", [{}, {"refit": True}])
+def test_held_out_rows_of_a_data_set(more):
     options = {"early_stopping_round": 3, "n_estimators": 60, "learning_rate": 0.4}
     # All values are in all parts, so that these have the same bins.
     few = np.clip(np.round(X), -1, 1)
-    for more in ({}, {"refit": True}):
-        expected = classifier(**options | more).fit(few, LABELS)
-        model = classifier(**options | more).fit(Dataset(few, LABELS))
-        assert_same(model, expected)
-        assert model.best_iteration_ == expected.best_iteration_ > 0
-        assert list(model.evals_result_) == ["validation"]
+    expected = classifier(**options | more).fit(few, LABELS)
+    model = classifier(**options | more).fit(Dataset(few, LABELS))
+    assert_same(model, expected)
+    assert model.best_iteration_ == expected.best_iteration_ > 0
+    assert list(model.evals_result_) == ["validation"]
 
 
 def test_rankers_on_a_data_set():

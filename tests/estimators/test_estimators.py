@@ -195,13 +195,13 @@ def test_threads_of_a_prediction(diabetes):
     np.testing.assert_array_equal(model.predict(X, validate_features=True), whole)
 
 
-def test_positive_objectives_predict_the_mean(diabetes):
+@pytest.mark.parametrize("name", ["poisson", "gamma", "tweedie"])
+def test_positive_objectives_predict_the_mean(diabetes, name):
     X, y = diabetes
-    for name in ("poisson", "gamma", "tweedie"):
-        model = small(LGBMRegressor, objective=name).fit(X, y)
-        raw = model.predict(X, raw_score=True)
-        np.testing.assert_allclose(model.predict(X), np.exp(raw), rtol=1e-12)
-        assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.05)
+    model = small(LGBMRegressor, objective=name).fit(X, y)
+    raw = model.predict(X, raw_score=True)
+    np.testing.assert_allclose(model.predict(X), np.exp(raw), rtol=1e-12)
+    assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.05)
 
 
 def test_base_class_learns_numbers_with_a_given_objective(diabetes):
@@ -278,14 +278,17 @@ def test_names_of_columns_come_and_go(iris):
     assert model.feature_name_[0] == "Column_0"
 
 
-def test_kinds_and_tags():
+def test_kinds():
     assert is_classifier(LGBMClassifier())
     assert is_regressor(LGBMRegressor())
-    for cls in (LGBMModel, LGBMClassifier, LGBMRegressor):
-        tags = get_tags(cls())
-        assert tags.input_tags.allow_nan
-        assert tags.input_tags.sparse
-        assert tags.target_tags.required
+
+
+@pytest.mark.parametrize("cls", [LGBMModel, LGBMClassifier, LGBMRegressor])
+def test_tags(cls):
+    tags = get_tags(cls())
+    assert tags.input_tags.allow_nan
+    assert tags.input_tags.sparse
+    assert tags.target_tags.required
 
 
 def test_copies_predict_the_same(iris):

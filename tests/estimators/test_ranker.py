@@ -94,15 +94,18 @@ class First:
         return X[:, 0]
 
 
-def test_scorer_is_scikit_learn_s_ndcg():
-    for k in (3, None):
-        expected = []
-        for query in np.split(np.arange(N), np.cumsum(SIZES)[:-1]):
-            is_trivial = len(query) == 1 or not Y[query].any()
-            gain, scores = [2 ** Y[query] - 1], [X[query, 0]]
-            expected.append(1.0 if is_trivial else ndcg_score(gain, scores, k=k))
-        found = ndcg_scorer(k)(First(), X, Y, qid=QID)
-        assert found == pytest.approx(np.mean(expected), rel=1e-12)
+@pytest.mark.parametrize("k", [3, None])
+def test_scorer_is_scikit_learn_s_ndcg(k):
+    expected = []
+    for query in np.split(np.arange(N), np.cumsum(SIZES)[:-1]):
+        is_trivial = len(query) == 1 or not Y[query].any()
+        gain, scores = [2 ** Y[query] - 1], [X[query, 0]]
+        expected.append(1.0 if is_trivial else ndcg_score(gain, scores, k=k))
+    found = ndcg_scorer(k)(First(), X, Y, qid=QID)
+    assert found == pytest.approx(np.mean(expected), rel=1e-12)
+
+
+def test_score_is_that_of_the_scorer():
     model = ranker().fit(X, Y, qid=QID)
     assert model.score(X, Y, qid=QID) == ndcg_scorer(None)(model, X, Y, group=SIZES)
 
@@ -192,11 +195,11 @@ def test_evaluation_sets_have_no_queries_if_the_training_set_has_none():
     assert list(model.evals_result_) == ["valid_0"]
 
 
-def test_queries_for_each_evaluation_set():
+@pytest.mark.parametrize("given", [[SIZES], [SIZES] * 3])
+def test_queries_for_each_evaluation_set(given):
     sets = [(X, Y), (X[:], Y)]
-    for given in ([SIZES], [SIZES] * 3):
-        with pytest.raises(ValueError, match=r"Length of eval_group .* of eval_set"):
-            ranker().fit(X, Y, group=SIZES, eval_set=sets, eval_group=given)
+    with pytest.raises(ValueError, match=r"Length of eval_group .* of eval_set"):
+        ranker().fit(X, Y, group=SIZES, eval_set=sets, eval_group=given)
 
 
 @pytest.mark.parametrize("level", [0, 2**31, 10**30])
@@ -228,10 +231,10 @@ def test_other_estimators_and_queries():
     )
 
 
-def test_bad_levels_of_the_scorer():
-    for k in (0, -1, 2.5, "3"):
-        with pytest.raises(ValueError, match="k must be an int >= 1 or None"):
-            ndcg_scorer(k)
+@pytest.mark.parametrize("k", [0, -1, 2.5, "3"])
+def test_bad_levels_of_the_scorer(k):
+    with pytest.raises(ValueError, match="k must be an int >= 1 or None"):
+        ndcg_scorer(k)
 
 
 def test_custom_objective_gets_the_sizes():

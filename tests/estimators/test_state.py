@@ -300,13 +300,13 @@ def test_the_mask_of_an_array_hides_nothing():
         Ensemble.__new__(Ensemble).__setstate__(state)
 
 
-def test_models_without_a_fit_are_saved_too():
-    for kind in (LGBMModel, LGBMClassifier, LGBMRegressor):
-        model = kind(num_leaves=5)
-        for way in WAYS.values():
-            again = way(model)
-            assert again.get_params() == model.get_params()
-            assert not again.fitted_
+@pytest.mark.parametrize("kind", [LGBMModel, LGBMClassifier, LGBMRegressor])
+def test_models_without_a_fit_are_saved_too(kind):
+    model = kind(num_leaves=5)
+    for way in WAYS.values():
+        again = way(model)
+        assert again.get_params() == model.get_params()
+        assert not again.fitted_
 
 
 def test_callbacks_may_copy_a_model_that_is_fitted_again():

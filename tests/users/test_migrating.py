@@ -24,7 +24,8 @@ CHECKED_BY = {
         "booster/test_early_stopping_rounds",
         "booster/test_learning_rates",
         "booster/test_fobj",
-        "booster/test_evals_result_and_verbose_eval",
+        "booster/test_evals_result",
+        "booster/test_verbose_eval",
         "booster/test_names_and_categories_of_columns",
     ],
     "cv": [

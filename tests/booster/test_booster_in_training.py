@@ -177,25 +177,25 @@ def test_evaluation_sets_may_come_at_any_time(case):
     np.testing.assert_allclose([r[2] for r in training], [r[2] for r in valid])
 
 
-def test_a_failed_round_has_not_happened():
+@pytest.mark.parametrize("case", ["dart", "multiclass", "rf"])
+def test_a_failed_round_has_not_happened(case):
     def fail(predicted, data):
         raise ZeroDivisionError
 
-    for case in ("dart", "multiclass", "rf"):
-        plain, failed = updated(started(case), 3), updated(started(case), 3)
-        for booster in (plain, failed):
-            booster.add_valid(dataset(case), "v")
-        state = failed._fit.state
-        before, state._grow = state._grow, stopped_after(state._grow)
-        with pytest.raises(KeyboardInterrupt):
-            failed.update()
-        state._grow = before
-        assert failed.current_iteration() == 3
-        assert_same_state(failed, plain)
-        assert_same_state(updated(failed, 2), updated(plain, 2))
-        with pytest.raises(ZeroDivisionError):
-            failed.update(fobj=fail)
-        assert failed.current_iteration() == 5
+    plain, failed = updated(started(case), 3), updated(started(case), 3)
+    for booster in (plain, failed):
+        booster.add_valid(dataset(case), "v")
+    state = failed._fit.state
+    before, state._grow = state._grow, stopped_after(state._grow)
+    with pytest.raises(KeyboardInterrupt):
+        failed.update()
+    state._grow = before
+    assert failed.current_iteration() == 3
+    assert_same_state(failed, plain)
+    assert_same_state(updated(failed, 2), updated(plain, 2))
+    with pytest.raises(ZeroDivisionError):
+        failed.update(fobj=fail)
+    assert failed.current_iteration() == 5
 
 
 @pytest.mark.parametrize("case", ["gbdt", "dart", "rf"])

@@ -136,6 +136,52 @@ def _work(const int64_t[::1] boundaries, int n_threads):
     return np.empty((n_threads, WORK_PER_DOCUMENT * max(1, padded(longest_query(boundaries)))))
 
 
+cdef struct Ranking:
+    # What the kernels of a query read and write; each of them only some of it.
+    const double* scores
+    const double* gain
+    const uint8_t* relevant
+    const double* discount
+    const double* max_dcg
+    const int64_t* at
+    int64_t n_at
+    int64_t n_top
+    double sigmoid
+    int64_t truncation
+    bint norm
+    uint64_t row_key
+    const int64_t* first
+    float* gradient
+    float* hessian
+    double* values            # a row for each of `at`
+    int64_t n_queries
+
+
+# What to do with a query, whose n rows begin at `start`; `work`: see `_work`.
+ctypedef void (*QueryKernel)(
+    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work) noexcept nogil
+
+
+cdef void visit_queries(
+    QueryKernel kernel, const Ranking* ranking, const int64_t[::1] boundaries, int n_threads,
+):
+    cdef double[:, ::1] work = _work(boundaries, n_threads)
+    cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef int64_t query
+    cdef Watch watch = start_watch()
+    if boundaries[n_queries] < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    for query in prange(
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        if not is_stopped(&watch):
+            kernel(
+                ranking, query, boundaries[query], boundaries[query + 1] - boundaries[query],
+                &work[omp_get_thread_num(), 0])
+    end_watch(&watch)
+
+
 def discounts(const int64_t[::1] boundaries):
     """1 / log2(2 + rank) for the ranks of the longest query.
 
@@ -154,36 +200,38 @@ def discounts(const int64_t[::1] boundaries):
 
 
 cdef void lambdarank_query(
-    const double* score, const double* gain, int64_t n, const double* discount,
-    double inverse_max_dcg, double sigmoid, int64_t truncation, bint norm, double* work,
-    float* gradient_out, float* hessian_out,
+    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
     """The gradients and hessians of one query: see `lambdarank`."""
+    cdef double max_dcg = ranking.max_dcg[query]
     cdef int64_t room = padded(n)
-    cdef double* own_score = work
-    cdef double* own_gain = own_score + room
-    cdef double* odds = own_gain + room
+    cdef double* sorted_score = work
+    cdef double* sorted_gain = sorted_score + room
+    cdef double* odds = sorted_gain + room
     cdef double* gradient = odds + room
     cdef double* hessian = gradient + room
-    cdef Ranked* documents = rank(score, n, <Ranked*>(hessian + room))
+    cdef Ranked* documents = rank(ranking.scores + start, n, <Ranked*>(hessian + room))
     cdef double offset = 1.0, slope = 0.0, factor = 1.0, magnitude = 0.0
     cdef int64_t i
+    if n == 0:
+        return
     for i in range(room):
-        own_score[i] = documents[i].score if i < n else 0.0
-        own_gain[i] = gain[documents[i].row] if i < n else NAN
+        sorted_score[i] = documents[i].score if i < n else 0.0
+        sorted_gain[i] = ranking.gain[start + documents[i].row] if i < n else NAN
         gradient[i] = 0.0
         hessian[i] = 0.0
-    if norm and own_score[0] != own_score[n - 1]:
+    if ranking.norm and sorted_score[0] != sorted_score[n - 1]:
         offset = 0.01
         slope = 1.0
     rank_pairs(
-        own_score, own_gain, discount, room, min(n - 1, truncation), inverse_max_dcg, offset,
-        slope, sigmoid, odds, gradient, hessian, &magnitude)
-    if norm and magnitude > 0:
+        sorted_score, sorted_gain, ranking.discount, room, min(n - 1, ranking.truncation),
+        1 / max_dcg if max_dcg > 0 else 0.0, offset, slope, ranking.sigmoid, odds, gradient,
+        hessian, &magnitude)
+    if ranking.norm and magnitude > 0:
         factor = log2(1 + 2 * magnitude) / (2 * magnitude)
     for i in range(n):
-        gradient_out[documents[i].row] = <float>(gradient[i] * factor)
-        hessian_out[documents[i].row] = <float>(hessian[i] * factor)
+        ranking.gradient[start + documents[i].row] = <float>(gradient[i] * factor)
+        ranking.hessian[start + documents[i].row] = <float>(hessian[i] * factor)
 
 
 def lambdarank(
@@ -225,26 +273,12 @@ def lambdarank(
     C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82; the
     two scalings are LightGBM's.
     """
-    cdef double[:, ::1] work = _work(boundaries, n_threads)
-    cdef int64_t query, start, n
-    cdef int64_t n_queries = boundaries.shape[0] - 1
-    cdef Watch watch = start_watch()
-    if scores.shape[0] * min(truncation, longest_query(boundaries)) < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
-        if is_stopped(&watch):
-            continue
-        start = boundaries[query]
-        n = boundaries[query + 1] - start
-        if n > 0:
-            lambdarank_query(
-                &scores[start], &gain[start], n, &discount[0],
-                1 / max_dcg[query] if max_dcg[query] > 0 else 0.0, sigmoid, truncation, norm,
-                &work[omp_get_thread_num(), 0], &gradient_out[start], &hessian_out[start])
-    end_watch(&watch)
+    cdef Ranking ranking
+    ranking.scores, ranking.gain, ranking.discount = &scores[0], &gain[0], &discount[0]
+    ranking.max_dcg = &max_dcg[0]
+    ranking.sigmoid, ranking.truncation, ranking.norm = sigmoid, truncation, norm
+    ranking.gradient, ranking.hessian = &gradient_out[0], &hessian_out[0]
+    visit_queries(lambdarank_query, &ranking, boundaries, n_threads)
 
 
 cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept nogil:
@@ -262,18 +296,26 @@ cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept 
 
 
 cdef void xendcg_query(
-    const double* score, const double* gain, int64_t n, uint64_t row_key, int64_t first_row,
-    double* work, float* gradient_out, float* hessian_out,
+    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The gradients and hessians of one query: see `xendcg`."""
+    """The gradients and hessians of one query: see `rank_xendcg`."""
+    cdef const double* gain = ranking.gain + start
+    cdef float* gradient_out = ranking.gradient + start
+    cdef float* hessian_out = ranking.hessian + start
     cdef double* p = work
     cdef double* ratio = work + n
     cdef double* gradient = work + 2 * n
     cdef double term, total = 0.0, sum_1 = 0.0, sum_2 = 0.0
+    cdef uint64_t drawn
     cdef int64_t i
-    softmax_query(score, n, p)
+    if n == 1:
+        gradient_out[0] = hessian_out[0] = 0
+    if n < 2:
+        return
+    softmax_query(ranking.scores + start, n, p)
     for i in range(n):
-        ratio[i] = gain[i] + 1 - <double>(draw(row_key, first_row + i) >> 11) * 2.0 ** -53
+        drawn = draw(ranking.row_key, ranking.first[query] + i)
+        ratio[i] = gain[i] + 1 - <double>(drawn >> 11) * 2.0 ** -53
         total += ratio[i]
     for i in range(n):
         gradient[i] = p[i] - ratio[i] / total
@@ -317,45 +359,43 @@ def rank_xendcg(
     -----
     S. Bruch, "An alternative cross entropy loss for learning-to-rank", WWW 2021.
     """
-    cdef double[:, ::1] work = _work(boundaries, n_threads)
-    cdef uint64_t row_key = key(seed, XENDCG, round)
-    cdef int64_t query, start, n
-    cdef int64_t n_queries = boundaries.shape[0] - 1
-    cdef Watch watch = start_watch()
-    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
-        if is_stopped(&watch):
-            continue
-        start = boundaries[query]
-        n = boundaries[query + 1] - start
-        if n == 1:
-            gradient_out[start] = 0
-            hessian_out[start] = 0
-        elif n > 1:
-            xendcg_query(
-                &scores[start], &gain[start], n, row_key, first[query],
-                &work[omp_get_thread_num(), 0], &gradient_out[start], &hessian_out[start])
-    end_watch(&watch)
+    cdef Ranking ranking
+    ranking.scores, ranking.gain, ranking.first = &scores[0], &gain[0], &first[0]
+    ranking.row_key = key(seed, XENDCG, round)
+    ranking.gradient, ranking.hessian = &gradient_out[0], &hessian_out[0]
+    visit_queries(xendcg_query, &ranking, boundaries, n_threads)
 
 
 # --------------------------------------------------------------------------- the metrics
 
 
 cdef void dcg_query(
-    const double* score, const double* gain, int64_t n, int64_t n_top,
-    const double* discount, double* work, double* dcg_out,
+    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The DCG of the first 1, 2, ... n_top documents."""
-    cdef Ranked* documents = best(score, n, n_top, <Ranked*>work)
+    """The DCG of the first documents: see `dcg`."""
+    cdef double* sums = work  # of the first 1, 2, ... documents
+    cdef int64_t n_top = min(n, ranking.n_top)
+    cdef Ranked* documents = best(ranking.scores + start, n, n_top, <Ranked*>(work + n))
     cdef double total = 0.0
-    cdef int64_t i
+    cdef int64_t i, k
     for i in range(n_top):
-        total += gain[documents[i].row] * discount[i]
-        dcg_out[i] = total
+        total += ranking.gain[start + documents[i].row] * ranking.discount[i]
+        sums[i] = total
+    for k in range(ranking.n_at):
+        ranking.values[k * ranking.n_queries + query] = (
+            sums[min(ranking.at[k], n) - 1] if n > 0 else 0.0)
+
+
+cdef void read_tops(
+    const int64_t[::1] at, double[:, ::1] values_out, Ranking* ranking_out,
+) noexcept:
+    """How many documents metrics look at, and where their values go."""
+    cdef int64_t k
+    ranking_out.n_top = 1
+    for k in range(at.shape[0]):
+        ranking_out.n_top = max(ranking_out.n_top, at[k])
+    ranking_out.at, ranking_out.n_at = &at[0], at.shape[0]
+    ranking_out.values, ranking_out.n_queries = &values_out[0, 0], values_out.shape[1]
 
 
 def dcg(
@@ -387,50 +427,33 @@ def dcg(
     K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
     Transactions on Information Systems 20 (2002).
     """
-    cdef double[:, ::1] work = _work(boundaries, n_threads)
-    cdef int64_t n_top = np.max(at, initial=1)
-    cdef int64_t query, start, n, k
-    cdef int64_t n_queries = boundaries.shape[0] - 1
-    cdef Watch watch = start_watch()
-    cdef double* sums
-    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
-        if is_stopped(&watch):
-            continue
-        start = boundaries[query]
-        n = boundaries[query + 1] - start
-        sums = &work[omp_get_thread_num(), 0]
-        if n > 0:
-            dcg_query(
-                &scores[start], &gain[start], n, min(n, n_top), &discount[0], sums + n, sums)
-        for k in range(at.shape[0]):
-            dcg_out[k, query] = sums[min(at[k], n) - 1] if n > 0 else 0.0
-    end_watch(&watch)
+    cdef Ranking ranking
+    ranking.scores, ranking.gain, ranking.discount = &scores[0], &gain[0], &discount[0]
+    read_tops(at, dcg_out, &ranking)
+    visit_queries(dcg_query, &ranking, boundaries, n_threads)
 
 
-cdef int64_t precision_query(
-    const double* score, const uint8_t* relevant, int64_t n, int64_t n_top, double* work,
-    double* sums_out,
+cdef void precision_query(
+    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """Sums of the precisions at the relevant among the first 1, 2, ... n_top documents.
-
-    Returns how many of all documents are relevant.
-    """
-    cdef Ranked* documents = best(score, n, n_top, <Ranked*>work)
+    """The average precision of the first documents: see `average_precision`."""
+    cdef double* sums = work  # of the first 1, 2, ... documents
+    cdef int64_t n_top = min(n, ranking.n_top)
+    cdef Ranked* documents = best(ranking.scores + start, n, n_top, <Ranked*>(work + n))
+    cdef const uint8_t* relevant = ranking.relevant + start
     cdef double total = 0.0
-    cdef int64_t i, n_found = 0, n_relevant = 0
+    cdef int64_t i, k, n_ranked = 0, n_relevant = 0
     for i in range(n):
         n_relevant += relevant[i]
     for i in range(n_top):
         if relevant[documents[i].row]:
-            n_found += 1
-            total += n_found / <double>(i + 1)
-        sums_out[i] = total
-    return n_relevant
+            n_ranked += 1
+            total += n_ranked / <double>(i + 1)
+        sums[i] = total
+    for k in range(ranking.n_at):
+        ranking.values[k * ranking.n_queries + query] = (
+            sums[min(ranking.at[k], n) - 1] / min(ranking.at[k], n_relevant)
+            if n_relevant > 0 else 1.0)
 
 
 def average_precision(
@@ -456,28 +479,7 @@ def average_precision(
     precision_out : (n_at, n_queries) float64
         1 for queries without a relevant document.
     """
-    cdef double[:, ::1] work = _work(boundaries, n_threads)
-    cdef int64_t n_top = np.max(at, initial=1)
-    cdef int64_t query, start, n, k, n_found
-    cdef int64_t n_queries = boundaries.shape[0] - 1
-    cdef Watch watch = start_watch()
-    cdef double* sums
-    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
-        if is_stopped(&watch):
-            continue
-        start = boundaries[query]
-        n = boundaries[query + 1] - start
-        sums = &work[omp_get_thread_num(), 0]
-        n_found = 0
-        if n > 0:
-            n_found = precision_query(
-                &scores[start], &relevant[start], n, min(n, n_top), sums + n, sums)
-        for k in range(at.shape[0]):
-            precision_out[k, query] = (
-                sums[min(at[k], n) - 1] / min(at[k], n_found) if n_found > 0 else 1.0)
-    end_watch(&watch)
+    cdef Ranking ranking
+    ranking.scores, ranking.relevant = &scores[0], &relevant[0]
+    read_tops(at, precision_out, &ranking)
+    visit_queries(precision_query, &ranking, boundaries, n_threads)

@@ -27,9 +27,9 @@ from skgoss._engine.training.split cimport (
     split_rules)
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE, UNBOUNDED,
-    Bounding, Constraints, ForcedSplit, Leaf, LeafPart, Node, Pool, Round, Scratch, Settings,
-    Shared, Tile, TileSums, Workspace, allocate_histogram, clear_histogram, position_of)
+    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE,
+    PLACE_BYTES, UNBOUNDED, Bounding, Constraints, ForcedSplit, Leaf, LeafPart, Node, Pool, Round,
+    Scratch, Settings, Shared, Tile, TileSums, Workspace, histogram_in, position_of)
 
 
 # Trees that sample features read rows of these alone if this takes at most this part of the
@@ -62,11 +62,10 @@ cdef sum_of_largest(values, int n):
     return int(np.sort(values)[len(values) - n:].sum())
 
 
-cdef void* allocate(size_t size) except NULL:
-    cdef void* memory = calloc(size + 64, 1)
-    if memory == NULL:
-        raise MemoryError(f"could not allocate {size} bytes for growing trees")
-    return memory
+cdef struct Block:
+    # Memory for as long as a grower lives follows.
+    Block* previous
+    int64_t padding           # what follows is aligned as `calloc` does
 
 
 cdef class TreeGrower:
@@ -104,6 +103,7 @@ cdef class TreeGrower:
     cdef Shared shared
     cdef Gradients gradients  # of a round, but for the arguments of `grow`
     cdef readonly Forest forest
+    cdef Block* blocks        # the newest of those allocated
     cdef Workspace* workspaces
     cdef int n_workspaces
     cdef int n_threads
@@ -135,12 +135,21 @@ cdef class TreeGrower:
             self._read_constraints(constraints)
         self._read_subset_source(settings)
         self._allocate_threads()
-        self.workspaces = <Workspace*>allocate(self.n_workspaces * sizeof(Workspace))
+        self.workspaces = <Workspace*>self._allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
             self._allocate_workspace(&self.workspaces[i], i)
             self.workspaces[i].concordance = concordance
         if self.shared.constraints.bounding < INTERMEDIATE:
             self._allocate_ahead(&self.workspaces[0])
+
+    cdef void* _allocate(self, size_t size) except NULL:
+        """Memory of zeros for as long as the grower lives."""
+        cdef Block* block = <Block*>calloc(sizeof(Block) + size + 64, 1)
+        if block == NULL:
+            raise MemoryError(f"could not allocate {size} bytes for growing trees")
+        block.previous = self.blocks
+        self.blocks = block
+        return block + 1
 
     cdef _read_partition(self, partition, int64_t min_shared_places):
         self.n_rows = self.dataset.n_rows
@@ -333,21 +342,21 @@ cdef class TreeGrower:
         cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
         cdef int n = self.n_threads
         cdef int i
-        shared.accumulators = <int64_t**>allocate(n * sizeof(int64_t*))
-        shared.scratch = <double**>allocate(n * sizeof(double*))
-        shared.partial = <Histogram*>allocate(n * sizeof(Histogram))
-        shared.tile_sums = <TileSums*>allocate(n * sizeof(TileSums))
-        shared.best = <Split*>allocate(2 * n * sizeof(Split))
-        shared.all_features = <int32_t*>allocate(shared.data.n_features * sizeof(int32_t))
+        shared.accumulators = <int64_t**>self._allocate(n * sizeof(int64_t*))
+        shared.scratch = <double**>self._allocate(n * sizeof(double*))
+        shared.partial = <Histogram*>self._allocate(n * sizeof(Histogram))
+        shared.tile_sums = <TileSums*>self._allocate(n * sizeof(TileSums))
+        shared.best = <Split*>self._allocate(2 * n * sizeof(Split))
+        shared.all_features = <int32_t*>self._allocate(shared.data.n_features * sizeof(int32_t))
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n):
-            shared.accumulators[i] = <int64_t*>allocate(
+            shared.accumulators[i] = <int64_t*>self._allocate(
                 WIDE_PARTS * (shared.data.sums_size + 1) * sizeof(int64_t))
-            shared.scratch[i] = <double*>allocate(
+            shared.scratch[i] = <double*>self._allocate(
                 n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
-            if i > 0 and allocate_histogram(&shared.data, &shared.partial[i]) < 0:
-                raise MemoryError("could not allocate histograms")
+            if i > 0:
+                self._allocate_histogram(&shared.partial[i])
 
     cdef _allocate_workspace(self, Workspace* ws, int index):
         cdef Py_ssize_t n_rows = self.shared.data.n_rows
@@ -355,64 +364,66 @@ cdef class TreeGrower:
         cdef size_t n_features = self.shared.data.n_features
         ws.first_thread = index
         ws.n_threads = 1
-        ws.records[0] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
-        ws.records[1] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+        ws.records[0] = <uint64_t*>self._allocate(n_rows * sizeof(uint64_t))
+        ws.records[1] = <uint64_t*>self._allocate(n_rows * sizeof(uint64_t))
         if self.shared.has_sparse:
-            ws.records[2] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
-            ws.stays = <uint8_t*>allocate(n_rows)
-            ws.root_position = <uint32_t*>allocate(n_rows * sizeof(uint32_t))
-        ws.pool = <Pool*>allocate(sizeof(Pool))
+            ws.records[2] = <uint64_t*>self._allocate(n_rows * sizeof(uint64_t))
+            ws.stays = <uint8_t*>self._allocate(n_rows)
+            ws.root_position = <uint32_t*>self._allocate(n_rows * sizeof(uint32_t))
+        ws.pool = <Pool*>self._allocate(sizeof(Pool))
         self._allocate_scratch(&ws.scratch, n_rows)
-        ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
-        ws.summed = <int32_t*>allocate(n_features * sizeof(int32_t))
-        ws.is_summed = <uint8_t*>allocate(n_features)
-        ws.tiles = <Tile*>allocate((self.shared.data.n_lanes // 8 + 1) * sizeof(Tile))
-        ws.tile_features = <int32_t*>allocate(n_features * sizeof(int32_t))
-        ws.tile_of = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.features = <int32_t*>self._allocate(n_features * sizeof(int32_t))
+        ws.summed = <int32_t*>self._allocate(n_features * sizeof(int32_t))
+        ws.is_summed = <uint8_t*>self._allocate(n_features)
+        ws.tiles = <Tile*>self._allocate((self.shared.data.n_lanes // 8 + 1) * sizeof(Tile))
+        ws.tile_features = <int32_t*>self._allocate(n_features * sizeof(int32_t))
+        ws.tile_of = <int32_t*>self._allocate(n_features * sizeof(int32_t))
         # Twice as much where leaves are divided ahead of their turn.
-        ws.slots = <Histogram*>allocate((2 * max_leaves + 1) * sizeof(Histogram))
-        ws.free_slots = <int*>allocate((2 * max_leaves + 1) * sizeof(int))
-        ws.splittable = <uint8_t**>allocate(2 * max_leaves * sizeof(uint8_t*))
-        ws.nodes = <Node*>allocate(2 * max_leaves * sizeof(Node))
-        ws.leaves = <Leaf*>allocate(max_leaves * sizeof(Leaf))
-        ws.heap = <int*>allocate(max_leaves * sizeof(int))
-        ws.leaf_sums = <int64_t*>allocate(2 * max_leaves * sizeof(int64_t))
-        ws.leaf_parts = <LeafPart*>allocate(
+        ws.slots = <Histogram*>self._allocate((2 * max_leaves + 1) * sizeof(Histogram))
+        ws.free_slots = <int*>self._allocate((2 * max_leaves + 1) * sizeof(int))
+        ws.splittable = <uint8_t**>self._allocate(2 * max_leaves * sizeof(uint8_t*))
+        ws.nodes = <Node*>self._allocate(2 * max_leaves * sizeof(Node))
+        ws.leaves = <Leaf*>self._allocate(max_leaves * sizeof(Leaf))
+        ws.heap = <int*>self._allocate(max_leaves * sizeof(int))
+        ws.leaf_sums = <int64_t*>self._allocate(2 * max_leaves * sizeof(int64_t))
+        ws.leaf_parts = <LeafPart*>self._allocate(
             (self.n_threads if index == 0 else 1) * max_leaves * sizeof(LeafPart))
-        ws.leaf_value = <double*>allocate(max_leaves * sizeof(double))
-        ws.leaf_weight = <double*>allocate(max_leaves * sizeof(double))
+        ws.leaf_value = <double*>self._allocate(max_leaves * sizeof(double))
+        ws.leaf_weight = <double*>self._allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
         if self.shared.subset_source.max_features > 0:
             self._allocate_subset(&ws.subset)
         self._allocate_constraints(ws)
+
+    cdef _allocate_histogram(self, Histogram* out):
+        cdef int64_t n_places = self.shared.data.room
+        out[0] = histogram_in(self._allocate(PLACE_BYTES * n_places), n_places)
 
     cdef _allocate_scratch(self, Scratch* out, Py_ssize_t n_rows):
         """What a thread needs that divides leaves of at most so many rows."""
         cdef const Constraints* limits = &self.shared.constraints
         cdef size_t n_features = self.shared.data.n_features
         cdef int side
-        out.mask = <uint8_t*>allocate(n_rows // 8 + 8 * self.n_threads)
-        out.goes_left = <uint8_t*>allocate(self.shared.max_bins)
-        out.code_goes_left = <uint8_t*>allocate(LANE_CODES)
-        out.seen = <uint8_t*>allocate(n_features)
-        out.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
-        out.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
+        out.mask = <uint8_t*>self._allocate(n_rows // 8 + 8 * self.n_threads)
+        out.goes_left = <uint8_t*>self._allocate(self.shared.max_bins)
+        out.code_goes_left = <uint8_t*>self._allocate(LANE_CODES)
+        out.seen = <uint8_t*>self._allocate(n_features)
+        out.touched = <int32_t*>self._allocate(n_features * sizeof(int32_t))
+        out.sample = <int32_t*>self._allocate(n_features * sizeof(int32_t))
         if self.shared.data.n_place_pieces > 0:
-            if allocate_histogram(&self.shared.data, &out.rows_histogram) < 0:
-                raise MemoryError("could not allocate histograms")
-            clear_histogram(&self.shared.data, &out.rows_histogram)
+            self._allocate_histogram(&out.rows_histogram)
         if self.shared.max_bins > LANE_CODES:
-            out.rows_histogram.held = <uint64_t*>allocate(
+            out.rows_histogram.held = <uint64_t*>self._allocate(
                 (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
         if limits.n_sets > 0:
-            out.allowed = <int32_t*>allocate(n_features * sizeof(int32_t))
-            out.may_use = <uint8_t*>allocate(n_features)
-            out.hits = <int32_t*>allocate(limits.n_sets * sizeof(int32_t))
+            out.allowed = <int32_t*>self._allocate(n_features * sizeof(int32_t))
+            out.may_use = <uint8_t*>self._allocate(n_features)
+            out.hits = <int32_t*>self._allocate(limits.n_sets * sizeof(int32_t))
         for side in range(2):
-            out.searched[side] = <uint8_t*>allocate(n_features)
-            out.cut[side] = <int32_t*>allocate(n_features * sizeof(int32_t))
+            out.searched[side] = <uint8_t*>self._allocate(n_features)
+            out.cut[side] = <int32_t*>self._allocate(n_features * sizeof(int32_t))
             if limits.factor != NULL or limits.penalty > 0:
-                out.factor[side] = <double*>allocate(n_features * sizeof(double))
+                out.factor[side] = <double*>self._allocate(n_features * sizeof(double))
 
     cdef _allocate_ahead(self, Workspace* ws):
         """What divides leaves ahead of their turn: with processes, or on several threads."""
@@ -420,15 +431,15 @@ cdef class TreeGrower:
         cdef int i
         if self.collectives is None and self.n_threads == 1:
             return
-        ws.children = <Leaf*>allocate(2 * max_leaves * sizeof(Leaf))
-        ws.batch = <int*>allocate(2 * max_leaves * sizeof(int))
+        ws.children = <Leaf*>self._allocate(2 * max_leaves * sizeof(Leaf))
+        ws.batch = <int*>self._allocate(2 * max_leaves * sizeof(int))
         if self.collectives is not None:
-            ws.column_cuts = <int*>allocate((self.shared.n_ranks + 1) * sizeof(int))
+            ws.column_cuts = <int*>self._allocate((self.shared.n_ranks + 1) * sizeof(int))
             ws.set_size = self._set_size()
-            ws.left_sets = <uint32_t*>allocate(
+            ws.left_sets = <uint32_t*>self._allocate(
                 2 * max_leaves * ws.set_size * sizeof(uint32_t))
             return
-        ws.helpers = <Workspace*>allocate(self.n_threads * sizeof(Workspace))
+        ws.helpers = <Workspace*>self._allocate(self.n_threads * sizeof(Workspace))
         for i in range(self.n_threads):
             self._allocate_scratch(
                 &ws.helpers[i].scratch, min(self.shared.data.n_rows, MIN_ROWS_FOR_TEAM))
@@ -484,43 +495,32 @@ cdef class TreeGrower:
         cdef size_t max_leaves = self.shared.settings.max_leaves
         cdef int side, i
         if limits.bounding >= INTERMEDIATE:
-            ws.above = <int8_t*>allocate(max_leaves * max_leaves)
+            ws.above = <int8_t*>self._allocate(max_leaves * max_leaves)
         if limits.bounding == ADVANCED:
-            ws.row_of = <int32_t*>allocate(n_features * sizeof(int32_t))
-            ws.split_features = <int32_t*>allocate(n_features * sizeof(int32_t))
+            ws.row_of = <int32_t*>self._allocate(n_features * sizeof(int32_t))
+            ws.split_features = <int32_t*>self._allocate(n_features * sizeof(int32_t))
             for i in range(self.shared.data.n_features):
                 ws.row_of[i] = -1
         for side in range(2):
             if limits.bounding == ADVANCED:
-                ws.monotone[side].rows = <FeatureBounds*>allocate(
+                ws.monotone[side].rows = <FeatureBounds*>self._allocate(
                     min(max_leaves, n_features) * sizeof(FeatureBounds))
-                ws.partial_bounds[side] = <PartialBound*>allocate(
+                ws.partial_bounds[side] = <PartialBound*>self._allocate(
                     min(max_leaves, n_features) * max_leaves * sizeof(PartialBound))
             ws.monotone[side].sign = limits.sign
             ws.monotone[side].row_of = ws.row_of
 
     def __dealloc__(self):
-        cdef Shared* shared = &self.shared
+        cdef Block* block
         cdef int i
-        if self.workspaces != NULL:
-            for i in range(self.n_workspaces):
-                free_workspace(&self.workspaces[i], shared.settings.max_leaves, self.n_threads)
-            free(self.workspaces)
-        for i in range(self.n_threads):
-            if shared.accumulators != NULL:
-                free(shared.accumulators[i])
-            if shared.scratch != NULL:
-                free(shared.scratch[i])
-            if shared.tile_sums != NULL:
-                free(shared.tile_sums[i].values)
-            if shared.partial != NULL:
-                free(shared.partial[i].gradient)
-        free(shared.accumulators)
-        free(shared.scratch)
-        free(shared.partial)
-        free(shared.tile_sums)
-        free(shared.best)
-        free(shared.all_features)
+        for i in range(self.n_workspaces if self.workspaces != NULL else 0):
+            free_workspace(&self.workspaces[i], self.shared.settings.max_leaves)
+        for i in range(self.n_threads if self.shared.tile_sums != NULL else 0):
+            free(self.shared.tile_sums[i].values)
+        while self.blocks != NULL:
+            block = self.blocks
+            self.blocks = block.previous
+            free(block)
 
     def grow(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
@@ -651,71 +651,16 @@ cdef class TreeGrower:
         return start, rows
 
 
-cdef void free_scratch(Scratch* scratch) noexcept:
-    cdef int side
-    free(scratch.mask)
-    free(scratch.goes_left)
-    free(scratch.code_goes_left)
-    free(scratch.seen)
-    free(scratch.touched)
-    free(scratch.sample)
-    free(scratch.rows_histogram.gradient)
-    free(scratch.rows_histogram.held)
-    free(scratch.allowed)
-    free(scratch.may_use)
-    free(scratch.hits)
-    for side in range(2):
-        free(scratch.searched[side])
-        free(scratch.cut[side])
-        free(scratch.factor[side])
-
-
-cdef void free_workspace(Workspace* ws, int max_leaves, int n_threads) noexcept:
+cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
+    """Free what is allocated while trees grow."""
     cdef int i
-    free_scratch(&ws.scratch)
-    if ws.helpers != NULL:
-        for i in range(n_threads):
-            free_scratch(&ws.helpers[i].scratch)
-    free(ws.helpers)
     if ws.splittable != NULL:
         for i in range(2 * max_leaves):
             free(ws.splittable[i])
-    free(ws.splittable)
     if ws.pool != NULL:
         for i in range(ws.pool.n_slots):
             free(ws.slots[i].gradient)
         free(ws.pool.set_words)
-    free(ws.pool)
-    free(ws.records[0])
-    free(ws.records[1])
-    free(ws.records[2])
-    free(ws.stays)
-    free(ws.root_position)
     free(ws.pairs)
     free(ws.gathered)
-    free(ws.features)
-    free(ws.summed)
-    free(ws.is_summed)
-    free(ws.tiles)
-    free(ws.tile_features)
-    free(ws.tile_of)
-    free(ws.above)
-    free(ws.row_of)
-    free(ws.split_features)
-    for i in range(2):
-        free(ws.monotone[i].rows)
-        free(ws.partial_bounds[i])
-    free(ws.slots)
-    free(ws.free_slots)
-    free(ws.leaves)
-    free(ws.children)
-    free(ws.batch)
-    free(ws.column_cuts)
-    free(ws.left_sets)
     free(ws.message)
-    free(ws.leaf_sums)
-    free(ws.leaf_parts)
-    free(ws.nodes)
-    free(ws.heap)
-    free(ws.leaf_value)
-    free(ws.leaf_weight)

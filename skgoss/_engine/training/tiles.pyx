@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 from skgoss._engine.training.histogram cimport accumulate
 from skgoss._engine.training.layout cimport Binned, Histogram, Piece
 from skgoss._engine.training.workspace cimport (
-    NO_MEMORY, Leaf, Shared, Tile, TileSums, Workspace, encoding_of)
+    NO_MEMORY, PLACE_BYTES, Leaf, Shared, Tile, TileSums, Workspace, encoding_of, histogram_in)
 
 cdef enum:
     # Accumulators of a tile, which has whole eights of lanes.
@@ -88,7 +88,7 @@ cdef int make_room(TileSums* sums, int64_t room) noexcept nogil:
         return 0
     free(sums.values)
     sums.room = 0
-    sums.values = <int64_t*>malloc(room * (2 * sizeof(int64_t) + sizeof(int32_t)))
+    sums.values = <int64_t*>malloc(PLACE_BYTES * room)
     if sums.values == NULL:
         return NO_MEMORY
     sums.room = room
@@ -107,11 +107,10 @@ cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept n
 
 cdef Histogram sums_of(const TileSums* sums, int64_t first_place) noexcept nogil:
     """A thread's sums as a histogram that has places from ``first_place`` on."""
-    cdef Histogram out
-    out.gradient = sums.values - first_place
-    out.hessian = sums.values + sums.room - first_place
-    out.count = <int32_t*>(sums.values + 2 * sums.room) - first_place
-    out.held = NULL
+    cdef Histogram out = histogram_in(sums.values, sums.room)
+    out.gradient -= first_place
+    out.hessian -= first_place
+    out.count -= first_place
     return out
 
 

@@ -238,9 +238,10 @@ cdef struct Round:
     int status                # 0 or what growing may end with
 
 
-cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil
+cdef enum:
+    PLACE_BYTES = 20          # of a histogram
 
-cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil
+cdef Histogram histogram_in(void* memory, int64_t n_places) noexcept nogil
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
 

@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport malloc
-from libc.string cimport memset
 
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
@@ -10,32 +9,31 @@ from skgoss._engine.training.split cimport Split
 
 # ------------------------------------------------------------------ histogram slots
 
-cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
-    cdef size_t n = data.room
-    out.gradient = <int64_t*>malloc(n * (2 * sizeof(int64_t) + sizeof(int32_t)) + 1)
-    if out.gradient == NULL:
-        return -1
+cdef Histogram histogram_in(void* memory, int64_t n_places) noexcept nogil:
+    """A histogram in PLACE_BYTES for each place."""
+    cdef Histogram out
+    out.gradient = <int64_t*>memory
+    out.hessian = out.gradient + n_places
+    out.count = <int32_t*>(out.hessian + n_places)
     out.held = NULL
-    out.hessian = out.gradient + n
-    out.count = <int32_t*>(out.hessian + n)
-    return 0
-
-
-cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil:
-    memset(out.gradient, 0, data.room * (2 * sizeof(int64_t) + sizeof(int32_t)))
+    return out
 
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
     """A free histogram slot; -1 without memory."""
     cdef Pool* pool = ws.pool
     cdef int slot = -1
+    cdef void* memory
     spin_lock(&pool.lock)
     if pool.n_free > 0:
         pool.n_free -= 1
         slot = ws.free_slots[pool.n_free]
-    elif allocate_histogram(data, &ws.slots[pool.n_slots]) == 0:
-        slot = pool.n_slots
-        pool.n_slots += 1
+    else:
+        memory = malloc(PLACE_BYTES * data.room + 1)
+        if memory != NULL:
+            slot = pool.n_slots
+            pool.n_slots += 1
+            ws.slots[slot] = histogram_in(memory, data.room)
     spin_unlock(&pool.lock)
     return slot
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.binning.bundling import merge_bundles
-from skgoss._engine.binning.packing import PIECE, count_places, pack_entries, pack_rows
+from skgoss._engine.binning.packing import PIECE, pack_entries, pack_rows
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning.apply_bins import bin_categories, bin_columns, team
 from skgoss.binning.bin_mapper import BinMapper
@@ -248,23 +248,6 @@ class Storage:
         n_threads_used = team(n_values // GATHERED_PER_VALUE, n_threads)
         store = self.store.take(rows, n_threads_used, self.memory.empty)
         return replace(self, store=store, n_threads=n_threads)
-
-    def is_heavy(self, n_rows: int) -> NDArray[np.bool_]:
-        """Whether more than ``n_rows`` rows have each place: an array of bools."""
-        n_places = int(self.offset[-1])
-        if self.store.n_rows <= n_rows:
-            return np.zeros(n_places, dtype=bool)
-        arrays = self.store.arrays
-        counts = count_places(
-            arrays.bytes,
-            self.place_of_code,
-            arrays.shorts,
-            self.offset[self.in_shorts],
-            self.entries,
-            n_places,
-            team(arrays.bytes.size, self.n_threads),
-        )
-        return np.asarray(counts > n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from binned import bins, build, expected_places, places_of_rows, table
@@ -80,22 +78,6 @@ def test_singles_are_runs_of_columns_with_one_place():
         assert single[run].all()
         assert (held.implied[run] == held.implied[j]).all()
         assert (np.diff(held.offset[j : run.stop + 1]) == 1).all()
-
-
-@pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize("enable_bundle", [True, False])
-def test_heavy_places_have_more_rows_than_a_block(enable_bundle, n_threads):
-    data = build(table(5000), enable_bundle=enable_bundle, max_bin=1000)
-    held = replace(data.storage, n_threads=n_threads)
-    counts = np.zeros(held.offset[-1], dtype=int)
-    for places in places_of_rows(data):
-        counts[list(places)] += 1
-    in_shorts = np.isin(held.feature_at, held.in_shorts)
-    for n_rows in (15, 300):
-        assert (counts > n_rows).any()
-        np.testing.assert_array_equal(held.is_heavy(n_rows), counts > n_rows)
-    assert held.is_heavy(15)[in_shorts].any()
-    assert not held.is_heavy(5000).any()
 
 
 @pytest.mark.parametrize("n_rows", [1000, 5000])

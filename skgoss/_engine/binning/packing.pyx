@@ -140,65 +140,6 @@ def pack_entries(
     end_watch(&watch)
 
 
-cdef void count_codes(
-    const uint8_t* codes, Py_ssize_t n, const int32_t* place_of_code, int64_t* counts_out,
-) noexcept nogil:
-    """Add to the counts of the places of a group; those of codes without a place are dropped."""
-    cdef int64_t[4][256] count
-    cdef Py_ssize_t i
-    cdef int code, k
-    memset(count, 0, sizeof(count))
-    # Neighbors often have the same code: they had better not wait for each other.
-    for i in range(n):
-        count[i % 4][codes[i]] += 1
-    for code in range(256):
-        if place_of_code[code] >= 0:
-            for k in range(4):
-                counts_out[place_of_code[code]] += count[k][code]
-
-
-def count_places(
-    const uint8_t[:, ::1] codes,
-    const int32_t[:, ::1] place_of_code,
-    const uint16_t[:, ::1] shorts,
-    const int64_t[::1] short_place,
-    const uint32_t[::1] entries,
-    int64_t n_places,
-    int n_threads,
-):
-    """How many rows have each place.
-
-    Parameters
-    ----------
-    codes : array of shape (n_groups, n_rows)
-    place_of_code : array of shape (n_groups, 256)
-        -1: the code has no place.
-    shorts : array of shape (n_shorts, n_rows)
-    short_place : array of shape (n_shorts,)
-        Of bin 0 of each.
-    entries : array of shape (n_entries,)
-        Places.
-    n_places : int
-    n_threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_places,), int64
-    """
-    counts = np.zeros(n_places, dtype=np.int64)
-    cdef int64_t[::1] out = counts
-    cdef Py_ssize_t i, j
-    with nogil:
-        for j in prange(codes.shape[0], num_threads=n_threads):
-            count_codes(&codes[j, 0], codes.shape[1], &place_of_code[j, 0], &out[0])
-        for i in range(entries.shape[0]):
-            out[entries[i]] += 1
-        for j in range(shorts.shape[0]):
-            for i in range(shorts.shape[1]):
-                out[short_place[j] + shorts[j, i]] += 1
-    return counts
-
-
 # ------------------------------------------------------------------ integers
 
 def extent(const int64_t[::1] values):

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from skgoss._engine.binning.store cimport BinColumn
-from skgoss._engine.training.layout cimport Binned, Gradients, HeavySum, Piece
+from skgoss._engine.training.layout cimport Binned, Gradients, Piece
 
 cdef struct SubsetSource:
     # Where the bins of the features come from.
@@ -35,8 +35,6 @@ cdef struct SubsetBuffers:
     int64_t* entry_start
     uint32_t* entries
     Piece* place_pieces
-    uint8_t* is_heavy
-    HeavySum* heavy
     uint8_t* chosen               # by feature; zero between trees
     const uint8_t** codes         # of each group, by row
     int32_t* n_source_codes       # of each group, among all features

@@ -8,11 +8,10 @@ codes; the features of a bundle get new codes.
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from skgoss._engine.binning.stored_columns cimport first_from
 from skgoss._engine.binning.store cimport BinColumn
-from skgoss._engine.training.histogram cimport list_heavy
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Gradients, Piece
 
 cdef extern from "feature_subset.h" nogil:
@@ -59,15 +58,12 @@ cdef void assign_places(
         buffers.offset[feature] = at
         if buffers.chosen[feature]:
             end = at + all_rows.offset[feature + 1] - all_rows.offset[feature]
-            memcpy(
-                buffers.is_heavy + at, all_rows.is_heavy + all_rows.offset[feature], end - at)
             while at < end:
                 buffers.feature_at[at] = feature
                 at += 1
     buffers.offset[out.n_features] = at
     out.n_places = at
     out.offset = buffers.offset
-    out.is_heavy = buffers.is_heavy
     out.n_visits = count_visits(out)
     out.feature_at = buffers.feature_at
 
@@ -382,7 +378,6 @@ cdef Binned subset_rows(
     pack_rows(&out, buffers, sampled, n_threads)
     out.place_sums = out.n_lanes * out.lane_stride
     n_by_place = number_places(all_rows, source, buffers, &out)
-    list_heavy(buffers.heavy, &out)
     pack_shorts(all_rows, source, sampled, n_threads, buffers, &out)
     out.row_updates = out.n_groups + out.n_shorts
     out.entry_start = NULL

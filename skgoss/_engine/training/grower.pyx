@@ -15,13 +15,12 @@ from skgoss._engine.binning.packing import PIECE
 from skgoss._engine.binning.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_PLACES, KernelCollectives
-from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
 from skgoss._engine.training.feature_subset cimport (
     ENTRY_BLOCK, SubsetBuffers, SubsetSource, count_visits)
 from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.histogram cimport FOLD_ROOM, list_heavy
+from skgoss._engine.training.histogram cimport FOLD_ROOM
 from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_PARTS, Binned, Gradients, HeavySum, Histogram, Piece)
+    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
     split_rules)
@@ -113,7 +112,6 @@ cdef class TreeGrower:
     cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
     cdef int64_t n_rows       # of all processes
-    cdef Py_ssize_t n_heavy_sums  # of heavy places and codes of no place, at most
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
@@ -127,8 +125,7 @@ cdef class TreeGrower:
         self.n_threads = max(n_threads, 1)
         # Processes grow one tree after the other, so that all ask for the same sums.
         self.n_workspaces = min(self.n_threads, n_scores) if self.collectives is None else 1
-        self._read_dataset(
-            dataset, (1 << (MAX_COUNT_BITS if copies is None else MIN_COUNT_BITS)) - 1)
+        self._read_dataset(dataset)
         self._read_copies(copies)
         self._read_settings(settings)
         if constraints is not None:
@@ -162,7 +159,7 @@ cdef class TreeGrower:
         self.shared.rank = partition.collectives.rank
         self.shared.min_shared_places = min_shared_places
 
-    cdef _read_dataset(self, dataset, int block_rows):
+    cdef _read_dataset(self, dataset):
         """Point `shared.data` to the arrays of a data set."""
         cdef Binned* data = &self.shared.data
         storage = dataset.storage
@@ -192,7 +189,6 @@ cdef class TreeGrower:
         self.shared.max_bins = dataset.n_bins.max()
         self._read_lanes(storage)
         self._read_shorts_and_entries(storage)
-        self._read_heavy(storage, block_rows)
 
     cdef _read_copies(self, copies):
         cdef Gradients* gradients = &self.gradients
@@ -253,14 +249,6 @@ cdef class TreeGrower:
             data.entry_start = <const int64_t*>self._address(storage.entry_start, np.int64)
             data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
         data.sums_size += data.room + 1  # one of no feature: see add_row_entries
-
-    cdef _read_heavy(self, storage, int block_rows):
-        """``block_rows``: the fewest rows of a block of which there are more."""
-        cdef Binned* data = &self.shared.data
-        is_heavy = storage.is_heavy(block_rows)
-        data.is_heavy = <const uint8_t*>self._address(is_heavy, np.bool_)
-        self.n_heavy_sums = is_heavy.sum() + data.n_groups
-        list_heavy(<HeavySum*>self._room(2 * self.n_heavy_sums, np.int64), data)
 
     cdef const void* _address(self, array, dtype):
         """Where an array's values lie, for as long as the grower lives."""
@@ -462,8 +450,6 @@ cdef class TreeGrower:
         out.chosen = <uint8_t*>self._address(np.zeros(n_features, np.uint8), np.uint8)
         out.offset = <int64_t*>self._room(n_features + 1, np.int64)
         out.feature_at = <int32_t*>self._room(data.room, np.int32)
-        out.is_heavy = <uint8_t*>self._room(data.room, np.uint8)
-        out.heavy = <HeavySum*>self._room(2 * self.n_heavy_sums, np.int64)
         out.rows = <uint8_t*>self._room(n_rows * ((n_groups + 7) // 8 * 8), np.uint8)
         out.lane_start = <int32_t*>self._room(n_groups + 1, np.int32)
         out.lane_groups = <int32_t*>self._room(n_groups, np.int32)

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.training.layout cimport Binned, Encoding, HeavySum, Histogram, Sums
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 
 cdef extern from "histogram.h" nogil:
     void prefetch(const void* address)
@@ -18,8 +18,6 @@ cdef struct Unspilled:
     Py_ssize_t n_room       # rows that there is room for
     int64_t room            # in a wide round: for their magnitudes
 
-
-cdef void list_heavy(HeavySum* list_out, Binned* data) noexcept nogil
 
 cdef Unspilled start_sums(
     const Encoding* encoding, int64_t* sums, Histogram* out,

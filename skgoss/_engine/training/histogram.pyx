@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_PARTS, Binned, Encoding, HeavySum, Histogram, Piece, Sums, unpack)
+    LANE_CODES, WIDE_PARTS, Binned, Encoding, Histogram, Piece, Sums, unpack)
 
 cdef extern from "histogram.h" nogil:
     void spill_packed(
@@ -52,11 +52,6 @@ cdef extern from "histogram.h" nogil:
         int64_t* hessian_inout, int32_t* count_inout)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
-
-
-cdef enum:
-    # Moving the accumulator of one heavy place takes as long as so many side by side.
-    MIN_PLACES_PER_HEAVY = 4
 
 
 cdef inline void change_place(
@@ -186,10 +181,6 @@ cdef inline void spill_group(
     memset(sums, 0, parts * sizeof(int64_t))
 
 
-cdef bint is_shared(const Binned* data, int lane) noexcept nogil:
-    return data.lane_start[lane + 1] - data.lane_start[lane] > 1
-
-
 cdef void spill_lane(
     const Binned* data, const Encoding* encoding, bint first, int64_t* lanes, int lane,
     Histogram* out,
@@ -204,64 +195,6 @@ cdef void spill_lane(
         fold_digit(sums, data.radix[group], data.n_codes[group], parts, digit)
         spill_group(data, encoding, first, digit, group, out)
     spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
-
-
-cdef void clear_places(const Binned* data, Histogram* out) noexcept nogil:
-    """Set all places to zero."""
-    memset(out.gradient, 0, data.n_places * sizeof(int64_t))
-    memset(out.hessian, 0, data.n_places * sizeof(int64_t))
-    memset(out.count, 0, data.n_places * sizeof(int32_t))
-
-
-cdef void spill_heavy(
-    const Binned* data, const Encoding* encoding, int64_t* sums, Histogram* out,
-) noexcept nogil:
-    """Add to a histogram the only accumulators that more rows could make overflow.
-
-    Those of shared lanes are among them, as they are folded.
-    """
-    cdef Sums part
-    cdef const HeavySum* heavy
-    cdef Py_ssize_t i
-    cdef int lane
-    for lane in range(data.n_lanes):
-        if is_shared(data, lane):
-            spill_lane(data, encoding, False, sums, lane, out)
-    for i in range(data.n_heavy):
-        heavy = &data.heavy[i]
-        if heavy.place >= 0:
-            part = unpack(sums[heavy.sum], encoding)
-            out.gradient[heavy.place] += part.gradient
-            out.hessian[heavy.place] += part.hessian
-            out.count[heavy.place] += <int32_t>part.count
-        sums[heavy.sum] = 0
-
-
-cdef void list_heavy(HeavySum* list_out, Binned* data) noexcept nogil:
-    """List the accumulators that `spill_heavy` moves, unless they are so many that all move.
-
-    ``list_out`` has room for all heavy places, and one more for each group.
-    """
-    cdef Py_ssize_t n = 0
-    cdef int64_t place
-    cdef int lane, group, code, i
-    for lane in range(data.n_lanes):
-        group = data.lane_groups[data.lane_start[lane]]
-        for code in range(0 if is_shared(data, lane) else data.n_codes[group]):
-            place = data.place_of_code[group * LANE_CODES + code]
-            if place < 0 or data.is_heavy[place]:
-                list_out[n].sum = lane * data.lane_stride + code
-                list_out[n].place = place
-                n += 1
-    for i in range(data.n_place_pieces):
-        for place in range(
-                data.place_pieces[i].at, data.place_pieces[i].at + data.place_pieces[i].length):
-            if data.is_heavy[place]:
-                list_out[n].sum = data.place_sums + place
-                list_out[n].place = place
-                n += 1
-    data.n_heavy = n
-    data.heavy = list_out if n <= data.n_places // MIN_PLACES_PER_HEAVY else NULL
 
 
 cdef Unspilled start_sums(
@@ -284,7 +217,7 @@ cdef Unspilled start_sums(
 cdef void spill_all(
     const Binned* data, const Encoding* encoding, Unspilled* rows,
 ) noexcept nogil:
-    """Move all accumulators to the histogram."""
+    """Move the accumulators to the histogram, before more rows could make them overflow."""
     cdef int64_t* places = rows.sums + encoding.parts * data.place_sums
     cdef int i
     for i in range(data.n_lanes):
@@ -294,19 +227,6 @@ cdef void spill_all(
             encoding, rows.fresh, places + encoding.parts * data.place_pieces[i].at,
             &data.place_pieces[i], rows.histogram)
     rows.fresh = False
-
-
-cdef void make_room(
-    const Binned* data, const Encoding* encoding, Unspilled* rows,
-) noexcept nogil:
-    """Move accumulators that more rows could make overflow."""
-    if encoding.packed and data.heavy != NULL:
-        if rows.fresh and (data.n_heavy > 0 or data.n_lanes < data.n_groups):
-            clear_places(data, rows.histogram)
-            rows.fresh = False
-        spill_heavy(data, encoding, rows.sums, rows.histogram)
-    else:
-        spill_all(data, encoding, rows)
     rows.n_room = encoding.block_rows
     rows.room = encoding.room
 
@@ -342,7 +262,7 @@ cdef void add_rows(
     cdef Py_ssize_t asked, n_added
     while n > 0:
         if rows.n_room == 0:
-            make_room(data, encoding, rows)
+            spill_all(data, encoding, rows)
         asked = min(n, rows.n_room)
         n_added = add_block(data, encoding, records, asked, pairs, rows)
         rows.n_room = rows.n_room - n_added if n_added == asked else 0

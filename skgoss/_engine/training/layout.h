@@ -14,9 +14,7 @@
        gradient | hessian | count
 
    of one 64-bit addition a bin. `block_rows` addends can be summed before a field may overflow
-   into the next one; then the accumulators are spilled into a histogram of separate sums. Few
-   bins have so many rows of the data set. Where these `heavy` ones are known, the others are
-   spilled at the end alone. Where all rows fit in one block the round is `compact`: histograms
+   into the next one; then the accumulators are spilled into a histogram of separate sums. Where all rows fit in one block the round is `compact`: histograms
    stay packed, in `Histogram.gradient`, and a bin costs a third of the work.
    In a wide round a record is the row number alone and the integers lie in an array of pairs. An
    accumulator has two integers (`parts`):
@@ -62,11 +60,6 @@ typedef struct {
 } Piece;
 
 typedef struct {
-    int64_t sum;
-    int64_t place;
-} HeavySum;
-
-typedef struct {
     ptrdiff_t n_rows;
     int n_features;
     const int32_t *n_bins;
@@ -100,9 +93,6 @@ typedef struct {
     const uint32_t *entries;
     const Piece *place_pieces;
     int n_place_pieces;
-    const uint8_t *is_heavy;
-    const HeavySum *heavy;
-    ptrdiff_t n_heavy;
     int64_t place_sums;
     ptrdiff_t sums_size;
     double row_updates;

@@ -13,11 +13,6 @@ cdef extern from "layout.h" nogil:
         int32_t code
         int32_t length
 
-    # An accumulator, and its place; -1: none.
-    ctypedef struct HeavySum:
-        int64_t sum
-        int64_t place
-
     ctypedef struct Binned:
         Py_ssize_t n_rows
         int n_features
@@ -52,9 +47,6 @@ cdef extern from "layout.h" nogil:
         const uint32_t* entries      # places
         const Piece* place_pieces    # places of shorts and entries; their codes are not used
         int n_place_pieces
-        const uint8_t* is_heavy      # by place: whether it has more rows than a block may have
-        const HeavySum* heavy        # accumulators of these, and of no place; NULL: not known
-        Py_ssize_t n_heavy
         int64_t place_sums           # where their accumulators begin
         Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
         double row_updates           # places a row reaches, on average

@@ -101,7 +101,6 @@ cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept n
     part.rows = data.rows + first_lane
     part.lane_start = data.lane_start + first_lane
     part.n_lanes = n_lanes
-    part.heavy = NULL
     return part
 
 

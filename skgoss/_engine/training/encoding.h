@@ -32,12 +32,6 @@ typedef struct {
     int64_t n;
 } Roots;
 
-/* The magnitudes of integers. */
-typedef struct {
-    int64_t sum;
-    int64_t largest;
-} Sizes;
-
 /* Room for what rows that are meant have, one after the other. */
 typedef struct {
     float *gradient;
@@ -249,26 +243,5 @@ SIMD_KERNEL(encode_wide,
             (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
              double hessian_scale, int64_t *pairs_out),
             (rows, first, n, gradient_scale, hessian_scale, pairs_out))
-
-/* How large the integers of some rows are. */
-static SIMD_INLINE void sum_sizes_body(const uint64_t *records, ptrdiff_t n,
-                                       const int64_t *pairs, Sizes *gradient_out,
-                                       Sizes *hessian_out)
-{
-    Sizes sizes[2] = {{0, 0}, {0, 0}};
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (int k = 0; k < 2; k++) {
-            int64_t x = pairs[2 * records[i] + k];
-            x = x < 0 ? -x : x;
-            sizes[k].sum += x;
-            sizes[k].largest = x > sizes[k].largest ? x : sizes[k].largest;
-        }
-    *gradient_out = sizes[0];
-    *hessian_out = sizes[1];
-}
-SIMD_KERNEL(sum_sizes,
-            (const uint64_t *records, ptrdiff_t n, const int64_t *pairs, Sizes *gradient_out,
-             Sizes *hessian_out),
-            (records, n, pairs, gradient_out, hessian_out))
 
 #endif

@@ -15,15 +15,11 @@ from skgoss._engine.bits cimport bit_length
 from skgoss._engine.training.kernel_collectives cimport all_reduce_doubles
 from skgoss._engine.training.histogram cimport sum_records
 from skgoss._engine.training.layout cimport (
-    PAIR_PARTS, WIDE_PARTS, Binned, Encoding, Gradients, Sums)
+    WIDE_PARTS, Encoding, Gradients, Sums)
 from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Workspace
 
 cdef extern from "encoding.h" nogil:
     const double ROOT_LEVELS
-
-    ctypedef struct Sizes:
-        int64_t sum
-        int64_t largest
 
     ctypedef struct Gathered:
         float* gradient
@@ -44,15 +40,11 @@ cdef extern from "encoding.h" nogil:
     void encode_wide(
         const Gradients* rows, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
         double hessian_scale, int64_t* pairs_out)
-    void sum_sizes(
-        const uint64_t* records, Py_ssize_t n, const int64_t* pairs, Sizes* gradient_out,
-        Sizes* hessian_out)
 
 cdef enum:
     STAT_BLOCK = 16384
     ENCODE_BLOCK = 16384    # so few stay near between the sweeps over them
     MAX_COUNT_BITS_CONSTANT = 20
-    MIN_PAIR_BITS = 10      # of counts; accumulators of four cost less than smaller blocks
     MIN_TYPICAL_UNITS = 16  # packed numbers that are typically fewer units are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
     MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
@@ -219,37 +211,6 @@ cdef bint assign_bits(
     return False
 
 
-cdef void choose_parts(
-    const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
-    Encoding* encoding,
-) noexcept nogil:
-    """Let accumulators of a wide round have two integers if most blocks can have many rows.
-
-    The count joins the smaller sums. The more bits it has, the more rows and the smaller
-    magnitudes a block may have: they are chosen so that on average both limits are reached
-    together.
-    """
-    cdef Sizes gradient, hessian, counted
-    cdef int most_bits = bit_length(n)
-    cdef int bits
-    if n == 0 or data.n_place_pieces > 0:
-        return
-    sum_sizes(records, n, pairs, &gradient, &hessian)
-    counted = hessian if hessian.sum < gradient.sum else gradient
-    bits = min(
-        most_bits, (63 - bit_length(counted.sum // n)) // 2, 63 - bit_length(counted.largest))
-    if bits < min(most_bits, MIN_PAIR_BITS):
-        return
-    encoding.parts = PAIR_PARTS
-    encoding.count_bits = bits
-    if hessian.sum < gradient.sum:
-        encoding.hessian_up = bits
-    else:
-        encoding.gradient_up = bits
-    encoding.room = (<int64_t>1 << (63 - bits)) - 1
-    encoding.block_rows = (<Py_ssize_t>1 << bits) - 1
-
-
 cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
     """Whether typical magnitudes are many units.
 
@@ -389,8 +350,6 @@ cdef int encode_round(
     found = encode(gradients, &ws.encoding, ws.n_threads, records_out, ws.pairs)
     roots_out[0] = found.roots
     sums_out[0] = found.sums
-    if not ws.encoding.packed:
-        choose_parts(&ws.data, records_out, gradients.n, ws.pairs, &ws.encoding)
     ws.block_encoding = ws.encoding
     ws.block_encoding.compact = True
     ws.rules.gradient_unit = ws.encoding.gradient_unit

@@ -183,52 +183,31 @@ SIMD_KERNEL(spill_compact, (int64_t *sums, int n_bins, int first, int64_t *sums_
             (sums, n_bins, first, sums_out))
 
 /* The same with accumulators of a wide round. */
-static SIMD_INLINE void spill_parts(int64_t *restrict sums, int n_bins, const Encoding *encoding,
-                                    const int parts, int first, int64_t *restrict gradient_out,
-                                    int64_t *restrict hessian_out, int32_t *restrict count_out)
+static SIMD_INLINE void spill_wide_body(int64_t *restrict sums, int n_bins, int first,
+                                        int64_t *restrict gradient_out,
+                                        int64_t *restrict hessian_out,
+                                        int32_t *restrict count_out)
 {
-    const int gradient_up = encoding->gradient_up, hessian_up = encoding->hessian_up;
-    const int counts = parts == WIDE_PARTS ? 2 : hessian_up > 0;
-    const int64_t mask = parts == WIDE_PARTS ? -1 : ((int64_t)1 << encoding->count_bits) - 1;
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++) {
-        const int64_t *part = sums + parts * b;
-        gradient_out[b] = (gradient_out[b] & keep) + (part[0] >> gradient_up);
-        hessian_out[b] = (hessian_out[b] & keep) + (part[1] >> hessian_up);
-        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)(part[counts] & mask);
+        const int64_t *part = sums + WIDE_PARTS * b;
+        gradient_out[b] = (gradient_out[b] & keep) + part[0];
+        hessian_out[b] = (hessian_out[b] & keep) + part[1];
+        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)part[2];
     }
-    memset(sums, 0, parts * n_bins * sizeof *sums);
-}
-
-static SIMD_INLINE void spill_wide_body(int64_t *sums, int n_bins, const Encoding *encoding,
-                                        int first, int64_t *gradient_out,
-                                        int64_t *hessian_out, int32_t *count_out)
-{
-    if (encoding->parts == PAIR_PARTS)
-        spill_parts(sums, n_bins, encoding, PAIR_PARTS, first, gradient_out, hessian_out,
-                    count_out);
-    else
-        spill_parts(sums, n_bins, encoding, WIDE_PARTS, first, gradient_out, hessian_out,
-                    count_out);
+    memset(sums, 0, WIDE_PARTS * n_bins * sizeof *sums);
 }
 SIMD_KERNEL(spill_wide,
-            (int64_t *sums, int n_bins, const Encoding *encoding, int first,
-             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
-            (sums, n_bins, encoding, first, gradient_out, hessian_out, count_out))
+            (int64_t *sums, int n_bins, int first, int64_t *gradient_out, int64_t *hessian_out,
+             int32_t *count_out),
+            (sums, n_bins, first, gradient_out, hessian_out, count_out))
 
 /* Adds an addend to an accumulator, in one vector addition. */
 static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *sums)
 {
 #if defined(__GNUC__)
-    typedef int64_t Pair __attribute__((vector_size(PAIR_PARTS * sizeof(int64_t))));
     typedef int64_t Wide __attribute__((vector_size(WIDE_PARTS * sizeof(int64_t))));
-    if (parts == PAIR_PARTS) {
-        Pair sum, more;
-        memcpy(&sum, sums, sizeof sum);
-        memcpy(&more, x, sizeof more);
-        sum += more;
-        memcpy(sums, &sum, sizeof sum);
-    } else if (parts == 1) {
+    if (parts == 1) {
         *sums += *x;
     } else {
         Wide sum, more;
@@ -243,42 +222,17 @@ static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *su
 #endif
 }
 
-/* What a row adds to an accumulator. */
-static SIMD_INLINE void wide_addend(const int64_t *pair, const Encoding *encoding,
-                                    const int parts, int64_t *restrict x_out)
+/* The addends of n rows of a wide round. */
+static SIMD_INLINE void list_addends(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
+                                     const int64_t *pairs, int64_t *addends_out)
 {
-    x_out[0] = (int64_t)((uint64_t)pair[0] << encoding->gradient_up) + (encoding->gradient_up > 0);
-    x_out[1] = (int64_t)((uint64_t)pair[1] << encoding->hessian_up) + (encoding->hessian_up > 0);
-    if (parts == WIDE_PARTS) {
-        x_out[2] = 1;
-        x_out[3] = 0;
-    }
-}
-
-/* The addends of some of n rows: those before the first whose magnitude does not fit into
-   what is left of the sums' room. Returns how many. */
-static SIMD_INLINE ptrdiff_t list_addends(const Encoding *encoding, const uint64_t *records,
-                                          ptrdiff_t n, const int64_t *pairs,
-                                          const int parts, int64_t *room_inout,
-                                          int64_t *addends_out)
-{
-    const int counted = encoding->hessian_up > 0;
-    const ptrdiff_t most = n < ROW_BLOCK ? n : ROW_BLOCK;
-    int64_t room = *room_inout;
-    ptrdiff_t i = 0;
-    for (; i < most; i++) {
+    for (ptrdiff_t i = 0; i < n; i++) {
         const int64_t *pair = pairs + 2 * records[i];
-        if (i + PREFETCH_AHEAD < n)
+        const int64_t x[WIDE_PARTS] = {pair[0], pair[1], 1, 0};
+        if (i + PREFETCH_AHEAD < n_left)
             prefetch(pairs + 2 * records[i + PREFETCH_AHEAD]);
-        if (parts == PAIR_PARTS) {
-            room -= pair[counted] < 0 ? -pair[counted] : pair[counted];
-            if (room < 0)
-                break;
-        }
-        wide_addend(pair, encoding, parts, addends_out + parts * i);
+        memcpy(addends_out + WIDE_PARTS * i, x, sizeof x);
     }
-    *room_inout = room;
-    return i;
 }
 
 /* Asks for what is needed soon after the i-th of n rows: another row, and the integers of
@@ -292,16 +246,12 @@ static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *recor
         prefetch(pairs + 2 * records[i + ROW_BLOCK]);
 }
 
-/* Adds a row to four lanes, whose accumulators have `parts`. */
-static SIMD_INLINE void add_wide_quad(const uint8_t *row, const int64_t *x, const int parts,
-                                      ptrdiff_t step, int64_t *lanes)
+/* Adds a row of a wide round to four lanes. */
+static SIMD_INLINE void add_wide_quad(const uint8_t *row, const int64_t *x, ptrdiff_t step,
+                                      int64_t *lanes)
 {
-    uint32_t bins;
-    memcpy(&bins, row, sizeof bins);
-    add_parts(x, parts, lanes + (ptrdiff_t)(bins & 255) * parts);
-    add_parts(x, parts, lanes + step + (ptrdiff_t)(bins >> 8 & 255) * parts);
-    add_parts(x, parts, lanes + 2 * step + (ptrdiff_t)(bins >> 16 & 255) * parts);
-    add_parts(x, parts, lanes + 3 * step + (ptrdiff_t)(bins >> 24) * parts);
+    for (int k = 0; k < 4; k++)
+        add_parts(x, WIDE_PARTS, lanes + k * step + (ptrdiff_t)row[k] * WIDE_PARTS);
 }
 
 /* Adds n rows, of n_left, to the lanes from `first` to `last`, two rows at once as in a packed
@@ -309,9 +259,9 @@ static SIMD_INLINE void add_wide_quad(const uint8_t *row, const int64_t *x, cons
 static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                       ptrdiff_t n_left, const int64_t *pairs,
                                       const int64_t *addends, int first, int last,
-                                      const int parts, ptrdiff_t stride, int64_t *lanes)
+                                      ptrdiff_t stride, int64_t *lanes)
 {
-    const ptrdiff_t step = parts * stride, row_bytes = data->row_bytes;
+    const ptrdiff_t step = WIDE_PARTS * stride, row_bytes = data->row_bytes;
     const uint8_t *rows = data->rows + first;
     const int n_lanes = last - first, n_quads = n_lanes / 4;
     lanes += first * step;
@@ -323,83 +273,60 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
         }
         const uint8_t *row = rows + (ptrdiff_t)records[i] * row_bytes;
         const uint8_t *next = rows + (ptrdiff_t)records[i + 1] * row_bytes;
-        int64_t x[WIDE_PARTS], y[WIDE_PARTS];
-        memcpy(x, addends + parts * i, parts * sizeof *x);
-        memcpy(y, addends + parts * (i + 1), parts * sizeof *y);
-        int64_t *at = lanes;
+        int64_t x[WIDE_PARTS], y[WIDE_PARTS], *at = lanes;
+        memcpy(x, addends + WIDE_PARTS * i, sizeof x);
+        memcpy(y, addends + WIDE_PARTS * (i + 1), sizeof y);
         for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * step) {
-            add_wide_quad(row + 4 * quad, x, parts, step, at);
-            add_wide_quad(next + 4 * quad, y, parts, step, at);
+            add_wide_quad(row + 4 * quad, x, step, at);
+            add_wide_quad(next + 4 * quad, y, step, at);
         }
         for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += step) {
-            add_parts(x, parts, at + parts * row[lane]);
-            add_parts(y, parts, at + parts * next[lane]);
+            add_parts(x, WIDE_PARTS, at + WIDE_PARTS * row[lane]);
+            add_parts(y, WIDE_PARTS, at + WIDE_PARTS * next[lane]);
         }
     }
     if (i < n) {
         const uint8_t *row = rows + (ptrdiff_t)records[i] * row_bytes;
-        const int64_t *x = addends + parts * i;
-        int64_t *at = lanes;
-        for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * step)
-            add_wide_quad(row + 4 * quad, x, parts, step, at);
-        for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += step)
-            add_parts(x, parts, at + parts * row[lane]);
+        for (int lane = 0; lane < n_lanes; lane++)
+            add_parts(addends + WIDE_PARTS * i, WIDE_PARTS,
+                      lanes + lane * step + WIDE_PARTS * row[lane]);
     }
 }
 
 /* Adds rows to the lanes, block by block: first the addends of a block, then tile by tile their
-   sums. Returns how many rows the sums have room for, which is less then. */
-static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding *encoding,
-                                              const uint64_t *records, ptrdiff_t n,
-                                              const int64_t *pairs, const int parts,
-                                              ptrdiff_t stride, int64_t *lanes,
-                                              int64_t *room_inout)
+   sums. */
+static SIMD_INLINE void add_wide_strided(const Binned *data, const uint64_t *records, ptrdiff_t n,
+                                         const int64_t *pairs, ptrdiff_t stride, int64_t *lanes)
 {
-    const int turn = lanes_per_turn(data->n_lanes, stride * parts, WIDE_TURN);
+    const int turn = lanes_per_turn(data->n_lanes, stride * WIDE_PARTS, WIDE_TURN);
     int64_t addends[WIDE_PARTS * ROW_BLOCK];
-    ptrdiff_t first = 0;
-    while (first < n && *room_inout >= 0) {
-        ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, parts, room_inout,
-                                   addends);
+    for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
+        ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
+        list_addends(records + first, m, n - first, pairs, addends);
         for (int lane = 0; lane < data->n_lanes; lane += turn) {
             int last = lane + turn < data->n_lanes ? lane + turn : data->n_lanes;
-            add_wide_tile(data, records + first, m, n - first, pairs, addends, lane, last, parts,
-                          stride, lanes);
+            add_wide_tile(data, records + first, m, n - first, pairs, addends, lane, last, stride,
+                          lanes);
         }
-        first += m;
     }
-    return first;
 }
 
-/* Constant strides make the addresses part of the instructions. */
-static SIMD_INLINE ptrdiff_t add_wide_parts(const Binned *data, const Encoding *encoding,
-                                            const uint64_t *records, ptrdiff_t n,
-                                            const int64_t *pairs, const int parts,
-                                            int64_t *sums, int64_t *room)
+/* Adds rows of one-byte bins to the accumulators of a wide round. Constant strides make the
+   addresses part of the instructions. */
+static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const uint64_t *records,
+                                            ptrdiff_t n, const int64_t *pairs, int64_t *sums)
 {
     if (data->lane_stride == 24)
-        return add_wide_strided(data, encoding, records, n, pairs, parts, 24, sums, room);
-    if (data->lane_stride == 72)
-        return add_wide_strided(data, encoding, records, n, pairs, parts, 72, sums, room);
-    return add_wide_strided(data, encoding, records, n, pairs, parts, 264, sums, room);
-}
-
-/* Adds rows of one-byte bins to the accumulators of a wide round: as many of n as there is
-   room for magnitudes. */
-static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const Encoding *encoding,
-                                            const uint64_t *records, ptrdiff_t n,
-                                            const int64_t *pairs, int64_t *sums,
-                                            int64_t *room_inout, ptrdiff_t *n_out)
-{
-    if (encoding->parts == PAIR_PARTS)
-        *n_out = add_wide_parts(data, encoding, records, n, pairs, PAIR_PARTS, sums, room_inout);
+        add_wide_strided(data, records, n, pairs, 24, sums);
+    else if (data->lane_stride == 72)
+        add_wide_strided(data, records, n, pairs, 72, sums);
     else
-        *n_out = add_wide_parts(data, encoding, records, n, pairs, WIDE_PARTS, sums, room_inout);
+        add_wide_strided(data, records, n, pairs, 264, sums);
 }
 SIMD_KERNEL(add_wide_bytes,
-            (const Binned *data, const Encoding *encoding, const uint64_t *records, ptrdiff_t n,
-             const int64_t *pairs, int64_t *sums, int64_t *room_inout, ptrdiff_t *n_out),
-            (data, encoding, records, n, pairs, sums, room_inout, n_out))
+            (const Binned *data, const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
+             int64_t *sums),
+            (data, records, n, pairs, sums))
 
 /* The first short after those that take a turn with `first`. */
 static SIMD_INLINE int end_of_turn(const Binned *data, int first, ptrdiff_t turn)
@@ -488,23 +415,22 @@ static void add_packed_shorts(const Binned *data, const Encoding *encoding,
 }
 
 /* The same in a wide round. */
-static SIMD_INLINE void add_wide_shorts_body(const Binned *data, const Encoding *encoding,
-                                             const uint64_t *records, ptrdiff_t n,
-                                             const int64_t *pairs, int64_t *sums)
+static SIMD_INLINE void add_wide_shorts_body(const Binned *data, const uint64_t *records,
+                                             ptrdiff_t n, const int64_t *pairs, int64_t *sums)
 {
-    int64_t addends[WIDE_PARTS * ROW_BLOCK], room = 0;
+    int64_t addends[WIDE_PARTS * ROW_BLOCK];
     for (ptrdiff_t first = 0; first < n && data->n_shorts > 0; first += ROW_BLOCK) {
-        ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, WIDE_PARTS, &room,
-                                   addends);
+        ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
+        list_addends(records + first, m, n - first, pairs, addends);
         for (ptrdiff_t i = 0; i < m; i++)
             prefetch_shorts(data, records, first + i, n, ~(uint64_t)0);
         add_short_block(data, records + first, m, ~(uint64_t)0, addends, WIDE_PARTS, sums);
     }
 }
 SIMD_KERNEL(add_wide_shorts,
-            (const Binned *data, const Encoding *encoding, const uint64_t *records, ptrdiff_t n,
-             const int64_t *pairs, int64_t *sums),
-            (data, encoding, records, n, pairs, sums))
+            (const Binned *data, const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
+             int64_t *sums),
+            (data, records, n, pairs, sums))
 
 /* Asks for what is needed soon after the i-th of n rows: entries of another one. */
 static SIMD_INLINE void prefetch_entries(const Binned *data, const uint64_t *records, ptrdiff_t i,
@@ -549,26 +475,23 @@ static void add_packed_entries(const Binned *data, const Encoding *encoding,
     }
 }
 
-/* Adds rows to those of a wide round; they have WIDE_PARTS. */
-static SIMD_INLINE void add_wide_entries_body(const Binned *data, const Encoding *encoding,
-                                              const uint64_t *records, ptrdiff_t n,
-                                              const int64_t *pairs, int64_t *sums)
+/* The same in a wide round. */
+static SIMD_INLINE void add_wide_entries_body(const Binned *data, const uint64_t *records,
+                                              ptrdiff_t n, const int64_t *pairs, int64_t *sums)
 {
     if (data->entries == NULL || data->entry_start[data->n_rows] == 0)
         return;
     for (ptrdiff_t i = 0; i < n; i++) {
         int64_t x[WIDE_PARTS];
         prefetch_entries(data, records, i, n, ~(uint64_t)0);
-        if (i + PREFETCH_AHEAD < n)
-            prefetch(pairs + 2 * records[i + PREFETCH_AHEAD]);
-        wide_addend(pairs + 2 * records[i], encoding, WIDE_PARTS, x);
+        list_addends(records + i, 1, n - i, pairs, x);
         add_row_entries(data, (ptrdiff_t)records[i], x, WIDE_PARTS, sums);
     }
 }
 SIMD_KERNEL(add_wide_entries,
-            (const Binned *data, const Encoding *encoding, const uint64_t *records, ptrdiff_t n,
-             const int64_t *pairs, int64_t *sums),
-            (data, encoding, records, n, pairs, sums))
+            (const Binned *data, const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
+             int64_t *sums),
+            (data, records, n, pairs, sums))
 
 /* Sums of the rows of a packed round. */
 static SIMD_INLINE void sum_packed_body(const uint64_t *records, ptrdiff_t n,
@@ -619,8 +542,6 @@ static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n, int par
 {
     if (parts == 1)
         fold_parts(sums, radix, n, 1, digit_out);
-    else if (parts == PAIR_PARTS)
-        fold_parts(sums, radix, n, PAIR_PARTS, digit_out);
     else
         fold_parts(sums, radix, n, WIDE_PARTS, digit_out);
 }

@@ -16,7 +16,6 @@ cdef struct Unspilled:
     Histogram* histogram
     bint fresh              # nothing is in the histogram yet
     Py_ssize_t n_room       # rows that there is room for
-    int64_t room            # in a wide round: for their magnitudes
 
 
 cdef Unspilled start_sums(

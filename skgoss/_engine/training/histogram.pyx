@@ -21,27 +21,27 @@ cdef extern from "histogram.h" nogil:
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
     void spill_compact(int64_t* sums, int n_bins, int first, int64_t* sums_out)
     void spill_wide(
-        int64_t* sums, int n_bins, const Encoding* encoding, int first, int64_t* gradient_out,
-        int64_t* hessian_out, int32_t* count_out)
+        int64_t* sums, int n_bins, int first, int64_t* gradient_out, int64_t* hessian_out,
+        int32_t* count_out)
     int64_t packed_addend(uint64_t record, const Encoding* encoding)
     void add_packed_bytes(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         int64_t* sums)
     void add_wide_bytes(
-        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-        const int64_t* pairs, int64_t* sums, int64_t* room_inout, Py_ssize_t* n_out)
+        const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
+        int64_t* sums)
     void add_packed_shorts(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         int64_t* sums)
     void add_wide_shorts(
-        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-        const int64_t* pairs, int64_t* sums)
+        const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
+        int64_t* sums)
     void add_packed_entries(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         int64_t* sums)
     void add_wide_entries(
-        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-        const int64_t* pairs, int64_t* sums)
+        const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
+        int64_t* sums)
     void sum_packed(const uint64_t* records, Py_ssize_t n, const Encoding* encoding, Sums* out)
     void fold_digit(int64_t* sums, int radix, int n, int parts, int64_t* digit_out)
     void pack_sums(
@@ -166,7 +166,7 @@ cdef inline void spill_piece(
     elif encoding.packed:
         spill_packed(sums, n, encoding, first, out.gradient + at, out.hessian + at, out.count + at)
     else:
-        spill_wide(sums, n, encoding, first, out.gradient + at, out.hessian + at, out.count + at)
+        spill_wide(sums, n, first, out.gradient + at, out.hessian + at, out.count + at)
 
 
 cdef inline void spill_group(
@@ -210,7 +210,6 @@ cdef Unspilled start_sums(
     rows.histogram = out
     rows.fresh = True
     rows.n_room = encoding.block_rows
-    rows.room = encoding.room
     return rows
 
 
@@ -228,30 +227,26 @@ cdef void spill_all(
             &data.place_pieces[i], rows.histogram)
     rows.fresh = False
     rows.n_room = encoding.block_rows
-    rows.room = encoding.room
 
 
-cdef Py_ssize_t add_block(
+cdef void add_block(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, Unspilled* rows,
+    const int64_t* pairs, int64_t* sums,
 ) noexcept nogil:
-    """Add rows of a block that has n of them at most; returns how many it has room for."""
-    cdef int64_t* places = rows.sums + encoding.parts * data.place_sums
-    cdef Py_ssize_t n_added = n
+    """Add n rows to accumulators, which have room for them."""
+    cdef int64_t* places = sums + encoding.parts * data.place_sums
     if encoding.packed:
         if data.n_lanes > 0:
-            add_packed_bytes(data, encoding, records, n, rows.sums)
+            add_packed_bytes(data, encoding, records, n, sums)
         if data.n_place_pieces > 0:
             add_packed_shorts(data, encoding, records, n, places)
             add_packed_entries(data, encoding, records, n, places)
     else:
         if data.n_lanes > 0:
-            add_wide_bytes(
-                data, encoding, records, n, pairs, rows.sums, &rows.room, &n_added)
+            add_wide_bytes(data, records, n, pairs, sums)
         if data.n_place_pieces > 0:
-            add_wide_shorts(data, encoding, records, n, pairs, places)
-            add_wide_entries(data, encoding, records, n, pairs, places)
-    return n_added
+            add_wide_shorts(data, records, n, pairs, places)
+            add_wide_entries(data, records, n, pairs, places)
 
 
 cdef void add_rows(
@@ -259,13 +254,13 @@ cdef void add_rows(
     const int64_t* pairs, Unspilled* rows,
 ) noexcept nogil:
     """Add the rows of ``records`` to accumulators."""
-    cdef Py_ssize_t asked, n_added
+    cdef Py_ssize_t n_added
     while n > 0:
         if rows.n_room == 0:
             spill_all(data, encoding, rows)
-        asked = min(n, rows.n_room)
-        n_added = add_block(data, encoding, records, asked, pairs, rows)
-        rows.n_room = rows.n_room - n_added if n_added == asked else 0
+        n_added = min(n, rows.n_room)
+        add_block(data, encoding, records, n_added, pairs, rows.sums)
+        rows.n_room -= n_added
         records += n_added
         n -= n_added
 

@@ -16,14 +16,8 @@
    of one 64-bit addition a bin. `block_rows` addends can be summed before a field may overflow
    into the next one; then the accumulators are spilled into a histogram of separate sums. Where all rows fit in one block the round is `compact`: histograms
    stay packed, in `Histogram.gradient`, and a bin costs a third of the work.
-   In a wide round a record is the row number alone and the integers lie in an array of pairs. An
-   accumulator has two integers (`parts`):
-
-       gradient | hessian and count, or gradient and count | hessian
-
-   where the count shares an integer with the sums whose typical magnitude is smaller.
-   Accumulators are spilled before the magnitudes of these sums add up to more than `room`. Where
-   many are too large for that, an accumulator has four: gradient, hessian, count and 0.
+   In a wide round a record is the row number alone, and the integers lie in an array of pairs.
+   An accumulator has four integers (`parts`): gradient, hessian, count and 0.
    Formats depend on the rows of all processes (`n_everywhere` of `n_rows_everywhere`, and
    their copies), so that the sums of processes can be added.
    A row that stands for copies holds the sums of the copies' integers; its fields need more
@@ -50,7 +44,6 @@
 #define LANE_CODES 256
 
 /* Integers of an accumulator of a wide round, which is one vector. */
-#define PAIR_PARTS 2
 #define WIDE_PARTS 4
 
 typedef struct {
@@ -119,7 +112,6 @@ typedef struct {
     int compact;
     int constant_hessian;
     int parts;
-    int64_t room;
     int gradient_down;
     int gradient_up;
     int hessian_up;

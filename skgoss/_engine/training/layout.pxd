@@ -5,8 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 cdef extern from "layout.h" nogil:
     enum:
         LANE_CODES
-        PAIR_PARTS                   # integers of an accumulator of a wide round
-        WIDE_PARTS
+        WIDE_PARTS                   # integers of an accumulator of a wide round
 
     ctypedef struct Piece:
         int64_t at
@@ -76,7 +75,6 @@ cdef extern from "layout.h" nogil:
         int compact
         int constant_hessian
         int parts                    # integers of an accumulator
-        int64_t room                 # of the sums that share an integer with counts
         int gradient_down
         int gradient_up
         int hessian_up

@@ -144,8 +144,8 @@ static SIMD_INLINE int fewer_than(const int32_t *count, int n, int64_t limit)
 
 /* Adds the bins in [first, last) that hold rows to the cuts, with the sums up to each on top
    of *sums_inout. */
-static SIMD_INLINE void scan_sums_plain(const Bins *bins, int first, int last,
-                                        Sums *sums_inout, Cuts *cuts)
+static SIMD_INLINE void scan_sums(const Bins *bins, int first, int last, Sums *sums_inout,
+                                  Cuts *cuts)
 {
     int end = cuts->n + list_occupied(bins, first, last, cuts->bin + cuts->n);
     for (; cuts->n < end; cuts->n++) {
@@ -157,57 +157,6 @@ static SIMD_INLINE void scan_sums_plain(const Bins *bins, int first, int last,
         cuts->hessian[cuts->n] = (double)sums_inout->hessian;
         cuts->count[cuts->n] = (int32_t)sums_inout->count;
     }
-}
-
-#ifdef SIMD_FOR_AVX512
-/* The same as scan_sums_plain; stores up to a vector more. */
-SIMD_FOR_AVX512 static void scan_sums_avx512(const Bins *bins, int first, int last,
-                                             Sums *sums_inout, Cuts *cuts)
-{
-    const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    __m512i g_before = _mm512_set1_epi64(sums_inout->gradient);
-    __m512i h_before = _mm512_set1_epi64(sums_inout->hessian);
-    __m512i c_before = _mm512_set1_epi64(sums_inout->count);
-    int n = cuts->n;
-    for (int b = first; b < last; b += 8) {
-        __mmask8 inside = (__mmask8)(last - b < 8 ? (1u << (last - b)) - 1 : 0xff);
-        __m256i count = _mm256_maskz_loadu_epi32(inside, bins->count + b);
-        __mmask8 holds = _mm256_test_epi32_mask(count, count);
-        __m512i g = _mm512_maskz_loadu_epi64(inside, bins->gradient + b);
-        __m512i h = _mm512_maskz_loadu_epi64(inside, bins->hessian + b);
-        __m512i c = _mm512_cvtepi32_epi64(count);
-        g = longs_on_top(g, &g_before);
-        h = longs_on_top(h, &h_before);
-        c = longs_on_top(c, &c_before);
-        _mm512_storeu_pd(cuts->gradient + n,
-                         _mm512_maskz_compress_pd(holds, _mm512_cvtepi64_pd(g)));
-        _mm512_storeu_pd(cuts->hessian + n,
-                         _mm512_maskz_compress_pd(holds, _mm512_cvtepi64_pd(h)));
-        _mm256_storeu_si256(
-            (__m256i *)(cuts->count + n),
-            _mm256_maskz_compress_epi32(holds, _mm512_cvtepi64_epi32(c)));
-        _mm256_storeu_si256(
-            (__m256i *)(cuts->bin + n),
-            _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(steps, _mm256_set1_epi32(b))));
-        n += __builtin_popcount(holds);
-    }
-    sums_inout->gradient = first_long(g_before);
-    sums_inout->hessian = first_long(h_before);
-    sums_inout->count = first_long(c_before);
-    cuts->n = n;
-}
-#endif
-
-static SIMD_INLINE void scan_sums(const Bins *bins, int first, int last, Sums *sums_inout,
-                                  Cuts *cuts)
-{
-#ifdef SIMD_FOR_AVX512
-    if (simd_level == SIMD_AVX512 && !bins->held) {
-        scan_sums_avx512(bins, first, last, sums_inout, cuts);
-        return;
-    }
-#endif
-    scan_sums_plain(bins, first, last, sums_inout, cuts);
 }
 
 /* Lists the bins behind which the node can be cut, those that hold rows but for the

@@ -28,7 +28,7 @@ def team(n_values: int, n_threads: int) -> int:
 def n_values_of(columns: Columns, n_rows: int) -> NDArray[np.int64]:
     """How many values stand for each column, in ``n_rows`` rows, at most."""
     n_values = np.full(columns.n_features, n_rows, dtype=np.int64)
-    if columns.index is not None:
+    if columns.index is not None and columns.length is not None:
         is_sparse = columns.index > 0
         n_values[is_sparse] = np.minimum(columns.length[is_sparse], n_rows)
     return n_values

@@ -78,8 +78,6 @@ class BinnedDataset:
             Weights of the rows, for bins of equal weight.
         rows : ndarray of int64, default=None
             The rows to use; None: all.
-        n_threads : int, default=1
-            The result is the same for any number.
         partition : RowPartition, default=None
             Which of the rows of all processes these are; None: all. All processes find
             the bins of all rows, and each puts its own rows into them.
@@ -144,8 +142,6 @@ class BinnedDataset:
             other rows is lost.
         rows : ndarray of int64, default=None
             The rows to use, ascending; None: all.
-        n_threads : int, default=1
-            The result is the same for any number.
         n_global : int, default=None
             See `storage.build`.
 
@@ -184,8 +180,6 @@ class BinnedDataset:
         ----------
         settings : StorageSettings
             `max_conflict_rate` is not used: no bin is lost.
-        n_threads : int, default=1
-            The result is the same for any number.
 
         Raises
         ------
@@ -231,8 +225,6 @@ class BinnedDataset:
         ----------
         rows : ndarray of shape (n,), int64
             At least one; ascending and distinct.
-        n_threads : int, default=1
-            The result is the same for any number.
 
         Returns
         -------

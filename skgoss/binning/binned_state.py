@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from skgoss._engine.binning.bin_kernels import NAN_IS_MISSING, ZERO_IS_MISSING
 from skgoss.binning import storage
@@ -30,7 +30,7 @@ from skgoss.utils.plain_values import (
 _OWNER = "the binned data"
 
 # One value for each column: attributes of `BinMapper`.
-_NUMBERS = {
+_NUMBERS: dict[str, DTypeLike] = {
     "missing_type": np.uint8,
     "is_trivial": np.uint8,
     "minimum": np.float64,
@@ -39,7 +39,7 @@ _NUMBERS = {
     "filtered_rows": np.int64,
 }
 # Of all columns, one after the other, and where those of each column begin.
-_RUNS = {
+_RUNS: dict[str, DTypeLike] = {
     "bound_start": np.int64,
     "bounds": np.float64,
     "category_start": np.int64,
@@ -47,7 +47,7 @@ _RUNS = {
 }
 _STARTS = {"bound_start": "bounds", "category_start": "categories"}
 # Of the used columns: those of `Bins`.
-_BINS = {
+_BINS: dict[str, DTypeLike] = {
     "list_member": np.int32,
     "list_start": np.int64,
     "list_rows": np.uint32,
@@ -238,9 +238,16 @@ def _mappers(arrays: Arrays) -> list[BinMapper]:
     value_range = np.stack([arrays["minimum"], arrays["maximum"]], axis=1)
     is_numeric = np.diff(arrays["bound_start"]) > 0
     start = arrays["bound_start"][np.append(np.flatnonzero(is_numeric), -1)]
-    known = (arrays["missing_type"], is_trivial, value_range, arrays["zero_share"])
-    of_numbers = (values[is_numeric] for values in known)
-    numeric = iter(numeric_mappers(arrays["bounds"], start, *of_numbers))
+    numeric = iter(
+        numeric_mappers(
+            arrays["bounds"],
+            start,
+            arrays["missing_type"][is_numeric],
+            is_trivial[is_numeric],
+            value_range[is_numeric],
+            arrays["zero_share"][is_numeric],
+        )
+    )
     categories = np.split(arrays["categories"], arrays["category_start"][1:-1])
     filtered = arrays["filtered_rows"].tolist()
     return [

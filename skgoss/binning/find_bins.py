@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +101,10 @@ def find_bin_mappers(
             f"weight has {len(weight)} values, but there are {columns.n_rows} rows; "
             "pass one for each row of the data, also for those left out."
         )
-    is_stacked = isinstance(columns, StackedColumns)
-    if partition is not None and (is_stacked or not partition.is_alone):
+    if isinstance(columns, StackedColumns) or not (
+        partition is None or partition.is_alone
+    ):
+        partition = partition or RowPartition.alone(columns.n_rows)
         return _find_distributed(columns, settings, weight, rows, n_threads, partition)
     sample = sampled_rows(columns.n_rows, settings, rows)
     if weight is not None and sample is not None:
@@ -415,7 +417,8 @@ def _find_categories(
             f"{forced_bins.OPTION} has bounds for a column that holds categories: leave"
             " it out."
         )
-    n_rows, n_categories = sample.size(columns), columns.n_categories
+    n_rows = sample.size(columns)
+    n_categories = cast(NDArray[np.int32], columns.n_categories)
     first = np.zeros(columns.n_features + 1, dtype=np.int64)
     np.cumsum(n_categories + 1, out=first[1:])
     count = np.zeros(first[-1], dtype=np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def of_columns(given: ForcedBounds | None, n_features: int) -> NDArray[Any]:
 
 
 def packed(
-    bounds: Sequence[tuple[float, ...]],
+    bounds: NDArray[Any],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
     """The bounds of columns as arrays for the kernel.
 

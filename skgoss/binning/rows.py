@@ -71,22 +71,20 @@ class Rows:
 
     def take(self, at: NDArray[np.int64]) -> Rows:
         """Some of the rows, ascending; all processes take some at the same time."""
-        return Rows(
-            columns=self.columns,
-            target=self.target[at],
-            weight=None if self.weight is None else self.weight[at],
-            queries=None
-            if self.queries is None
-            else self.queries.take(at, self.collectives),
+        taken: dict[str, Any] = {
+            name: getattr(self, name)[at]
+            for name in ("target", "weight", "position", "output_weight")
+            if getattr(self, name) is not None
+        }
+        return replace(
+            self,
+            queries=self.queries and self.queries.take(at, self.collectives),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
             binned=self.binned and self.binned.part(at).alone(),
             source=self.source and self.source.subset(at),
             partition=self.partition and self.partition.take(at),
-            position=None if self.position is None else self.position[at],
-            output_weight=None
-            if self.output_weight is None
-            else self.output_weight[at],
+            **taken,
         )
 
     def part(self, at: NDArray[np.int64]) -> Rows:

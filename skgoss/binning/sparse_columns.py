@@ -130,7 +130,7 @@ class SparseColumns:
         start: NDArray[np.int64],
         rows: NDArray[np.uint32],
         bins: NDArray[np.uint16],
-        n_bins: NDArray[np.int32],
+        n_bins: NDArray[np.integer[Any]],
     ) -> SparseColumns:
         """Sparse columns of so many bins, from the stored bin of each stored row."""
         length, has_bins = np.diff(start), n_bins > 2

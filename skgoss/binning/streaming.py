@@ -140,9 +140,15 @@ class _Survey:
 
     Attributes
     ----------
+    expected : ColumnSchema or None
+        The columns that there must be; None: they are learned.
+    learned : ColumnSchema
+        Else the columns of the first batch.
     n_nonzero : ndarray of shape (n_features,), int64
         See `binning.count_nonzero`.
     """
+
+    learned: ColumnSchema
 
     def __init__(
         self,
@@ -154,8 +160,7 @@ class _Survey:
     ) -> None:
         self.stream = stream
         self.categorical_feature = categorical_feature
-        self.schema = schema
-        self.learns = schema is None
+        self.expected = schema
         self.existing = existing
         self.sample = sample
         self.n_nonzero = np.zeros(stream.source.shape[1], dtype=np.int64)
@@ -175,8 +180,8 @@ class _Survey:
 
     def _columns(self, rows: Any) -> Columns:
         owner = self.stream.owner
-        if not self.learns:
-            return containers.columns(rows, self.schema, owner=owner)
+        if self.expected is not None:
+            return containers.columns(rows, self.expected, owner=owner)
         columns, schema = containers.learned(
             rows, owner=owner, categorical_feature=self.categorical_feature
         )
@@ -185,8 +190,8 @@ class _Survey:
                 f"there are {columns.n_features} columns instead of"
                 f" {len(self.n_nonzero)}."
             )
-        if self.schema is None:
-            self.schema = schema
+        if not self.blocks:
+            self.learned = schema
         self._grow(schema.categories.vocabularies)
         return columns
 
@@ -219,13 +224,13 @@ class _Survey:
 
     def sampled(self) -> tuple[Columns, ColumnSchema]:
         """The sampled rows of all batches, and the columns of all rows."""
-        schema = self.schema
-        if self.learns:
-            categories = Categories(schema.categories.declared)
+        schema = self.expected
+        if schema is None:
+            categories = Categories(self.learned.categories.declared)
             for column, growing in self.vocabularies.items():
                 words, self.numbers[column] = growing.finished()
                 categories.vocabularies[column] = words
-            schema = replace(schema, categories=categories)
+            schema = replace(self.learned, categories=categories)
         blocks = [_renumbered(block, self.numbers) for block in self.blocks]
         ends = np.cumsum([block.dense.shape[1] for block in blocks])
         places = np.split(np.arange(ends[-1]), ends[:-1])

@@ -26,7 +26,7 @@ from skgoss.columns.factorize import (
 from skgoss.columns.floats import NO_NUMBERS, as_floats
 from skgoss.columns.names import unknown_column
 from skgoss.utils.messages import warn
-from skgoss.utils.plain_values import entries
+from skgoss.utils.plain_values import Types, entries
 
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
@@ -35,7 +35,7 @@ FLOAT32_CODES = 1 << 24
 FEW_VALUES = 64
 
 # The entries of a vocabulary's state; files say "holds_words" for `needs_encoding`.
-_STATE = {"values": list, "is_ordered": bool, "holds_words": bool}
+_STATE: Types = {"values": list, "is_ordered": bool, "holds_words": bool}
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class Categories:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        types = {
+        types: Types = {
             "declared": (list, NoneType),
             "vocabularies": dict,
             "unplaced": (list, NoneType),
@@ -290,7 +290,12 @@ class Categories:
         return Vocabulary(sorted(occurring, key=sort_key), needs_encoding=True)
 
     def encode_numbers(
-        self, columns: Columns, names: Sequence[Any], encoded: set[int], *, learn: bool
+        self,
+        columns: Columns,
+        names: Sequence[Any] | NDArray[Any],
+        encoded: set[int],
+        *,
+        learn: bool,
     ) -> Columns:
         """Replace the numbers in categorical columns by those of their categories.
 
@@ -395,7 +400,7 @@ def are_declared(categorical_feature: Any) -> bool:
 
 
 def declare(
-    categorical_feature: Any, names: Sequence[Any] | None, n_features: int
+    categorical_feature: Any, names: Iterable[Any] | None, n_features: int
 ) -> Categories:
     """Find the columns that `categorical_feature` lists.
 
@@ -432,7 +437,7 @@ def declare(
 def check_same(
     categorical_feature: Any,
     learned: Categories,
-    names: Sequence[Any] | None,
+    names: Iterable[Any] | None,
     n_features: int,
     source: str,
 ) -> None:
@@ -487,7 +492,9 @@ def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
     return bool(getattr(dtype, "ordered", False))
 
 
-def _all_categories(series: nw.Series[Any], distinct: list[Any]) -> list[Any]:
+def _all_categories(
+    series: nw.Series[Any] | ArrayColumn, distinct: list[Any]
+) -> list[Any]:
     """All categories of an ordered column, including those that do not occur."""
     if series.implementation is nw.Implementation.PANDAS:
         return series.to_native().dtype.categories.tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +91,7 @@ class Columns:
 
     def take(self, features: NDArray[Any]) -> Columns:
         """Some of the columns."""
-        parts = {
+        parts: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name)[features]
             for name in ("address", "stride", "kind", "index", "length", "n_categories")
         }
@@ -99,15 +99,17 @@ class Columns:
 
     def stored(self, column: int) -> NDArray[Any]:
         """The values of a column in their dtype; stored values if it is sparse."""
-        sparse = self.index is not None and self.index[column] != 0
-        length = self.length[column] if sparse else self.n_rows
+        length = self.n_rows
+        if self.index is not None and self.length is not None and self.index[column]:
+            length = int(self.length[column])
         dtype = _DTYPE_OF_KIND[int(self.kind[column])]
-        return _view(self.address[column], self.stride[column], int(length), dtype)
+        return _view(self.address[column], self.stride[column], length, dtype)
 
     def stored_rows(self, column: int) -> NDArray[np.int32]:
         """The rows of a sparse column that have a stored value: a copy, in bounds."""
-        length = int(self.length[column])
-        rows = _view(self.index[column], 4, length, np.dtype("int32")).copy()
+        index, lengths = cast(Any, self.index), cast(Any, self.length)
+        length = int(lengths[column])
+        rows = _view(index[column], 4, length, np.dtype("int32")).copy()
         if length and not 0 <= rows.min() <= rows.max() < self.n_rows:
             raise changed()
         return rows

@@ -1,4 +1,8 @@
-"""From arrays, data frames and sparse matrices to typed columns."""
+"""From arrays, data frames and sparse matrices to typed columns.
+
+All containers are read by `_ColumnReader.read`. A library of data frames that narwhals
+knows needs nothing here; a class in `dataframes` reads its columns in place.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -70,7 +74,8 @@ def learned(
     """
     if isinstance(X, Stack):
         read = partial(learned, owner=owner, categorical_feature=categorical_feature)
-        return merged_schema.of_pieces(X.read(read), X.places)
+        stacked, schema = merged_schema.of_pieces(X.read(read), X.places)
+        return cast(Columns, stacked), schema
     reader = _ColumnReader(owner, None, categorical_feature)
     columns = reader.read(X)
     return columns, reader.schema
@@ -99,7 +104,7 @@ def columns(
     """
     if isinstance(X, Stack):
         read = partial(columns, schema=schema, owner=owner, by_name=by_name)
-        return StackedColumns(tuple(X.read(read)))
+        return cast(Columns, StackedColumns(tuple(X.read(read))))
     return _ColumnReader(owner, schema, by_name=by_name).read(X)
 
 
@@ -108,11 +113,13 @@ class _ColumnReader:
 
     Attributes
     ----------
-    schema : ColumnSchema or None
-        None until the columns of a training set are known.
+    schema : ColumnSchema
+        That of a training set is set when its columns are known.
     learns : bool
         Whether the data are a training set, whose categories are learned.
     """
+
+    schema: ColumnSchema
 
     def __init__(
         self,
@@ -122,7 +129,8 @@ class _ColumnReader:
         by_name: bool = True,
     ) -> None:
         self.owner = owner
-        self.schema = schema
+        if schema is not None:
+            self.schema = schema
         self.learns = schema is None
         self.categorical_feature = categorical_feature
         self.by_name = by_name
@@ -239,7 +247,7 @@ class _ColumnReader:
         known = self.schema.categories
         if not (known.vocabularies or known.declared):
             return data
-        names = self.schema.feature_names
+        names: Any = self.schema.feature_names
         if names is None:
             names = range(data.n_features)
         return self.categories.encode_numbers(data, names, encoded, learn=self.learns)
@@ -262,7 +270,7 @@ class _ColumnReader:
         located = frame.locate(layout, memory.columns(learn=self.learns))
         rest, encoded = [], set()
         for j in layout.missing():
-            series = located[j] if j in located else frame.series(j)
+            series: Any = located[j] if j in located else frame.series(j)
             if j in located or _is_encoded(memory, j, series, self.learns):
                 encoded.add(j)
                 values = memory.encode(j, series, learn=self.learns)

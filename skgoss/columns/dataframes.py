@@ -132,8 +132,10 @@ def as_dataframe(X: Any) -> DataFrame | None:
     Lazy frames are collected, and streams of Arrow are read.
     """
     wrapper = _class_of(X)
-    if wrapper is not None or isinstance(X, np.ndarray):
-        return wrapper and wrapper(X)
+    if wrapper is not None:
+        return wrapper(X)
+    if isinstance(X, np.ndarray):
+        return None
     known = nw.from_native(X, pass_through=True)
     if isinstance(known, nw.LazyFrame):
         known = known.collect()

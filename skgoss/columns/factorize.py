@@ -146,7 +146,7 @@ def _factorize_arrow(chunks: Any) -> Factorized:
     return distinct, np.concatenate(places)
 
 
-_FACTORIZE: dict[nw.Implementation, Callable[[Any], Factorized]] = {
+_FACTORIZE: dict[nw.Implementation | None, Callable[[Any], Factorized]] = {
     nw.Implementation.PANDAS: _factorize_pandas,
     nw.Implementation.POLARS: _factorize_polars,
     nw.Implementation.PYARROW: _factorize_arrow,

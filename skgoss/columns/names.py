@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,7 +54,7 @@ def check(names: Sequence[str], n_features: int) -> None:
 
 
 def unknown_column(
-    option: str, word: Any, names: Sequence[Any] | None, n_features: int
+    option: str, word: Any, names: Iterable[Any] | None, n_features: int
 ) -> ValueError:
     """The error for a column that an option names by a wrong name or number."""
     if not isinstance(word, str):
@@ -62,9 +62,9 @@ def unknown_column(
     elif names is None:
         there = "the columns of X have no names, so use their numbers."
     else:
-        known = list(map(str, names))
-        there = f"the columns of X are {', '.join(map(repr, known[:20]))}"
-        there += (", ..." if n_features > 20 else ".") + hint(word, known)
+        shown = list(map(str, names))
+        there = f"the columns of X are {', '.join(map(repr, shown[:20]))}"
+        there += (", ..." if n_features > 20 else ".") + hint(word, shown)
     return ValueError(f"{option} names the column {word!r}, but {there}")
 
 

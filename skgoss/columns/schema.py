@@ -61,7 +61,7 @@ class ColumnSchema:
     def has_names(self, names: list[Any] | None) -> bool:
         """Whether the columns of the training set had these names, all of them str."""
         fitted = self.feature_names
-        if fitted is None or names != fitted.tolist():
+        if fitted is None or names is None or names != fitted.tolist():
             return False
         return set(map(type, names)) == {str}
 

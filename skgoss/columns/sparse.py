@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,19 +61,12 @@ def check(X: Any) -> None:
         )
 
 
-def _check_csr(X: Any) -> None:
-    _check_compressed(X, *X.shape)
-
-
-def _check_csc(X: Any) -> None:
-    _check_compressed(X, *X.shape[::-1])
-
-
 def _check_bsr(X: Any) -> None:
     _check_array("data", X.data, 3)
     if 0 in X.blocksize or any(np.mod(X.shape, X.blocksize)):
         raise _broken(f"data has blocks of {X.blocksize}, which do not fit {X.shape}")
-    _check_compressed(X, *np.floor_divide(X.shape, X.blocksize), n_dimensions=3)
+    n_major, n_minor = np.floor_divide(X.shape, X.blocksize)
+    _check_compressed(X, n_major, n_minor, n_dimensions=3)
 
 
 def _check_compressed(X: Any, major: int, minor: int, n_dimensions: int = 1) -> None:
@@ -128,8 +121,8 @@ def _check_dok(X: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
-    "csr": _check_csr,
-    "csc": _check_csc,
+    "csr": lambda X: _check_compressed(X, X.shape[0], X.shape[1]),
+    "csc": lambda X: _check_compressed(X, X.shape[1], X.shape[0]),
     "bsr": _check_bsr,
     "coo": _check_coo,
     "dia": _check_dia,
@@ -163,14 +156,14 @@ def _broken(what: str) -> ValueError:
     )
 
 
-def columns(X: Any) -> Columns | CompressedRows:
-    """The columns of a checked matrix.
+def columns(X: Any) -> Columns:
+    """The columns of a checked matrix, made in blocks where that is possible.
 
     Duplicates are summed; the matrix itself is not changed.
     """
     if X.format != "csr" or not _can_be_read(X):
         return whole_columns(X)
-    return CompressedRows(_Matrix(X), np.arange(X.shape[1]))
+    return cast(Columns, CompressedRows(_Matrix(X), np.arange(X.shape[1])))
 
 
 def _can_be_read(X: Any) -> bool:
@@ -221,18 +214,6 @@ def _own(X: Any) -> Any:
     return own
 
 
-def _own_bsr(X: Any) -> Any:
-    return sp.bsr_array((X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
-
-
-def _own_coo(X: Any) -> Any:
-    return sp.coo_array((X.data, (X.row.copy(), X.col.copy())), shape=X.shape)
-
-
-def _own_dia(X: Any) -> Any:
-    return sp.dia_array((X.data, X.offsets.copy()), shape=X.shape)
-
-
 def _own_lil(X: Any) -> Any:
     """A matrix with lists of its own, which are as long as each other."""
     own = sp.lil_array(X.shape, dtype=X.dtype)
@@ -242,9 +223,11 @@ def _own_lil(X: Any) -> Any:
 
 
 _COPIES: dict[str, Callable[[Any], Any]] = {
-    "bsr": _own_bsr,
-    "coo": _own_coo,
-    "dia": _own_dia,
+    "bsr": lambda X: sp.bsr_array(
+        (X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape
+    ),
+    "coo": lambda X: sp.coo_array((X.data, (X.row.copy(), X.col.copy())), X.shape),
+    "dia": lambda X: sp.dia_array((X.data, X.offsets.copy()), shape=X.shape),
     "lil": _own_lil,
     "dok": lambda X: X.copy(),
 }

@@ -36,7 +36,9 @@ class Stack:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of all rows; () if the pieces have none."""
-        shapes = [getattr(piece, "shape", ()) for piece in self.pieces]
+        shapes: list[tuple[int, ...]] = [
+            getattr(piece, "shape", ()) for piece in self.pieces
+        ]
         if not all(shapes):
             return ()
         return sum(shape[0] for shape in shapes), *shapes[0][1:]

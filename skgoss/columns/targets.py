@@ -309,7 +309,7 @@ def weights(
             may_be_zero=partition is not None,
         )
     with np.errstate(over="ignore"):
-        if class_weight is not None:
+        if class_weight is not None and labels is not None:
             number = target.astype(np.intp)
             by_class = class_weights(
                 class_weight, number, weight, labels, f"{prefix}class_weight", partition

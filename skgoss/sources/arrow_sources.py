@@ -1,10 +1,11 @@
-"""Parquet and other files of Arrow, read in batches with pyarrow."""
+"""Rows of Arrow, read in batches: Parquet and other files, and frames of polars."""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, NoReturn
 
@@ -44,7 +45,7 @@ def format_of(path: Any) -> str | None:
     )
 
 
-def of_paths(paths: list[Any]) -> FilesSource:
+def from_paths(paths: Sequence[Any]) -> FilesSource:
     """The rows of files and folders.
 
     Raises
@@ -101,6 +102,8 @@ class FilesSource(Source):
         pyarrow converts them to the schema of the data set.
     """
 
+    names: list[str]
+
     def __init__(
         self, dataset: Any, columns: list[str] | None = None, strict: bool = False
     ) -> None:
@@ -154,8 +157,8 @@ class FilesSource(Source):
                     f"{_name(fragment)}: the file has changed since it was first read."
                 )
 
-    def give_back(self) -> None:
-        _give_back()
+    def release_memory(self) -> None:
+        _release_memory()
 
     def select(self, names: list[str]) -> FilesSource:
         self.check_names(names)
@@ -301,7 +304,7 @@ def _table(batch: Any) -> Any:
     return pyarrow.table(batch)
 
 
-def _give_back() -> None:
+def _release_memory() -> None:
     """Return to the system what is kept for later: about 100 MB after a pass."""
     import pyarrow
 
@@ -331,6 +334,8 @@ class ReaderSource(Source):
     make : callable
         It takes no arguments.
     """
+
+    names: list[str]
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
@@ -365,8 +370,8 @@ class ReaderSource(Source):
     def shape(self) -> tuple[int, int]:
         return self._n_rows, len(self.names)
 
-    def give_back(self) -> None:
-        _give_back()
+    def release_memory(self) -> None:
+        _release_memory()
 
     def select(self, names: list[str]) -> ReaderSource:
         self.check_names(names)
@@ -388,3 +393,52 @@ class ReaderSource(Source):
             for start in range(0, chosen.num_rows, size):
                 yield Batch(_table(chosen.slice(start, size)), place)
             number += 1
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether data are a lazy frame of polars that can be collected in batches."""
+    lazy = getattr(sys.modules.get("polars"), "LazyFrame", None)
+    return lazy is not None and isinstance(X, lazy) and hasattr(X, "collect_batches")
+
+
+class LazySource(Source):
+    """A lazy frame of polars."""
+
+    names: list[str]
+
+    def __init__(self, lazy: Any) -> None:
+        self.lazy = lazy
+        self.names = list(lazy.collect_schema().names())
+
+    @cached_property
+    def _n_rows(self) -> int:
+        import polars
+
+        return self.lazy.select(polars.len()).collect(engine="streaming").item()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._n_rows, len(self.names)
+
+    def select(self, names: list[str]) -> LazySource:
+        self.check_names(names)
+        chosen = LazySource(self.lazy.select(names))
+        vars(chosen)["_n_rows"] = self._n_rows
+        return chosen
+
+    def batches(self) -> Iterator[Batch]:
+        found = self.lazy.collect_batches(
+            chunk_size=batch_rows(len(self.names)), maintain_order=True
+        )
+        n_read = 0
+        while True:
+            place = f"the LazyFrame, from row {n_read} on"
+            with errors_at(place):
+                rows = next(found, None)
+            if rows is None:
+                return
+            n_read += len(rows)
+            yield Batch(rows, place)
+
+    def loaded(self) -> Any:
+        return self.lazy.collect()

@@ -11,11 +11,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse import issparse
 
 from skgoss.columns import dataframes
-from skgoss.sources import arrow_sources, polars_source, sequences
+from skgoss.sources import arrow_sources, sequences
 from skgoss.sources.source import JoinedSource, Source
+
+issparse: Callable[[Any], bool] = sparse.issparse
 
 
 def is_source(X: Any) -> bool:
@@ -82,10 +83,10 @@ _SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, Source), lambda X: X),
     (
         _are_paths,
-        lambda X: arrow_sources.of_paths(X if isinstance(X, list | tuple) else [X]),
+        lambda X: arrow_sources.from_paths(X if isinstance(X, list | tuple) else [X]),
     ),
     (_is_pyarrow_dataset, arrow_sources.FilesSource),
-    (polars_source.is_lazy, polars_source.LazySource),
+    (arrow_sources.is_lazy, arrow_sources.LazySource),
     (sequences.are_chunks, sequences.ChunkSource),
     (_is_function, arrow_sources.ReaderSource),
     (arrow_sources.is_read_once, arrow_sources.refuse_read_once),
@@ -163,17 +164,19 @@ def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
     frame = None if issparse(first) else dataframes.as_dataframe(first)
     if frame is not None:
         return _with_columns(frame.native, second, names)
+    if not issparse(first):
+        added = _numbers(second)
+        is_array = isinstance(first, np.ndarray)
+        return np.hstack((first, added)) if is_array and added is not None else None
     added = second if issparse(second) else _numbers(second)
-    if added is None or not (issparse(first) or isinstance(first, np.ndarray)):
+    if added is None:
         return None
-    if issparse(first):
-        return sparse.hstack((first, sparse.csr_matrix(added)), format=first.format)
-    return np.hstack((first, added.toarray() if issparse(added) else added))
+    return sparse.hstack((first, sparse.csr_matrix(added)), format=first.format)
 
 
 def _numbers(X: Any) -> NDArray[Any] | None:
-    """An array of the numbers in an array or a data frame; None if not all are."""
-    array = np.asarray(X)
+    """An array of the numbers in any container; None if not all are numbers."""
+    array = X.toarray() if issparse(X) else np.asarray(X)
     return array if array.ndim == 2 and array.dtype.kind in "biuf" else None
 
 
@@ -182,7 +185,7 @@ def _with_columns(native: Any, second: Any, names: Sequence[str] | None) -> Any:
     left = nw.from_native(native, eager_only=True)
     frame = None if issparse(second) else dataframes.as_dataframe(second)
     if frame is None:
-        added = second.toarray() if issparse(second) else _numbers(second)
+        added = _numbers(second)
         if added is None:
             return None
         right = nw.from_numpy(added, backend=left.implementation)

@@ -76,7 +76,7 @@ class Source(ABC):
     def check_unchanged(self) -> None:  # noqa: B027 - what most sources cannot know
         """Raise ValueError if the rows are no longer those that were there at first."""
 
-    def give_back(self) -> None:  # noqa: B027 - most sources hold nothing
+    def release_memory(self) -> None:  # noqa: B027 - most sources hold nothing
         """Return to the system what readers keep for later."""
 
     def loaded(self) -> Any:
@@ -142,6 +142,8 @@ class RemainingColumns(Source):
         is kept.
     """
 
+    names: list[str]
+
     def __init__(self, source: Source, taken: dict[str, NDArray[Any]]) -> None:
         source.check_names(list(taken))
         self.source = source
@@ -153,7 +155,7 @@ class RemainingColumns(Source):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.source.shape[0], len(self.names or ())
+        return self.source.shape[0], len(self.names)
 
     def select(self, names: list[str]) -> RemainingColumns:
         chosen = copy(self)
@@ -170,8 +172,8 @@ class RemainingColumns(Source):
             " the data first, and pass arrays or a data frame."
         )
 
-    def give_back(self) -> None:
-        self.source.give_back()
+    def release_memory(self) -> None:
+        self.source.release_memory()
 
     def batches(self) -> Iterator[Batch]:
         start = 0
@@ -236,9 +238,9 @@ class JoinedSource(Source):
         for part in self.parts:
             part.check_unchanged()
 
-    def give_back(self) -> None:
+    def release_memory(self) -> None:
         for part in self.parts:
-            part.give_back()
+            part.release_memory()
 
 
 def _described(part: Source) -> str:
@@ -267,7 +269,7 @@ def read(source: Source) -> Iterator[Batch]:
     """
     n_rows, n_read = source.shape[0], 0
     source.check_unchanged()
-    source.give_back()  # what was done with the pass before, too
+    source.release_memory()  # what was done with the pass before, too
     place = "data"
     for batch in _ahead(source.batches()):
         place = batch.place
@@ -280,7 +282,7 @@ def read(source: Source) -> Iterator[Batch]:
         if batch.rows.shape[0] > 0:
             yield batch
     source.check_unchanged()
-    source.give_back()
+    source.release_memory()
     if n_read != n_rows:
         raise ValueError(
             f"{place}: the data have {'more' if n_read > n_rows else 'fewer'} rows than"

@@ -170,7 +170,7 @@ class TextTable:
             If there is something else than numbers, or too few or too many. The message
             names the line.
         """
-        read = sorted({*numbers}) if quick else None
+        read = sorted(set(numbers or ())) if quick else None
         table = _parse_by_pandas(block, self.separator, self.width, read)
         if table is None:  # pandas is not installed, or found an error
             table, read = _parse_by_item(block, self.separator, self.width), None

@@ -88,8 +88,6 @@ def bin_categories(
     columns : Columns
         Columns of categories only.
     mappers : list of BinMapper, one a column
-    rows : ndarray of int64, default=None
-        The rows to read, ascending; None reads all.
     n_threads : int, default=1
 
     Returns
@@ -122,8 +120,6 @@ def bin_columns(
         Those of the columns.
     features : ndarray of int
         The columns wanted.
-    rows : ndarray of int64 or None
-        The rows to keep; None keeps all.
     bins_out : ndarray of shape (len(features), n_rows), uint8 or uint16
     """
     for span, block in columns.take(features).blocks(n_threads):
@@ -156,8 +152,6 @@ def bin_sparse_columns(
         Those of the columns.
     features : ndarray of int
         The columns wanted.
-    rows : ndarray of int64, default=None
-        The rows to keep, ascending; None keeps all.
     n_threads : int, default=1
 
     Returns

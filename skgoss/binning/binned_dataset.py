@@ -76,8 +76,6 @@ class BinnedDataset:
             The data, from `skgoss.columns.containers.columns`.
         weight : ndarray of shape (columns.n_rows,), default=None
             Weights of the rows, for bins of equal weight.
-        rows : ndarray of int64, default=None
-            The rows to use; None: all.
         partition : RowPartition, default=None
             Which of the rows of all processes these are; None: all. All processes find
             the bins of all rows, and each puts its own rows into them.
@@ -140,8 +138,6 @@ class BinnedDataset:
         settings : DatasetSettings
             Those of the bins are not used, nor is `max_conflict_rate`: no bin of the
             other rows is lost.
-        rows : ndarray of int64, default=None
-            The rows to use, ascending; None: all.
         n_global : int, default=None
             See `storage.build`.
 

@@ -79,8 +79,6 @@ def find_bin_mappers(
     weight : ndarray of shape (columns.n_rows,), default=None
         Whole numbers are numbers of copies; other weights are divided by the smallest.
         `min_data_in_bin` counts rows, whatever their weights.
-    rows : ndarray of int64, default=None
-        The rows to use; None: all.
     n_threads : int, default=1
     partition : RowPartition, default=None
         Which of the rows of all processes ``rows`` are; None: all. If there are others,
@@ -145,8 +143,6 @@ def sampled_rows(
     ----------
     n_rows : int
         The number of all rows.
-    rows : ndarray of int64, default=None
-        The rows to use, ascending; None: all.
     """
     sample = _sample(n_rows if rows is None else len(rows), settings)
     if rows is None:

@@ -159,8 +159,6 @@ def check_init_score(
     ----------
     init_score : array-like of shape (n_rows, n_scores) or (n_scores * n_rows,)
         In one dimension, the scores of all rows for the first class come first.
-    name : str
-        The argument's name, for messages.
 
     Returns
     -------

@@ -81,11 +81,10 @@ class SparseColumns:
 
     def of_all_columns(self, n_used: int) -> tuple[NDArray[Any], ...]:
         """The arrays with an entry for each used column; dense ones have no rows."""
-        start, bin_start = (
-            _starts_of_all(self.number, start, n_used)
-            for start in (self.start, self.bin_start)
-        )
-        return start, self.rows, bin_start, self.bins
+        start, bin_start = np.zeros((2, n_used + 1), dtype=np.int64)
+        start[self.number + 1] = np.diff(self.start)
+        bin_start[self.number + 1] = np.diff(self.bin_start)
+        return start.cumsum(), self.rows, bin_start.cumsum(), self.bins
 
     def stored_bins(self) -> NDArray[np.uint16]:
         """The stored bin of each stored row, also in columns of two bins."""
@@ -148,14 +147,6 @@ def _targets(
     target = np.repeat(at_inout - start[:-1], length) + np.arange(start[-1])
     at_inout += length
     return target
-
-
-def _starts_of_all(
-    number: NDArray[np.int32], start: NDArray[np.int64], n_used: int
-) -> NDArray[np.int64]:
-    length = np.zeros(n_used, dtype=np.int64)
-    length[number] = np.diff(start)
-    return np.concatenate([[0], np.cumsum(length)])
 
 
 def find(

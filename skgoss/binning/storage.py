@@ -417,8 +417,6 @@ def build(
         The used columns.
     mappers : list of BinMapper
         Of these columns.
-    rows : ndarray of int64 or None
-        The rows to keep; None keeps all.
     n_global : int, default=None
         The number of rows of all processes; None: that of the rows to keep. The places
         of histograms depend on it and on the mappers alone, so all processes have the

@@ -106,14 +106,6 @@ def of_schema(source: Source, schema: ColumnSchema) -> Source:
     return source.select(known.tolist())
 
 
-def _columns_of(source: Source, schema: ColumnSchema, owner: str) -> Iterator[Columns]:
-    """The columns of each batch, which must be those of a training set."""
-    for batch in read(source):
-        with errors_at(batch.place):
-            columns = containers.columns(batch.rows, schema, owner=owner)
-        yield columns
-
-
 def _filled(
     stream: Stream,
     mappers: list[BinMapper],
@@ -121,11 +113,17 @@ def _filled(
     options: StorageSettings,
 ) -> BinnedDataset:
     feature = used_features(mappers)
-    batches = _columns_of(stream.source, schema, stream.owner)
+
+    def batches() -> Iterator[Columns]:
+        for batch in read(stream.source):
+            with errors_at(batch.place):
+                columns = containers.columns(batch.rows, schema, owner=stream.owner)
+            yield columns.take(feature)
+
     return BinnedDataset.of(
         mappers,
         storage.build_batches(
-            (columns.take(feature) for columns in batches),
+            batches(),
             stream.source.shape[0],
             [mappers[j] for j in feature],
             options,

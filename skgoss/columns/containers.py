@@ -52,8 +52,6 @@ def learned(
         (pandas, polars, pyarrow Table; lazy ones are collected), or anything else
         that exports an Arrow schema, such as a pyarrow RecordBatch. Or a `Stack` of
         those, whose columns are then `StackedColumns`.
-    owner : str
-        The name of the estimator, for messages.
     categorical_feature : 'auto', None or list of str and int
         Which columns hold categories: see the option of this name.
 
@@ -92,8 +90,6 @@ def columns(
         As in `learned`.
     schema : ColumnSchema
         The columns of the training set. Their categories are looked up.
-    owner : str
-        The name of the estimator, for messages.
     by_name : bool, default=True
         Whether to check the names of a data frame's columns.
 
@@ -146,7 +142,9 @@ class _ColumnReader:
                 self._set_or_check(X, None)
             return self._with_categories(_matrix_columns(X), set())
         if issparse(X):
-            return self._sparse_columns(X)
+            sparse.check(X)
+            X = self._validated(X, accept_sparse=True, dtype="numeric")
+            return self._with_categories(sparse.columns(X), set())
         frame = dataframes.as_dataframe(X)
         if frame is not None:
             return self._frame_columns(frame)
@@ -223,12 +221,13 @@ class _ColumnReader:
             and X.ndim == 2
             and X.flags.aligned
             and 0 not in X.shape
-            and (self.learns or self._has_expected_columns(X))
-        )
-
-    def _has_expected_columns(self, X: NDArray[Any]) -> bool:
-        return X.shape[1] == self.schema.n_features and not (
-            self.by_name and self.schema.feature_names is not None
+            and (
+                self.learns
+                or (
+                    X.shape[1] == self.schema.n_features
+                    and not (self.by_name and self.schema.feature_names is not None)
+                )
+            )
         )
 
     def _is_mixed(self, X: Any) -> bool:
@@ -251,11 +250,6 @@ class _ColumnReader:
         if names is None:
             names = range(data.n_features)
         return self.categories.encode_numbers(data, names, encoded, learn=self.learns)
-
-    def _sparse_columns(self, X: Any) -> Columns:
-        sparse.check(X)
-        X = self._validated(X, accept_sparse=True, dtype="numeric")
-        return self._with_categories(sparse.columns(X), set())
 
     def _frame_columns(self, frame: dataframes.DataFrame) -> Columns:
         X = frame.native

@@ -10,7 +10,7 @@ from typing import Any
 from skgoss.utils.messages import hint
 
 
-def given(feature_name: Any) -> list[str] | None:
+def checked(feature_name: Any) -> list[str] | None:
     """Check the argument ``feature_name``.
 
     Returns

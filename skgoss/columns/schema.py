@@ -39,8 +39,6 @@ class ColumnSchema:
         Parameters
         ----------
         X : array, sparse matrix or data frame
-        owner : str
-            The name of the estimator, for messages.
         by_name : bool, default=True
             Whether to check the names, too.
 

@@ -42,8 +42,6 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
     ----------
     y : array-like of shape (n_rows, n_targets)
         The columns of a data frame may have different types.
-    name : str
-        The argument's name, for messages.
 
     Raises
     ------
@@ -96,7 +94,9 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
             f" {name} is None."
         )
     if not _is_plain(y):
-        y = _checked_column(y, name)
+        check_unmasked(y, name)
+        y = column_or_1d(y, warn=True)
+        check_complete(y, name)
     _check_length(y, n_rows, name)
     return y
 
@@ -109,14 +109,6 @@ def _is_plain(y: Any) -> bool:
     if type(y) is not np.ndarray or y.ndim != 1:
         return False
     return y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
-
-
-def _checked_column(y: Any, name: str) -> NDArray[Any]:
-    """Any target as an array, without missing values."""
-    check_unmasked(y, name)
-    y = column_or_1d(y, warn=True)
-    check_complete(y, name)
-    return y
 
 
 def check_complete(y: NDArray[Any], name: str) -> None:

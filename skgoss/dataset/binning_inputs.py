@@ -76,8 +76,6 @@ class Reading:
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-        owner : str
-            The name of the estimator, for messages.
         by_name : bool, default=True
             Whether the names of the columns must be those of the schema.
 

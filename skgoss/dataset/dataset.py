@@ -517,7 +517,7 @@ class Dataset:
         TypeError, ValueError
             If there is not one name for each column.
         """
-        passed = names.given(feature_name)
+        passed = names.checked(feature_name)
         n_features = self._shape[1]
         if passed is not None and n_features is not None:
             names.check(passed, n_features)
@@ -1261,7 +1261,7 @@ class Dataset:
             _inputs=inputs,
             _raw=RawData(data, options),
             _mapped=None,
-            _own_names=names.given(own_names),
+            _own_names=names.checked(own_names),
         )
 
 

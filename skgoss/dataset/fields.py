@@ -172,13 +172,13 @@ def canonical(name: str) -> str:
     ValueError
         If the field does not exist.
     """
-    known = _OTHER_NAMES.get(name, name)
-    if known not in CHECKS:
+    field_name = _OTHER_NAMES.get(name, name)
+    if field_name not in CHECKS:
         raise ValueError(
             f"field_name must be one of {', '.join(map(repr, CHECKS))}, got"
             f" {name!r}.{hint(name, CHECKS) if isinstance(name, str) else ''}"
         )
-    return known
+    return field_name
 
 
 def _column(values: Any, name: str) -> Any:
@@ -209,14 +209,14 @@ def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
 
 def check_weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     """Check weights of rows."""
-    given = as_floats(_column(values, "weight"), "weight")
-    _check_shape(given, "weight", n_rows)
-    if not (np.isfinite(given) & (given >= 0)).all():
-        wrong = given[~(np.isfinite(given) & (given >= 0))][0]
+    weights = as_floats(_column(values, "weight"), "weight")
+    _check_shape(weights, "weight", n_rows)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
         raise ValueError(f"weight must hold finite numbers >= 0, got {wrong:g}.")
-    if not given.any():
+    if not weights.any():
         raise ValueError("weight must hold a number > 0: all weights are zero.")
-    return given
+    return weights
 
 
 def check_group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
@@ -226,32 +226,32 @@ def check_group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
 
 def check_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     """Check raw scores, one or several for each row."""
-    given = as_floats(_column(values, "init_score"), "init_score")
-    length = len(given) if given.ndim else 0
+    scores = as_floats(_column(values, "init_score"), "init_score")
+    length = len(scores) if scores.ndim else 0
     n_rows = length if n_rows is None else n_rows
-    is_flat = given.ndim == 1 and n_rows > 0 and length % n_rows == 0
-    if length == 0 or not (is_flat or (given.ndim == 2 and length == n_rows)):
+    is_flat = scores.ndim == 1 and n_rows > 0 and length % n_rows == 0
+    if length == 0 or not (is_flat or (scores.ndim == 2 and length == n_rows)):
         raise ValueError(
             "init_score must have one number, or one for each class, for each of the"
-            f" {n_rows} rows, got an array of shape {given.shape}."
+            f" {n_rows} rows, got an array of shape {scores.shape}."
         )
-    if not np.isfinite(given).all():
+    if not np.isfinite(scores).all():
         raise ValueError("init_score must be finite; it contains NaN or infinity.")
-    return given
+    return scores
 
 
 def check_position(values: Any, n_rows: int | None) -> NDArray[Any]:
     """Check the positions at which documents were shown."""
-    given = np.asarray(_column(values, "position"))
-    _check_shape(given, "position", n_rows)
-    if queries.any_missing(given):
+    positions = np.asarray(_column(values, "position"))
+    _check_shape(positions, "position", n_rows)
+    if queries.any_missing(positions):
         raise ValueError("position contains missing values; every row needs one.")
     try:
-        np.unique(given)
+        np.unique(positions)
     except TypeError as error:
         message = f"position must hold values that can be sorted: {error}."
         raise ValueError(message) from error
-    return given
+    return positions
 
 
 CHECKS: dict[str, Check] = {
@@ -276,20 +276,20 @@ def row_numbers(used_indices: Any, n_rows: int) -> NDArray[np.int64]:
     ValueError
         If there is no row, or one does not exist or comes twice.
     """
-    given = np.asarray(used_indices)
-    if given.dtype == bool:
-        if given.shape != (n_rows,):
+    numbers = np.asarray(used_indices)
+    if numbers.dtype == bool:
+        if numbers.shape != (n_rows,):
             raise ValueError(
                 f"used_indices of bool must have the shape ({n_rows},), got"
-                f" {given.shape}."
+                f" {numbers.shape}."
             )
-        given = np.flatnonzero(given)
-    if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
+        numbers = np.flatnonzero(numbers)
+    if numbers.ndim != 1 or len(numbers) == 0 or numbers.dtype.kind not in "iu":
         raise ValueError(
             "used_indices must be a list of numbers of rows, got an array of shape"
-            f" {given.shape} and dtype {given.dtype}."
+            f" {numbers.shape} and dtype {numbers.dtype}."
         )
-    rows = np.sort(given).astype(np.int64)
+    rows = np.sort(numbers).astype(np.int64)
     if rows[0] < 0 or rows[-1] >= n_rows:
         wrong = rows[0] if rows[0] < 0 else rows[-1]
         raise ValueError(

@@ -144,7 +144,7 @@ class FitData:
     def _training_columns(self) -> Prepared:
         """Read the training columns, their names and categories."""
         X, schema = self.training.X, self._init_schema()
-        self.names = names.given(self.arguments.feature_name)
+        self.names = names.checked(self.arguments.feature_name)
         if isinstance(X, Dataset):
             prepared = self._prepared(X, schema)
             if self.names is None:

@@ -174,29 +174,18 @@ class FilesSource(Source):
             for batch in scanner.to_batches():
                 yield Batch(_table(batch), "the pyarrow Dataset")
             return
-        for fragment in self._fragments:
-            yield from self._of_fragment(fragment, size)
-
-    def _of_fragment(self, fragment: Any, size: int) -> Iterator[Batch]:
         from pyarrow import dataset as ds
 
-        is_parquet = isinstance(fragment, ds.ParquetFileFragment)
-        reader = self._of_parquet if is_parquet else self._of_other
-        yield from reader(fragment, size)
+        for fragment in self._fragments:
+            if isinstance(fragment, ds.ParquetFileFragment):
+                yield from self._parquet_batches(fragment, size)
+            else:
+                batches = fragment.to_batches(
+                    schema=self.dataset.schema, columns=self.names, batch_size=size
+                )
+                yield from _placed(batches, _name(fragment), _table)
 
-    def _of_other(self, fragment: Any, size: int) -> Iterator[Batch]:
-        found = fragment.to_batches(
-            schema=self.dataset.schema, columns=self.names, batch_size=size
-        )
-        place = _name(fragment)
-        while True:
-            with errors_at(place):
-                batch = next(found, None)
-            if batch is None:
-                return
-            yield Batch(_table(batch), place)
-
-    def _of_parquet(self, fragment: Any, size: int) -> Iterator[Batch]:
+    def _parquet_batches(self, fragment: Any, size: int) -> Iterator[Batch]:
         """Read row groups page by page; data sets of pyarrow decode them whole."""
         from pyarrow import dataset as ds
         from pyarrow import parquet
@@ -212,18 +201,27 @@ class FilesSource(Source):
             in_file = set(opened.schema_arrow.names)
             stored = [name for name in stored if name in in_file]
             for group in [group.id for group in fragment.row_groups]:
-                place = f"{path}, row group {group}"
-                found = _of_row_group(opened, group, stored, size)
-                while True:
-                    with errors_at(place):
-                        batch = next(found, None)
-                        if batch is None:
-                            break
-                        table = _conformed(batch, self._schema, keys)
-                    yield Batch(table, place)
+                yield from _placed(
+                    _row_group_batches(opened, group, stored, size),
+                    f"{path}, row group {group}",
+                    lambda batch: _conformed(batch, self._schema, keys),
+                )
 
 
-def _of_row_group(opened: Any, group: int, columns: list[str], size: int) -> Any:
+def _placed(
+    batches: Iterator[Any], place: str, read: Callable[[Any], Any]
+) -> Iterator[Batch]:
+    """Batches, whose errors name the place."""
+    while True:
+        with errors_at(place):
+            batch = next(batches, None)
+            if batch is None:
+                return
+            rows = read(batch)
+        yield Batch(rows, place)
+
+
+def _row_group_batches(opened: Any, group: int, columns: list[str], size: int) -> Any:
     """Batches of a row group; one without columns if only partitions are asked for."""
     import pyarrow
 

@@ -142,17 +142,14 @@ class TextSource(Source):
             yield self._only_batch
             return
         batch, n_batches = None, 0
-        for batch in self._parsed():
-            n_batches += 1
-            yield batch
-        self._only_batch = batch if n_batches == 1 else None
-
-    def _parsed(self) -> Iterator[Batch]:
         for table in self.tables:
             with disk.named(table.path):
                 for block in table.blocks():
                     place = f"{table.path}, from line {block.line} on"
-                    yield Batch(self._features(table, block), place)
+                    batch = Batch(self._features(table, block), place)
+                    n_batches += 1
+                    yield batch
+        self._only_batch = batch if n_batches == 1 else None
 
     def _features(self, table: TextTable, block: TextBlock) -> Values:
         if table.is_libsvm:

@@ -216,7 +216,8 @@ def _blocks(path: str) -> Iterator[bytes]:
                 if b"\0" in content:
                     raise ValueError("this is no text in UTF-8, but a binary file.")
                 content = rest + content
-                end = _end_of_lines(content)
+                # A CR at the end may be half of a CRLF.
+                end = content.rfind(b"\n") + 1 or content.rfind(b"\r", 0, -1) + 1
                 if end:
                     yield content[:end]
                 rest = content[end:]
@@ -224,11 +225,6 @@ def _blocks(path: str) -> Iterator[bytes]:
         raise OSError(f"{path}: this file of gzip is damaged: {error}") from error
     if rest:
         yield rest
-
-
-def _end_of_lines(content: bytes) -> int:
-    """Where the last whole line ends. A CR at the end may be half of a CRLF."""
-    return content.rfind(b"\n") + 1 or content.rfind(b"\r", 0, -1) + 1
 
 
 def _n_lines(content: bytes) -> int:

@@ -113,29 +113,39 @@ def lightgbm_tree(values: np.ndarray, **changes) -> tuple[list[float], int, dict
     return sorted(thresholds), data.feature_num_bin(0), value_range
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"max_bin": 63},
-        {"max_bin": 15, "min_data_in_bin": 20},
-        {"max_bin": 2},
-        {"max_bin": 3},
-        {"max_bin": 1000, "min_data_in_bin": 1},
-        {"use_missing": False},
-        {"zero_as_missing": True},
-        {"forcedbins_filename": {0: (0.3, 0.35, 0.4)}},
-        {"forcedbins_filename": {0: (-0.5, 1.0, 3.25)}, "max_bin": 15},
-        {"forcedbins_filename": {0: (2.0, -3.0, 0.5, 1.5)}, "max_bin": 6},
-        {"forcedbins_filename": {0: (1.0, -1.0)}, "max_bin": 2},
-        {"forcedbins_filename": {0: (1.0, -1.0)}, "max_bin": 3},
-        {"forcedbins_filename": {0: (0.0, 1e6)}, "min_data_in_bin": 40},
-        {"forcedbins_filename": {0: (-1e6, 0.1)}, "use_missing": False},
-        {"forcedbins_filename": {0: (0.1,)}, "zero_as_missing": True},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("name", distributions())
+CHANGES = [
+    {},
+    {"max_bin": 63},
+    {"max_bin": 15, "min_data_in_bin": 20},
+    {"max_bin": 2},
+    {"max_bin": 3},
+    {"max_bin": 1000, "min_data_in_bin": 1},
+    {"use_missing": False},
+    {"zero_as_missing": True},
+    {"forcedbins_filename": {0: (0.3, 0.35, 0.4)}},
+    {"forcedbins_filename": {0: (-0.5, 1.0, 3.25)}, "max_bin": 15},
+    {"forcedbins_filename": {0: (2.0, -3.0, 0.5, 1.5)}, "max_bin": 6},
+    {"forcedbins_filename": {0: (1.0, -1.0)}, "max_bin": 2},
+    {"forcedbins_filename": {0: (1.0, -1.0)}, "max_bin": 3},
+    {"forcedbins_filename": {0: (0.0, 1e6)}, "min_data_in_bin": 40},
+    {"forcedbins_filename": {0: (-1e6, 0.1)}, "use_missing": False},
+    {"forcedbins_filename": {0: (0.1,)}, "zero_as_missing": True},
+]
+
+
+def boundary_cases():
+    """All distributions with all options; some of each are for every day."""
+    cases = []
+    for i, name in enumerate(distributions()):
+        for j, changes in enumerate(CHANGES):
+            is_quick = j == 0 or (i + j) % 8 == 0
+            marks = () if is_quick else pytest.mark.nightly
+            case = pytest.param(name, changes, marks=marks, id=f"{name}-{changes}")
+            cases.append(case)
+    return cases
+
+
+@pytest.mark.parametrize(("name", "changes"), boundary_cases())
 def test_boundaries_are_lightgbms(name, changes):
     values = distributions()[name]
     ours = mapper(values, **changes)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
 
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
 
@@ -34,6 +37,10 @@ WARNINGS = (
     "ignore:No tree of the fit has a split",
     "ignore:.* has no parameter 'kwargs'",
 )
+PRESETS = [
+    LGBMClassifier(preset="accurate", learning_rate=0.2),
+    LGBMRegressor(preset="accurate", learning_rate=0.2, folds=2),
+]
 # A preset samples rows: a row of weight 2 is drawn once, two copies of it maybe twice.
 _SAMPLES_ROWS = {
     f"check_sample_weight_equivalence_on_{kind}_data": "rows are sampled"
@@ -48,12 +55,36 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.filterwarnings(*WARNINGS)
-@parametrize_with_checks(
+@pytest.mark.parametrize("estimator", PRESETS, ids=str)
+@pytest.mark.parametrize(
+    "name",
     [
-        LGBMClassifier(preset="accurate", learning_rate=0.2),
-        LGBMRegressor(preset="accurate", learning_rate=0.2, folds=2),
+        "check_parameters_default_constructible",
+        "check_fit_idempotent",
+        "check_methods_subset_invariance",
+        "check_fit2d_1sample",
+        "check_estimators_pickle",
+        "check_do_not_raise_errors_in_init_or_set_params",
+        "check_dict_unchanged",
+        "check_n_features_in_after_fitting",
+        "check_estimator_sparse_array",
     ],
-    expected_failed_checks=lambda estimator: _SAMPLES_ROWS,
+)
+def test_some_checks_of_presets(estimator, name):
+    checks = [
+        check
+        for _, check in estimator_checks_generator(estimator)
+        if check.func.__name__ == name
+    ]
+    assert checks
+    for check in checks:
+        check(estimator)
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings(*WARNINGS)
+@parametrize_with_checks(
+    PRESETS, expected_failed_checks=lambda estimator: _SAMPLES_ROWS
 )
 def test_scikit_learn_check_of_presets(estimator, check):
     check(estimator)

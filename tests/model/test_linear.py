@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-import lightgbm
 import numpy as np
-import pandas
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -14,6 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 import skgoss
 from skgoss import LGBMClassifier, LGBMRegressor
 
+lightgbm = pytest.importorskip("lightgbm")
+pandas = pytest.importorskip("pandas")
 RNG = np.random.default_rng(11)
 X, Y = load_diabetes(return_X_y=True)
 HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
@@ -165,14 +165,12 @@ def test_the_container_does_not_matter():
     for other in (np.asfortranarray(features), np.repeat(features, 2, 0)[::2]):
         again = regressor().fit(other, Y)
         np.testing.assert_array_equal(dense.predict(features), again.predict(other))
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(features).add_prefix("x")
     framed = regressor().fit(frame, Y)
     np.testing.assert_array_equal(dense.predict(features), framed.predict(frame))
 
 
 def test_categories_are_no_regressors():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"x": X[:, 2], "c": np.where(X[:, 8] > 0, "a", "b")})
     model = regressor(min_data_per_group=5).fit(frame, Y)
     assert set(model._model.trees.linear.feature) == {0}
@@ -260,7 +258,6 @@ def loss_of(kind, features, y):
 @pytest.mark.parametrize("holes", [False, True])
 @pytest.mark.parametrize("name", ["LGBMRegressor", "LGBMClassifier"])
 def test_as_good_as_lightgbm(name, holes):
-    lightgbm = pytest.importorskip("lightgbm")
     ours, theirs = [], []
     for seed in range(4):
         random = np.random.default_rng(seed)

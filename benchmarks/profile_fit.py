@@ -42,7 +42,7 @@ def main() -> None:
 
 def _lines(stats: pstats.Stats, module: str, n_rows: int) -> list[list[str]]:
     """Rows of the table, the most expensive function first."""
-    folder = module.split(".")[0]
+    folder = module.split(".", maxsplit=1)[0]
     found = []
     ordered = sorted(stats.stats.items(), key=lambda item: -item[1][2])
     for (path, _, name), (_, calls, own, total, _) in ordered[:n_rows]:

@@ -89,7 +89,7 @@ def lightgbm_sequence(folder: Path, threads: int) -> Any:
 
         def __getitem__(self, index: Any) -> np.ndarray:
             # A row cannot be read alone, so the file that is in use is kept.
-            global _in_use
+            global _in_use  # noqa: PLW0603
             if _in_use is not self:
                 if _in_use is not None:
                     _in_use.values = None

@@ -36,7 +36,8 @@ WITHOUT_LIGHTGBM = ("-k", "not lightgbm")
 
 def run(*command: str | Path, **given: object) -> int:
     """Run a command in the project's root; its return code."""
-    return subprocess.run(list(map(str, command)), cwd=ROOT, **given).returncode
+    done = subprocess.run([*map(str, command)], cwd=ROOT, check=False, **given)
+    return done.returncode
 
 
 def built(name: str, *options: str, **variables: str) -> Path:

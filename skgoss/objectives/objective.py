@@ -204,7 +204,6 @@ class Objective:
         -------
         (n_groups,) float64
         """
-
         # Rows of a leaf are in order. Sorting them takes as long as the percentile.
         joined = [
             np.sort(np.concatenate(leaves)) if len(leaves) > 1 else leaves[0]

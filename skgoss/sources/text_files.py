@@ -1,5 +1,4 @@
-"""Data in text files, read in batches: the columns of labels and weights, and the files
-beside a file.
+"""Data in text files: columns of labels and weights, and the files beside a file.
 
 `skgoss.sources.text_tables` reads the tables themselves.
 """

@@ -280,7 +280,7 @@ class OneSideSampling:
         n_threads: int,
         is_constant: bool,
     ) -> NDArray[np.uint32]:
-        """This process's rows of the sample of all rows: see `one_side_sample`."""
+        """Rows of this process in the sample of all rows: see `one_side_sample`."""
         partition, n_top, n_other = self.partition, self.n_top, self.n_other
         if self.numbers is None:
             self.numbers = partition.numbers.astype(np.uint32)

@@ -45,7 +45,7 @@ def assert_twins(found, X, features):
         np.testing.assert_array_equal(found.stored_rows(at), column.indices)
         stored = found.stored(at)
         np.testing.assert_array_equal(stored, column.data)
-        assert stored.dtype == column.dtype or column.dtype == bool
+        assert column.dtype in (stored.dtype, bool)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

@@ -245,7 +245,7 @@ def is_file(word: str) -> bool:
 
 def is_name(word: str) -> bool:
     is_path = is_file(word) or ".csv" in word  # train.csv is no attribute of `train`
-    return "." in word and not is_path and word.split(".")[0] in MODULES
+    return "." in word and not is_path and word.split(".", maxsplit=1)[0] in MODULES
 
 
 def name_is_there(word: str) -> bool:

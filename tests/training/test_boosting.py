@@ -64,10 +64,9 @@ def check_scripted(n, n_features, hessian, weighted=False, seed=0, **options) ->
         **options,
     )
     trees = fitted.ensemble.trees
-    for i, (gradient, hessian) in enumerate(rounds[: len(trees)]):
-        expected = twin.Twin(
-            fitted.data, fitted.settings, gradient * weight, hessian * weight
-        ).grow()
+    for i, derivatives in enumerate(rounds[: len(trees)]):
+        of_rows = (values * weight for values in derivatives)
+        expected = twin.Twin(fitted.data, fitted.settings, *of_rows).grow()
         twin.assert_same_tree(trees[i], expected, WHOLE_RTOL)
     return fitted
 

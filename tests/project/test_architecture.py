@@ -13,8 +13,181 @@ import pytest
 
 import skgoss
 
+TESTS = Path(__file__).parents[1]
 PACKAGE = Path(skgoss.__file__).parent
 MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 18, 12, 99
+
+# Modules without a test file of their name, by the tests that run their code. The list
+# must not grow. Kernels of the engine are tested with the modules that call them, or in
+# tests/engine.
+TESTED_IN = {
+    "binning/test_binary_files.py": [
+        "binning/binned_state",
+        "dataset/binary_files",
+    ],
+    "binning/test_binned_dataset.py": [
+        "binning/rows",
+    ],
+    "binning/test_find_bins.py": [
+        "binning/bin_mapper",
+    ],
+    "binning/test_sparse_columns.py": [
+        "binning/apply_bins",
+    ],
+    "booster/test_booster.py": [
+        "fit/refit",
+        "model/dump",
+        "model/fitted",
+        "model/trees",
+        "training/refit_leaves",
+    ],
+    "booster/test_booster_in_training.py": [
+        "training/fit_setup",
+        "training/rounds",
+    ],
+    "booster/test_cv.py": [
+        "fit/folds",
+    ],
+    "booster/test_train.py": [
+        "fit/lightgbm3",
+        "fit/train_arguments",
+    ],
+    "columns/test_categories.py": [
+        "columns/factorize",
+    ],
+    "columns/test_containers.py": [
+        "columns/columns",
+        "columns/floats",
+        "columns/names",
+        "columns/schema",
+    ],
+    "columns/test_dataframes.py": [
+        "utils/optional",
+    ],
+    "columns/test_distributed_data.py": [
+        "binning/distributed_sample",
+        "columns/merged_schema",
+        "columns/row_partition",
+        "columns/stacked",
+        "columns/targets",
+        "fit/fit_data",
+    ],
+    "dask/test_estimators.py": [
+        "dask/distributed_internals",
+        "dask/fits",
+        "dask/partition_predictions",
+        "dask/parts",
+    ],
+    "dask/test_launch.py": [
+        "dask/connections",
+    ],
+    "dask/test_socket_collectives.py": [
+        "dask/sockets",
+    ],
+    "dataset/test_dataset.py": [
+        "dataset/binning_inputs",
+        "dataset/fields",
+        "dataset/raw_data",
+    ],
+    "engine/test_score.py": [
+        "training/binned",
+    ],
+    "estimators/test_estimators.py": [
+        "estimators/base",
+        "estimators/classifier",
+        "estimators/regressor",
+        "fit/arguments",
+        "fit/fit",
+        "fit/task",
+    ],
+    "estimators/test_ranker.py": [
+        "estimators/ndcg_scorer",
+    ],
+    "estimators/test_scikit_learn.py": [
+        "utils/sklearn_private",
+    ],
+    "export/test_to_onnx.py": [
+        "export/onnx_graph",
+        "export/skl2onnx",
+    ],
+    "fit/test_callbacks.py": [
+        "training/callback_api",
+        "training/loop",
+    ],
+    "fit/test_fit_on_folds.py": [
+        "fit/fold_fits",
+        "model/out_of_fold",
+    ],
+    "model/test_predictions.py": [
+        "model/category_sets",
+        "model/predictor_tables",
+    ],
+    "model_files/test_model_file.py": [
+        "model_files/text_lines",
+        "utils/disk",
+    ],
+    "model_files/test_text_writer.py": [
+        "model/file_header",
+        "model_files/lightgbm_file",
+    ],
+    "objectives/test_metrics.py": [
+        "objectives/metric_functions",
+    ],
+    "objectives/test_objective.py": [
+        "objectives/gradients",
+        "objectives/link",
+        "objectives/objective_names",
+        "objectives/user_functions",
+    ],
+    "parameters/test_parameters.py": [
+        "parameters/aliases",
+        "parameters/constructor",
+        "parameters/descriptions",
+        "parameters/docstrings",
+        "parameters/domains",
+        "parameters/lightgbm_text",
+        "parameters/options",
+        "parameters/settings",
+        "parameters/signatures",
+        "parameters/table",
+    ],
+    "plotting/test_plotting.py": [
+        "plotting/charts",
+        "plotting/plot_arguments",
+        "plotting/tree_plots",
+    ],
+    "plotting/test_tree_text.py": [
+        "plotting/tree_labels",
+    ],
+    "sources/test_source.py": [
+        "binning/streaming",
+        "sources/arrow_sources",
+        "sources/input_rows",
+        "sources/memory",
+    ],
+    "sources/test_text_files.py": [
+        "sources/text_tables",
+    ],
+    "training/test_boosting.py": [
+        "training/boosting_types",
+        "training/ensemble_builder",
+    ],
+    "training/test_distributed_metrics.py": [
+        "training/distributed_callbacks",
+    ],
+    "training/test_distributed_training.py": [
+        "objectives/order_statistics",
+        "objectives/percentiles",
+    ],
+    "training/test_multi_output.py": [
+        "fit/several_outputs",
+        "objectives/output_metrics",
+    ],
+    "users/test_mistakes.py": [
+        "parameters/other_libraries",
+        "utils/messages",
+    ],
+}
 
 
 def imports(source: str) -> set[str]:
@@ -128,3 +301,20 @@ def test_each_room_is_a_layer():
     faces = {p.stem for p in PACKAGE.glob("*.py")} - {"__init__"}
     folders = {p.parent.name for p in PACKAGE.glob("*/__init__.py")}
     assert sorted(layers) == sorted(f"skgoss.{name}" for name in faces | folders)
+
+
+def test_each_module_has_a_test_file():
+    modules = {
+        path.relative_to(PACKAGE).with_suffix("").as_posix()
+        for path in PACKAGE.glob("*/*.py")
+        if path.stem != "__init__"
+    }
+    without = {
+        name
+        for name in modules
+        if not (TESTS / Path(name).parent / f"test_{Path(name).name}.py").exists()
+    }
+    listed = {name for names in TESTED_IN.values() for name in names}
+    assert without - listed == set(), "write tests/<room>/test_<module>.py"
+    assert listed - without == set(), "these have a file now: drop their rows"
+    assert [file for file in TESTED_IN if not (TESTS / file).exists()] == []

@@ -1183,7 +1183,7 @@ class Booster(Elsewhere):
 
     def _end(self, model: FittedModel) -> Self:
         """End the training with a model; attributes that callbacks set stay."""
-        self.__dict__ = {**vars(self), "params": self.params, **_attributes(model)}
+        self.__dict__ = {**vars(self), **_attributes(model)}
         return self
 
 

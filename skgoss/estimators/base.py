@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
 # From the predictions of a model to what a method returns.
-Finish = Callable[[FittedModel, Any], Any]
+Finish = Callable[[FittedModel, NDArray[np.float64]], Any]
 
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
@@ -463,7 +463,8 @@ class LGBMModel(
 
     def _passed_parameters(self) -> dict[str, Any]:
         """The parameters that differ from the defaults of the class."""
-        return changed_values(vars(self), constructor_defaults(type(self)))
+        estimator_class: type = type(self)
+        return changed_values(vars(self), constructor_defaults(estimator_class))
 
     # --- Predictions ------------------------------------------------------------------
 
@@ -491,15 +492,21 @@ class LGBMModel(
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
-            The predictions; of shape (n_samples, n_outputs) for several targets or
-            quantiles. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
-            ``pred_interactions``: raw scores, indices of leaves or SHAP values.
+            The predictions: numbers, or the labels of a classifier; of shape
+            (n_samples, n_outputs) for several targets or quantiles. With ``raw_score``,
+            ``pred_leaf``, ``pred_contrib`` or ``pred_interactions``: raw scores,
+            indices of leaves or SHAP values. If the objective of a classifier is a
+            function, the result is that of ``predict_proba``.
         """
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         span = start_iteration, num_iteration
         return self._output(
-            X, output, span, validate_features, kwargs, to_parquet=to_parquet
+            X, output, span, validate_features, kwargs, self._finish, to_parquet
         )
+
+    def _finish(self, model: FittedModel, values: NDArray[np.float64]) -> Any:
+        """What ``predict`` returns for the model's predictions."""
+        return values
 
     def _output(
         self,
@@ -508,7 +515,7 @@ class LGBMModel(
         span: tuple[int, int | None],
         validate_features: bool,
         kwargs: Mapping[str, Any],
-        finish: Finish | None = None,
+        finish: Finish,
         to_parquet: str | PathLike[str] | None = None,
     ) -> Any:
         """The output of the model for rows; ``finish`` gets predictions.
@@ -523,9 +530,7 @@ class LGBMModel(
                 model.check_names(rows)
             columns = self._columns(model, rows)
             values = predictions.compute(model, columns, output, rounds, n_threads)
-            if finish is None or output != "prediction":
-                return values
-            return finish(model, values)
+            return finish(model, values) if output == "prediction" else values
 
         open_file = partial(self._open_file, model)
         return predictions.in_batches(X, model.schema, compute, open_file, to_parquet)
@@ -551,16 +556,16 @@ class LGBMModel(
 
     @docstrings.of_stages("the target", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        return self._staged(X)
+        return self._staged(X, self._finish)
 
-    def _staged(self, X: ArrayLike, finish: Finish | None = None) -> Iterator[Any]:
+    def _staged(self, X: ArrayLike, finish: Finish) -> Iterator[Any]:
         """The output after each round; errors come at once, and not with the first."""
         model = self._model
         columns = self._columns(
             model, predictions.in_memory(X, partial(self._open_file, model))
         )
         outputs = predictions.staged(model, columns, self._n_threads())
-        return (finish(model, o) for o in outputs) if finish else outputs
+        return (finish(model, values) for values in outputs)
 
     @docstrings.of_prediction
     def explain(
@@ -810,10 +815,10 @@ class LGBMModel(
         estimator
             A fitted estimator of this class.
         """
+        estimator_class: type = cls
+        defaults = constructor_defaults(estimator_class)
         task = cls._task(cls.__name__)
-        options, unused, model = states.of_booster(
-            booster, classes, task, constructor_defaults(cls)
-        )
+        options, unused, model = states.of_booster(booster, classes, task, defaults)
         estimator = cls(**options)
         if unused:
             estimator._unused_params = unused

@@ -122,39 +122,23 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         tags.classifier_tags.multi_label = True
         return tags
 
-    @docstrings.of_prediction
-    def predict(
-        self,
-        X: ArrayLike,
-        raw_score: bool = False,
-        start_iteration: int = 0,
-        num_iteration: int | None = None,
-        pred_leaf: bool = False,
-        pred_contrib: bool = False,
-        validate_features: bool = False,
-        *,
-        pred_interactions: bool = False,
-        to_parquet: str | PathLike[str] | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """Predict classes.
+    def _finish(self, model: FittedModel, values: NDArray[np.float64]) -> Any:
+        """The labels of the most probable classes; raw scores if there is no link.
 
-        Parameters
-        ----------
-        {parameters}
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-            The predicted labels. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
-            ``pred_interactions``, or if the objective is a function, the result is that
-            of ``predict_proba``.
+        If there are several targets, each has a column.
         """
-        output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        span = start_iteration, num_iteration
-        return self._output(
-            X, output, span, validate_features, kwargs, _labels, to_parquet
-        )
+        probabilities = _probabilities(model, values)
+        if not isinstance(model.objective, str | list):
+            return probabilities
+        if not isinstance(model.classes, list):
+            return model.classes[probabilities.argmax(axis=1)]
+        kinds = {labels.dtype.kind for labels in model.classes}
+        columns = [
+            # Numbers beside strings stay numbers.
+            labels.astype(object if len(kinds) > 1 else labels.dtype)[p.argmax(axis=1)]
+            for labels, p in zip(model.classes, probabilities, strict=True)
+        ]
+        return np.column_stack(columns)
 
     @docstrings.of_prediction
     def predict_proba(
@@ -193,10 +177,6 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             X, output, span, validate_features, kwargs, _probabilities, to_parquet
         )
 
-    @docstrings.of_stages("classes", "(n_samples,)")
-    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        return self._staged(X, _labels)
-
     @docstrings.of_stages("probabilities of the classes", "(n_samples, n_classes)")
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         return self._staged(X, _probabilities)
@@ -226,7 +206,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             What ``predict_proba`` returns with ``raw_score``.
         """
         span = start_iteration, num_iteration
-        return self._output(X, "raw_score", span, validate_features, kwargs)
+        return self._output(
+            X, "raw_score", span, validate_features, kwargs, _probabilities
+        )
 
     @docstrings.of_prediction
     def predict_set(
@@ -327,22 +309,3 @@ def _of_all_classes(
     both[:, 1] = positive
     np.subtract(1.0, positive, out=both[:, 0])
     return both[:, : len(classes)]
-
-
-def _labels(model: FittedModel, output: NDArray[np.float64]) -> NDArray[Any]:
-    """The labels of the most probable classes; raw scores if there is no link.
-
-    If there are several targets, each has a column.
-    """
-    probabilities = _probabilities(model, output)
-    if not isinstance(model.objective, str | list):
-        return probabilities
-    if not isinstance(model.classes, list):
-        return model.classes[probabilities.argmax(axis=1)]
-    kinds = {labels.dtype.kind for labels in model.classes}
-    columns = [
-        # Numbers beside strings stay numbers.
-        labels.astype(object if len(kinds) > 1 else labels.dtype)[p.argmax(axis=1)]
-        for labels, p in zip(model.classes, probabilities, strict=True)
-    ]
-    return np.column_stack(columns)

@@ -136,7 +136,7 @@ def _work(const int64_t[::1] boundaries, int n_threads):
     return np.empty((n_threads, WORK_PER_DOCUMENT * max(1, padded(longest_query(boundaries)))))
 
 
-cdef struct Ranking:
+cdef struct QueryTask:
     # What the kernels of a query read and write; each of them only some of it.
     const double* scores
     const double* gain
@@ -159,11 +159,11 @@ cdef struct Ranking:
 
 # What to do with a query, whose n rows begin at `start`; `work`: see `_work`.
 ctypedef void (*QueryKernel)(
-    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work) noexcept nogil
+    const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work) noexcept nogil
 
 
 cdef void visit_queries(
-    QueryKernel kernel, const Ranking* ranking, const int64_t[::1] boundaries, int n_threads,
+    QueryKernel kernel, const QueryTask* task, const int64_t[::1] boundaries, int n_threads,
 ):
     cdef double[:, ::1] work = _work(boundaries, n_threads)
     cdef int64_t n_queries = boundaries.shape[0] - 1
@@ -177,7 +177,7 @@ cdef void visit_queries(
     ):
         if not is_stopped(&watch):
             kernel(
-                ranking, query, boundaries[query], boundaries[query + 1] - boundaries[query],
+                task, query, boundaries[query], boundaries[query + 1] - boundaries[query],
                 &work[omp_get_thread_num(), 0])
     end_watch(&watch)
 
@@ -200,38 +200,38 @@ def discounts(const int64_t[::1] boundaries):
 
 
 cdef void lambdarank_query(
-    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work,
+    const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
     """The gradients and hessians of one query: see `lambdarank`."""
-    cdef double max_dcg = ranking.max_dcg[query]
+    cdef double max_dcg = task.max_dcg[query]
     cdef int64_t room = padded(n)
     cdef double* sorted_score = work
     cdef double* sorted_gain = sorted_score + room
     cdef double* odds = sorted_gain + room
     cdef double* gradient = odds + room
     cdef double* hessian = gradient + room
-    cdef Ranked* documents = rank(ranking.scores + start, n, <Ranked*>(hessian + room))
+    cdef Ranked* documents = rank(task.scores + start, n, <Ranked*>(hessian + room))
     cdef double offset = 1.0, slope = 0.0, factor = 1.0, magnitude = 0.0
     cdef int64_t i
     if n == 0:
         return
     for i in range(room):
         sorted_score[i] = documents[i].score if i < n else 0.0
-        sorted_gain[i] = ranking.gain[start + documents[i].row] if i < n else NAN
+        sorted_gain[i] = task.gain[start + documents[i].row] if i < n else NAN
         gradient[i] = 0.0
         hessian[i] = 0.0
-    if ranking.norm and sorted_score[0] != sorted_score[n - 1]:
+    if task.norm and sorted_score[0] != sorted_score[n - 1]:
         offset = 0.01
         slope = 1.0
     rank_pairs(
-        sorted_score, sorted_gain, ranking.discount, room, min(n - 1, ranking.truncation),
-        1 / max_dcg if max_dcg > 0 else 0.0, offset, slope, ranking.sigmoid, odds, gradient,
+        sorted_score, sorted_gain, task.discount, room, min(n - 1, task.truncation),
+        1 / max_dcg if max_dcg > 0 else 0.0, offset, slope, task.sigmoid, odds, gradient,
         hessian, &magnitude)
-    if ranking.norm and magnitude > 0:
+    if task.norm and magnitude > 0:
         factor = log2(1 + 2 * magnitude) / (2 * magnitude)
     for i in range(n):
-        ranking.gradient[start + documents[i].row] = <float>(gradient[i] * factor)
-        ranking.hessian[start + documents[i].row] = <float>(hessian[i] * factor)
+        task.gradient[start + documents[i].row] = <float>(gradient[i] * factor)
+        task.hessian[start + documents[i].row] = <float>(hessian[i] * factor)
 
 
 def lambdarank(
@@ -273,12 +273,12 @@ def lambdarank(
     C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82; the
     two scalings are LightGBM's.
     """
-    cdef Ranking ranking
-    ranking.scores, ranking.gain, ranking.discount = &scores[0], &gain[0], &discount[0]
-    ranking.max_dcg = &max_dcg[0]
-    ranking.sigmoid, ranking.truncation, ranking.norm = sigmoid, truncation, norm
-    ranking.gradient, ranking.hessian = &gradient_out[0], &hessian_out[0]
-    visit_queries(lambdarank_query, &ranking, boundaries, n_threads)
+    cdef QueryTask task
+    task.scores, task.gain, task.discount = &scores[0], &gain[0], &discount[0]
+    task.max_dcg = &max_dcg[0]
+    task.sigmoid, task.truncation, task.norm = sigmoid, truncation, norm
+    task.gradient, task.hessian = &gradient_out[0], &hessian_out[0]
+    visit_queries(lambdarank_query, &task, boundaries, n_threads)
 
 
 cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept nogil:
@@ -296,12 +296,12 @@ cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept 
 
 
 cdef void xendcg_query(
-    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work,
+    const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
     """The gradients and hessians of one query: see `rank_xendcg`."""
-    cdef const double* gain = ranking.gain + start
-    cdef float* gradient_out = ranking.gradient + start
-    cdef float* hessian_out = ranking.hessian + start
+    cdef const double* gain = task.gain + start
+    cdef float* gradient_out = task.gradient + start
+    cdef float* hessian_out = task.hessian + start
     cdef double* p = work
     cdef double* ratio = work + n
     cdef double* gradient = work + 2 * n
@@ -312,9 +312,9 @@ cdef void xendcg_query(
         gradient_out[0] = hessian_out[0] = 0
     if n < 2:
         return
-    softmax_query(ranking.scores + start, n, p)
+    softmax_query(task.scores + start, n, p)
     for i in range(n):
-        drawn = draw(ranking.row_key, ranking.first[query] + i)
+        drawn = draw(task.row_key, task.first[query] + i)
         ratio[i] = gain[i] + 1 - <double>(drawn >> 11) * 2.0 ** -53
         total += ratio[i]
     for i in range(n):
@@ -359,43 +359,43 @@ def rank_xendcg(
     -----
     S. Bruch, "An alternative cross entropy loss for learning-to-rank", WWW 2021.
     """
-    cdef Ranking ranking
-    ranking.scores, ranking.gain, ranking.first = &scores[0], &gain[0], &first[0]
-    ranking.row_key = key(seed, XENDCG, round)
-    ranking.gradient, ranking.hessian = &gradient_out[0], &hessian_out[0]
-    visit_queries(xendcg_query, &ranking, boundaries, n_threads)
+    cdef QueryTask task
+    task.scores, task.gain, task.first = &scores[0], &gain[0], &first[0]
+    task.row_key = key(seed, XENDCG, round)
+    task.gradient, task.hessian = &gradient_out[0], &hessian_out[0]
+    visit_queries(xendcg_query, &task, boundaries, n_threads)
 
 
 # --------------------------------------------------------------------------- the metrics
 
 
 cdef void dcg_query(
-    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work,
+    const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
     """The DCG of the first documents: see `dcg`."""
     cdef double* sums = work  # of the first 1, 2, ... documents
-    cdef int64_t n_top = min(n, ranking.n_top)
-    cdef Ranked* documents = best(ranking.scores + start, n, n_top, <Ranked*>(work + n))
+    cdef int64_t n_top = min(n, task.n_top)
+    cdef Ranked* documents = best(task.scores + start, n, n_top, <Ranked*>(work + n))
     cdef double total = 0.0
     cdef int64_t i, k
     for i in range(n_top):
-        total += ranking.gain[start + documents[i].row] * ranking.discount[i]
+        total += task.gain[start + documents[i].row] * task.discount[i]
         sums[i] = total
-    for k in range(ranking.n_at):
-        ranking.values[k * ranking.n_queries + query] = (
-            sums[min(ranking.at[k], n) - 1] if n > 0 else 0.0)
+    for k in range(task.n_at):
+        task.values[k * task.n_queries + query] = (
+            sums[min(task.at[k], n) - 1] if n > 0 else 0.0)
 
 
 cdef void read_tops(
-    const int64_t[::1] at, double[:, ::1] values_out, Ranking* ranking_out,
+    const int64_t[::1] at, double[:, ::1] values_out, QueryTask* task_out,
 ) noexcept:
     """How many documents metrics look at, and where their values go."""
     cdef int64_t k
-    ranking_out.n_top = 1
+    task_out.n_top = 1
     for k in range(at.shape[0]):
-        ranking_out.n_top = max(ranking_out.n_top, at[k])
-    ranking_out.at, ranking_out.n_at = &at[0], at.shape[0]
-    ranking_out.values, ranking_out.n_queries = &values_out[0, 0], values_out.shape[1]
+        task_out.n_top = max(task_out.n_top, at[k])
+    task_out.at, task_out.n_at = &at[0], at.shape[0]
+    task_out.values, task_out.n_queries = &values_out[0, 0], values_out.shape[1]
 
 
 def dcg(
@@ -427,20 +427,20 @@ def dcg(
     K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
     Transactions on Information Systems 20 (2002).
     """
-    cdef Ranking ranking
-    ranking.scores, ranking.gain, ranking.discount = &scores[0], &gain[0], &discount[0]
-    read_tops(at, dcg_out, &ranking)
-    visit_queries(dcg_query, &ranking, boundaries, n_threads)
+    cdef QueryTask task
+    task.scores, task.gain, task.discount = &scores[0], &gain[0], &discount[0]
+    read_tops(at, dcg_out, &task)
+    visit_queries(dcg_query, &task, boundaries, n_threads)
 
 
 cdef void precision_query(
-    const Ranking* ranking, int64_t query, int64_t start, int64_t n, double* work,
+    const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
     """The average precision of the first documents: see `average_precision`."""
     cdef double* sums = work  # of the first 1, 2, ... documents
-    cdef int64_t n_top = min(n, ranking.n_top)
-    cdef Ranked* documents = best(ranking.scores + start, n, n_top, <Ranked*>(work + n))
-    cdef const uint8_t* relevant = ranking.relevant + start
+    cdef int64_t n_top = min(n, task.n_top)
+    cdef Ranked* documents = best(task.scores + start, n, n_top, <Ranked*>(work + n))
+    cdef const uint8_t* relevant = task.relevant + start
     cdef double total = 0.0
     cdef int64_t i, k, n_ranked = 0, n_relevant = 0
     for i in range(n):
@@ -450,9 +450,9 @@ cdef void precision_query(
             n_ranked += 1
             total += n_ranked / <double>(i + 1)
         sums[i] = total
-    for k in range(ranking.n_at):
-        ranking.values[k * ranking.n_queries + query] = (
-            sums[min(ranking.at[k], n) - 1] / min(ranking.at[k], n_relevant)
+    for k in range(task.n_at):
+        task.values[k * task.n_queries + query] = (
+            sums[min(task.at[k], n) - 1] / min(task.at[k], n_relevant)
             if n_relevant > 0 else 1.0)
 
 
@@ -479,7 +479,7 @@ def average_precision(
     precision_out : (n_at, n_queries) float64
         1 for queries without a relevant document.
     """
-    cdef Ranking ranking
-    ranking.scores, ranking.relevant = &scores[0], &relevant[0]
-    read_tops(at, precision_out, &ranking)
-    visit_queries(precision_query, &ranking, boundaries, n_threads)
+    cdef QueryTask task
+    task.scores, task.relevant = &scores[0], &relevant[0]
+    read_tops(at, precision_out, &task)
+    visit_queries(precision_query, &task, boundaries, n_threads)

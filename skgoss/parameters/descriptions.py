@@ -319,7 +319,8 @@ PLOT = {
     ),
     "tree_index": (
         "int, default=0",
-        "The index of the tree. Negative numbers count from the last tree.",
+        "The index of the tree. Negative numbers count from the last tree. There is an"
+        " IndexError if the model has no such tree.",
     ),
     "show_info": (
         "list of str, default=None",

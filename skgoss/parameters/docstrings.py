@@ -56,6 +56,35 @@ iterator of ndarray of shape {shape}
     What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
 """
 
+# What follows the first words of a plot's docstring.
+_OF_PLOT = """
+
+Parameters
+----------
+{{parameters}}
+
+Returns
+-------
+{returns}
+
+Raises
+------
+TypeError, ValueError
+    If an argument has an invalid type or value, or if there is nothing to plot.
+
+See Also
+--------
+{see_also}
+
+Examples
+--------
+>>> from sklearn.datasets import load_diabetes
+>>> from skgoss import LGBMRegressor, {name}
+>>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+>>> model = LGBMRegressor(n_estimators=10).fit(X, y{fit})
+>>> {example}
+"""
+
 
 def filled(doc: str, **lists: Iterable[tuple[str, str, str]]) -> str:
     """Write lists of arguments or attributes in the places marked in a docstring.
@@ -133,14 +162,45 @@ def of_booster(**changes: tuple[str, str]) -> Callable[[Function], Function]:
     return lambda method: _describe(method, BOOSTER | changes)
 
 
-def of_plot(**changes: tuple[str, str]) -> Callable[[Function], Function]:
-    """Describe the arguments of a plot in its docstring.
+def of_plot(
+    example: str,
+    *see_also: str,
+    returns: str = "matplotlib.axes.Axes\n    Where the plot is.",
+    fit: str = "",
+    **changes: tuple[str, str],
+) -> Callable[[Function], Function]:
+    """Add all but the first words to the docstring of a plot.
 
     Parameters
     ----------
+    example : str
+        A line of code that plots ``model``.
+    *see_also : str
+        Entries of the section "See Also".
+    returns : str
+        The entry of the section "Returns".
+    fit : str
+        More arguments of ``fit`` in the example.
     **changes : (type, meaning)
         By name: arguments that `PLOT` lacks, or that differ in this plot.
     """
+
+    def describe(plot: Function) -> Function:
+        rest = _OF_PLOT.format(
+            returns=returns,
+            see_also="\n".join(see_also),
+            name=plot.__name__,
+            fit=fit,
+            example=example,
+        )
+        plot.__doc__ = inspect.cleandoc(plot.__doc__ or "") + rest
+        return _describe(plot, PLOT | changes)
+
+    return describe
+
+
+def of_tree(**changes: tuple[str, str]) -> Callable[[Function], Function]:
+    """Describe the arguments of a tree's drawing in its docstring: see `of_plot`."""
     return lambda plot: _describe(plot, PLOT | changes)
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, booster_of
@@ -27,6 +28,9 @@ History = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 @docstrings.of_plot(
+    'ax = plot_importance(model, importance_type="gain")',
+    "Booster.feature_importance : The numbers.",
+    "plot_split_value_histogram : Where the splits of a column lie.",
     height=(
         "float, default=0.2",
         "Height of the bars. The distance between bars is 1.",
@@ -73,37 +77,7 @@ def plot_importance(
     precision: int | None = 3,
     **kwargs: Any,
 ) -> Axes:
-    """Plot the importances of the columns.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where the plot is.
-
-    Raises
-    ------
-    TypeError
-        If ``booster`` is neither a Booster nor a fitted estimator.
-    ValueError
-        If an argument has an invalid value, or if there is no importance to plot.
-
-    See Also
-    --------
-    Booster.feature_importance : The numbers.
-    plot_split_value_histogram : Where the splits of a column lie.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from skgoss import LGBMRegressor, plot_importance
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = LGBMRegressor(n_estimators=10).fit(X, y)
-    >>> ax = plot_importance(model, importance_type="gain")
-    """
+    """Plot the importances of the columns."""
     check(
         xlim=xlim,
         ylim=ylim,
@@ -169,6 +143,9 @@ def _importance_type(booster: Booster | LGBMModel) -> str:
 
 
 @docstrings.of_plot(
+    'ax = plot_split_value_histogram(model, "bmi")',
+    "Booster.get_split_value_histogram : The numbers.",
+    "plot_importance : How much each column is used.",
     feature=(
         "int or str",
         "The number or name of a numeric column.",
@@ -208,41 +185,12 @@ def plot_split_value_histogram(
     grid: bool = True,
     **kwargs: Any,
 ) -> Axes:
-    """Plot a histogram of the split values of a column.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where the plot is.
-
-    Raises
-    ------
-    TypeError
-        If ``booster`` is neither a Booster nor a fitted estimator.
-    ValueError
-        If an argument has an invalid value, or if no split uses the column.
-
-    See Also
-    --------
-    Booster.get_split_value_histogram : The numbers.
-    plot_importance : How much each column is used.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from skgoss import LGBMRegressor, plot_split_value_histogram
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = LGBMRegressor(n_estimators=10).fit(X, y)
-    >>> ax = plot_split_value_histogram(model, "bmi")
-    """
+    """Plot a histogram of the split values of a column."""
     check(xlim=xlim, ylim=ylim, figsize=figsize)
     model = booster_of(booster, "booster")
-    counts, edges = model.get_split_value_histogram(
-        feature, bins=bins, xgboost_style=False
+    counts, edges = cast(
+        "tuple[NDArray[np.int64], NDArray[np.float64]]",
+        model.get_split_value_histogram(feature, bins=bins),
     )
     if not np.any(counts):
         raise ValueError(
@@ -262,6 +210,9 @@ def plot_split_value_histogram(
 
 
 @docstrings.of_plot(
+    "ax = plot_metric(model)",
+    "record_evaluation : The metrics of a fit in a dictionary.",
+    fit=", eval_set=[(X, y)]",
     booster=(
         "dict or fitted estimator",
         "A fitted estimator, or a dict of recorded metrics: ``evals_result_`` of an"
@@ -294,36 +245,7 @@ def plot_metric(
     dpi: float | None = None,
     grid: bool = True,
 ) -> Axes:
-    """Plot a metric of the evaluation sets over the rounds.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where the plot is.
-
-    Raises
-    ------
-    TypeError
-        If ``booster`` is neither a dict nor an estimator.
-    ValueError
-        If an argument has an invalid value, or if a set or metric does not exist.
-
-    See Also
-    --------
-    record_evaluation : The metrics of a fit in a dictionary.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from skgoss import LGBMRegressor, plot_metric
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = LGBMRegressor(n_estimators=10).fit(X, y, eval_set=[(X, y)])
-    >>> ax = plot_metric(model)
-    """
+    """Plot a metric of the evaluation sets over the rounds."""
     check(xlim=xlim, ylim=ylim, figsize=figsize)
     history = _history(booster)
     metric, curves = _curves(history, metric, dataset_names)
@@ -374,13 +296,13 @@ def _curves(
     for name in names or ():
         check_name(name, history, "dataset_names", "names of evaluation sets")
     chosen = list(history if names is None else names)
-    known = list(history[chosen[0]])
     if metric is None:
-        metric = known[-1]
-        if len(known) > 1:
+        metrics = list(history[chosen[0]])
+        metric = metrics[-1]
+        if len(metrics) > 1:
             messages.warn(
-                f"There are several metrics ({', '.join(known)}): {metric} is plotted."
-                " Choose one by the argument metric."
+                f"There are several metrics ({', '.join(metrics)}): {metric} is"
+                " plotted. Choose one by the argument metric."
             )
     having = [name for name in chosen if metric in history[name]]
     if names is not None or not having:

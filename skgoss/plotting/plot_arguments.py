@@ -41,40 +41,19 @@ _DOMAINS = {
 
 
 def check(**arguments: Any) -> None:
-    """Check arguments by their names.
-
-    Raises
-    ------
-    ValueError
-        If a value is invalid.
-    """
+    """Check arguments by their names; ValueError if a value is invalid."""
     for name, value in arguments.items():
         domain = _DOMAINS[name]
         if domain.convert(value) is NotImplemented:
             raise ValueError(f"{name} must be {domain.description}, got {value!r}.")
 
 
-def check_name(name: Any, known: Iterable[str], argument: str, kind: str) -> None:
-    """Check that a name is among the known ones.
-
-    Parameters
-    ----------
-    name : object
-    known : iterable of str
-    argument : str
-        The argument that holds the name, for the message.
-    kind : str
-        What the known names are, for the message.
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
-    if name not in known:
+def check_name(name: Any, names: Iterable[str], argument: str, kind: str) -> None:
+    """Check that an argument is one of some names, which are of a ``kind``."""
+    if name not in names:
         raise ValueError(
-            f"{argument} must be {kind} ({', '.join(map(repr, known))}), got"
-            f" {name!r}.{messages.hint(str(name), known)}"
+            f"{argument} must be {kind} ({', '.join(map(repr, names))}), got"
+            f" {name!r}.{messages.hint(str(name), names)}"
         )
 
 
@@ -84,13 +63,7 @@ def optional(module: str) -> ModuleType:
 
 
 def axes(ax: Axes | None, figsize: Pair | None, dpi: float | None) -> Axes:
-    """Return ``ax``, or the axes of a new figure if it is None.
-
-    Raises
-    ------
-    TypeError
-        If ``ax`` is not None and not an Axes.
-    """
+    """Check ``ax``, or make the axes of a new figure if it is None."""
     if ax is None:
         return optional("matplotlib.pyplot").subplots(figsize=figsize, dpi=dpi)[1]
     if not isinstance(ax, optional("matplotlib.axes").Axes):

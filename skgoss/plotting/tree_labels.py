@@ -183,19 +183,10 @@ class Labels:
     max_category_values: int
 
     def nodes(self, root: Node, leaf: int | None = None) -> list[NodeLabel]:
-        """Label the nodes and leaves of a tree.
+        """Label the nodes of a ``tree_structure`` of ``dump_model``.
 
-        Parameters
-        ----------
-        root : dict
-            A ``tree_structure`` of ``dump_model``.
-        leaf : int, default=None
-            The number of the leaf that the example reaches.
-
-        Returns
-        -------
-        list of NodeLabel
-            Parents come before children, the left child before the right.
+        Parents come before children, the left child before the right. ``leaf`` is the
+        number of the leaf that the example reaches.
         """
         nodes = list(_preorder(root))
         path = _path(nodes, leaf)
@@ -228,8 +219,9 @@ class Labels:
             for name in INFO
             if name in node
         }
-        if total:
-            facts["data_percentage"] = f"{100 * _count(node) / total:.2f}%"
+        count = _count(node)
+        if total and count is not None:
+            facts["data_percentage"] = f"{100 * count / total:.2f}%"
         return [
             INFO[name].format(fact)
             for name, fact in facts.items()

@@ -39,6 +39,10 @@ _RANKDIR = {"horizontal": "LR", "vertical": "TB"}
 
 
 @docstrings.of_plot(
+    "graph = create_tree_digraph(model, tree_index=3)",
+    "draw_tree : A tree as text.",
+    "plot_tree : A tree in a figure of matplotlib.",
+    returns="graphviz.Digraph\n    The graph, which notebooks show.",
     kwargs=(
         "dict",
         "Arguments of ``graphviz.Digraph``.",
@@ -58,33 +62,6 @@ def create_tree_digraph(
 
     Rendering the graph needs the program ``dot`` of graphviz. Its attribute ``source``
     and the functions ``draw_tree`` and ``plot_tree`` do not need it.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Returns
-    -------
-    graphviz.Digraph
-        The graph, which notebooks show.
-
-    Raises
-    ------
-    IndexError, TypeError, ValueError
-        As in `draw_tree`.
-
-    See Also
-    --------
-    draw_tree : A tree as text.
-    plot_tree : A tree in a figure of matplotlib.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from skgoss import LGBMRegressor, create_tree_digraph
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = LGBMRegressor(n_estimators=10).fit(X, y)
-    >>> graph = create_tree_digraph(model, tree_index=3)
     """
     check(orientation=orientation)
     tree = tree_labels(
@@ -163,6 +140,9 @@ _EDGE_TEXT = dict(_PLAIN, size=_EDGE_FONT_SIZE, va="bottom", color="#707070")
 
 
 @docstrings.of_plot(
+    "ax = plot_tree(model, tree_index=3)",
+    "draw_tree : A tree as text.",
+    "create_tree_digraph : A tree as a graph of graphviz.",
     figsize=(
         "pair of float, default=None",
         "Width and height of a new figure, in inches. None: as the tree requires.",
@@ -189,33 +169,6 @@ def plot_tree(
 
     It needs matplotlib and igraph, but not graphviz. The size of the text is chosen so
     that the tree fits into the axes.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where the plot is.
-
-    Raises
-    ------
-    IndexError, TypeError, ValueError
-        As in `draw_tree`.
-
-    See Also
-    --------
-    draw_tree : A tree as text.
-    create_tree_digraph : A tree as a graph of graphviz.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from skgoss import LGBMRegressor, plot_tree
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = LGBMRegressor(n_estimators=10).fit(X, y)
-    >>> ax = plot_tree(model, tree_index=3)
     """
     check(figsize=figsize, orientation=orientation)
     tree = tree_labels(
@@ -385,8 +338,19 @@ def _smallest_unit(
 
 # Arguments of graphviz.Digraph, which LightGBM's plot_tree passes on.
 _OF_DIGRAPH = (
-    *("name", "comment", "filename", "directory", "format", "engine", "encoding"),
-    *("graph_attr", "node_attr", "edge_attr", "body", "strict", "renderer"),
+    "name",
+    "comment",
+    "filename",
+    "directory",
+    "format",
+    "engine",
+    "encoding",
+    "graph_attr",
+    "node_attr",
+    "edge_attr",
+    "body",
+    "strict",
+    "renderer",
     "formatter",
 )
 
@@ -404,8 +368,6 @@ def _label_options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     unknown = options.keys() - {"max_category_values"}
     if unknown:
         name = min(unknown)
-        known = inspect.signature(plot_tree).parameters
-        raise TypeError(
-            f"plot_tree has no argument {name!r}.{messages.hint(name, known)}"
-        )
+        advice = messages.hint(name, inspect.signature(plot_tree).parameters)
+        raise TypeError(f"plot_tree has no argument {name!r}.{advice}")
     return options

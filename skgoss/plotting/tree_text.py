@@ -57,7 +57,7 @@ class TreeText:
     __str__ = __repr__ = to_text
 
 
-@docstrings.of_plot(
+@docstrings.of_tree(
     orientation=(
         "{'horizontal', 'vertical'}, default='horizontal'",
         "Has no effect on the text. It is accepted because `plot_tree` has it.",

@@ -221,10 +221,10 @@ def rounds(ensemble: Ensemble, first: int, stop: int) -> Ensemble:
     """The rounds ``first`` to ``stop - 1``; if there are none, trees of value 0."""
     n_scores, n_features = ensemble.n_scores, ensemble.n_features
     if first == stop:
-        return Ensemble.of_trees([zero_tree()] * n_scores, n_scores, n_features)
+        return Ensemble.from_trees([zero_tree()] * n_scores, n_scores, n_features)
     trees = slice(first * n_scores, stop * n_scores)
     leaves = ensemble.leaf_start[[trees.start, trees.stop]]
-    return Ensemble.of_trees(
+    return Ensemble.from_trees(
         [ensemble.tree(index) for index in range(trees.start, trees.stop)],
         n_scores,
         n_features,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +41,12 @@ def dump(
     *,
     start_round: int = 0,
     stop_round: int | None = None,
-    importance: Literal["split", "gain"] = "split",
+    importance: str = "split",
 ) -> dict[str, Any]:
     """Describe a model by dicts, lists, numbers and strings, which JSON can hold.
+
+    It has the keys of LightGBM's ``dump_model``. Whole floats are ints. NaN becomes 0,
+    and numbers beyond 1e300 in magnitude become 1e300 with their sign.
 
     Parameters
     ----------
@@ -57,12 +60,6 @@ def dump(
         The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
     importance : {"split", "gain"}, default="split"
         The kind of the importances; they are cut to whole numbers.
-
-    Returns
-    -------
-    dict
-        With the keys of LightGBM's ``dump_model``. Whole floats are ints. NaN becomes
-        0, and numbers beyond 1e300 in magnitude become 1e300 with their sign.
     """
     stop = ensemble.n_rounds if stop_round is None else stop_round
     rounds = np.arange(min(start_round, stop), stop)
@@ -125,9 +122,13 @@ def _info(info: str, values: list[Any] | None) -> dict[str, Any]:
         low, high = (_number(float(word)) for word in info[1:-1].split(":"))
         return {"min_value": low, "max_value": high, "values": []}
     numbers = [int(word) for word in info.split(":")]
-    known = [number for number in numbers if number < 0]
-    known += _named([number for number in numbers if number >= 0], values)
-    return {"min_value": min(known), "max_value": max(known), "values": known}
+    categories = [number for number in numbers if number < 0]
+    categories += _named([number for number in numbers if number >= 0], values)
+    return {
+        "min_value": min(categories),
+        "max_value": max(categories),
+        "values": categories,
+    }
 
 
 def _tree_info(
@@ -213,8 +214,8 @@ def _thresholds(
     thresholds: list[Any] = _numbers(tree.threshold)
     for node in np.flatnonzero(categorical).tolist():
         members = sets.categories(int(tree.threshold[node])).tolist()
-        known = _named(members, values.get(int(tree.split_feature[node])))
-        thresholds[node] = "||".join(map(str, known))
+        names = _named(members, values.get(int(tree.split_feature[node])))
+        thresholds[node] = "||".join(map(str, names))
     return thresholds
 
 
@@ -235,9 +236,7 @@ def pandas_categorical(
     """The categories of the columns that held words; None if there are none."""
     if header.pandas_categorical is not None:
         return [list(values) for values in header.pandas_categorical]
-    return [
-        list(known) for known in categories.values(needs_encoding=True).values()
-    ] or None
+    return list(map(list, categories.values(needs_encoding=True).values())) or None
 
 
 # The options of `shrinkage`.
@@ -250,10 +249,6 @@ def shrinkage(
     """The factor of each tree between the optimal values of its leaves and its values.
 
     It is the learning rate, or 1 for trees that hold the start score.
-
-    Returns
-    -------
-    ndarray of shape (n_trees,), float64
     """
     is_one = holds_start(ensemble, header, boost_from_average)
     return np.where(is_one, 1.0, learning_rate)
@@ -262,13 +257,9 @@ def shrinkage(
 def holds_start(
     ensemble: Ensemble, header: Header, boost_from_average: bool
 ) -> NDArray[np.bool_]:
-    """Whether trees hold the start score.
+    """Whether each tree holds the start score.
 
     Those of the first round do, if the objective has one, and all trees of forests.
-
-    Returns
-    -------
-    ndarray of shape (n_trees,), bool
     """
     has_start = header.objective.split(" ")[0] not in _STARTS_AT_ZERO
     n_first = ensemble.n_scores if has_start and boost_from_average else 0
@@ -277,31 +268,48 @@ def holds_start(
 
 # --- Rows of a table ------------------------------------------------------------------
 
+# The columns of a row that a leaf may lack, in their order.
+_NODE_COLUMNS = (
+    "left_child",
+    "right_child",
+    "parent_index",
+    "split_feature",
+    "split_gain",
+    "threshold",
+    "decision_type",
+    "missing_direction",
+    "missing_type",
+)
+
 
 def rows(dumped: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The nodes and leaves of all trees, from what `dump` returned.
 
-    Parents come before their children, left children before right ones.
-
-    Yields
-    ------
-    dict
-        The values by column, in the order of LightGBM's ``trees_to_dataframe``.
+    Parents come before their children, left children before right ones. The columns
+    have the order of LightGBM's ``trees_to_dataframe``.
     """
     names = dumped["feature_names"]
     for tree in dumped["tree_info"]:
         index = tree["tree_index"]
+        open_nodes: list[tuple[dict[str, Any], int, str | None]]
         open_nodes = [(tree["tree_structure"], 1, None)]
         while open_nodes:
             node, depth, parent = open_nodes.pop()
             name = _node_name(index, node)
-            place = {"tree_index": index, "node_depth": depth, "node_index": name}
-            if "split_index" not in node:
-                yield place | _leaf_row(node, parent)
-                continue
-            yield place | _node_row(index, node, parent, names)
-            for side in ("right_child", "left_child"):
-                open_nodes.append((node[side], depth + 1, name))
+            row = {"tree_index": index, "node_depth": depth, "node_index": name}
+            row |= dict.fromkeys(_NODE_COLUMNS) | {"parent_index": parent}
+            if "split_index" in node:
+                yield row | _node_row(index, node, names)
+                for side in ("right_child", "left_child"):
+                    open_nodes.append((node[side], depth + 1, name))
+            else:
+                # LightGBM leaves out two columns for trees of one leaf.
+                facts = {} if parent is None else node
+                yield row | {
+                    "value": node["leaf_value"],
+                    "weight": facts.get("leaf_weight"),
+                    "count": facts.get("leaf_count"),
+                }
 
 
 def _node_name(tree: int, node: Mapping[str, Any]) -> str:
@@ -310,13 +318,10 @@ def _node_name(tree: int, node: Mapping[str, Any]) -> str:
     return f"{tree}-L{node.get('leaf_index', 0)}"
 
 
-def _node_row(
-    tree: int, node: Mapping[str, Any], parent: str | None, names: list[str]
-) -> dict[str, Any]:
+def _node_row(tree: int, node: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     return {
         "left_child": _node_name(tree, node["left_child"]),
         "right_child": _node_name(tree, node["right_child"]),
-        "parent_index": parent,
         "split_feature": names[node["split_feature"]],
         "split_gain": node["split_gain"],
         "threshold": node["threshold"],
@@ -326,24 +331,4 @@ def _node_row(
         "value": node["internal_value"],
         "weight": node["internal_weight"],
         "count": node["internal_count"],
-    }
-
-
-_OF_NODES = (
-    *("split_feature", "split_gain", "threshold", "decision_type"),
-    *("missing_direction", "missing_type"),
-)
-
-
-def _leaf_row(leaf: Mapping[str, Any], parent: str | None) -> dict[str, Any]:
-    is_tree = parent is None
-    return {
-        "left_child": None,
-        "right_child": None,
-        "parent_index": parent,
-        **dict.fromkeys(_OF_NODES),
-        "value": leaf["leaf_value"],
-        # LightGBM leaves these out for trees of one leaf.
-        "weight": None if is_tree else leaf["leaf_weight"],
-        "count": None if is_tree else leaf["leaf_count"],
     }

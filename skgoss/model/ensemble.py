@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from itertools import pairwise
 from numbers import Integral
 from types import NoneType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from skgoss.model.trees import (
     zero_tree,
 )
 from skgoss.utils.locks import cached_property
-from skgoss.utils.plain_values import entries, vector, vectors
+from skgoss.utils.plain_values import Types, entries, vector, vectors
 
 # Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.
 LEAVES_AT_ONCE = 1 << 21
@@ -41,6 +41,17 @@ LARGEST = 1e300
 
 # The kinds of importance, and what is summed over the splits; None: their number.
 _IMPORTANCE = {"split": None, "gain": "split_gain", "cover": "internal_count"}
+
+# The entries of a state, and their types.
+_STATE: Types = {
+    "arrays": dict,
+    "leaf_start": np.ndarray,
+    "n_scores": Integral,
+    "n_features": Integral,
+    "sets": dict,
+    "average": bool,
+    "linear": (dict, NoneType),
+}
 
 Floats = NDArray[np.float64]
 
@@ -101,28 +112,19 @@ class Ensemble:
     def unchecked(cls, **fields: Any) -> Ensemble:
         """Make an ensemble of trees just grown, or of parts of what has been checked.
 
-        Parameters
-        ----------
-        **fields
-            All parameters of the class.
+        ``fields`` are all parameters of the class.
         """
-        made = object.__new__(cls)
-        made.__dict__.update(fields)
-        return made
+        ensemble = object.__new__(cls)
+        ensemble.__dict__.update(fields)
+        return ensemble
 
     @classmethod
-    def of_trees(
+    def from_trees(
         cls, trees: Sequence[Tree], n_scores: int, n_features: int, **options: Any
     ) -> Ensemble:
-        """Make an ensemble of single trees.
+        """Make an ensemble of single trees, round by round.
 
-        Parameters
-        ----------
-        trees : sequence of Tree
-            Round by round, ``n_scores`` trees a round.
-        n_scores, n_features : int
-        **options
-            The other parameters of the class.
+        ``options`` are the other parameters of the class.
         """
         for number, tree in enumerate(trees):
             _check_shapes(tree, number)
@@ -135,39 +137,28 @@ class Ensemble:
 
     def __getstate__(self) -> dict[str, Any]:
         return {
+            **{name: getattr(self, name) for name in _STATE},
             "arrays": dict(self.arrays),
-            "leaf_start": self.leaf_start,
-            "n_scores": self.n_scores,
-            "n_features": self.n_features,
             "sets": self.sets._asdict(),
-            "average": self.average,
             "linear": self.linear and self.linear._asdict(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        types = {
-            "arrays": dict,
-            "leaf_start": np.ndarray,
-            "n_scores": Integral,
-            "n_features": Integral,
-            "sets": dict,
-            "average": bool,
-            "linear": (dict, NoneType),
-        }
         arrays, leaf_start, n_scores, n_features, sets, average, linear = entries(
-            state, types, "the ensemble"
+            state, _STATE, "the ensemble"
         )
         if linear is not None:
             linear = LinearLeaves(**vectors(linear, LINEAR_TYPES, "the linear leaves"))
-        self.__init__(
-            vectors(arrays, NODE_TYPES | LEAF_TYPES, "the trees"),
-            vector(leaf_start, np.int64, "leaf_start"),
-            int(n_scores),
-            int(n_features),
-            CategorySets(**vectors(sets, SET_TYPES, "the sets")),
+        vars(self).update(
+            arrays=vectors(arrays, NODE_TYPES | LEAF_TYPES, "the trees"),
+            leaf_start=vector(leaf_start, np.int64, "leaf_start"),
+            n_scores=int(n_scores),
+            n_features=int(n_features),
+            sets=CategorySets(**vectors(sets, SET_TYPES, "the sets")),
             average=average,
             linear=linear,
         )
+        self.__post_init__()
 
     @property
     def n_trees(self) -> int:
@@ -260,7 +251,7 @@ class Ensemble:
         return threshold + np.where(categorical, float(n_sets), 0.0)
 
     def chosen(self, rounds: NDArray[np.integer[Any]]) -> Ensemble:
-        """Some rounds, in the given order; without sharing arrays."""
+        """Some rounds, in this order; without sharing arrays."""
         trees = rounds[:, None] * self.n_scores + np.arange(self.n_scores)
         return self._with_trees(trees.ravel(), self.n_scores)
 
@@ -271,7 +262,7 @@ class Ensemble:
         return self._with_trees(trees[(first <= score) & (score < stop)], stop - first)
 
     def _with_trees(self, trees: NDArray[np.integer[Any]], n_scores: int) -> Ensemble:
-        """Some trees, in the given order; without sharing arrays."""
+        """Some trees, in this order; without sharing arrays."""
         first, n_leaves = self.leaf_start[trees], np.diff(self.leaf_start)[trees]
         leaves, nodes = spans(first, n_leaves), spans(first - trees, n_leaves - 1)
         at = dict.fromkeys(NODE_TYPES, nodes) | dict.fromkeys(LEAF_TYPES, leaves)
@@ -295,31 +286,15 @@ class Ensemble:
     def with_leaves(
         self, values: Floats, linear: LinearLeaves | None = None
     ) -> Ensemble:
-        """The same trees with other values of their leaves.
-
-        Parameters
-        ----------
-        values : (n_leaves,) float64
-        linear : LinearLeaves, default=None
-            The linear models; None: those of this ensemble.
-        """
+        """The same trees with other values, and linear models, of their leaves."""
         arrays = self.arrays | {"leaf_value": values}
         return replace(self, arrays=arrays, linear=linear or self.linear)
 
-    def importances(
-        self, kind: Literal["split", "gain", "cover"] = "split"
-    ) -> NDArray[Any]:
-        """How much each input column is used.
+    def importances(self, kind: str = "split") -> NDArray[Any]:
+        """The importance of each column, (n_features,) int64 or float64.
 
-        Parameters
-        ----------
-        kind : {"split", "gain", "cover"}, default="split"
-            Number of splits, the sum of their gains, or the sum of their counts of
-            training rows; splits with a gain of 0 or less do not count.
-
-        Returns
-        -------
-        (n_features,) int64 or float64
+        This is the number of its splits, the sum of their gains, or the sum of their
+        counts of training rows. Splits with a gain of 0 or less do not count.
         """
         if kind not in _IMPORTANCE:
             kinds = " or ".join(map(repr, _IMPORTANCE))
@@ -364,27 +339,17 @@ class Ensemble:
         stop_round: int | None = None,
         n_threads: int = 1,
     ) -> NDArray[np.float64]:
-        """Sum the leaf values that rows reach.
+        """The raw scores of rows, (n_rows, n_scores): sums of leaf values.
 
-        Parameters
-        ----------
-        columns : Columns
-            The rows, ``n_features`` columns.
-        start_round, stop_round : int, default=0, None
-            The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
-        n_threads : int, default=1
-            Maximum number of threads; the scores do not depend on it.
-
-        Returns
-        -------
-        (n_rows, n_scores) float64
-            The sum over the rounds, or their mean if ``average``.
+        The sum, or mean if ``average``, is over the rounds from ``start_round`` to
+        ``stop_round - 1``; None: to the last. It does not depend on the number of
+        threads.
         """
         first, stop = self._span(columns, start_round, stop_round)
         scores = np.zeros((columns.n_rows, self.n_scores))
         if self.linear is not None:
             raw = RawColumns(columns)
-            self._add_linear(columns, raw, first, stop, n_threads, scores)
+            self._add_linear(self.linear, raw, first, stop, n_threads, scores)
         elif self._are_few(columns):
             self._few_rows.scores(columns, first, stop, scores)
         else:
@@ -394,20 +359,7 @@ class Ensemble:
         return scores
 
     def staged_scores(self, columns: Columns, n_threads: int = 1) -> Iterator[Floats]:
-        """Compute the raw scores after each round; the rows are ranked once.
-
-        Parameters
-        ----------
-        columns : Columns
-            The rows, ``n_features`` columns.
-        n_threads : int, default=1
-            Maximum number of threads; the scores do not depend on it.
-
-        Yields
-        ------
-        (n_rows, n_scores) float64
-            What ``raw_scores`` returns for the rounds so far.
-        """
+        """The raw scores after each round; the rows are ranked once."""
         _, stop = self._span(columns, 0, None)
         scores = np.zeros((columns.n_rows, self.n_scores))
         if self.linear is None:
@@ -419,28 +371,27 @@ class Ensemble:
             if self.linear is None:
                 self._predictor.add_ranked(ranked, first, end, n_threads, scores)
             else:
-                self._add_linear(columns, raw, first, end, n_threads, scores)
+                self._add_linear(self.linear, raw, first, end, n_threads, scores)
             yield scores / (end // self.n_scores) if self.average else scores.copy()
 
     def _add_linear(
         self,
-        columns: Columns,
+        linear: LinearLeaves,
         raw: RawColumns,
         first: int,
         stop: int,
         n_threads: int,
         scores_inout: Floats,
     ) -> None:
+        columns = raw.columns
         step = max(1, LEAVES_AT_ONCE // max(1, columns.n_rows))
         for start in range(first, stop, step):
             end = min(start + step, stop)
-            leaf = np.empty((columns.n_rows, end - start), dtype=np.int32)
-            self._find_leaves(columns, start, end, n_threads, leaf)
             raw.add_trees(
-                leaf,
+                self._leaves(columns, start, end, n_threads),
                 self.leaf_start[start : end + 1],
                 self.arrays["leaf_value"],
-                self.linear,
+                linear,
                 start % self.n_scores,
                 n_threads,
                 scores_inout,
@@ -453,42 +404,24 @@ class Ensemble:
         stop_round: int | None = None,
         n_threads: int = 1,
     ) -> NDArray[np.int32]:
-        """Find the leaf that each row reaches in each tree.
-
-        Parameters
-        ----------
-        columns : Columns
-            The rows, ``n_features`` columns.
-        start_round, stop_round : int, default=0, None
-            The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
-        n_threads : int, default=1
-            Maximum number of threads.
-
-        Returns
-        -------
-        (n_rows, rounds * n_scores) int32
-        """
+        """The leaf that each row reaches in each tree: (n_rows, n_trees) int32."""
         first, stop = self._span(columns, start_round, stop_round)
-        leaves = np.empty((columns.n_rows, stop - first), dtype=np.int32)
-        self._find_leaves(columns, first, stop, n_threads, leaves)
-        return leaves
+        return self._leaves(columns, first, stop, n_threads)
 
     def _are_few(self, columns: Columns) -> bool:
         has_sets = len(self.sets.start) > 1
         return columns.n_rows <= (FEW_ROWS // 2 if has_sets else FEW_ROWS)
 
-    def _find_leaves(
-        self,
-        columns: Columns,
-        first: int,
-        stop: int,
-        n_threads: int,
-        leaves_out: NDArray[np.int32],
-    ) -> None:
+    def _leaves(
+        self, columns: Columns, first: int, stop: int, n_threads: int
+    ) -> NDArray[np.int32]:
+        """The leaves in the trees ``first`` to ``stop - 1``."""
+        leaves = np.empty((columns.n_rows, stop - first), dtype=np.int32)
         if self._are_few(columns):
-            self._few_rows.leaves(columns, first, stop, leaves_out)
+            self._few_rows.leaves(columns, first, stop, leaves)
         else:
-            self._predictor.leaves(columns, first, stop, n_threads, leaves_out)
+            self._predictor.leaves(columns, first, stop, n_threads, leaves)
+        return leaves
 
     def _span(
         self, columns: Columns, start_round: int, stop_round: int | None
@@ -513,14 +446,10 @@ class Ensemble:
 
 
 def side_by_side(parts: Sequence[Ensemble]) -> Ensemble:
-    """The scores of several ensembles as those of one, in the given order.
+    """The scores of several ensembles as those of one ensemble, in the same order.
 
-    An ensemble with fewer rounds than others gets trees that add nothing.
-
-    Parameters
-    ----------
-    parts : sequence of Ensemble
-        With the same columns, sums or means.
+    All have the same columns, and scores that are sums, or means. An ensemble with
+    fewer rounds than others gets trees that add nothing.
     """
     n_rounds = max(part.n_rounds for part in parts)
     full = [_with_rounds(part, n_rounds) for part in parts]
@@ -548,7 +477,7 @@ def _with_rounds(part: Ensemble, n_rounds: int) -> Ensemble:
         # A mean is divided by the number of all rounds.
         part = part.scaled(n_rounds / part.n_rounds)
     trees = [zero_tree()] * (n_missing * part.n_scores)
-    added = Ensemble.of_trees(trees, part.n_scores, part.n_features)
+    added = Ensemble.from_trees(trees, part.n_scores, part.n_features)
     return part.joined(added)
 
 

@@ -272,7 +272,7 @@ class FoldModels:
             order[: len(own_rounds), k] = own_rounds
         nothing = [zero_tree()] * trees.n_scores
         padded = trees.joined(
-            Ensemble.of_trees(nothing, trees.n_scores, trees.n_features)
+            Ensemble.from_trees(nothing, trees.n_scores, trees.n_features)
         )
         own = replace(
             padded.chosen(order.ravel()),

@@ -38,7 +38,7 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
     is_foreign = model.categories.unplaced is not None
     return text_writer.write(
         model.trees,
-        replace(model.header, own=_own(model.state_without_trees())),
+        replace(model.header, own=_skgoss_line(model.state_without_trees())),
         start_round=start,
         stop_round=stop,
         importance=importance,
@@ -46,25 +46,32 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
     )
 
 
-def _own(state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a model beside its trees, of JSON's types."""
+def _skgoss_line(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a model besides its trees, of JSON's types."""
     if callable(state["objective"]):
         state["objective"] = None
     if state["origin"] is not None:
         state["origin"] = _writable(state["origin"])
-        _check_classes(state["origin"]["classes"])
-    _check_categories(state["categories"]["vocabularies"])
+        _check_writable(state["origin"]["classes"], "The classes", "Use pickle.")
+    for column, vocabulary in state["categories"]["vocabularies"].items():
+        name = f"The categories of column {column}"
+        advice = "Turn them into strings before fit, or use pickle."
+        _check_writable(vocabulary, name, advice)
     return {"version": VERSION, **plain_values.encode(state)}
 
 
 def _writable(origin: dict[str, Any]) -> dict[str, Any]:
     """The state of the estimator, without parameters that text cannot hold."""
     lost: list[str] = []
-    kept = {}
-    for name in ("parameters", "unused"):
-        given = origin[name]
-        lost += (words := [word for word in given if not _can_be_written(given[word])])
-        kept[name] = {word: given[word] for word in given if word not in words}
+    kept: dict[str, dict[str, Any]] = {"parameters": {}, "unused": {}}
+    for group, values in kept.items():
+        for name, value in origin[group].items():
+            try:
+                plain_values.encode(value)
+            except TypeError:
+                lost.append(name)
+            else:
+                values[name] = value
     if lost:
         warn(
             f"These parameters cannot be written as text: {', '.join(lost)}. The file"
@@ -73,32 +80,11 @@ def _writable(origin: dict[str, Any]) -> dict[str, Any]:
     return origin | kept
 
 
-def _can_be_written(value: Any) -> bool:
+def _check_writable(value: Any, name: str, advice: str) -> None:
     try:
         plain_values.encode(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _check_classes(classes: Any) -> None:
-    try:
-        plain_values.encode(classes)
     except TypeError as error:
-        raise TypeError(f"The classes cannot be written: {error}. Use pickle.") from (
-            error
-        )
-
-
-def _check_categories(vocabularies: dict[int, dict[str, Any]]) -> None:
-    for column, vocabulary in vocabularies.items():
-        try:
-            plain_values.encode(vocabulary)
-        except TypeError as error:
-            raise TypeError(
-                f"The categories of column {column} cannot be written: {error}. Turn"
-                " them into strings before fit, or use pickle."
-            ) from error
+        raise TypeError(f"{name} cannot be written: {error}. {advice}") from error
 
 
 # --- Reading --------------------------------------------------------------------------
@@ -127,13 +113,13 @@ def parse(content: str | bytes) -> FittedModel:
     if not header.own:
         state = lightgbm_file.state_without_trees(header, trees.n_scores)
         return FittedModel.from_parts(trees, header, state)
-    own = dict(header.own)
-    if own.pop("version", None) != VERSION:
+    content = dict(header.own)
+    if content.pop("version", None) != VERSION:
         raise ValueError(
             "the file was written by another version of skgoss, which this one does not"
             " know. Update skgoss."
         )
-    state = plain_values.decode(own, "the line of skgoss")
+    state = plain_values.decode(content, "the line of skgoss")
     if isinstance(state.get("best_iteration"), int):
         # Other programs may have left rounds out.
         state["best_iteration"] = min(state["best_iteration"], trees.n_rounds)

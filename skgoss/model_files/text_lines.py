@@ -46,14 +46,23 @@ LINEAR_LINES = ("leaf_const", "num_features", "leaf_features", "leaf_coeff")
 
 # The keys of the lines of a tree, in their order.
 TREE_LINES = (
-    *("Tree", "num_leaves", "num_cat"),
-    *(*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES),
-    *(*SET_LINES, "is_linear", *LINEAR_LINES, "shrinkage"),
+    "Tree",
+    "num_leaves",
+    "num_cat",
+    *NODE_LINES,
+    *LEAF_LINES,
+    *INTERNAL_LINES,
+    *SET_LINES,
+    "is_linear",
+    *LINEAR_LINES,
+    "shrinkage",
 )
 
 # Lines that follow the trees; files of LightGBM before 2.3 have no END_OF_TREES.
 _AFTER_TREES = {
-    *(END_OF_TREES.encode(), b"feature_importances:", b"feature importances:"),
+    END_OF_TREES.encode(),
+    b"feature_importances:",
+    b"feature importances:",
     PARAMETERS[0].encode(),
 }
 
@@ -154,7 +163,7 @@ class FieldLines(NamedTuple):
     stop: Ints
     n_items: Ints
 
-    def of(self, trees: NDArray[Any]) -> FieldLines:
+    def take(self, trees: NDArray[Any]) -> FieldLines:
         """The lines of some of the trees."""
         return FieldLines(*(values[trees] for values in self))
 
@@ -175,7 +184,7 @@ class TreeSections(NamedTuple):
     number: Ints
     table: Ints
 
-    def of(self, trees: NDArray[Any]) -> TreeSections:
+    def take(self, trees: NDArray[Any]) -> TreeSections:
         """Some of the trees."""
         return self._replace(number=self.number[trees], table=self.table[trees])
 
@@ -215,21 +224,8 @@ class Footer(NamedTuple):
     pandas_categorical: list[list[Any]] | None
 
 
-class Sections(NamedTuple):
-    """The parts of a model file."""
-
-    header: Section
-    trees: TreeSections
-    footer: Footer
-
-
-def split(text: str | bytes) -> Sections:
+def split(text: str | bytes) -> tuple[Section, TreeSections, Footer]:
     """Split a model file into its parts.
-
-    Parameters
-    ----------
-    text : str or bytes
-        Bytes are UTF-8.
 
     Raises
     ------
@@ -242,7 +238,7 @@ def split(text: str | bytes) -> Sections:
         refuse(first_return + 1, "a carriage return must stand at the end of a line")
     trees, position = _trees(lines, position)
     footer = _footer(lines, position, is_own=SKGOSS_KEY in header.fields)
-    return Sections(header, trees, footer)
+    return header, trees, footer
 
 
 def refuse(number: int, message: str) -> NoReturn:
@@ -265,19 +261,19 @@ def _lines(text: str | bytes) -> tuple[Lines, int]:
         # Characters that UTF-8 does not have are refused where they matter.
         text = text.encode(errors="surrogatepass")
     text = text.removeprefix(b"\xef\xbb\xbf")
-    found = np.zeros((5, text.count(b"\n") + 2), dtype=np.int64)
-    first_return = engine.find(text, _KEYS, *found[:, :-1])
-    return Lines(text, *found), first_return
+    arrays = np.zeros((5, text.count(b"\n") + 2), dtype=np.int64)
+    first_return = engine.find(text, _KEYS, *arrays[:, :-1])
+    return Lines(text, *arrays), first_return
 
 
 def _header(lines: Lines) -> tuple[Section, int]:
     """The header, and the index of the line after it."""
-    given = np.flatnonzero(~lines.is_blank()).tolist()
-    first = given[0] if given else 0
+    full = np.flatnonzero(~lines.is_blank()).tolist()
+    first = full[0] if full else 0
     if lines.line(first) != b"tree":
         refuse(first + 1, "a model file of LightGBM must begin with the line 'tree'")
     header = Section(first + 1, {})
-    for at in given[1:]:
+    for at in full[1:]:
         line = lines.line(at)
         if line.startswith(b"Tree=") or line in _AFTER_TREES:
             return header, at
@@ -325,20 +321,20 @@ def _trees(lines: Lines, position: int) -> tuple[TreeSections, int]:
 def _table(lines: Lines, first: Ints, inside: Ints) -> Ints:
     """``TreeSections.table``, of the first lines of trees and their other lines."""
     tree, key = np.searchsorted(first, inside, side="right") - 1, lines.key[inside]
-    known = key >= 0
-    cell = tree[known], key[known]
+    has_key = key >= 0
+    cell = tree[has_key], key[has_key]
     table = np.full((len(first), len(TREE_LINES)), -1, dtype=np.int64)
-    table[cell] = inside[known]
-    if not known.all() or (table[cell] != inside[known]).any():
+    table[cell] = inside[has_key]
+    if not has_key.all() or (table[cell] != inside[has_key]).any():
         _check_keys_differ(lines, tree, inside)
     return table
 
 
 def _check_keys_differ(lines: Lines, tree: Ints, inside: Ints) -> None:
-    found: dict[tuple[int, bytes], int] = {}
-    for owner, at in zip(tree.tolist(), inside.tolist(), strict=True):
+    first_line: dict[tuple[int, bytes], int] = {}
+    for number, at in zip(tree.tolist(), inside.tolist(), strict=True):
         key, _, _ = lines.line(at).partition(b"=")
-        first = found.setdefault((owner, key), at)
+        first = first_line.setdefault((number, key), at)
         if first != at:
             _refuse_repeated(at + 1, key.decode(errors="replace"), first + 1)
 
@@ -414,7 +410,7 @@ def _skgoss_line(number: int, text: bytes) -> SkgossLine:
             number,
             model,
             {_column(key): name for key, name in names.items()},
-            {_column(key): _ascending(known) for key, known in values.items()},
+            {_column(key): _ascending(numbers) for key, numbers in values.items()},
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,6 @@ _VERSIONS = (b"v2", b"v3", b"v4")
 # The largest number of scores of a model without trees.
 _MAX_EMPTY_SCORES = 1 << 16
 
-_MEANING = {"float": "numbers", "threshold": "numbers", "int": "whole numbers"}
-
 # Fields that every tree has; the others were added by later versions.
 _NEEDED = ("leaf_value", "split_feature", "threshold", "left_child", "right_child")
 
@@ -79,14 +77,9 @@ def read(text: str | bytes) -> tuple[Ensemble, Header]:
     header, trees, footer = text_lines.split(text)
     n_scores = _n_scores(header, len(trees.number))
     content = _content(header, footer)
-    ensemble = _ensemble(
-        trees,
-        n_scores,
-        len(content.feature_names),
-        footer.skgoss_line,
-        average="average_output" in header.fields,
-    )
-    return ensemble, content
+    n_features, average = len(content.feature_names), "average_output" in header.fields
+    line = footer.skgoss_line
+    return _ensemble(trees, n_scores, n_features, line, average=average), content
 
 
 # --- The header -----------------------------------------------------------------------
@@ -169,18 +162,18 @@ def _infos(line: Line, n_features: int, skgoss_line: SkgossLine) -> list[str]:
         refuse(line.number, f"feature_infos must have {n_features} entries")
     with on_line(line.number):
         check_infos(infos)
-        for column, known in skgoss_line.values.items():
-            infos[column] = _numbered(infos[column], known)
+        for column, categories in skgoss_line.values.items():
+            infos[column] = _numbered(infos[column], categories)
     return infos
 
 
-def _numbered(info: str, known: Ints) -> str:
+def _numbered(info: str, categories: Ints) -> str:
     """An entry of ``feature_infos``, with numbers of categories in place of values."""
     if info.startswith("[") or info == "none":
         return info
     values = np.array(info.split(":"), dtype=np.int64)
-    is_known = values >= 0
-    values[is_known] = _numbers_of(known, values[is_known])
+    is_category = values >= 0
+    values[is_category] = _numbers_in(categories, values[is_category])
     return ":".join(map(str, values.tolist()))
 
 
@@ -207,16 +200,8 @@ def _numbers(
 ) -> NDArray[Any]:
     """The numbers of one field of all trees, one tree after the other.
 
-    Parameters
-    ----------
-    trees : TreeSections
-    key : str
-        The key of the field.
-    sizes : ndarray of shape (n_trees,), int64
-        How many numbers each tree must have.
-    dtype : type
-    needed : bool, default=False
-        Whether each tree must have the field. If not, its numbers are 0 without it.
+    ``sizes`` is how many numbers each tree must have. They are 0 in trees without the
+    field, unless it is ``needed``.
     """
     field = trees.field(key)
     has_items = field.n_items > 0
@@ -227,32 +212,33 @@ def _numbers(
         refuse(field.number[at], f"{key} must have {sizes[at]} numbers")
     if has_items.all():
         return _parsed(trees.lines.text, field, key, dtype)
-    values = np.zeros(int(sizes.sum()), dtype=dtype)
-    given = np.repeat(has_items, sizes)
-    values[given] = _parsed(trees.lines.text, field.of(has_items), key, dtype)
+    values: NDArray[Any] = np.zeros(int(sizes.sum()), dtype=dtype)
+    numbers = _parsed(trees.lines.text, field.take(has_items), key, dtype)
+    values[np.repeat(has_items, sizes)] = numbers
     return values
 
 
 def _parsed(text: bytes, lines: FieldLines, name: str, dtype: type) -> NDArray[Any]:
     is_float = dtype is np.float64
-    kind = "threshold" if name == "threshold" else "float" if is_float else "int"
-    ends = np.cumsum(lines.n_items)
-    n_items = int(ends[-1]) if len(ends) else 0
-    values = np.empty(n_items, dtype=np.float64 if is_float else np.int64)
-    spans = text, lines.start, lines.stop
-    n_read = (
-        decimals.read_floats(*spans, decimals.KINDS[kind], values)
-        if is_float
-        else decimals.read_ints(*spans, values)
-    )
+    n_items = int(lines.n_items.sum())
+    values: NDArray[Any] = np.empty(n_items, np.float64 if is_float else np.int64)
+    if is_float:
+        kind = decimals.KINDS["threshold" if name == "threshold" else "float"]
+        n_read = decimals.read_floats(text, lines.start, lines.stop, kind, values)
+    else:
+        n_read = decimals.read_ints(text, lines.start, lines.stop, values)
+
+    def refuse_item(at: int, message: str) -> NoReturn:
+        line = np.searchsorted(np.cumsum(lines.n_items), at, side="right")
+        refuse(lines.number[line], f"{name} must {message}")
+
     if n_read < n_items:
-        number = lines.number[np.searchsorted(ends, n_read, side="right")]
-        refuse(number, f"{name} must have {_MEANING[kind]} only")
-    narrow = values.astype(dtype, copy=False)
+        meaning = "numbers" if is_float else "whole numbers"
+        refuse_item(n_read, f"have {meaning} only")
+    narrow: NDArray[Any] = values.astype(dtype, copy=False)
     if (narrow != values).any() and not is_float:
         at = int((narrow != values).argmax())
-        number = lines.number[np.searchsorted(ends, at, side="right")]
-        refuse(number, f"{name} must fit into {np.dtype(dtype)}, got {values[at]}")
+        refuse_item(at, f"fit into {np.dtype(dtype)}, got {values[at]}")
     return narrow
 
 
@@ -338,7 +324,7 @@ def _sets(
     has_sets = n_cat > 0
     n_sets, sets = np.zeros_like(one), NO_SETS
     if has_sets.any():
-        sets, n_sets[has_sets] = _sets_of(trees.of(has_sets), n_cat[has_sets])
+        sets, n_sets[has_sets] = _read_sets(trees.take(has_sets), n_cat[has_sets])
     node = np.flatnonzero(arrays["decision_type"] & CATEGORICAL)
     tree = np.repeat(np.arange(len(one)), n_nodes)[node]
     number = arrays["threshold"][node]
@@ -353,10 +339,19 @@ def _sets(
     first_set = np.cumsum(n_sets) - n_sets
     number = number.astype(np.int64) + first_set[tree]
     arrays["threshold"][node] = number
-    return _numbered_sets(sets, number, arrays["split_feature"][node], skgoss_line)
+    if not skgoss_line.values:
+        return sets
+    with on_line(skgoss_line.number):
+        if len(np.unique(number)) < len(number):
+            raise ValueError("each categorical node must have a set of its own")
+        column = np.full(len(sets.start) - 1, -1, dtype=np.int32)
+        column[number] = arrays["split_feature"][node]
+        # Values become numbers.
+        values = skgoss_line.values.items()
+        return sets.mapped(column, {j: partial(_numbers_in, v) for j, v in values})
 
 
-def _sets_of(
+def _read_sets(
     trees: TreeSections, n_cat: NDArray[np.int32]
 ) -> tuple[CategorySets, Ints]:
     """The sets of some trees, and how many each has.
@@ -377,8 +372,8 @@ def _sets_of(
     rises = np.append(boundary[1:] >= boundary[:-1], True)
     rises[last] = boundary[first] == 0
     if not rises.all():
-        at = int(np.searchsorted(last, rises.argmin()))
-        refuse(lines.number[at], "cat_boundaries must rise from 0")
+        tree = np.searchsorted(last, rises.argmin())
+        refuse(lines.number[tree], "cat_boundaries must rise from 0")
     n_words = boundary[last]
     words = _numbers(trees, "cat_threshold", n_words, np.uint32, needed=True)
     start = boundary + np.repeat(np.cumsum(n_words) - n_words, sizes)
@@ -386,27 +381,10 @@ def _sets_of(
     return CategorySets(start, words), sizes - 1
 
 
-def _numbered_sets(
-    sets: CategorySets, number: Ints, column: NDArray[np.int32], skgoss_line: SkgossLine
-) -> CategorySets:
-    """Replace values by numbers in the sets of the columns of our line."""
-    if not skgoss_line.values:
-        return sets
-    with on_line(skgoss_line.number):
-        if len(np.unique(number)) < len(number):
-            raise ValueError("each categorical node must have a set of its own")
-        column_of = np.full(len(sets.start) - 1, -1, dtype=np.int32)
-        column_of[number] = column
-        return sets.mapped(
-            column_of,
-            {j: partial(_numbers_of, known) for j, known in skgoss_line.values.items()},
-        )
-
-
-def _numbers_of(known: Ints, values: Ints) -> Ints:
-    number = np.searchsorted(known, values)
-    # The last place is for values beyond all known ones.
-    missing = np.append(known, -1)[number] != values
+def _numbers_in(categories: Ints, values: Ints) -> Ints:
+    number = np.searchsorted(categories, values)
+    # The last place is for values above all categories.
+    missing = np.append(categories, -1)[number] != values
     if missing.any():
         raise ValueError(f"the category {values[missing][0]} is not among the values")
     return number
@@ -422,15 +400,19 @@ def _linear(
     is_linear = _numbers(trees, "is_linear", one, np.uint8) > 0
     if not is_linear.any():
         return None
-    some = trees.of(is_linear)
-    sizes, of_leaf = n_leaves[is_linear], np.repeat(is_linear, n_leaves)
+    some = trees.take(is_linear)
+    sizes, is_linear_leaf = n_leaves[is_linear], np.repeat(is_linear, n_leaves)
     constant = leaf_value.copy()
-    constant[of_leaf] = _numbers(some, "leaf_const", sizes, np.float64, needed=True)
+    constant[is_linear_leaf] = _numbers(
+        some, "leaf_const", sizes, np.float64, needed=True
+    )
     n_terms = np.zeros(len(leaf_value), dtype=np.int64)
-    n_terms[of_leaf] = _numbers(some, "num_features", sizes, np.uint32, needed=True)
+    n_terms[is_linear_leaf] = _numbers(
+        some, "num_features", sizes, np.uint32, needed=True
+    )
     start = np.concatenate([[0], np.cumsum(n_terms)])
     ends = np.cumsum(n_leaves)
-    n_of_tree = (start[ends] - start[ends - n_leaves])[is_linear]
-    feature = _numbers(some, "leaf_features", n_of_tree, np.int32, needed=True)
-    coefficient = _numbers(some, "leaf_coeff", n_of_tree, np.float64, needed=True)
+    sizes = (start[ends] - start[ends - n_leaves])[is_linear]
+    feature = _numbers(some, "leaf_features", sizes, np.int32, needed=True)
+    coefficient = _numbers(some, "leaf_coeff", sizes, np.float64, needed=True)
     return LinearLeaves(constant, start, feature, coefficient)

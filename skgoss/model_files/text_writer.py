@@ -1,9 +1,9 @@
 """Write models in LightGBM's text format.
 
-LightGBM refuses some names of columns; safe names replace them. Its own data
-sets know categories by whole numbers: categories learned from whole numbers are written
-by their values, others by their numbers, with the values in ``pandas_categorical``. A
-line of our own, which other readers skip, holds what is needed to read the model back.
+LightGBM refuses some names of columns; safe names replace them. Categories are whole
+numbers in its data: those that a fit has learned from whole numbers are written by
+value, others by number, with the values in ``pandas_categorical``. A line that other
+readers skip holds what skgoss needs to read the model back.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def write(
     *,
     start_round: int = 0,
     stop_round: int | None = None,
-    importance: Literal["split", "gain"] = "split",
+    importance: str = "split",
     categories: Categories | None = None,
 ) -> str:
     """Write a model in LightGBM's text format.
@@ -61,17 +61,12 @@ def write(
     ensemble : Ensemble
     header : Header
     start_round, stop_round : int, default=0, None
-        The rounds to write, from ``start_round`` to ``stop_round - 1``; None: to the
-        last.
+        The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
     importance : {"split", "gain"}, default="split"
         The kind of the importances in the file.
     categories : Categories, default=None
         The categories whose numbers the ensemble's sets hold. None: the sets are
         written as they are, and ``header.pandas_categorical`` with them.
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -89,19 +84,19 @@ def write(
     names, values = safe_names(header.feature_names), _values(categories, part)
     shrinkage = _shrinkage(ensemble, header)[start_round * part.n_scores :]
     blocks = list(_blocks(part, _by_value(part, values), shrinkage))
-    known = dump.pandas_categorical(header, categories or Categories(None))
+    words = dump.pandas_categorical(header, categories or Categories(None))
     sections = [
         _header_lines(part, header, names, values, blocks),
         "".join(blocks) + END_OF_TREES + "\n",
         _importances(part.importances(importance), names),
         _parameters(header, names, values),
-        PANDAS_CATEGORICAL + json.dumps(dump.jsonable(known)) + "\n",
+        PANDAS_CATEGORICAL + json.dumps(dump.jsonable(words)) + "\n",
     ]
     return "\n".join(sections)
 
 
 def safe_names(names: Sequence[str]) -> list[str]:
-    """Distinct names that LightGBM accepts, equal to the given ones where possible."""
+    """Distinct names that LightGBM accepts: these names where possible."""
     safe = ["".join("_" if _is_forbidden(c) else c for c in name) for name in names]
     used = {new for new, old in zip(safe, names, strict=True) if new == old}
     kept: set[str] = set()
@@ -137,28 +132,14 @@ def _check(header: Header, n_features: int) -> None:
 def _part(ensemble: Ensemble, start_round: int, stop_round: int | None) -> Ensemble:
     """Some rounds; the sets are those of the categorical nodes, one after the other."""
     n_rounds = ensemble.n_rounds
-    stop = n_rounds if stop_round is None else stop_round
+    stop = n_rounds if stop_round is None else min(stop_round, n_rounds)
     if start_round < 0 or stop < 0:
         raise ValueError("start_round and stop_round must be at least 0")
-    stop = min(stop, n_rounds)
-    first = min(start_round, stop) * ensemble.n_scores
-    start = ensemble.leaf_start[first : stop * ensemble.n_scores + 1]
-    leaves = slice(int(start[0]), int(start[-1]))
-    nodes = slice(leaves.start - first, leaves.stop - stop * ensemble.n_scores)
-    spans = dict.fromkeys(NODE_TYPES, nodes) | dict.fromkeys(LEAF_TYPES, leaves)
-    arrays = {name: ensemble.arrays[name][span] for name, span in spans.items()}
-    categorical = _are_categorical(arrays)
-    number = arrays["threshold"][categorical].astype(np.int64)
-    threshold = arrays["threshold"].copy()
+    part = ensemble.chosen(np.arange(start_round, stop))
+    categorical, threshold = _are_categorical(part.arrays), part.arrays["threshold"]
+    number = threshold[categorical].astype(np.int64)
     threshold[categorical] = np.arange(len(number))
-    linear = ensemble.linear
-    return replace(
-        ensemble,
-        arrays=arrays | {"threshold": threshold},
-        leaf_start=start - start[0],
-        sets=ensemble.sets.take(number),
-        linear=linear and linear.leaves(leaves.start, leaves.stop),
-    )
+    return replace(part, sets=part.sets.take(number))
 
 
 def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
@@ -168,17 +149,7 @@ def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
 def _blocks(
     part: Ensemble, sets: CategorySets, shrinkage: Sequence[str]
 ) -> Iterator[str]:
-    """The text of each tree.
-
-    Parameters
-    ----------
-    part : Ensemble
-        As returned by `_part`.
-    sets : CategorySets
-        The sets to write in place of the ensemble's.
-    shrinkage : sequence of str
-        For each tree.
-    """
+    """The text of each tree; ``sets`` are written in place of those of the part."""
     leaf_start = part.leaf_start
     first_node = leaf_start - np.arange(part.n_trees + 1)
     categorical = _are_categorical(part.arrays)
@@ -197,7 +168,7 @@ def _blocks(
         lines = [f"Tree={tree}"]
         lines.append(f"num_leaves={leaf_start[tree + 1] - leaf_start[tree]}")
         lines.append(f"num_cat={first_set[tree + 1] - first_set[tree]}")
-        lines += [f"{name}={of_trees[tree]}" for name, of_trees in texts.items()]
+        lines += [f"{name}={numbers[tree]}" for name, numbers in texts.items()]
         if first_set[tree + 1] > first_set[tree]:
             lines += _set_lines(sets, *first_set[tree : tree + 2].tolist())
         lines.append(f"is_linear={int(part.linear is not None)}")
@@ -248,7 +219,7 @@ def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int
     if categories is None:
         return {}
     values = categories.values(needs_encoding=False)
-    large = {j for j, known in values.items() if max(known, default=0) > MAX_VALUE}
+    large = {j for j, numbers in values.items() if max(numbers, default=0) > MAX_VALUE}
     used = large & set(part.arrays["split_feature"].tolist())
     if used:
         warn(
@@ -257,13 +228,13 @@ def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int
             " categories; skgoss reads it as usual, but other libraries need these"
             " numbers in place of the values."
         )
-    return {j: known for j, known in values.items() if j not in large}
+    return {j: numbers for j, numbers in values.items() if j not in large}
 
 
 def _by_value(part: Ensemble, values: Mapping[int, list[int]]) -> CategorySets:
     """The sets of a part, with values in place of numbers in some columns."""
     column = part.arrays["split_feature"][_are_categorical(part.arrays)]
-    lookups = {j: partial(_looked_up, known) for j, known in values.items()}
+    lookups = {j: partial(_looked_up, numbers) for j, numbers in values.items()}
     return part.sets.mapped(column, lookups)
 
 
@@ -281,8 +252,8 @@ def _info(info: str, values: list[int] | None) -> str:
     if values is None or info.startswith("[") or info == "none":
         return info
     numbers = np.array(info.split(":"), dtype=np.int64)
-    known = numbers >= 0
-    numbers[known] = _looked_up(values, numbers[known])
+    is_category = numbers >= 0
+    numbers[is_category] = _looked_up(values, numbers[is_category])
     return ":".join(map(str, numbers.tolist()))
 
 
@@ -328,15 +299,12 @@ def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
 def _parameters(
     header: Header, names: Sequence[str], values: Mapping[int, list[int]]
 ) -> str:
-    own = {
+    true_names = enumerate(header.feature_names)
+    content = {
         "model": header.own,
-        "names": {
-            str(j): name
-            for j, name in enumerate(header.feature_names)
-            if name != names[j]
-        },
-        "values": {str(column): known for column, known in values.items()},
+        "names": {str(j): name for j, name in true_names if name != names[j]},
+        "values": {str(column): numbers for column, numbers in values.items()},
     }
     lines = [f"[{key}: {value}]" for key, value in header.parameters.items()]
-    lines.append(SKGOSS_LINE + json.dumps(own, sort_keys=True))
+    lines.append(SKGOSS_LINE + json.dumps(content, sort_keys=True))
     return "\n".join([PARAMETERS[0], *lines, "", PARAMETERS[1], ""])

@@ -170,4 +170,4 @@ def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensem
         )
         for value in values
     ]
-    return Ensemble.of_trees(trees, len(values), n_features)
+    return Ensemble.from_trees(trees, len(values), n_features)

@@ -127,7 +127,7 @@ def from_lightgbm(theirs, **parameters):
     names, text = dumped["feature_names"], dumped["objective"]
     parameters = {**theirs.params, **parameters}
     name = text.split()[0]
-    ensemble = Ensemble.of_trees(
+    ensemble = Ensemble.from_trees(
         trees,
         dumped["num_tree_per_iteration"],
         len(names),
@@ -401,7 +401,7 @@ def test_dump_of_a_deep_tree():
         )
         for name, kind in Tree.__annotations__.items()
     }
-    ours._change_trees(lambda model: Ensemble.of_trees([Tree(**tree)], 1, 6))
+    ours._change_trees(lambda model: Ensemble.from_trees([Tree(**tree)], 1, 6))
     table = ours.trees_to_dataframe()
     assert len(table) == 2 * n + 1
     assert table["node_depth"].max() == n + 1

@@ -156,7 +156,7 @@ def test_sets_of_categories():
         tree.decision_type[is_set] = 1
         tree.threshold[is_set] = rng.integers(len(members), size=is_set.sum())
         trees.append(tree)
-    ensemble = Ensemble.of_trees(trees, 1, 2, sets=sets)
+    ensemble = Ensemble.from_trees(trees, 1, 2, sets=sets)
     values = [
         *range(-1, 98),
         0.5,
@@ -178,7 +178,7 @@ def test_sums_are_exact():
     trees, ensemble = make(3, [20] * 300)
     for tree in trees:
         tree.leaf_value[:] *= 10.0 ** np.random.default_rng(4).integers(-9, 9, size=20)
-    ensemble = Ensemble.of_trees(trees, 1, 5)
+    ensemble = Ensemble.from_trees(trees, 1, 5)
     X = random_data(np.random.default_rng(5), 200, 5)
     leaf = ensemble.leaves(frame(X))
     exact = [
@@ -202,7 +202,7 @@ def test_values_that_float32_cannot_hold(data, scale):
     trees, _ = make(6, [9] * 5)
     for tree in trees:
         tree.leaf_value[:] *= scale
-    ensemble = Ensemble.of_trees(trees, 1, 5)
+    ensemble = Ensemble.from_trees(trees, 1, 5)
     X = random_data(np.random.default_rng(7), 50, 5)
     assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
 
@@ -211,7 +211,7 @@ def test_values_too_small_for_digits():
     trees, _ = make(6, [9] * 5)
     for tree in trees:
         tree.leaf_value[:] = 1e-310
-    (score,) = leaves_of(Ensemble.of_trees(trees, 1, 5), np.zeros((1, 5)))
+    (score,) = leaves_of(Ensemble.from_trees(trees, 1, 5), np.zeros((1, 5)))
     assert 0 <= score < 1e-300
 
 
@@ -221,7 +221,7 @@ def test_values_whose_sums_are_infinite(value):
     for tree in trees:
         tree.leaf_value[0] = value
     with pytest.raises(ValueError, match="sums must be finite"):
-        leaves_of(Ensemble.of_trees(trees, 1, 5), np.zeros((1, 5)))
+        leaves_of(Ensemble.from_trees(trees, 1, 5), np.zeros((1, 5)))
 
 
 # --- Models ---------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def make(seed, sizes, n_features=5, n_scores=1, n_thresholds=40, **options):
     drawn = np.round(rng.normal(size=n_thresholds), 1 if n_thresholds < 50 else 6)
     thresholds = np.concatenate([drawn, SPECIAL[~np.isnan(SPECIAL)]])
     trees = [random_tree(rng, n, n_features, thresholds, **options) for n in sizes]
-    return trees, Ensemble.of_trees(trees, n_scores, n_features)
+    return trees, Ensemble.from_trees(trees, n_scores, n_features)
 
 
 def parse_lightgbm(text):

@@ -184,7 +184,7 @@ def test_categories_by_all_subsets():
         tree.threshold[categorical] = rng.integers(3, size=categorical.sum())
     X = random_data(rng, 20, 4)
     X[:, :2] = rng.choice([-1.0, 0, 1, 2, 3, 34, 1e9, np.nan, 0.5], size=(20, 2))
-    check(Ensemble.of_trees(trees, 1, 4, sets=sets), X)
+    check(Ensemble.from_trees(trees, 1, 4, sets=sets), X)
 
 
 @pytest.mark.parametrize("estimator", [LGBMRegressor, LGBMClassifier])
@@ -214,7 +214,7 @@ def chain(n_leaves, n_features=None):
     if n_features is not None:
         feature %= n_features
     tree = replace(tree, split_feature=feature)
-    return Ensemble.of_trees([tree], 1, max(1, n_features or n_leaves - 1))
+    return Ensemble.from_trees([tree], 1, max(1, n_features or n_leaves - 1))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_leaves_without_rows(kind):
             tree.leaf_count[:] = 10**18 - 1
         else:
             tree.leaf_count[empty | (kind == "all")] = -7 if kind == "negative" else 0
-    ensemble = Ensemble.of_trees(trees, 1, 4)
+    ensemble = Ensemble.from_trees(trees, 1, 4)
     check(ensemble, random_data(np.random.default_rng(10), 8, 4))
 
 
@@ -383,7 +383,7 @@ def test_memory_is_proportional_to_the_used_columns():
     tree = random_tree(rng, 6, 1, [0.5])
     feature = np.array([3, 7, 7, 19_999_999, 12], dtype=np.int32)
     tree = replace(tree, split_feature=feature)
-    ensemble = Ensemble.of_trees([tree], 1, n_features)
+    ensemble = Ensemble.from_trees([tree], 1, n_features)
     used = rng.normal(size=(1000, 4))
     at = {3: 0, 7: 1, 12: 2, 19_999_999: 3}
     columns = frame(used).take(np.zeros(n_features, dtype=np.int64))
@@ -392,7 +392,7 @@ def test_memory_is_proportional_to_the_used_columns():
     (matrix,) = sparse_contributions(ensemble, columns)
     assert matrix.nnz == 5000
     narrow = replace(tree, split_feature=np.array([0, 1, 1, 3, 2], dtype=np.int32))
-    expected = contributions(Ensemble.of_trees([narrow], 1, 4), frame(used))
+    expected = contributions(Ensemble.from_trees([narrow], 1, 4), frame(used))
     np.testing.assert_array_equal(matrix.data.reshape(1000, 5), expected[:, 0])
 
 
@@ -424,7 +424,7 @@ def of_lightgbm(booster, **options):
             words += [int(word) for word in given["cat_threshold"].split()]
     sets = CategorySets(np.array(start), np.array(words, dtype=np.uint32))
     n_scores = booster.num_model_per_iteration()
-    return Ensemble.of_trees(
+    return Ensemble.from_trees(
         trees, n_scores, booster.num_feature(), sets=sets, **options
     )
 
@@ -514,7 +514,7 @@ def test_xgboost_has_the_same_interactions():
     trees = [
         of_xgboost(table) for _, table in booster.trees_to_dataframe().groupby("Tree")
     ]
-    ensemble = Ensemble.of_trees(trees, 1, 6)
+    ensemble = Ensemble.from_trees(trees, 1, 6)
     margin = booster.predict(data, output_margin=True)
     np.testing.assert_allclose(ensemble.raw_scores(frame(X))[:, 0], margin, atol=1e-5)
     expected = booster.predict(data, pred_interactions=True)

@@ -28,7 +28,7 @@ def X():
 
 
 def test_scores_by_round(trees, X):
-    ensemble = Ensemble.of_trees(trees, 2, 3)
+    ensemble = Ensemble.from_trees(trees, 2, 3)
     assert (ensemble.n_rounds, ensemble.n_trees) == (2, 4)
     every = [[-3.0, -30], [-1, -10], [3, 30]]
     np.testing.assert_array_equal(ensemble.raw_scores(frame(X)), every)
@@ -44,17 +44,17 @@ def test_scores_by_round(trees, X):
 
 
 def test_average_divides_by_the_rounds_used(trees, X):
-    mean = Ensemble.of_trees(trees, 2, 3, average=True)
-    total = Ensemble.of_trees(trees, 2, 3).raw_scores(frame(X))
+    mean = Ensemble.from_trees(trees, 2, 3, average=True)
+    total = Ensemble.from_trees(trees, 2, 3).raw_scores(frame(X))
     np.testing.assert_array_equal(mean.raw_scores(frame(X)), total / 2)
     np.testing.assert_array_equal(
         mean.raw_scores(frame(X), 0, 1),
-        Ensemble.of_trees(trees[:2], 2, 3).raw_scores(frame(X)),
+        Ensemble.from_trees(trees[:2], 2, 3).raw_scores(frame(X)),
     )
 
 
 def test_trees_are_views_of_what_was_given(trees):
-    ensemble = Ensemble.of_trees(trees, 1, 3)
+    ensemble = Ensemble.from_trees(trees, 1, 3)
     assert len(ensemble.trees) == 4
     for given, kept in zip(trees, ensemble.trees, strict=True):
         for field in fields(Tree):
@@ -69,7 +69,7 @@ def test_trees_are_views_of_what_was_given(trees):
 
 
 def test_importances(trees):
-    ensemble = Ensemble.of_trees(trees, 1, 4)
+    ensemble = Ensemble.from_trees(trees, 1, 4)
     splits, gains = ensemble.importances("split"), ensemble.importances("gain")
     np.testing.assert_array_equal(splits, [2, 0, 1, 0])
     np.testing.assert_array_equal(gains, [2.5, 0, 3.0, 0])
@@ -83,27 +83,27 @@ def test_importances(trees):
 
 @pytest.mark.parametrize("order", [[2, 0], [1], [0, 0, 2, 1], []])
 def test_chosen_rounds(trees, X, order):
-    ensemble = Ensemble.of_trees(trees[:3], 1, 3)
+    ensemble = Ensemble.from_trees(trees[:3], 1, 3)
     chosen = ensemble.chosen(np.array(order, dtype=np.int64))
     expected = ensemble.leaves(frame(X))[:, order]
     np.testing.assert_array_equal(chosen.leaves(frame(X)), expected)
 
 
 def test_truncated_is_the_first_rounds(trees, X):
-    short = Ensemble.of_trees(trees, 2, 3).truncated(1)
+    short = Ensemble.from_trees(trees, 2, 3).truncated(1)
     assert (short.n_rounds, short.n_trees, len(short.trees)) == (1, 2, 2)
-    expected = Ensemble.of_trees(trees[:2], 2, 3)
+    expected = Ensemble.from_trees(trees[:2], 2, 3)
     for one in (short, pickle.loads(pickle.dumps(short))):
         np.testing.assert_array_equal(
             one.raw_scores(frame(X)), expected.raw_scores(frame(X))
         )
         np.testing.assert_array_equal(one.importances(), expected.importances())
-    assert Ensemble.of_trees(trees, 2, 3).truncated(7).n_rounds == 2
-    assert Ensemble.of_trees(trees, 2, 3).truncated(0).n_trees == 0
+    assert Ensemble.from_trees(trees, 2, 3).truncated(7).n_rounds == 2
+    assert Ensemble.from_trees(trees, 2, 3).truncated(0).n_trees == 0
 
 
 def test_pickles_as_plain_arrays(trees, X):
-    ensemble = Ensemble.of_trees(trees, 2, 3, average=True)
+    ensemble = Ensemble.from_trees(trees, 2, 3, average=True)
     for value in ensemble.__getstate__()["arrays"].values():
         assert type(value) is np.ndarray
     copy = pickle.loads(pickle.dumps(ensemble))
@@ -115,7 +115,7 @@ def test_pickles_as_plain_arrays(trees, X):
 
 def test_read_only_memory_maps(trees, X, tmp_path):
     joblib = pytest.importorskip("joblib")
-    ensemble = Ensemble.of_trees(trees, 2, 3)
+    ensemble = Ensemble.from_trees(trees, 2, 3)
     joblib.dump((ensemble, X), tmp_path / "model")
     mapped, X_mapped = joblib.load(tmp_path / "model", mmap_mode="r")
     assert isinstance(mapped.arrays["leaf_value"].base, np.memmap)
@@ -164,15 +164,15 @@ def three_leaves(**changes):
 )
 def test_bad_trees_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        Ensemble.of_trees([three_leaves(**changes)], 1, 3)
+        Ensemble.from_trees([three_leaves(**changes)], 1, 3)
 
 
 def test_bad_rounds_are_refused(trees, X):
     with pytest.raises(ValueError, match="n_scores must be from 1 to"):
-        Ensemble.of_trees(trees, 0, 3)
+        Ensemble.from_trees(trees, 0, 3)
     with pytest.raises(ValueError, match="n_scores=3, got 4 trees"):
-        Ensemble.of_trees(trees, 3, 3)
-    ensemble = Ensemble.of_trees(trees, 1, 3)
+        Ensemble.from_trees(trees, 3, 3)
+    ensemble = Ensemble.from_trees(trees, 1, 3)
     with pytest.raises(ValueError, match="start_round must be at least 0"):
         ensemble.raw_scores(frame(X), -1)
     with pytest.raises(ValueError, match="stop_round must be at least 0"):
@@ -185,7 +185,7 @@ def test_bad_rounds_are_refused(trees, X):
 def test_scores_side_by_side(trees, X, average):
     """Ensembles with several numbers of rounds and scores."""
     spans = [(trees[:3], 1), (trees[2:], 2), ([*trees, *trees[:2]], 2)]
-    parts = [Ensemble.of_trees(own, n, 3, average=average) for own, n in spans]
+    parts = [Ensemble.from_trees(own, n, 3, average=average) for own, n in spans]
     joint = side_by_side(parts)
     assert (joint.n_rounds, joint.n_scores) == (3, 5)
     columns = frame(X)

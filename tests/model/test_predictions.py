@@ -94,7 +94,7 @@ def test_sets_of_categories(n_rows):
         chosen = rng.random(tree.n_leaves - 1) < 0.7
         tree.decision_type[chosen] = 1
         tree.threshold[chosen] = rng.integers(len(words), size=chosen.sum())
-    ensemble = Ensemble.of_trees(
+    ensemble = Ensemble.from_trees(
         trees, 1, 5, sets=CategorySets(start, np.concatenate(words))
     )
     X = np.where(
@@ -141,7 +141,7 @@ def test_more_thresholds_than_two_bytes_hold():
 def test_a_tree_of_the_largest_size():
     rng = np.random.default_rng(10)
     tree = random_tree(rng, 131072, 3, rng.normal(size=1000))
-    check([tree], Ensemble.of_trees([tree], 1, 3), random_data(rng, 80, 3))
+    check([tree], Ensemble.from_trees([tree], 1, 3), random_data(rng, 80, 3))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_rows_do_not_depend_on_batch_or_threads(n_scores):
 
 def test_only_used_columns_are_read():
     trees, _ = make(15, [31] * 3)
-    ensemble = Ensemble.of_trees(trees, 1, 1000)
+    ensemble = Ensemble.from_trees(trees, 1, 1000)
     X = np.zeros((80, 1000))
     X[:, :5] = random_data(np.random.default_rng(16), 80, 5)
     expected = ensemble.raw_scores(frame(X))
@@ -241,7 +241,7 @@ def test_lightgbm_models_give_lightgbm_scores(name, params, dtype):
     booster = lightgbm.train(params, lightgbm.Dataset(X, y), num_boost_round=15)
     trees = parse_lightgbm(booster.model_to_string())
     n_scores = params.get("num_class", 1)
-    ensemble = Ensemble.of_trees(trees, n_scores, X.shape[1])
+    ensemble = Ensemble.from_trees(trees, n_scores, X.shape[1])
     holes = np.random.default_rng(20).random(X.shape)
     X = np.where(holes < 0.1, np.nan, np.where(holes < 0.2, 0.0, X)).astype(dtype)
     X[:80] = random_data(np.random.default_rng(21), 80, 6, dtype)

@@ -412,7 +412,7 @@ def one_split(numbers, n_features=1):
     tree = stump(0, 0.0, 1, 2)
     tree.decision_type[:] = 1
     sets = CategorySets(np.array([0, len(words)]), words)
-    return Ensemble.of_trees([tree], 1, n_features, sets=sets)
+    return Ensemble.from_trees([tree], 1, n_features, sets=sets)
 
 
 def header_of(ensemble, **options):
@@ -467,7 +467,7 @@ def test_sets_without_words_hold_nothing():
     tree = stump(0, 0.0, 1, 2)
     tree.decision_type[:] = 1
     empty = CategorySets(np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.uint32))
-    ensemble = Ensemble.of_trees([tree], 1, 1, sets=empty)
+    ensemble = Ensemble.from_trees([tree], 1, 1, sets=empty)
     X = np.array([[-0.5], [0.0], [0.5], [1.0], [np.nan]])
     assert ensemble.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
     again, _ = text_reader.read(text_writer.write(ensemble, header_of(ensemble)))
@@ -538,7 +538,7 @@ def test_safe_names():
 
 def test_all_names_survive():
     n = len(NAMES)
-    ensemble = Ensemble.of_trees([stump(3, 0.5, 1, 2)], 1, n)
+    ensemble = Ensemble.from_trees([stump(3, 0.5, 1, 2)], 1, n)
     header = header_of(
         ensemble,
         feature_names=NAMES,

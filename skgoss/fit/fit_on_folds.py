@@ -245,7 +245,7 @@ class FitOnFolds:
             trained = replace(
                 trained,
                 ensemble=ensemble,
-                out_of_fold=trained.out_of_fold.of_one_model(ensemble.n_rounds),
+                out_of_fold=trained.out_of_fold.for_one_model(ensemble.n_rounds),
             )
             fit.data = fit.data.replaced(settings=again.settings)
         shares = presets.shares(fit.settings, kinds, weights)

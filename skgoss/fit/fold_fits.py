@@ -178,7 +178,7 @@ def joined(
     calibration = None
     # Predictions for new rows have no initial scores; intervals are of one target.
     if rows.init_score is None and rows.target.ndim == 1:
-        calibration = CalibrationRows.of(
+        calibration = CalibrationRows.from_folds(
             rows.target, rows.weight, tested, fold_of_round
         )
     return Trained(

@@ -1,8 +1,8 @@
 """Exact SHAP values of an ensemble's rows, and their interactions.
 
 The values are the path-dependent ones of S. Lundberg, G. Erion and S.-I. Lee,
-"Consistent Individualized Feature Attribution for Tree Ensembles", 2018: where a
-feature is not known, the children of a node count by the rows that they held in the
+"Consistent Individualized Feature Attribution for Tree Ensembles", 2018: where the
+value of a feature is unknown, the children of a node are weighted by their rows in the
 fit. The values are integrals of polynomials, and Gauss-Legendre points make them exact.
 
 Counts are those of the leaves; numbers below zero count as zero. Where a node has no
@@ -41,15 +41,8 @@ def contributions(
 ) -> Floats:
     """SHAP values: what each feature adds to the raw scores.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-    columns : Columns
-        The rows, ``n_features`` columns.
-    start_round, stop_round : int, default=0, None
-        The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
-    n_threads : int, default=1
-        Maximum number of threads; the values do not depend on it.
+    The rounds are those from ``start_round`` to ``stop_round - 1``; None: to the last.
+    The values do not depend on the number of threads.
 
     Returns
     -------
@@ -81,22 +74,13 @@ def sparse_contributions(
 ) -> list[csr_matrix]:
     """SHAP values of the features that the trees use, as sparse matrices.
 
-    Memory is proportional to the number of rows times that of the used features.
-
-    Parameters
-    ----------
-    ensemble, columns, start_round, stop_round, n_threads
-        As of `contributions`.
+    Arguments and errors are those of `contributions`. Memory is proportional to the
+    number of rows times that of the used features.
 
     Returns
     -------
     list of csr_matrix of shape (n_rows, n_features + 1)
         One for each score. The last column is the expected value.
-
-    Raises
-    ------
-    ValueError
-        If the ensemble has linear leaves.
     """
     from scipy.sparse import csr_matrix
 
@@ -108,17 +92,16 @@ def sparse_contributions(
     stop += np.arange(n_scores + 1)
     out = np.empty((n, stop[-1]))
     out[:, stop[1:] - 1] = tables.expected(*span)
-    tables.run(
-        columns, span, np.arange(len(tables.score)) + tables.score, n_threads, out
-    )
-    shape = n, ensemble.n_features + 1
-    found = []
+    target = np.arange(len(tables.score)) + tables.score
+    tables.run(columns, span, target, n_threads, out)
+    matrices = []
     for score in range(n_scores):
         used = np.append(tables.feature[tables.score == score], ensemble.n_features)
         data = out[:, stop[score] : stop[score + 1]].ravel()
         start = np.arange(n + 1) * len(used)
-        found.append(csr_matrix((data, np.tile(used, n), start), shape=shape))
-    return found
+        shape = n, ensemble.n_features + 1
+        matrices.append(csr_matrix((data, np.tile(used, n), start), shape=shape))
+    return matrices
 
 
 def interactions(
@@ -132,39 +115,26 @@ def interactions(
 
     The interaction of two different features is half of the difference that one makes
     to the SHAP value of the other. The diagonal has what remains of the SHAP values.
-
-    Parameters
-    ----------
-    ensemble, columns, start_round, stop_round, n_threads
-        As of `contributions`.
+    Arguments and errors are those of `contributions`.
 
     Returns
     -------
     (n_rows, n_scores, n_features + 1, n_features + 1) float64
         Symmetric; the sums over the last axis are the SHAP values. The last row and
         column are 0 except for the expected value in the corner.
-
-    Raises
-    ------
-    ValueError
-        If the ensemble has linear leaves.
     """
     tables = _tables(ensemble, with_pairs=True)
     span = ensemble._span(columns, start_round, stop_round)
     width = ensemble.n_features + 1
     out = np.zeros((columns.n_rows, ensemble.n_scores, width, width))
     out[:, :, -1, -1] = tables.expected(*span)
-    score, feature = tables.score, tables.feature
+    row, feature = tables.score * width + tables.feature, tables.feature
     first, second = tables.explainer.pairs.T
     pair_target = np.stack(
-        [
-            (score[first] * width + feature[first]) * width + feature[second],
-            (score[first] * width + feature[second]) * width + feature[first],
-        ],
+        [row[first] * width + feature[second], row[second] * width + feature[first]],
         axis=1,
     )
-    target = (score * width + feature) * width + feature
-    tables.run(columns, span, target, n_threads, out, pair_target)
+    tables.run(columns, span, row * width + feature, n_threads, out, pair_target)
     return out
 
 
@@ -227,7 +197,8 @@ class _Tables:
         )
 
 
-_MADE: WeakKeyDictionary[Ensemble, dict[bool, _Tables]] = WeakKeyDictionary()
+# The tables of ensembles, without and with pairs of features.
+_TABLES: WeakKeyDictionary[Ensemble, dict[bool, _Tables]] = WeakKeyDictionary()
 
 
 def _tables(ensemble: Ensemble, with_pairs: bool = False) -> _Tables:
@@ -235,7 +206,7 @@ def _tables(ensemble: Ensemble, with_pairs: bool = False) -> _Tables:
         raise ValueError(
             "trees with linear leaves have no SHAP values: fit with linear_tree=False"
         )
-    made = _MADE.setdefault(ensemble, {})
-    if with_pairs not in made:
-        made[with_pairs] = _Tables(ensemble, with_pairs)
-    return made[with_pairs]
+    tables = _TABLES.setdefault(ensemble, {})
+    if with_pairs not in tables:
+        tables[with_pairs] = _Tables(ensemble, with_pairs)
+    return tables[with_pairs]

@@ -44,7 +44,7 @@ def explanation(
         The first round, and the last plus 1.
     n_threads : int
     interactions : bool
-        Whether to compute interactions of pairs of columns.
+        Whether to explain by interactions of pairs of columns.
     output_names : sequence of str, default=None
         The names of the scores, if there are several.
 
@@ -58,13 +58,14 @@ def explanation(
         "explain",
         ". Without shap, predict(X, pred_contrib=True) returns the SHAP values.",
     )
-    compute = (
-        contributions.interactions if interactions else contributions.contributions
-    )
-    values = compute(model.trees, columns, *rounds, n_threads)
     names = model.feature_names
-    base = values[(..., *[len(names)] * (values.ndim - 2))]
-    inner = values[(..., *[slice(len(names))] * (values.ndim - 2))]
+    arguments = model.trees, columns, *rounds, n_threads
+    if interactions:
+        values = contributions.interactions(*arguments)
+        base, inner = values[..., -1, -1], values[..., :-1, :-1]
+    else:
+        values = contributions.contributions(*arguments)
+        base, inner = values[..., -1], values[..., :-1]
     numbers = np.empty((len(names), columns.n_rows))
     to_float64(columns, numbers)
     is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")

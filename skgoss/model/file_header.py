@@ -8,10 +8,21 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
-from skgoss.utils.plain_values import entries
+from skgoss.utils.plain_values import Types, entries
 
 _BOUND = r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf|nan)"
 _INFO = re.compile(rf"none|\[{_BOUND}:{_BOUND}\]|-?[0-9]{{1,10}}(?::-?[0-9]{{1,10}})*")
+
+# The entries of a state, and their types.
+_STATE: Types = {
+    "feature_names": list,
+    "feature_infos": list,
+    "objective": str,
+    "monotone_constraints": list,
+    "parameters": dict,
+    "pandas_categorical": (list, NoneType),
+    "own": dict,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,51 +60,30 @@ class Header:
     own: dict[str, Any] = field(default_factory=dict)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        types = {
-            "feature_names": list,
-            "feature_infos": list,
-            "objective": str,
-            "monotone_constraints": list,
-            "parameters": dict,
-            "pandas_categorical": (list, NoneType),
-            "own": dict,
-        }
-        self.__init__(*entries(state, types, "the header"))
+        values = entries(state, _STATE, "the header")
+        vars(self).update(zip(_STATE, values, strict=True))
 
-
-def check(header: Header, n_features: int) -> None:
-    """Check that a header describes the columns of an ensemble.
-
-    Raises
-    ------
-    ValueError
-        If it does not.
-    """
-    for name in ("feature_names", "feature_infos"):
-        values = getattr(header, name)
-        if len(values) != n_features or not all(isinstance(v, str) for v in values):
-            raise ValueError(f"{name} must be {n_features} strings")
-    check_infos(header.feature_infos)
-    parameters = header.parameters
-    if not all(isinstance(v, str) for v in (*parameters, *parameters.values())):
-        raise ValueError("parameters must be texts by name")
-    if not all(isinstance(v, list) for v in header.pandas_categorical or ()):
-        raise ValueError("pandas_categorical must hold lists")
-    signs = header.monotone_constraints
-    if signs and (len(signs) != n_features or not set(signs) <= {-1, 0, 1}):
-        raise ValueError(
-            f"monotone_constraints must be {n_features} numbers -1, 0 or 1"
-        )
+    def check(self, n_features: int) -> None:
+        """Check that it describes columns; ValueError if it does not."""
+        for name in ("feature_names", "feature_infos"):
+            values = getattr(self, name)
+            if len(values) != n_features or not all(isinstance(v, str) for v in values):
+                raise ValueError(f"{name} must be {n_features} strings")
+        check_infos(self.feature_infos)
+        texts = *self.parameters, *self.parameters.values()
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("parameters must be texts by name")
+        if not all(isinstance(v, list) for v in self.pandas_categorical or ()):
+            raise ValueError("pandas_categorical must hold lists")
+        signs = self.monotone_constraints
+        if signs and (len(signs) != n_features or not set(signs) <= {-1, 0, 1}):
+            raise ValueError(
+                f"monotone_constraints must be {n_features} numbers -1, 0 or 1"
+            )
 
 
 def check_infos(infos: Iterable[str]) -> None:
-    """Check the entries of ``feature_infos``.
-
-    Raises
-    ------
-    ValueError
-        If one is neither a range nor categories nor ``none``.
-    """
+    """Check that entries of ``feature_infos`` are ranges, categories or ``none``."""
     for info in infos:
         if not _INFO.fullmatch(info):
             raise ValueError(

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from numbers import Integral
 from types import NoneType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from skgoss import parameters
 from skgoss.columns import containers
 from skgoss.columns.categories import Categories
 from skgoss.columns.schema import ColumnSchema, check_names
-from skgoss.model import dump, file_header
+from skgoss.model import dump
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.intervals import Conformal, Quantiles
@@ -30,6 +30,7 @@ from skgoss.objectives.objective_names import OBJECTIVES
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import (
     INT32_MAX,
+    Types,
     are_numbers,
     check_scores,
     entries,
@@ -40,8 +41,10 @@ _OWNER = "the Booster"
 
 History = dict[str, dict[str, list[float]]]
 
+Part = TypeVar("Part", Ensemble, Header, Link, Categories)
+
 # The entries of a state besides the trees and the header, with their types.
-_STATE = {
+_STATE: Types = {
     "categories": object,
     "objective": (str, list, Callable, NoneType),
     "link": object,
@@ -52,7 +55,7 @@ _STATE = {
     "out_of_fold": (dict, NoneType),
 }
 # Those of the entry "origin".
-_ORIGIN = {
+_ORIGIN: Types = {
     "estimator": str,
     "task": str,
     "parameters": dict,
@@ -116,7 +119,7 @@ def changed_values(
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A trained model: its trees and all that is known beside them.
+    """A trained model: its trees and all that belongs to them.
 
     A fit returns it, model files hold it, estimators and `Booster` predict by it. It
     never changes: whoever changes a model replaces it by another one.
@@ -128,7 +131,7 @@ class FittedModel:
         The columns of the training set.
     objective : str, list of str, callable or None
         The canonical name of the objective, or a function. A list if several targets
-        have different objectives. None if it is not known.
+        have different objectives. None if it is unknown.
     link : Link
         From raw scores to predictions.
     make_header : callable
@@ -213,22 +216,13 @@ class FittedModel:
 
     @property
     def task(self) -> str | None:
-        """What the model was trained for; None if that is not known."""
+        """What the model was trained for; None if that is unknown."""
         return None if self.record is None else self.record.task
 
     def rounds(self, start: int, length: int | None) -> tuple[int, int]:
-        """The first round to use, and the last plus 1.
+        """The first round to use, and the last plus 1; TypeError if one is no int.
 
-        Parameters
-        ----------
-        start : int
-        length : int or None
-            The number of rounds. None, 0 or less: all.
-
-        Raises
-        ------
-        TypeError
-            If one is not an int.
+        ``length`` is the number of rounds. None, 0 or less: all.
         """
         n_rounds = self.trees.n_rounds
         start = whole("start_iteration", start)
@@ -240,24 +234,29 @@ class FittedModel:
 
     @cached_property
     def conformal(self) -> Conformal | None:
-        """What intervals and sets of classes need; None if that is not known."""
+        """What intervals and sets of classes need; None if the model lacks it."""
         tested = self.out_of_fold
-        rows = None if tested is None else tested.calibration
-        # Other programs may have left rounds out.
-        if rows is None or len(rows.fold_of_round) != self.trees.n_rounds:
+        if tested is None or tested.calibration is None:
             return None
-        n_classes = None if self.classes is None else len(self.classes)
+        # Other programs may have left rounds out.
+        if len(tested.calibration.fold_of_round) != self.trees.n_rounds:
+            return None
         return Conformal(
-            self.trees, self.link, self.objective, n_classes, rows, tested.scores
+            self.trees,
+            self.link,
+            self.objective if isinstance(self.objective, str) else None,
+            None if self.classes is None else len(self.classes),
+            tested.calibration,
+            tested.scores,
         )
 
     def for_intervals(self, owner: str, method: str) -> Conformal | Quantiles:
-        """What intervals need, for a method of `intervals.METHODS`.
+        """What intervals need, by a method of `intervals.METHODS`.
 
         Raises
         ------
         ValueError
-            If they cannot be known.
+            If the model cannot predict intervals.
         """
         objective, levels = self.objective, self.link.levels
         self._check_has_one_target(owner, "intervals")
@@ -278,11 +277,11 @@ class FittedModel:
                 )
         if levels and self.conformal is None:
             return Quantiles(self.trees, self.link)
-        known = self._conformal(owner, "intervals")
-        return known.around_prediction if method == "cv" else known
+        conformal = self._conformal(owner, "intervals")
+        return conformal.around_prediction if method == "cv" else conformal
 
     def for_sets(self, owner: str) -> Conformal:
-        """What sets of classes need; ValueError if they cannot be known."""
+        """What sets of classes need; ValueError if the model cannot predict them."""
         self._check_has_one_target(owner, "sets of classes")
         if self.link.kind not in ("logistic", "softmax"):
             raise ValueError(
@@ -318,10 +317,10 @@ class FittedModel:
     def check_names(self, X: Any) -> None:
         """Check the names of a data frame's columns; ValueError if they differ."""
         pairs = zip(self.feature_names, containers.names(X) or (), strict=False)
-        for j, (own, given) in enumerate(pairs):
-            if own != given:
+        for j, (expected, name) in enumerate(pairs):
+            if name != expected:
                 raise ValueError(
-                    f"Column {j} of data has the name {given!r}, but {own!r} in the"
+                    f"Column {j} of data has the name {name!r}, but {expected!r} in the"
                     " model. Pass the columns of feature_name() in this order."
                 )
 
@@ -344,9 +343,9 @@ class FittedModel:
         """
         n_features, n_scores = self.trees.n_features, self.trees.n_scores
         objective = self.objective
-        known = objective is None or callable(objective)
+        has_name = objective is not None and not callable(objective)
         names = objective if isinstance(objective, list) else [objective]
-        if not known and not all(isinstance(n, str) and n in OBJECTIVES for n in names):
+        if has_name and not all(isinstance(n, str) and n in OBJECTIVES for n in names):
             raise ValueError(f"the objective {objective!r} is not known")
         if self.link.n_scores not in (None, n_scores):
             raise ValueError(
@@ -361,11 +360,11 @@ class FittedModel:
             raise ValueError(
                 f"column {last} has categories, but there are only {n_features} columns"
             )
-        file_header.check(self.header, n_features)
+        self.header.check(n_features)
         _check_categories(
             self.trees,
             self.header.feature_infos,
-            {column: len(known.values) for column, known in vocabularies.items()},
+            {column: len(words.values) for column, words in vocabularies.items()},
         )
         if self.record is not None:
             if self.schema.feature_names is not None:
@@ -413,13 +412,14 @@ class FittedModel:
             "link": self.link.__getstate__(),
             "best_iteration": self.best_iteration,
             "best_score": self.best_score,
-            "origin": None if self.record is None else self._origin(),
+            "origin": None if self.record is None else self._origin(self.record),
             "preset_params": dict(self.preset_params),
             "out_of_fold": self.out_of_fold and self.out_of_fold.state(),
         }
 
-    def _origin(self) -> dict[str, Any]:
-        return {f.name: getattr(self.record, f.name) for f in fields(self.record)} | {
+    def _origin(self, record: EstimatorRecord) -> dict[str, Any]:
+        return {
+            **{f.name: getattr(record, f.name) for f in fields(record)},
             "classes": self.classes,
             "feature_names": self.schema.feature_names,
             "history": self.history,
@@ -454,8 +454,8 @@ class FittedModel:
         link = _restored(Link, parts["link"])
         categories = _restored(Categories, parts["categories"])
         origin = parts["origin"]
-        known = {"is_foreign": True} if origin is None else _restored_origin(origin)
-        names = known.pop("feature_names", None)
+        origin = {"is_foreign": True} if origin is None else _restored_origin(origin)
+        names = origin.pop("feature_names", None)
         return cls(
             trees,
             ColumnSchema(trees.n_features, names, categories),
@@ -464,7 +464,7 @@ class FittedModel:
             lambda: header,
             parts["best_iteration"],
             {name: dict(scores) for name, scores in parts["best_score"].items()},
-            **known,
+            **origin,
             preset_params=parts["preset_params"],
             out_of_fold=parts["out_of_fold"]
             and OutOfFold.from_state(parts["out_of_fold"]),
@@ -478,30 +478,30 @@ def whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _restored(kind: type, state: Any) -> Any:
+def _restored(kind: type[Part], state: Any) -> Part:
     """A part of a model, from its state."""
-    part = kind.__new__(kind)
+    part = object.__new__(kind)
     part.__setstate__(state)
     return part
 
 
 def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:
-    """What a model knows of the estimator that was fitted."""
+    """Arguments of `FittedModel`, and ``feature_names``, from the entry "origin"."""
     owner = "the state of the estimator"
-    known = dict(zip(_ORIGIN, entries(state, _ORIGIN, owner), strict=True))
+    origin = dict(zip(_ORIGIN, entries(state, _ORIGIN, owner), strict=True))
     for name in ("parameters", "unused"):
-        if not all(isinstance(word, str) for word in known[name]):
+        if not all(isinstance(word, str) for word in origin[name]):
             raise ValueError(f"the names of {name} must be strings")
-    record = {f.name: known.pop(f.name) for f in fields(EstimatorRecord)}
-    return {**known, "record": EstimatorRecord(**record)}
+    record = {f.name: origin.pop(f.name) for f in fields(EstimatorRecord)}
+    return {**origin, "record": EstimatorRecord(**record)}
 
 
 def _score_names(classes: Sequence[NDArray[Any]]) -> list[str]:
     """The names of the scores of several targets: their numbers and classes."""
     names = []
     for number, labels in enumerate(classes):
-        own = [f"{number}: {label}" for label in labels]
-        names += own if len(labels) > 2 else [str(number)]
+        several = [f"{number}: {label}" for label in labels]
+        names += several if len(labels) > 2 else [str(number)]
     return names
 
 

@@ -1,10 +1,10 @@
 """Intervals and sets of classes that cover the target with a chosen probability.
 
-Each row that a fold tests gets a conformity score: how far its target is from what the
-models that have not seen the row predict. A new row gets the targets whose own score is
-not among the largest. Intervals lie around the prediction of the model, or the models
-of all folds take part, each with the scores of its test rows: CV+ and cross-conformal
-sets.
+This is conformal prediction. Each row that a fold tests has a conformity score: how far
+its target is from what the models that have not seen the row predict. The interval of a
+new row holds the targets whose score would not be among the largest. It lies around the
+prediction of the model; or the models of all folds take part, each with the scores of
+its test rows (CV+ and cross-conformal sets).
 
 References
 ----------
@@ -68,14 +68,9 @@ _LIMITS = {
 
 
 def checked_coverage(coverage: Any) -> tuple[Floats, bool]:
-    """One or several coverages as an array, and whether it is one.
+    """One or several coverages as an array, and whether it is one number.
 
-    Raises
-    ------
-    TypeError
-        If it is neither a number nor a list of numbers.
-    ValueError
-        If a number does not lie between 0 and 1, or there is none.
+    TypeError or ValueError if they are not numbers between 0 and 1, at least one.
     """
     values = np.asarray(coverage)
     if values.dtype.kind not in "iuf" or values.ndim > 1:
@@ -131,7 +126,7 @@ class ConformityScores:
     new: float
 
     @classmethod
-    def of(
+    def from_groups(
         cls,
         score: Floats,
         group: NDArray[np.integer[Any]],
@@ -153,12 +148,9 @@ class ConformityScores:
         return cls(score[order], np.concatenate(sums), start, total, new)
 
     def needed(self, coverages: Floats) -> Floats:
-        """The weight of the scores that intervals must reach.
+        """The weight of scores that an interval of each coverage must reach.
 
-        Raises
-        ------
-        ValueError
-            If it is more than that of all scores.
+        ValueError if it is more than that of all scores.
         """
         needed = coverages * (self.total + self.new) * (1 - _ROUNDING)
         if (needed > self.total).any():
@@ -177,15 +169,8 @@ class ConformityScores:
     ) -> Floats:
         """The smallest ``center + score * scale`` up to which there is enough weight.
 
-        Parameters
-        ----------
-        center, scale : (n_rows, n_groups) float64
-        needed : (n_needed,) float64
-        n_threads : int
-
-        Returns
-        -------
-        (n_rows, n_needed) float64
+        ``center`` and ``scale`` have the shape (n_rows, n_groups), the result
+        (n_rows, n_needed).
         """
         out = np.empty((len(center), len(needed)))
         quantiles(
@@ -194,37 +179,25 @@ class ConformityScores:
         return out
 
     def weight_below(self, values: Floats) -> Floats:
-        """The weight of the scores that are smaller than those of a new row.
+        """The weight of the scores that are smaller than those of new rows.
 
-        Parameters
-        ----------
-        values : (n_rows, n_groups, n_classes) float64
-
-        Returns
-        -------
-        (n_rows, n_classes) float64
+        ``values`` has the shape (n_rows, n_groups, n_classes), the result
+        (n_rows, n_classes).
         """
-        found = np.zeros((len(values), values.shape[2]))
+        below = np.zeros((len(values), values.shape[2]))
         for group in range(values.shape[1]):
-            own = slice(self.start[group], self.start[group + 1])
-            weight = np.concatenate([[0.0], self.weight[own]])
-            found += weight[np.searchsorted(self.score[own], values[:, group])]
-        return found
+            scores = slice(self.start[group], self.start[group + 1])
+            weight = np.concatenate([[0.0], self.weight[scores]])
+            below += weight[np.searchsorted(self.score[scores], values[:, group])]
+        return below
 
 
 def mass_before(probabilities: Floats) -> Floats:
     """The probability of all classes that are more probable, for each class.
 
     This is the smallest tau whose set of the most probable classes contains the class:
-    the classes up to the first one at which their probabilities exceed tau.
-
-    Parameters
-    ----------
-    probabilities : (..., n_classes) float64
-
-    Returns
-    -------
-    (..., n_classes) float64
+    the classes up to the first one at which their probabilities exceed tau. The last
+    axis is that of the classes.
     """
     order = np.argsort(-probabilities, axis=-1, kind="stable")
     falling = np.take_along_axis(probabilities, order, -1)
@@ -240,57 +213,55 @@ def mass_before(probabilities: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class FoldModels:
-    """What the models of folds predict, each on its own.
+    """The models of folds, taken out of the ensemble that is their mean.
 
     Attributes
     ----------
     shared : Ensemble
         The rounds of ``init_model``.
-    own : Ensemble
+    by_fold : Ensemble
         The rounds of all folds side by side: the scores of fold 0, then those of fold
         1, and so on. A fold with fewer rounds than others has trees of one leaf.
     factor : float
-        Of the scores of ``own``: the leaf values of the mean are shares.
+        Of the scores of ``by_fold``: the leaf values of the mean are shares.
     mean : ndarray of shape (n_tests, n_folds), float64
         The weights of the folds in the mean over those that test the same rows.
     """
 
     shared: Ensemble
-    own: Ensemble
+    by_fold: Ensemble
     factor: float
-    mean: NDArray[np.float64]
+    mean: Floats
 
     @classmethod
-    def of(cls, trees: Ensemble, rows: CalibrationRows) -> Self:
+    def from_mean(cls, trees: Ensemble, rows: CalibrationRows) -> Self:
         """Take the models of folds out of the trees of their mean."""
         mean = rows.tests / rows.tests.sum(axis=1, keepdims=True)
         n_folds, fold = mean.shape[1], rows.fold_of_round
         rounds = [np.flatnonzero(fold == k) for k in range(n_folds)]
         # The round after the last one adds nothing.
         order = np.full((max(map(len, rounds)), n_folds), trees.n_rounds)
-        for k, own_rounds in enumerate(rounds):
-            order[: len(own_rounds), k] = own_rounds
+        for k, fold_rounds in enumerate(rounds):
+            order[: len(fold_rounds), k] = fold_rounds
         nothing = [zero_tree()] * trees.n_scores
         padded = trees.joined(
             Ensemble.from_trees(nothing, trees.n_scores, trees.n_features)
         )
-        own = replace(
+        by_fold = replace(
             padded.chosen(order.ravel()),
             n_scores=n_folds * trees.n_scores,
             average=False,
         )
         factor = n_folds / (trees.n_rounds if trees.average else 1)
-        return cls(trees.truncated(int((fold < 0).sum())), own, factor, mean)
+        return cls(trees.truncated(int((fold < 0).sum())), by_fold, factor, mean)
 
-    def raw_scores(self, columns: Columns, n_threads: int) -> NDArray[np.float64]:
+    def raw_scores(self, columns: Columns, n_threads: int) -> Floats:
         """The raw scores of rows by the mean model of each set of folds.
 
-        Returns
-        -------
-        (n_rows, n_tests, n_scores) float64
+        The shape is (n_rows, n_tests, n_scores).
         """
-        own = self.own.raw_scores(columns, n_threads=n_threads)
-        by_fold = own.reshape(len(own), self.mean.shape[1], -1)
+        by_fold = self.by_fold.raw_scores(columns, n_threads=n_threads)
+        by_fold = by_fold.reshape(len(by_fold), self.mean.shape[1], -1)
         shared = self.shared.raw_scores(columns, n_threads=n_threads)
         scores = self.factor * by_fold + shared[:, None]
         return np.einsum("tf,nfs->nts", self.mean, scores)
@@ -308,7 +279,8 @@ class Conformal:
     trees : Ensemble
     link : Link
         From raw scores to predictions.
-    objective : str
+    objective : str or None
+        None: a function.
     n_classes : int or None
         None without classes.
     rows : CalibrationRows
@@ -318,7 +290,7 @@ class Conformal:
 
     trees: Ensemble
     link: Link
-    objective: str
+    objective: str | None
     n_classes: int | None
     rows: CalibrationRows
     scores: Floats
@@ -326,11 +298,11 @@ class Conformal:
     @cached_property
     def around_prediction(self) -> Conformal:
         """The same with one model, the mean of the folds', instead of each of them."""
-        return replace(self, rows=self.rows.of_one_model(self.trees.n_rounds))
+        return replace(self, rows=self.rows.for_one_model(self.trees.n_rounds))
 
     @cached_property
     def _models(self) -> FoldModels:
-        return FoldModels.of(self.trees, self.rows)
+        return FoldModels.from_mean(self.trees, self.rows)
 
     def _groups(self, score: Floats) -> ConformityScores:
         """Sort the conformity scores of the rows that folds test."""
@@ -338,7 +310,7 @@ class Conformal:
         used = rows.test_of_row >= 0
         if rows.weight is not None:
             used &= rows.weight > 0
-        return ConformityScores.of(
+        return ConformityScores.from_groups(
             score[used],
             rows.test_of_row[used],
             len(rows.tests),
@@ -360,7 +332,7 @@ class Conformal:
 
     def _scales(self, center: Floats) -> Floats:
         """What residuals are measured in."""
-        power = _POWERS.get(self.objective)
+        power = _POWERS.get(self.objective or "")
         return np.ones_like(center) if power is None else center**power
 
     @cached_property
@@ -384,12 +356,6 @@ class Conformal:
         The two predictions around which residuals are calibrated are the same one, or
         two quantiles (conformalized quantile regression). With the models of all folds
         this is CV+.
-
-        Parameters
-        ----------
-        columns : Columns
-        coverages : (n_coverages,) float64
-        n_threads : int
 
         Returns
         -------
@@ -416,7 +382,7 @@ class Conformal:
             out[:, 1, j] = np.maximum(upper, middle)
         if self._has_roots:
             out = replace(self.link, levels=())(out, n_threads)
-        return np.clip(out, *_LIMITS.get(self.objective, (None, None)), out=out)
+        return np.clip(out, *_LIMITS.get(self.objective or "", (None, None)), out=out)
 
     # --- Classification ---------------------------------------------------------------
 
@@ -462,12 +428,8 @@ class Conformal:
 def nearest_pair(levels: Sequence[float], coverage: float) -> Pair:
     """The numbers of the quantiles that come closest to the ends of an interval.
 
-    A model of one number has one prediction for both ends.
-
-    Raises
-    ------
-    ValueError
-        If no quantile is below, or none above the median.
+    A model of one number has one prediction for both ends. ValueError if no quantile is
+    below, or none above the median.
     """
     if not levels:
         return 0, 0

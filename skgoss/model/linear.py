@@ -75,7 +75,7 @@ class LinearLeaves(NamedTuple):
         )
 
     def chosen(self, leaves: NDArray[np.integer[Any]]) -> LinearLeaves:
-        """Some leaves, in the given order."""
+        """Some leaves, in this order."""
         sizes = np.diff(self.start)[leaves]
         at = spans(self.start[leaves], sizes)
         return LinearLeaves(
@@ -171,18 +171,10 @@ class RawColumns:
         n_threads: int,
         score_inout: Floats,
     ) -> None:
-        """Add a multiple of one tree's values to one score.
+        """Add a multiple of one tree's values to one score of rows.
 
-        Parameters
-        ----------
-        leaf : ndarray of shape (n_rows,), int32
-            The leaf of each row.
-        leaf_value : ndarray of shape (n_leaves,), float64
-            The value of rows that miss a value in a column of the leaf's model.
-        leaves : LinearLeaves
-        factor : float
-        n_threads : int
-        score_inout : ndarray of shape (n_rows,), float64
+        ``leaf`` is the leaf of each row. Rows that miss a value in a column of the
+        leaf's model get the ``leaf_value``.
         """
         self.add_trees(
             leaf[:, None],
@@ -257,10 +249,6 @@ def fit(
     n_threads : int
     score : ndarray of shape (n,), float64, default=None
         The values of the leaves are added for the sampled rows, unless None.
-
-    Returns
-    -------
-    LinearLeaves
     """
     feature = np.array([j for path in paths for j in path], dtype=np.int32)
     start = np.cumsum([0, *map(len, paths)], dtype=np.int64)
@@ -291,13 +279,8 @@ def paths(
 ) -> list[list[int]]:
     """The numeric columns on the path to each leaf of a tree, ascending.
 
-    Parameters
-    ----------
-    nodes : structured ndarray
-        As from ``Forest.arrays``.
-    column : ndarray of shape (n_used,), int32
-        The input column of each used column.
-    is_numeric : ndarray of shape (n_used,), bool
+    ``nodes`` are those of ``Forest.arrays``. Their features are the used columns, for
+    which ``column`` has the number in the input.
     """
     feature = nodes["feature"]
     used = np.where(is_numeric[feature], column[feature], -1).tolist()

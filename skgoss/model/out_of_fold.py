@@ -10,16 +10,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.utils.plain_values import are_numbers, check_scores, entries, vector
+from skgoss.utils.plain_values import (
+    Types,
+    are_numbers,
+    check_scores,
+    entries,
+    vector,
+)
 
 Floats = NDArray[np.float64]
 
-_ENTRIES = {
+_STATE: Types = {
     "scores": np.ndarray,
     "metrics": dict,
     "calibration": (dict, NoneType),
 }
-_CALIBRATION = {
+_CALIBRATION: Types = {
     "target": np.ndarray,
     "weight": (np.ndarray, NoneType),
     "tests": np.ndarray,
@@ -55,14 +61,14 @@ class CalibrationRows:
     fold_of_round: NDArray[np.int32]
 
     @classmethod
-    def of(
+    def from_folds(
         cls,
         target: Floats,
         weight: Floats | None,
         tested: Sequence[NDArray[np.int64]],
         fold_of_round: NDArray[np.int32],
     ) -> Self:
-        """Make it of the numbers of the rows that each fold tests."""
+        """Make it from the numbers of the rows that each fold tests."""
         is_tested = np.zeros((len(target), len(tested)), dtype=bool)
         for fold, rows in enumerate(tested):
             is_tested[rows, fold] = True
@@ -78,7 +84,7 @@ class CalibrationRows:
         weight = None if weight is None else weight.copy()
         return cls(target.copy(), weight, tests, test_of_row, fold_of_round)
 
-    def of_one_model(self, n_rounds: int) -> Self:
+    def for_one_model(self, n_rounds: int) -> Self:
         """The same rows for a model that was fitted on all of them."""
         return replace(
             self,
@@ -164,10 +170,10 @@ class OutOfFold:
         ):
             raise ValueError(f"the targets of {_OWNER} must be numbers of classes")
 
-    def of_one_model(self, n_rounds: int) -> Self:
+    def for_one_model(self, n_rounds: int) -> Self:
         """The same for a model that was fitted on all rows."""
         rows = self.calibration
-        return replace(self, calibration=rows and rows.of_one_model(n_rounds))
+        return replace(self, calibration=rows and rows.for_one_model(n_rounds))
 
     def without_folds(self) -> Self:
         """The same for a model whose trees have changed."""
@@ -184,7 +190,7 @@ class OutOfFold:
     @classmethod
     def from_state(cls, state: Any) -> Self:
         """The object of what `state` returned; ValueError if it is damaged."""
-        scores, metrics, calibration = entries(state, _ENTRIES, _OWNER)
+        scores, metrics, calibration = entries(state, _STATE, _OWNER)
         if scores.dtype != np.float64 or scores.ndim != 2:
             raise ValueError(f"{_OWNER} must be a two-dimensional array of float64")
         check_scores({"folds": metrics}, _OWNER, are_numbers)

@@ -50,22 +50,9 @@ def compute(
     rounds: tuple[int, int],
     n_threads: int,
 ) -> Any:
-    """Compute an output for rows.
+    """Compute an output for rows, in LightGBM's shapes: see `Booster.predict`.
 
-    Parameters
-    ----------
-    model : FittedModel
-    columns : Columns
-        The rows.
-    output : PredictionKind
-    rounds : (int, int)
-        The first round, and the last plus 1.
-    n_threads : int
-
-    Returns
-    -------
-    ndarray, csr_matrix or list of csr_matrix
-        In LightGBM's shapes: see `Booster.predict`.
+    ``rounds`` are the first round, and the last plus 1.
     """
     trees = model.trees
     if output == "leaf":

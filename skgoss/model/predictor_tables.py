@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +49,11 @@ def make_predictor(
     column = slot_column[slot, goes_right] - 1
     threshold = np.where(categorical, 0.0, arrays["threshold"])
     rank, slot_start, slot_thresholds = _ranks(threshold, slot, len(slot_key))
-    byte_columns = _byte_columns(
+    slot_bytes, slot_bit, outside_start, n_bytes = _byte_columns(
         slot_feature, slot_set, np.diff(slot_start), sides, sets
     )
-    first_byte = byte_columns.slot_bytes.flat[sides][column]
-    set_bit = 1 << byte_columns.slot_bit[slot] % 8
+    first_byte = slot_bytes.flat[sides][column]
+    set_bit = 1 << slot_bit[slot] % 8
     return Predictor(
         arrays["left_child"],
         arrays["right_child"],
@@ -67,15 +67,15 @@ def make_predictor(
         slot_feature.astype(np.int32),
         np.where(slot_kind < 3, slot_kind, 0).astype(np.uint8),
         slot_column,
-        byte_columns.slot_bytes,
+        slot_bytes,
         slot_start.astype(np.int64),
         slot_thresholds,
         slot_set,
         sets.start,
         sets.words,
-        byte_columns.slot_bit,
-        byte_columns.outside_start,
-        byte_columns.n_bytes,
+        slot_bit,
+        outside_start,
+        n_bytes,
         n_scores,
     )
 
@@ -85,13 +85,8 @@ def _ranks(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Rank the threshold of each node among the distinct thresholds of its slot.
 
-    Returns
-    -------
-    rank : (n_nodes,) int64
-    slot_start : (n_slots + 1,) int64
-        Where the thresholds of each slot begin.
-    slot_thresholds : float64
-        The distinct thresholds of all slots, ascending in each.
+    Also returns where the thresholds of each slot begin, and the distinct thresholds of
+    all slots, ascending in each.
     """
     order = np.argsort(threshold)
     # NumPy sorts short integers by their digits.
@@ -108,23 +103,17 @@ def _ranks(
     return rank, slot_start, sorted_threshold[is_new]
 
 
-class _ByteColumns(NamedTuple):
-    """The columns of bytes of the slots, as `Predictor` takes them."""
-
-    slot_bytes: NDArray[np.int32]
-    slot_bit: NDArray[np.uint8]
-    outside_start: NDArray[np.int64]
-    n_bytes: int
-
-
 def _byte_columns(
     feature: NDArray[np.int64],
     set_of: NDArray[np.int64],
     n_thresholds: NDArray[np.int64],
     sides: NDArray[np.int64],
     sets: CategorySets,
-) -> _ByteColumns:
+) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], int]:
     """Number the columns of bytes: one for 255 thresholds, eight for 64 sets.
+
+    Returns ``slot_bytes``, ``slot_bit``, ``outside_start`` and ``n_bytes`` of
+    `Predictor`.
 
     Sets of similar sizes share a table, which is as long as the largest needs.
     """
@@ -146,9 +135,7 @@ def _byte_columns(
     is_last[:-1] = is_first[1:]
     lengths = 32 * size[with_set[is_last]] + 1
     outside_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return _ByteColumns(
-        slot_bytes, slot_bit, outside_start, n_numeric + 8 * len(lengths)
-    )
+    return slot_bytes, slot_bit, outside_start, n_numeric + 8 * len(lengths)
 
 
 def _distinct_sets(

@@ -6,8 +6,9 @@ Their sets hold the categories themselves, or the places of categories in the li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,7 @@ from skgoss.utils.plain_values import INT32_MAX
 
 
 def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
-    """The content of a file of another library besides the trees.
-
-    Returns
-    -------
-    dict
-        As from `FittedModel.state_without_trees`.
+    """What `FittedModel.state_without_trees` returns, for a file of another library.
 
     Raises
     ------
@@ -84,24 +80,10 @@ def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
 
 
 def split_objective(text: str) -> tuple[str, dict[str, float]]:
-    """Split the objective of a file into its name and its constants.
+    """Split an objective such as ``binary sigmoid:1`` into its name and constants.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``binary sigmoid:1`` or ``regression sqrt``.
-
-    Returns
-    -------
-    name : str
-        Empty if the text is.
-    constants : dict from str to float
-        A constant without a number, such as ``sqrt``, has the value 1.
-
-    Raises
-    ------
-    ValueError
-        If a constant is not a number.
+    A constant without a number, such as ``sqrt``, has the value 1. ValueError if one is
+    not a number.
     """
     name, *items = text.split() or [""]
     constants = {}
@@ -123,18 +105,10 @@ def split_objective(text: str) -> tuple[str, dict[str, float]]:
 def encoded(
     model: FittedModel, X: Any, owner: str, collectives: Collectives = ALONE
 ) -> FittedModel:
-    """The same model with the label encoding of categories that training uses.
+    """A model of another library, with the numbers of categories that training uses.
 
-    Parameters
-    ----------
-    model : FittedModel
-        A model of another library.
-    X : array-like or data frame of shape (n_samples, n_features)
-        The training set.
-    owner : str
-        The name of the estimator, for messages.
-    collectives : Collectives
-        By these each rank learns what the rows of the others hold.
+    ``X`` is the training set, ``owner`` the name of the estimator for messages. By
+    ``collectives`` each rank learns what the rows of the others hold.
     """
     trees, categories = _encoded(
         model.trees,
@@ -172,23 +146,24 @@ def _encoded(
     number = arrays["threshold"][node].astype(np.int64)
     sets = ensemble.sets.take(number)
     column = arrays["split_feature"][node]
-    known = _whole_categories(header.feature_infos, sets, column)
-    unplaced = sorted(known.keys() - learned.vocabularies.keys())
-    found = [_whole_numbers(columns.stored(j)) for j in unplaced]
-    of_ranks = zip(*collectives.all_gather(found), strict=True)
-    known = {
-        j: np.unique(np.concatenate([known[j], *numbers]))
-        for j, numbers in zip(unplaced, of_ranks, strict=True)
+    in_model = _whole_categories(header.feature_infos, sets, column)
+    unplaced = sorted(in_model.keys() - learned.vocabularies.keys())
+    in_rows = [_whole_numbers(columns.stored(j)) for j in unplaced]
+    by_column = zip(*collectives.all_gather(in_rows), strict=True)
+    numbers = {
+        j: np.unique(np.concatenate([in_model[j], *by_rank]))
+        for j, by_rank in zip(unplaced, by_column, strict=True)
     }
-    learned.vocabularies |= {
-        j: Vocabulary(words.tolist()) for j, words in known.items()
-    }
+    learned.vocabularies |= {j: Vocabulary(n.tolist()) for j, n in numbers.items()}
     threshold = arrays["threshold"].copy()
     threshold[node] = np.arange(len(node))
     ensemble = replace(
         ensemble,
         arrays=arrays | {"threshold": threshold},
-        sets=sets.mapped(column, {j: _places(values) for j, values in known.items()}),
+        sets=sets.mapped(
+            column,
+            {j: partial(np.searchsorted, values) for j, values in numbers.items()},
+        ),
     )
     return ensemble, learned
 
@@ -197,23 +172,16 @@ def _whole_categories(
     infos: Sequence[str], sets: CategorySets, column: NDArray[np.int32]
 ) -> dict[int, NDArray[np.int64]]:
     """The categories of the columns that have any: those seen, and those in sets."""
-    owner, category = sets.members()
-    owner = column[owner]
-    known = {j: category[owner == j] for j in np.unique(column).tolist()}
+    number, category = sets.members()
+    categories = {j: category[column[number] == j] for j in np.unique(column).tolist()}
     for j, info in enumerate(infos):
         if info != "none" and not info.startswith("["):
             seen = np.array(info.split(":"), dtype=np.int64)
-            known[j] = np.append(known.get(j, seen), seen)
-    return {j: np.unique(words[words >= 0]) for j, words in known.items()}
+            categories[j] = np.append(categories.get(j, seen), seen)
+    return {j: np.unique(words[words >= 0]) for j, words in categories.items()}
 
 
 def _whole_numbers(stored: NDArray[Any]) -> NDArray[np.int64]:
     """The categories among the values of a column; 0 for what a sparse one omits."""
     whole = np.unique(stored[(stored >= 0) & (stored <= INT32_MAX)])
     return np.append(whole[whole == np.floor(whole)].astype(np.int64), 0)
-
-
-def _places(
-    known: NDArray[np.int64],
-) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
-    return lambda categories: np.searchsorted(known, categories)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.model_files import decimals
 from skgoss.columns.categories import Categories
-from skgoss.model import dump, file_header
+from skgoss.model import dump
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
@@ -117,7 +117,7 @@ def _is_forbidden(character: str) -> bool:
 
 
 def _check(header: Header, n_features: int) -> None:
-    file_header.check(header, n_features)
+    header.check(n_features)
     texts = {"objective": header.objective}
     for key, value in header.parameters.items():
         texts[f"parameters[{key!r}]"] = f"{key}{value}"

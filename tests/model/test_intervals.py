@@ -331,7 +331,7 @@ def test_quantiles_of_groups(has_ties):
         score, center = np.round(score, 0), np.round(center, 0)
         scale = np.round(scale, 0)
     weight = rng.integers(1, 5, n).astype(float)
-    scores = intervals.ConformityScores.of(score, group, n_groups, weight)
+    scores = intervals.ConformityScores.from_groups(score, group, n_groups, weight)
     coverages = np.array([0.01, 0.3, 0.55, 0.9, 0.99])
     found = scores.quantiles(center, scale, scores.needed(coverages), 1)
     values = center[:, group] + score * scale[:, group]

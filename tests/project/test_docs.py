@@ -110,7 +110,7 @@ def test_outputs_are_found():
 EXAMPLES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in sorted((ROOT / "skgoss").rglob("*.py"))
-    if ">>> " in path.read_text(encoding="utf-8")
+    if re.search(r"^ +>>> |@docstrings\.of_plot\(", path.read_text("utf-8"), re.M)
 ]
 # Its warning says that it is of the package.
 EXAMPLES[EXAMPLES.index("skgoss.utils.messages")] = "skgoss"

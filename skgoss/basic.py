@@ -1,4 +1,4 @@
-"""Data sets, models and errors, in a module with the name of LightGBM's."""
+"""Re-exports under LightGBM's module name: Dataset, Booster and errors."""
 
 from skgoss.booster.booster import Booster as Booster
 from skgoss.dataset.dataset import Dataset as Dataset

@@ -1,4 +1,4 @@
-"""The callbacks, in a module of the name that LightGBM's has: see `callbacks`."""
+"""Re-exports under LightGBM's module name: the callbacks."""
 
 from skgoss.fit.callbacks import (
     early_stopping,

@@ -1,4 +1,4 @@
-"""Which packages are installed, in a module with the name of LightGBM's.
+"""LightGBM's module of flags that say which packages are installed.
 
 LightGBM's names that begin with an underscore, and those of pandas, are private. They
 are here because public code imports them.

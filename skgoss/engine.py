@@ -1,4 +1,4 @@
-"""Training by functions, in a module with the name of LightGBM's."""
+"""Re-exports under LightGBM's module name: `train` and `cv`."""
 
 from skgoss.booster.booster import Booster as Booster
 from skgoss.booster.cv import cv as cv

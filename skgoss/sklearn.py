@@ -1,4 +1,4 @@
-"""The estimators, in a module of the name that LightGBM's has."""
+"""Re-exports under LightGBM's module name: the estimators."""
 
 from sklearn.base import BaseEstimator as _LGBMModelBase  # noqa: F401
 

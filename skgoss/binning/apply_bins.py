@@ -1,4 +1,4 @@
-"""Put the values of columns into known bins."""
+"""Put the values of columns into bins that were found before."""
 
 from __future__ import annotations
 

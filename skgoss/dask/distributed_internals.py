@@ -1,4 +1,4 @@
-"""What fits use of distributed without its documentation.
+"""Undocumented parts of the package distributed that fits use.
 
 Tested with distributed 2025.1.0 and 2026.8.0. If a version lacks what a function uses,
 the function does what its docstring says, by the documented interface.

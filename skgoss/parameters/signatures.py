@@ -1,4 +1,4 @@
-"""What functions and constructors say of arguments that they do not have."""
+"""Errors for arguments that do not exist, which name the one that was meant."""
 
 from __future__ import annotations
 

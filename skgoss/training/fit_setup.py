@@ -1,4 +1,4 @@
-"""What a fit needs besides the rows, and how it begins with both."""
+"""The setup of a fit: objective, options and constraints, and the start of boosting."""
 
 from __future__ import annotations
 

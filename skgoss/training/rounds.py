@@ -1,4 +1,4 @@
-"""Rounds of boosting, whatever grows in them: evaluation sets, and who may train."""
+"""The interface of all states of boosting: evaluation sets, one thread that trains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* The leftmost exit that remains to each row of a tile: one function for each inclusion.
+/* The leaf that each row of a tile reaches. Each inclusion defines one function.
  *
  * Define EXITS_NAME, EXITS_VECTOR_BYTES and EXITS_TARGET (an attribute, or nothing) before. The
  * includer is leaves.h, which has the types. Four vectors of rows are taken at a time: what

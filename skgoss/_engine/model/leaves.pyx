@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Bytes in, leaves out: rows through trees whose tests each compare one byte.
+"""The leaves of many rows, in trees whose tests each compare one byte.
 
 A tile of rows is scored tree by tree. Each test removes the leaves on one side of its node
 from the rows that go to the other side, in vectors of rows; the leftmost leaf that remains

@@ -1,4 +1,4 @@
-"""The trees of a fit, one after the other, until they are asked for.
+"""The trees of a fit while it grows them; readers get copies.
 
 One thread adds trees and drops them, while others may read: by `Forest.part`. Without the
 GIL a critical section keeps them apart. It may end where Python is called, so nothing in it

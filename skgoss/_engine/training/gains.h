@@ -1,5 +1,4 @@
-/* What all searches for splits share: their rules, the outputs of leaves, the bins of a
-   feature in a node, and the gain of a cut.
+/* The formulas of all split searches: outputs of leaves, gains and limits.
 
    Gains and leaf outputs follow LightGBM (and Chen and Guestrin, XGBoost, KDD 2016, eq. 7):
    T(G) = sign(G) max(0, |G| - l1); w = -T(G) / (H + l2), clipped and smoothed when asked;

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The options of the split search, and the search of features: all the compiled forms of it."""
+"""The options of the split search, and its compiled forms: one for each set of options."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t

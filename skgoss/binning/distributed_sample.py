@@ -53,12 +53,10 @@ def blocks(
 
     Parameters
     ----------
-    columns : Columns
     rows : ndarray of int64
         The sampled rows, ascending.
     spans : list of slice
         The columns that each rank gets.
-    n_threads : int
     """
     sampled = _SampledColumns(columns, rows)
     for _, block in columns.blocks(n_threads):
@@ -76,8 +74,9 @@ class _SampledColumns:
             self.place = np.full(columns.n_rows, -1, dtype=np.int32)
             self.place[rows] = np.arange(len(rows), dtype=np.int32)
         self.is_dense = np.empty(0, dtype=bool)
+        # The columns with values, and these; with their rows, if they are sparse.
         self.numbers: list[int] = []
-        self.found: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
+        self.values: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
 
     def add(self, columns: Columns) -> None:
         """Take the sampled rows of the next columns."""
@@ -87,14 +86,14 @@ class _SampledColumns:
         has_values = is_dense if columns.length is None else columns.length > 0
         for column in np.flatnonzero(is_dense | has_values).tolist():
             self.numbers.append(len(self.is_dense) + column)
-            self.found.append(self._sampled(columns, column, is_dense[column]))
+            self.values.append(self._sampled(columns, column, is_dense[column]))
         self.is_dense = np.append(self.is_dense, is_dense)
 
     def _sampled(
         self, columns: Columns, column: int, is_dense: bool
     ) -> tuple[NDArray[np.int32] | None, NDArray[Any]]:
         values = columns.stored(column)
-        if is_dense:
+        if is_dense or self.place is None:
             return None, values[self.rows]
         place = self.place[columns.stored_rows(column)]
         chosen = place >= 0
@@ -103,9 +102,9 @@ class _SampledColumns:
     def block(self, span: slice) -> SampleBlock:
         """Some of the columns."""
         first, last = np.searchsorted(self.numbers, [span.start, span.stop])
-        found, is_dense = self.found[first:last], self.is_dense[span]
-        dense = [values for rows, values in found if rows is None]
-        stored = [pair for pair in found if pair[0] is not None]
+        pairs, is_dense = self.values[first:last], self.is_dense[span]
+        dense = [values for rows, values in pairs if rows is None]
+        stored = [(rows, values) for rows, values in pairs if rows is not None]
         at = np.array(self.numbers[first:last], dtype=np.int64) - span.start
         length = np.zeros(len(is_dense), dtype=np.int64)
         length[at[~is_dense[at]]] = [len(rows) for rows, _ in stored]
@@ -141,11 +140,14 @@ def joined(
     stored = _sparse(blocks, places, is_dense, n_rows)
     index = np.zeros(len(is_dense), dtype=np.uint64)
     length = np.zeros(len(is_dense), dtype=np.int64)
-    for name, values in (
-        *(("address", layout.address), ("stride", layout.stride)),
-        *(("kind", layout.kind), ("index", index), ("length", length)),
+    for values, of_stored in (
+        (layout.address, stored.address),
+        (layout.stride, stored.stride),
+        (layout.kind, stored.kind),
+        (index, stored.index),
+        (length, stored.length),
     ):
-        values[~is_dense] = getattr(stored, name)
+        values[~is_dense] = of_stored
     return replace(
         layout.columns(),
         owner=(layout.owner, stored.owner),
@@ -193,15 +195,15 @@ def _sparse(
 ) -> Columns:
     """The stored values of columns that are sparse in all blocks."""
     length = np.stack([np.where(is_dense, 0, block.length) for block in blocks])
-    column = [np.repeat(np.arange(len(is_dense)), block.length) for block in blocks]
-    here = [~is_dense[of_block] for of_block in column]
+    columns = [np.repeat(np.arange(len(is_dense)), block.length) for block in blocks]
+    here = [~is_dense[column] for column in columns]
     rows = np.concatenate(
         [at[b.rows[kept]] for b, at, kept in zip(blocks, places, here, strict=True)]
     )
     values = np.concatenate(
         [block.values[kept] for block, kept in zip(blocks, here, strict=True)]
     )
-    column = np.concatenate([c[kept] for c, kept in zip(column, here, strict=True)])
+    column = np.concatenate([c[kept] for c, kept in zip(columns, here, strict=True)])
     # Each block is in order, so this merges.
     order = np.argsort(column * n_rows + rows, kind="stable")
     start = np.append(0, np.cumsum(length.sum(axis=0)[~is_dense]))

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.binning.packing import add_few, add_narrow, extent, take_few
-
 # Arrays of at most so many bytes are gathered and added by every rank. Of larger ones,
 # each rank adds up one piece.
 MOST_BYTES_GATHERED = 1 << 16
@@ -48,14 +46,14 @@ def compressed(values: NDArray[np.int64]) -> NDArray[Any] | SparseIntegers:
     ndarray of a smaller dtype, or SparseIntegers
         A copy, which is read-only: it is sent as it is.
     """
-    n_bits, n_nonzero = extent(values)
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    n_bits = max(high, ~low).bit_length()
     dtype = next(dtype for bits, dtype in DTYPES.items() if n_bits < bits)
-    if len(values) >= FEW_INTEGERS and n_nonzero <= SPARSE_FRACTION * len(values):
-        sparse = SparseIntegers(
-            np.empty(n_nonzero, np.uint32), np.empty(n_nonzero, dtype)
-        )
-        take_few(values, *sparse)
-        return SparseIntegers(*map(_frozen, sparse))
+    n_few = SPARSE_FRACTION * len(values) if len(values) >= FEW_INTEGERS else -1
+    if np.count_nonzero(values) <= n_few:
+        at = np.flatnonzero(values)
+        few = values[at].astype(dtype)
+        return SparseIntegers(_frozen(at.astype(np.uint32)), _frozen(few))
     return _frozen(values.astype(dtype))
 
 
@@ -67,9 +65,7 @@ def _frozen(values: NDArray[Any]) -> NDArray[Any]:
 def add_to(values: NDArray[np.int64], other: NDArray[Any] | SparseIntegers) -> None:
     """Add another array, which is `compressed`, to an array."""
     if isinstance(other, SparseIntegers):
-        add_few(other.at, other.values, values)
-    elif other.dtype == np.int32:
-        add_narrow(other, values)
+        values[other.at] += other.values
     else:
         values += other
 

@@ -34,7 +34,6 @@ def merged(
         The rows of this rank.
     schema : ColumnSchema
         The columns of these rows.
-    parts : Parts
     learned : bool
         Whether the categories have been learned from the rows.
 
@@ -62,7 +61,7 @@ def merged(
         _check_each(parts, "The name of column {}", names.tolist())
     if not learned:
         return columns, schema
-    columns, vocabularies = _of_same_categories(columns, schema.categories, parts)
+    columns, vocabularies = _with_common_categories(columns, schema.categories, parts)
     categories = Categories(schema.categories.declared)
     categories.vocabularies = vocabularies
     return columns, replace(schema, categories=categories)
@@ -76,8 +75,8 @@ def _check_each(parts: Parts, what: str, values: list[Any]) -> None:
             parts.check_same(what.format(number), values[number])
 
 
-class _Found(NamedTuple):
-    """What a process has found in a column.
+class _ColumnKind(NamedTuple):
+    """What a column holds in the rows of one process.
 
     Attributes
     ----------
@@ -95,34 +94,34 @@ class _Found(NamedTuple):
     needs_encoding: bool
 
     @classmethod
-    def of(cls, words: Vocabulary) -> _Found:
-        kind = (
-            "strings or categories" if words.needs_encoding else "numbers of categories"
-        )
+    def from_vocabulary(cls, words: Vocabulary) -> _ColumnKind:
+        kind: str | None = "numbers of categories"
         if words.is_ordered:
             kind = f"the ordered categories {words.values}"
         elif not words.values:
             kind = None
+        elif words.needs_encoding:
+            kind = "strings or categories"
         return cls(kind, words.values, words.is_ordered, words.needs_encoding)
 
 
-_NUMBERS = _Found("numbers", [], False, False)
+_NUMBERS = _ColumnKind("numbers", [], False, False)
 
 
-def _of_same_categories(
+def _with_common_categories(
     columns: Columns | StackedColumns, categories: Categories, parts: Parts
 ) -> tuple[Columns | StackedColumns, dict[int, Vocabulary]]:
     """The columns with the label encoding of all ranks' categories, and these."""
     own = categories.vocabularies
-    given = parts.collectives.all_gather(_found(own))
+    kinds_of_ranks = parts.collectives.all_gather(_column_kinds(own))
 
     def refuse(column: int, kinds: list[str]) -> None:
         kind = kinds[parts.collectives.rank]
         parts.check_same(f"What column {column} holds", kind)
 
-    if not any(given):
+    if not any(kinds_of_ranks):
         return columns, {}
-    merged = _agreed(given, refuse)
+    merged = _merged_vocabularies(kinds_of_ranks, refuse)
     return _with_categories(columns, own, merged), merged
 
 
@@ -161,8 +160,8 @@ def of_pieces(
         for number, of_column in enumerate(zip(*names, strict=True)):
             check_same(f"The name of column {number}", of_column)
     vocabularies = [schema.categories.vocabularies for schema in schemas]
-    merged = _agreed(
-        list(map(_found, vocabularies)),
+    merged = _merged_vocabularies(
+        list(map(_column_kinds, vocabularies)),
         lambda column, kinds: check_same(f"What column {column} holds", kinds),
     )
     categories = Categories(schemas[0].categories.declared)
@@ -176,26 +175,31 @@ def of_pieces(
     return StackedColumns(pieces), replace(schemas[0], categories=categories)
 
 
-def _found(vocabularies: dict[int, Vocabulary]) -> dict[int, _Found]:
-    return {column: _Found.of(words) for column, words in vocabularies.items()}
+def _column_kinds(vocabularies: dict[int, Vocabulary]) -> dict[int, _ColumnKind]:
+    return {
+        column: _ColumnKind.from_vocabulary(words)
+        for column, words in vocabularies.items()
+    }
 
 
-def _agreed(
-    given: Sequence[dict[int, _Found]], refuse: Callable[[int, list[str]], None]
+def _merged_vocabularies(
+    kinds_of_ranks: Sequence[dict[int, _ColumnKind]],
+    refuse: Callable[[int, list[str]], None],
 ) -> dict[int, Vocabulary]:
-    """The categories of all rows, from those that were found in some rows each.
+    """The categories of all rows, from those of the rows of each rank.
 
     ``refuse`` gets a column that not all hold the same kind of values in, and what it
     holds in the rows of each.
     """
     merged = {}
-    for column in sorted(set(chain.from_iterable(given))):
-        found = [of_rows.get(column, _NUMBERS) for of_rows in given]
-        says = [one for one in found if one.kind is not None] or found
-        if any(one.kind != says[0].kind for one in says):
-            refuse(column, [one.kind or says[0].kind for one in found])
-        if says[0].kind != _NUMBERS.kind:
-            merged[column] = _merged(says[0], found)
+    for column in sorted(set(chain.from_iterable(kinds_of_ranks))):
+        found = [kinds.get(column, _NUMBERS) for kinds in kinds_of_ranks]
+        first = next((one for one in found if one.kind is not None), found[0])
+        kinds = [one.kind or first.kind or "" for one in found]
+        if len(set(kinds)) > 1:
+            refuse(column, kinds)
+        if first.kind != _NUMBERS.kind:
+            merged[column] = _merged(first, found)
     return merged
 
 
@@ -230,7 +234,7 @@ class GrowingVocabulary:
 
     def __init__(self) -> None:
         self._number_of: dict[Any, int] = {}
-        self._first: _Found | None = None
+        self._first: _ColumnKind | None = None
 
     def add(self, words: Vocabulary) -> NDArray[np.float64]:
         """Add the categories of a batch; return their numbers, and NaN.
@@ -240,15 +244,15 @@ class GrowingVocabulary:
         ValueError
             If they are of another kind than those before.
         """
-        found = _Found.of(words)
+        found = _ColumnKind.from_vocabulary(words)
         if self._first is None or self._first.kind is None:
             self._first = found
         if found.kind not in (None, self._first.kind):
             raise ValueError(
                 f"a column holds {found.kind}, but {self._first.kind} in rows before."
             )
-        known = self._number_of
-        numbers = [known.setdefault(value, len(known)) for value in words.values]
+        number_of = self._number_of
+        numbers = [number_of.setdefault(v, len(number_of)) for v in words.values]
         return np.array([*numbers, np.nan])
 
     def finished(self) -> tuple[Vocabulary, NDArray[np.float64]]:
@@ -261,12 +265,12 @@ class GrowingVocabulary:
         return words, np.array([*words.look_up(self._number_of), np.nan])
 
 
-def _merged(first: _Found, found: Sequence[_Found]) -> Vocabulary:
+def _merged(first: _ColumnKind, found: Sequence[_ColumnKind]) -> Vocabulary:
     """The categories that one process would learn from the rows of all processes."""
     values = first.values
     if not first.is_ordered:
-        values = dict.fromkeys(chain.from_iterable(one.values for one in found))
-        values = sorted(values, key=sort_key)
+        distinct = dict.fromkeys(chain.from_iterable(one.values for one in found))
+        values = sorted(distinct, key=sort_key)
     return Vocabulary(values, first.is_ordered, first.needs_encoding)
 
 

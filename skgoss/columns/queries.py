@@ -223,7 +223,7 @@ def _in_order(
         raise _spread("A query of group", parts.numbers[cut[0] : cut[0] + 2])
     n_until = np.append(0, np.cumsum(is_first))[parts.ends]
     n_queries = np.diff(n_until, prepend=0).tolist()
-    partition = RowPartition.of_parts(
+    partition = RowPartition.from_parts(
         parts.collectives, dict(zip(parts.numbers, n_queries, strict=True))
     )
     keys = np.empty(number.max(initial=-1) + 1, dtype=np.int64)

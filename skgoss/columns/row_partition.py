@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -26,7 +27,6 @@ class RowPartition:
 
     Attributes
     ----------
-    collectives : Collectives
     first : ndarray of shape (n_runs,), int64
         The number of the first row of each run of rows whose numbers are consecutive;
         ascending.
@@ -47,31 +47,27 @@ class RowPartition:
         return cls(ALONE, np.zeros(1, np.int64), np.array([n_rows]), n_rows)
 
     @classmethod
-    def of_parts(
+    def from_parts(
         cls, collectives: Collectives, lengths: dict[int, int]
     ) -> RowPartition:
         """The partition of a process that holds some parts of the data.
 
         Parameters
         ----------
-        collectives : Collectives
         lengths : dict
             The number of rows of each part that the process holds, by the number of the
             part; the process holds the parts in the order of their numbers.
         """
-        everyones = {}
-        for of_rank in collectives.all_gather(lengths):
-            everyones |= of_rank
-        parts = sorted(everyones)
-        ends = np.cumsum([0] + [everyones[part] for part in parts], dtype=np.int64)
-        start = dict(zip(parts, ends.tolist(), strict=False))
-        own = [part for part in sorted(lengths) if lengths[part] > 0]
-        return cls(
-            collectives,
-            np.array([start[part] for part in own], dtype=np.int64),
-            np.array([lengths[part] for part in own], dtype=np.int64),
-            int(ends[-1]),
-        )
+        n_rows = 0
+        start: dict[int, int] = {}
+        lengths_of_ranks = collectives.all_gather(lengths)
+        for part, n in sorted(chain(*map(dict.items, lengths_of_ranks))):
+            start[part] = n_rows
+            n_rows += n
+        held = [part for part in sorted(lengths) if lengths[part] > 0]
+        first = np.array([start[part] for part in held], dtype=np.int64)
+        length = np.array([lengths[part] for part in held], dtype=np.int64)
+        return cls(collectives, first, length, n_rows)
 
     def take(self, at: NDArray[np.int64]) -> RowPartition:
         """The partition of some of the rows, which get new numbers.
@@ -83,7 +79,7 @@ class RowPartition:
         """
         ends = np.cumsum(self.length)
         kept = np.diff(np.searchsorted(at, ends), prepend=0)
-        return RowPartition.of_parts(
+        return RowPartition.from_parts(
             self.collectives,
             dict(zip(self.first.tolist(), kept.tolist(), strict=True)),
         )
@@ -103,14 +99,16 @@ class RowPartition:
 
     def gather_on_first(self, values: NDArray[Any]) -> NDArray[Any]:
         """As `all_gather`, but on rank 0 alone; the others keep their values."""
-        # Not a cached_property: in Python 3.11 these have one lock for all instances,
-        # and while one rank waits for the others, these may be threads of its process.
-        if "_numbers_of_ranks" not in vars(self):
-            vars(self)["_numbers_of_ranks"] = self._send_to_first(self.numbers)
+        numbers = self._numbers_on_first
         of_ranks = self._send_to_first(np.ascontiguousarray(values))
         if self.collectives.rank != 0:
             return values
-        return joined(vars(self)["_numbers_of_ranks"], of_ranks, self.n_rows)
+        return joined(numbers, of_ranks, self.n_rows)
+
+    @cached_property
+    def _numbers_on_first(self) -> list[Any]:
+        """The row numbers of all ranks, on rank 0."""
+        return self._send_to_first(self.numbers)
 
     def _send_to_first(self, value: Any) -> list[Any]:
         n_others = self.collectives.n_ranks - 1
@@ -126,10 +124,9 @@ class RowPartition:
         """
         if self.is_alone:
             return values
-        gathered = self.collectives.all_gather(
-            (self.numbers, np.ascontiguousarray(values))
-        )
-        return joined(*zip(*gathered, strict=True), self.n_rows)
+        own = self.numbers, np.ascontiguousarray(values)
+        numbers, of_ranks = zip(*self.collectives.all_gather(own), strict=True)
+        return joined(numbers, of_ranks, self.n_rows)
 
 
 def joined(
@@ -148,7 +145,6 @@ class Parts:
 
     Attributes
     ----------
-    collectives : Collectives
     lengths : dict
         The number of rows of each part, by the number of the part. The rows of the
         process are those of its parts, in the order of the numbers.
@@ -175,7 +171,7 @@ class Parts:
 
     def partition(self) -> RowPartition:
         """Which of all rows the process holds; all processes call this together."""
-        return RowPartition.of_parts(self.collectives, self.lengths)
+        return RowPartition.from_parts(self.collectives, self.lengths)
 
     def check_same(self, what: str, value: Any) -> Any:
         """Check that a value is the same on all processes that hold rows.
@@ -184,7 +180,6 @@ class Parts:
         ----------
         what : str
             What messages call it.
-        value : object
 
         Returns
         -------

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Hashable, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from typing import Any, TypeVar
 
-from distributed import Worker, WorkerPlugin
-from distributed.comm import Comm, connect
+from distributed import Worker, WorkerPlugin, get_worker
+from distributed.comm.core import Comm, connect
 
 from skgoss.dask import distributed_internals as internals
-from skgoss.dask.sockets import FitAborted
+from skgoss.dask.sockets import FitAborted, SocketCollectives
+
+T = TypeVar("T")
 
 CONNECT = "skgoss-connect"
 
@@ -47,7 +49,6 @@ class Connections:
         The worker of this rank.
     fit : str
         A name that no other fit has.
-    rank : int
 
     Attributes
     ----------
@@ -106,7 +107,6 @@ class Connections:
         ----------
         other : int
             The other rank.
-        comm : Comm
         called : bool
             Whether this rank has called the other one.
         """
@@ -256,3 +256,63 @@ async def install(dask_worker: Worker) -> str:
         await internals.add_plugin(dask_worker, FitPlugin())
     server = await plugins[dask_worker].server
     return server.address
+
+
+class DaskCollectives(SocketCollectives):
+    """The collective operations of a rank, which runs in a task of a Dask worker.
+
+    Attributes
+    ----------
+    tell : callable
+        Sends an event to the client: numbers, strings, dicts and tuples. Lists come as
+        tuples.
+    """
+
+    def __init__(self, connections: Connections, tell: Callable[[Any], None]) -> None:
+        super().__init__(connections.rank, connections.sockets)
+        self.tell = tell
+        self._connections = connections
+
+    def all_to_all(self, values: Sequence[Any]) -> list[Any]:
+        try:
+            return super().all_to_all(values)
+        finally:
+            if self._connections.error is not None:
+                raise self._connections.error
+
+
+@contextmanager
+def collectives(
+    fit: str, rank: int, addresses: Sequence[str], topic: str
+) -> Iterator[DaskCollectives]:
+    """The collective operations of the running task.
+
+    Parameters
+    ----------
+    fit : str
+        A name that no other fit has.
+    addresses : sequence of str
+        Where the workers of all ranks accept connections.
+    topic : str
+        The topic of the events.
+    """
+    worker = get_worker()
+    plugin = plugins[worker]
+
+    def tell(event: Any) -> None:
+        worker.log_event(topic, {"fit": fit, "event": event})
+
+    connections = Connections(worker, fit, rank)
+    failed = True
+    try:
+        _on_loop(plugin, plugin.join(connections, addresses))
+        with closing(DaskCollectives(connections, tell)) as found:
+            yield found
+        failed = False
+    finally:
+        _on_loop(plugin, plugin.leave(connections, failed=failed))
+
+
+def _on_loop(plugin: FitPlugin, coroutine: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns that runs on the event loop of the worker."""
+    return asyncio.run_coroutine_threadsafe(coroutine, plugin.loop).result()

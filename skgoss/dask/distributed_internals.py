@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from distributed import Worker, WorkerPlugin
-from distributed.comm import Comm, get_address_host, parse_address
+from distributed.comm.addressing import get_address_host, parse_address
+from distributed.comm.core import Comm
 from distributed.core import Server
 from tornado.iostream import IOStream
 
@@ -75,7 +76,6 @@ async def own_socket(comm: Comm, *, called: bool) -> socket.socket | None:
 
     Parameters
     ----------
-    comm : Comm
     called : bool
         Whether this end has called the other one.
     """

@@ -77,7 +77,7 @@ def _of_collections(method: Function) -> Function:
         if not partitions.is_lazy(X):
             return method(self, X, y, *args, **kwargs)
         predicted = self.predict(X).compute()
-        y, args, kwargs = (compute(given)[0] for given in (y, args, kwargs))
+        y, args, kwargs = compute(y, args, kwargs)
         scored = self.to_local()
         scored.predict = lambda X: predicted
         return method(scored, None, y, *args, **kwargs)
@@ -187,10 +187,10 @@ class _OnCluster(LGBMModel):
             y=y,
             metadata=arguments.metadata,
         )
-        heard = fits.Heard(settings, hooks)
-        work = fits.Work(local, arguments, sets, heard.wants_rounds)
+        events = fits.ClientEvents(settings, hooks)
+        work = fits.Work(local, arguments, sets, events.needs_rounds)
         hooks.begin()
-        model = fits.run(client, work, delayed, heard)
+        model = fits.run(client, work, delayed, events)
         self._keep(model.with_record(self._record()))
         for call in calls:
             if isinstance(call, Recorder):

@@ -14,7 +14,7 @@ from distributed.protocol import pickle
 
 from skgoss.booster.booster import Booster
 from skgoss.dask import launch, parts
-from skgoss.dask.socket_collectives import DaskCollectives
+from skgoss.dask.connections import DaskCollectives
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet
@@ -64,21 +64,21 @@ class Work:
         Those that do not belong to a set of rows.
     sets : list of InputSet
         The training set, then the evaluation sets, as `parts.cut` returns them.
-    tells_rounds : bool
-        Whether the client hears of each round.
+    reports_rounds : bool
+        Whether each round is an event for the client.
     """
 
     estimator: LGBMModel
     arguments: FitArguments
     sets: list[InputSet]
-    tells_rounds: bool
+    reports_rounds: bool
 
     def __call__(
         self, collectives: DaskCollectives, held: dict[Any, parts.Part], n_threads: int
     ) -> FittedModel:
         """Fit a model to the rows of this process."""
         tell = collectives.tell if collectives.rank == 0 else _to_nobody
-        token = LISTENER.set(lambda *said: tell(_event_of(*said)))
+        token = LISTENER.set(lambda *message: tell(_event_of(*message)))
         try:
             # Nothing here holds the rows, which the fit forgets when they are in bins.
             fit = self._start(collectives, held, n_threads, tell)
@@ -97,10 +97,10 @@ class Work:
         is_stacked = self.arguments.init_model is None
         sets = parts.together(collectives, self.sets, held, is_stacked=is_stacked)
         calls = list(self.arguments.callbacks)
-        if self.tells_rounds and collectives.rank == 0:
-            calls.append(_Rounds(tell))
+        if self.reports_rounds and collectives.rank == 0:
+            calls.append(_RoundReporter(tell))
         if collectives.n_ranks == 1:
-            calls.append(_Asks(collectives))
+            calls.append(_CancellationCheck(collectives))
         arguments = dataclasses.replace(self.arguments, callbacks=calls)
         return self.estimator._start(
             sets,
@@ -115,10 +115,10 @@ def _to_nobody(event: Any) -> None:
 
 
 def _event_of(message: str, category: type[Warning] | None) -> list[Any]:
-    return ["said", message, category and category.__name__]
+    return ["message", message, category and category.__name__]
 
 
-class _Rounds(Listener):
+class _RoundReporter(Listener):
     """The callback that tells the client of each round."""
 
     order = 5
@@ -136,7 +136,7 @@ class _Rounds(Listener):
         self.tell(["round", *rounds, results])
 
 
-class _Asks(Listener):
+class _CancellationCheck(Listener):
     """The callback that ends a cancelled fit of one process, which sends nothing."""
 
     before_iteration = True
@@ -149,8 +149,8 @@ class _Asks(Listener):
         self.collectives.all_gather(None)
 
 
-class Heard:
-    """What the client does when a process tells something."""
+class ClientEvents:
+    """What the client does with the events of the processes."""
 
     def __init__(
         self,
@@ -162,8 +162,8 @@ class Heard:
         self.bar = callbacks.ProgressBar() if settings.verbosity >= 1 else None
 
     @property
-    def wants_rounds(self) -> bool:
-        """Whether it is of use to hear of each round."""
+    def needs_rounds(self) -> bool:
+        """Whether the ends of rounds are events."""
         return self.bar is not None or not isinstance(
             self.hooks, sklearn_private.NoHooks
         )
@@ -172,20 +172,20 @@ class Heard:
         kind, *what = event
         getattr(self, kind)(*what)
 
-    def said(self, message: str, category: str | None) -> None:
+    def message(self, text: str, category: str | None) -> None:
         """A message, or a warning."""
         if category is None:
-            callbacks.say(message)
+            callbacks.say(text)
         else:
-            warn(message, _CATEGORIES[category])
+            warn(text, _CATEGORIES[category])
 
     def round(
         self, iteration: int, begin: int, end: int, results: list[list[Any]]
     ) -> None:
         """The end of a round."""
-        found = [EvalResult(*result) for result in results]
         if self.bar is not None:
-            self.bar(CallbackEnv(None, {}, iteration, begin, end, found))
+            evaluated = [EvalResult(*result) for result in results]
+            self.bar(CallbackEnv(None, {}, iteration, begin, end, evaluated))
         if self.hooks.after_round(iteration - begin, _no_model):
             raise RuntimeError(
                 "A callback of scikit-learn cannot stop a fit on a cluster. Use a"
@@ -205,32 +205,32 @@ def _no_model() -> dict[str, Any]:
     )
 
 
-def _unpacked(packed: bytes, *given: Any) -> FittedModel:
-    """Do what was packed.
+def _call_pickled(pickled: bytes, *args: Any) -> FittedModel:
+    """Call a pickled function.
 
-    Functions of users may be in modules that workers do not have. If it were Dask that
-    unpacked them, the worker would be lost.
+    Functions of users may be in modules that workers do not have. If Dask
+    unpickled them, the worker would be lost.
     """
-    return pickle.loads(packed)(*given)
+    return pickle.loads(pickled)(*args)
 
 
 def run(
     client: Client,
     work: Work,
     delayed: Mapping[Any, Delayed],
-    heard: Heard,
+    events: ClientEvents,
 ) -> FittedModel:
     """Fit on the workers that hold parts of the data."""
     name = f"{type(work.estimator).__name__}.fit"
     futures = client.compute(list(delayed.values()))
     held = dict(zip(delayed, futures, strict=True))
-    packed = pickle.dumps(work)
+    pickled = pickle.dumps(work)
     try:
         return launch.run(
-            client, held, partial(_unpacked, packed), name=name, on_event=heard
+            client, held, partial(_call_pickled, pickled), name=name, on_event=events
         )
     finally:
-        heard.close()
+        events.close()
         # An error of a part keeps the frames in which it was raised, and so the parts.
         for future in futures:
             future.release()

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from distributed import CancelledError, Client, Future, secede, wait
 
-from skgoss.dask.connections import install, key_of
-from skgoss.dask.socket_collectives import DaskCollectives, collectives
+from skgoss.dask.connections import DaskCollectives, collectives, install, key_of
 from skgoss.dask.sockets import FitAborted
 
 Result = TypeVar("Result")
@@ -34,7 +33,7 @@ class WorkersLost(RuntimeError):
 
 def run(
     client: Client,
-    parts: Mapping[Hashable, Future],
+    parts: Mapping[Hashable, Future[Any]],
     work: Work[Result],
     *,
     name: str,
@@ -50,7 +49,6 @@ def run(
 
     Parameters
     ----------
-    client : Client
     parts : dict
         Futures whose values are the parts of the data. The keys are the numbers of
         the parts, or any other values that tell them apart, such as
@@ -96,7 +94,7 @@ def run(
         run.end()
 
 
-def _wait_for(parts: Mapping[Hashable, Future]) -> None:
+def _wait_for(parts: Mapping[Hashable, Future[Any]]) -> None:
     """Wait until the workers have the parts; raise the error of a part that failed."""
     if not parts:
         raise ValueError("X has no partitions, so there are no rows to fit.")
@@ -108,7 +106,7 @@ def _wait_for(parts: Mapping[Hashable, Future]) -> None:
 
 
 def _deal(
-    client: Client, parts: Mapping[Hashable, Future], allowed: set[str]
+    client: Client, parts: Mapping[Hashable, Future[Any]], allowed: set[str]
 ) -> dict[str, list[Hashable]]:
     """Which worker takes which parts; the worker of the first part comes first."""
     futures = list(parts.values())
@@ -132,7 +130,6 @@ class _Run:
 
     Parameters
     ----------
-    client : Client
     workers : list of str
         The addresses of the workers, by rank.
     name, on_event
@@ -151,7 +148,7 @@ class _Run:
         self.on_event = on_event
         self.fit = f"{name}-{uuid.uuid4().hex}"
         self.inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self.futures: list[Future] = []
+        self.futures: list[Future[Any]] = []
         self.unfinished = set(range(len(workers)))
         # An error whose cause is on another rank, and until when that is awaited.
         self.aborted: tuple[FitAborted, float] | None = None
@@ -159,7 +156,7 @@ class _Run:
     def start(
         self,
         work: Work[Any],
-        parts: Mapping[Hashable, Future],
+        parts: Mapping[Hashable, Future[Any]],
         held: Mapping[str, list[Hashable]],
         n_threads: Mapping[str, int],
     ) -> None:
@@ -171,8 +168,10 @@ class _Run:
                 raise error
         addresses = [installed[worker] for worker in self.workers]
         topic = f"skgoss-{self.client.id}"
-        if self.on_event is not None:
-            _listeners[self.fit] = self._put_event
+        if (on_event := self.on_event) is not None:
+            _listeners[self.fit] = lambda event: self.inbox.put(
+                partial(on_event, event)
+            )
             self.client.subscribe_topic(topic, _take_event)
         for rank, worker in enumerate(self.workers):
             future = self.client.submit(
@@ -191,9 +190,6 @@ class _Run:
             look = partial(self.look, rank)
             future.add_done_callback(lambda _, look=look: self.inbox.put(look))
             self.futures.append(future)
-
-    def _put_event(self, event: Any) -> None:
-        self.inbox.put(partial(self.on_event, event))
 
     def result(self) -> Any:
         """Wait for the ranks, and return the result of rank 0."""

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import dask.array as da
 import numpy as np
-from dask.delayed import Delayed, delayed
+from dask.delayed import delayed
 from dask.highlevelgraph import HighLevelGraph
 from scipy import sparse
 
@@ -32,8 +32,6 @@ def lazily(
         ``method(estimator, X, *args, **kwargs)`` predicts for rows in memory.
     estimator : LGBMModel
         A fitted local one. Each worker that predicts gets it once.
-    X : Dask collection, or list of Delayed
-    args, kwargs : sequence, mapping
 
     Returns
     -------
@@ -88,7 +86,8 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
         columns = (estimator.n_features_in_,)
     shape = (1, *columns)
     kind = getattr(X, "_meta", None)
-    if sparse.issparse(kind):
+    is_sparse = sparse.issparse(kind)
+    if is_sparse:
         return type(kind)(shape, dtype=kind.dtype)
     row = np.zeros(shape, dtype=getattr(kind, "dtype", np.float64))
     if row.dtype.kind == "f":
@@ -102,11 +101,11 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
 
 
 def _array(
-    name: str, predicted: Sequence[Delayed], n_rows: Sequence[float], nothing: Any
+    name: str, predicted: Sequence[Any], n_rows: Sequence[float], nothing: Any
 ) -> da.Array:
     """The outputs as an array that has the partitions of the rows, empty ones, too."""
     columns = nothing.shape[1:]
-    blocks = {
+    blocks: dict[Any, Any] = {
         (name, i, *(0 for _ in columns)): output.key
         for i, output in enumerate(predicted)
     }

@@ -79,7 +79,6 @@ class Part:
     ----------
     pieces : dict
         The pieces, by the numbers of the collections.
-    n_rows : int
     """
 
     pieces: dict[int, Any]
@@ -117,7 +116,7 @@ def cut(sets: Sequence[InputSet]) -> tuple[list[InputSet], dict[PartKey, Delayed
     for number, rows in enumerate(sets):
         number = 0 if rows.is_training else number
         table = tables.setdefault(number, _Table(number, rows.X))
-        columns = {
+        columns: dict[str, Any] = {
             field: table.column(f"{rows.prefix}{field}", getattr(rows, field))
             for field in ("X", "y", *OF_ROWS)
             if getattr(rows, field) is not None
@@ -136,7 +135,6 @@ class _Table:
 
     Parameters
     ----------
-    number : int
     X : Dask collection or list of Delayed
         Its partitions are those of all collections.
     """
@@ -233,7 +231,6 @@ def together(
 
     Parameters
     ----------
-    collectives : Collectives
     sets : sequence of InputSet
         With columns instead of rows: see `cut`.
     held : dict

@@ -75,7 +75,6 @@ class SocketCollectives(Collectives):
 
     Parameters
     ----------
-    rank : int
     sockets : dict
         A socket to each other rank, which does not block.
 

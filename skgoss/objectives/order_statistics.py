@@ -44,7 +44,6 @@ def reduced(function: np.ufunc, values: NDArray[Any], start: Ints, empty: Any) -
 
     Parameters
     ----------
-    function : ufunc
     values : ndarray of shape (n,)
         Group by group.
     start : ndarray of shape (n_groups + 1,)
@@ -103,7 +102,6 @@ def nearest(
         Whole numbers above 0, whose sum over all processes is below 2**53. None: ones.
     place : ndarray of shape (n_groups,), int64
         Less than the weight of the group; not read in groups without rows.
-    collectives : Collectives
 
     Returns
     -------
@@ -149,7 +147,6 @@ def largest_of_smallest(keys: Keys, n: int, collectives: Collectives) -> np.uint
         Those of this process; no two keys of all processes are the same.
     n : int
         At least 1.
-    collectives : Collectives
     """
     start, place = np.array([0, len(keys)]), np.array([n - 1])
     near = nearest(keys, start, None, place, collectives)

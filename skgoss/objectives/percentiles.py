@@ -75,12 +75,6 @@ def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> F
     The unit of a row is the weight of one of its copies. LightGBM's rule is then
     applied to the copies.
 
-    Parameters
-    ----------
-    groups : GroupedRows
-    level : float in [0, 1]
-    partition : RowPartition
-
     Returns
     -------
     ndarray of shape (n_groups,), float64

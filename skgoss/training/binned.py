@@ -20,11 +20,9 @@ class BinnedRows(NamedTuple):
 
     Attributes
     ----------
-    store : BinStore
     missing_bin : ndarray of shape (n_used,), int32
     raw : RawColumns or None
         The values of the columns, for linear leaves.
-    n_rows : int
     numbers : ndarray of shape (n_rows,), uint32, or None
         The rows of the store that these are, ascending; None: all.
     """
@@ -41,9 +39,7 @@ class BinnedTrees(NamedTuple):
 
     Attributes
     ----------
-    nodes, leaves : structured ndarray
     leaf_start : ndarray of shape (n_scores + 1,), int64
-    words : ndarray of uint32
     linear : list of LinearLeaves or None
         By score; None: all leaves are constant.
     """
@@ -76,13 +72,12 @@ class BinnedTrees(NamedTuple):
             start = self.leaf_start[first : first + n_scores + 1]
             leaves = slice(start[0], start[-1])
             nodes = slice(start[0] - first, start[-1] - first - n_scores)
-            own = linear[index] if linear else None
             rounds.append(
                 self._replace(
                     nodes=self.nodes[nodes],
                     leaves=self.leaves[leaves],
                     leaf_start=start - start[0],
-                    linear=own,
+                    linear=linear[index] if linear else None,
                 )
             )
         return rounds
@@ -97,8 +92,8 @@ class BinnedTrees(NamedTuple):
                 self._add_values(rows, nodes, factor * values, n_threads, score)
                 continue
             leaf = self.leaf_of(rows, k, n_threads)
-            given = (values.copy(), self.linear[k], factor, n_threads)
-            rows.raw.add(leaf, *given, score)
+            linear = self.linear[k]
+            rows.raw.add(leaf, values.copy(), linear, factor, n_threads, score)
 
     def leaf_of(self, rows: BinnedRows, k: int, n_threads: int) -> NDArray[np.int32]:
         """The leaf of each row in one score's tree, (n_rows,)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ class ScoredRows(NamedTuple):
     scores: Floats
 
 
+@dataclass(eq=False)
 class FinishedRounds:
     """The rounds that are finished: what readers see of a fit that goes on.
 
@@ -42,30 +44,19 @@ class FinishedRounds:
 
     Attributes
     ----------
-    n : int
     start : ndarray of shape (n_scores,)
     factors : ndarray of shape (n,), or None
-    linear : list of list of LinearLeaves
     n_drops : int
         How often trees had been dropped from the forest: if it has become more, the
         forest may hold others.
-    ensemble : Ensemble or None
     """
 
-    def __init__(
-        self,
-        n: int,
-        start: Floats,
-        factors: Floats | None,
-        linear: list[list[LinearLeaves]],
-        n_drops: int,
-    ) -> None:
-        self.n = n
-        self.start = start
-        self.factors = factors
-        self.linear = linear
-        self.n_drops = n_drops
-        self.ensemble: Ensemble | None = None
+    n: int
+    start: Floats
+    factors: Floats | None
+    linear: list[list[LinearLeaves]]
+    n_drops: int
+    ensemble: Ensemble | None = None
 
 
 class Boosting(Rounds):
@@ -73,7 +64,6 @@ class Boosting(Rounds):
 
     Parameters
     ----------
-    dataset : BinnedDataset
     objective : Objective
         The objective on the rows of ``dataset``.
     settings : Settings
@@ -202,9 +192,10 @@ class Boosting(Rounds):
         )
 
     def ensemble(self) -> Ensemble:
-        while (found := self.ensemble_of(self.finished)) is None:
-            pass
-        return found
+        ensemble = None
+        while ensemble is None:
+            ensemble = self.ensemble_of(self.finished)
+        return ensemble
 
     def ensemble_of(self, finished: FinishedRounds) -> Ensemble | None:
         """The trees of some rounds that were finished: see `ensemble`.
@@ -418,18 +409,19 @@ class Boosting(Rounds):
         sample = self.sampler.draw(
             round_index, self.gradient, self.hessian, self.n_threads
         )
-        renews, is_linear = self.objective.renews_leaves, self.settings.linear_tree
+        renews = self.objective.renews_leaves
+        raw = self.rows.raw if self.settings.linear_tree else None
         added = self.adds_while_growing and sample.rows is None and not renews
         # Linear leaves are added once they are fitted.
         scores = self.scores if added else None
-        grew = self._grow(sample, None if is_linear else scores, round_index)
+        grew = self._grow(sample, scores if raw is None else None, round_index)
         if before == 0:
             self._keep_average(np.diff(self.grower.forest.arrays()[2]) == 1)
         if grew and renews:
             self._renew_leaves(sample.hessian)
         if self._n_grown > before:
-            if is_linear:
-                self.linear.append(self._fit_linear_leaves(sample, scores))
+            if raw is not None:
+                self.linear.append(self._fit_linear_leaves(raw, sample, scores))
             self._add_new_trees(added)
         return grew
 
@@ -493,7 +485,7 @@ class Boosting(Rounds):
         forest.set_leaf_values(self.settings.learning_rate * values)
 
     def _fit_linear_leaves(
-        self, sample: sampling.Sample, scores: Floats | None
+        self, raw: RawColumns, sample: sampling.Sample, scores: Floats | None
     ) -> list[LinearLeaves]:
         """The linear models of the new trees' leaves; the first trees have none.
 
@@ -511,7 +503,7 @@ class Boosting(Rounds):
         is_numeric = ~self.dataset.categorical
         return [
             linear.fit(
-                self.rows.raw,
+                raw,
                 linear.paths(trees.tree(k)[0], self.dataset.feature, is_numeric),
                 self._rows_by_leaf(trees, k, sample.rows),
                 self._gradients(sample, k),
@@ -587,7 +579,11 @@ class Boosting(Rounds):
 
     def _scored_sets(self) -> list[ScoredRows]:
         """The rows and scores of the evaluation sets."""
-        return [ScoredRows(e.binned, e.scores) for e in self._binned_sets()]
+        return [
+            ScoredRows(evaluation_set.binned, evaluation_set.scores)
+            for evaluation_set in (*self.sets, *self.unlisted_sets)
+            if evaluation_set.binned is not None
+        ]
 
     def _add_trees(
         self,
@@ -603,7 +599,7 @@ class Boosting(Rounds):
         forest = self.grower.forest
         first = forest.n_trees - self.objective.n_scores
         linear_leaves = self.linear[-1] if len(self.linear) == self._n_grown else None
-        return BinnedTrees(*forest.part(first).arrays(), linear_leaves)
+        return BinnedTrees(*forest.part(first).arrays(), linear=linear_leaves)
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
         is_training = evaluation_set.binned is None

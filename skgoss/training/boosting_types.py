@@ -19,7 +19,6 @@ class Dropout(NamedTuple):
 
     Attributes
     ----------
-    rounds : ndarray of intp
     new_weight : float
         The weight of the new trees; that of each dropped round is 1.
     """
@@ -130,10 +129,11 @@ class Dart(Boosting):
         for dropout in self.dropouts:
             self.factor = dropout.normalized(self.factor)
 
-    def _take_trees(self, other: Dart) -> None:
+    def _take_trees(self, other: Boosting) -> None:
         super()._take_trees(other)
-        self.trees, self.dropouts = list(other.trees), list(other.dropouts)
-        self.factor = other.factor
+        if isinstance(other, Dart):
+            self.trees, self.dropouts = list(other.trees), list(other.dropouts)
+            self.factor = other.factor
 
 
 class Forest(Boosting):

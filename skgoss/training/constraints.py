@@ -33,7 +33,9 @@ PER_COLUMN = {
 
 OPTIONS = (
     *PER_COLUMN,
-    *("interaction_constraints", "forcedsplits_filename", forced_bins.OPTION),
+    "interaction_constraints",
+    "forcedsplits_filename",
+    forced_bins.OPTION,
 )
 
 
@@ -85,7 +87,6 @@ class TreeConstraints:
         The option ``monotone_penalty``.
     factor : ndarray of shape (n_used,), float64, or None
         The factors of gains.
-    sets : FeatureSets or None
     forced : ndarray of shape (n_forced, 4), int32
         Feature, bin, and the indices of the next forced splits on the left and on the
         right, -1 for none.
@@ -112,8 +113,6 @@ def resolve_columns(
 
     Parameters
     ----------
-    settings : Settings
-    n_features : int
     categorical : container of int
         The numbers of the columns that hold categories.
     names : sequence of str, or None
@@ -134,7 +133,7 @@ def resolve_columns(
     if all(getattr(settings, option) is None for option in OPTIONS):
         return settings
     reader = _ConstraintReader(n_features, names)
-    changes = {
+    changes: dict[str, Any] = {
         option: reader.values(getattr(settings, option), option, default)
         for option, default in PER_COLUMN.items()
     }
@@ -157,23 +156,23 @@ def resolve_columns(
 class _ConstraintReader(ColumnFinder):
     """Reads constraints, and finds the columns in them."""
 
-    def sets(self, given: Any) -> list[list[int]] | None:
-        if given is None:
+    def sets(self, passed: Any) -> list[list[int]] | None:
+        if passed is None:
             return None
-        if given == "no_interactions":
+        if passed == "no_interactions":
             return [[j] for j in range(self.n_features)]
-        if given == "pairwise":
+        if passed == "pairwise":
             pairs = itertools.combinations(range(self.n_features), 2)
             return [list(pair) for pair in pairs] or [[0]]
         option = "interaction_constraints"
         return [
             sorted({self.number(column, option) for column in allowed})
-            for allowed in given
+            for allowed in passed
         ]
 
-    def forced(self, given: Any) -> list[ForcedSplit] | None:
+    def forced(self, passed: Any) -> list[ForcedSplit] | None:
         """The forced splits as a list, parents before children."""
-        tree = disk.json_contents(given, "forcedsplits_filename")
+        tree = disk.json_contents(passed, "forcedsplits_filename")
         splits: list[ForcedSplit] = []
         queue = deque([(tree, -1, "")] if tree else [])
         while queue:
@@ -231,7 +230,6 @@ def tree_constraints(
     ----------
     settings : Settings
         As returned by `resolve_columns`.
-    dataset : BinnedDataset
     """
     used = dataset.feature
     signs, factors = settings.monotone_constraints, settings.feature_contri
@@ -353,4 +351,4 @@ def _compared_nodes(nodes: NDArray[Any], sign: NDArray[np.int8]) -> list[list[in
         level |= dict.fromkeys(below, level[index] + 1)
         if sign[node["feature"]]:
             compared.setdefault(level[index], []).extend(below)
-    return [found for found in compared.values() if found]
+    return [children for children in compared.values() if children]

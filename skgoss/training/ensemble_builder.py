@@ -38,7 +38,6 @@ def ensemble(
 
     Parameters
     ----------
-    forest : Forest
     dataset : BinnedDataset
         The data set that the trees were grown on.
     starts : ndarray of shape (n_rounds, n_scores)
@@ -152,7 +151,6 @@ def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensem
     Parameters
     ----------
     values : ndarray of shape (n_scores,)
-    n_features, n_rows : int
     mass : float
         The weight of the rows.
     """

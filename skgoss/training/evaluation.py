@@ -25,8 +25,6 @@ class NamedRows(NamedTuple):
 
     Attributes
     ----------
-    name : str
-    rows : Rows
     is_training : bool
         Whether the model learns from the rows: early stopping ignores such sets.
     data : object
@@ -45,9 +43,6 @@ class EvaluationSet:
 
     Attributes
     ----------
-    name : str
-    rows : Rows
-    metrics : list of Metric and CustomMetric
     binned : BinnedRows or None
         The rows in bins; None: the set is the training set, whose scores are used.
     is_training : bool
@@ -103,12 +98,12 @@ class EvaluationSet:
         results: list[Result] = []
         for metric in (*self.metrics, *more):
             link = metric.link
-            if (predicted := predictions.get(link)) is None:
-                predicted = predictions[link] = transform(link, raw, n_threads)
+            if link is not None and link not in predictions:
+                predictions[link] = transform(link, raw, n_threads)
             results += metric(
                 EvalData(
                     self._target,
-                    predicted,
+                    predictions[link],
                     self._weight,
                     self._boundaries,
                     n_threads,

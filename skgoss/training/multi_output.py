@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any, Self
@@ -30,13 +31,13 @@ from skgoss.training.rounds import Rounds
 _Round = tuple[bool, FinishedRounds]
 
 
+@dataclass(eq=False)
 class _Finished:
     """The finished rounds of all outputs; only ``ensemble`` is set later."""
 
-    def __init__(self, n: int, parts: list[FinishedRounds]) -> None:
-        self.n = n
-        self.parts = parts
-        self.ensemble: Ensemble | None = None
+    n: int
+    parts: list[FinishedRounds]
+    ensemble: Ensemble | None = None
 
 
 class MultiOutput(Rounds):
@@ -51,8 +52,6 @@ class MultiOutput(Rounds):
         The rows of all outputs.
     parts : sequence of Boosting
         The fit of each output. They have no evaluation sets.
-    settings : Settings
-    n_threads : int
     n_at_once : int, default=1
         How many of the fits grow their trees at the same time; 1: in the thread that
         calls.
@@ -102,14 +101,12 @@ class MultiOutput(Rounds):
 
     def ensemble(self) -> Ensemble:
         while (finished := self.finished).ensemble is None:
-            found = [
-                part.ensemble_of(rounds)
-                for part, rounds in zip(self.parts, finished.parts, strict=True)
-            ]
-            known = [ensemble for ensemble in found if ensemble is not None]
+            pairs = zip(self.parts, finished.parts, strict=True)
+            ensembles = [part.ensemble_of(rounds) for part, rounds in pairs]
+            complete = [ensemble for ensemble in ensembles if ensemble is not None]
             # Else some rounds were taken back while their trees were read.
-            if len(known) == len(found):
-                finished.ensemble = side_by_side(known)
+            if len(complete) == len(ensembles):
+                finished.ensemble = side_by_side(complete)
         return finished.ensemble
 
     def _publish(self) -> None:

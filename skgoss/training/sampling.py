@@ -55,13 +55,11 @@ class Sampler(Protocol):
 
         Parameters
         ----------
-        round_index : int
         gradient : ndarray of shape (n_scores, n_rows), float32
             Without weights. One-side sampling scales it, and ``hessian``, in the rows
             that are drawn to stand for others.
         hessian : ndarray of shape (n_scores, n_rows), float32, or None
             None: ones.
-        n_threads : int
         """
         ...
 
@@ -77,11 +75,9 @@ def make(
 
     Parameters
     ----------
-    settings : Settings
     weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
     y : ndarray of shape (n_rows,), float64
         The target; rows with y > 0 are positive.
-    queries : Queries, default=None
     partition : RowPartition, default=None
         Which of the rows of all processes these are; None: all.
     """
@@ -126,7 +122,6 @@ class Bagging:
 
     Parameters
     ----------
-    settings : Settings
     units : RowPartition
         The units that are drawn: rows, or queries with all of their rows.
     unit : ndarray of shape (n_rows,), int64, default=None
@@ -251,14 +246,21 @@ class OneSideSampling:
             if self.counts is None:
                 self.counts = np.ones_like(gradient)
             hessian = self.counts
-        if not self.partition.is_alone:
-            rows = self._sample_distributed(
-                gradient, hessian, round_index, n_threads, is_constant
-            )
-            return Sample(rows, hessian)
+        sample = self._sample if self.partition.is_alone else self._sample_of_all_ranks
+        rows = sample(gradient, hessian, round_index, n_threads, is_constant)
+        return Sample(rows, hessian)
+
+    def _sample(
+        self,
+        gradient: Singles,
+        hessian: Singles,
+        round_index: int,
+        n_threads: int,
+        is_constant: bool,
+    ) -> NDArray[np.uint32]:
         if self.scratch is None:
             self.scratch = np.empty((3, gradient.shape[1]), dtype=np.uint32)
-        rows = one_side_sample(
+        return one_side_sample(
             gradient,
             hessian,
             self.weight,
@@ -270,9 +272,8 @@ class OneSideSampling:
             is_constant,
             self.scratch,
         )
-        return Sample(rows, hessian)
 
-    def _sample_distributed(
+    def _sample_of_all_ranks(
         self,
         gradient: Singles,
         hessian: Singles,

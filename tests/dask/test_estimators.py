@@ -732,10 +732,10 @@ def no_fits():
 
 @pytest.mark.parametrize("n_parts", [1, 2])
 def test_an_interrupted_fit_ends_on_the_workers(client, n_parts, monkeypatch):
-    def interrupt(heard, event):
+    def interrupt(events, event):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fits.Heard, "__call__", interrupt)
+    monkeypatch.setattr(fits.ClientEvents, "__call__", interrupt)
     rows = [array(values, (N // n_parts,) * n_parts) for values in (X, TARGET)]
     model = DaskLGBMRegressor(n_estimators=100_000, verbosity=1, min_child_samples=1)
     with pytest.raises(KeyboardInterrupt):
@@ -977,9 +977,9 @@ def test_hooks_count_the_rounds_after_those_of_init_model():
             seen.append(index)
             return False
 
-    heard = fits.Heard(SimpleNamespace(verbosity=-1), Hooks())
+    events = fits.ClientEvents(SimpleNamespace(verbosity=-1), Hooks())
     for iteration in (5, 6):
-        heard(["round", iteration, 5, 9, [["training", "l2", 1.0, False]]])
+        events(["round", iteration, 5, 9, [["training", "l2", 1.0, False]]])
     assert seen == [0, 1]
 
 
@@ -992,7 +992,7 @@ def test_threads_of_workers(n_jobs, expected, monkeypatch):
     monkeypatch.setattr(
         LGBMRegressor, "_start", lambda self, *args, **_: given.append(args)
     )
-    work = fits.Work(estimator, FitArguments(callbacks=[]), [], tells_rounds=False)
+    work = fits.Work(estimator, FitArguments(callbacks=[]), [], reports_rounds=False)
     work._start(ALONE, {}, 3, None)
     *_, settings, n_threads = given[0]
     # None: the fit has the number of threads of its options.

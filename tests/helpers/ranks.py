@@ -86,7 +86,7 @@ def partition_of(
     collectives: Collectives, parts: dict[int, np.ndarray]
 ) -> RowPartition:
     """The partition of a rank that was dealt these parts."""
-    return RowPartition.of_parts(
+    return RowPartition.from_parts(
         collectives, {part: len(rows) for part, rows in parts.items()}
     )
 

@@ -1,11 +1,11 @@
 # cython: language_level=3
-"""From columns to rows: lanes, shorts and entries. Integers in few bytes.
+"""From columns to rows: lanes, shorts and entries.
 
 How rows lie in memory is described in ``layout.h``.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
 import numpy as np
@@ -15,12 +15,6 @@ from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 # Where a run of codes goes in a histogram: `Piece` of layout.h.
 PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
-
-ctypedef fused Integer:
-    int8_t
-    int16_t
-    int32_t
-    int64_t
 
 ctypedef fused code_t:
     uint8_t
@@ -138,49 +132,3 @@ def pack_entries(
             at[i] = at[i - 1]
         at[0] = 0
     end_watch(&watch)
-
-
-# ------------------------------------------------------------------ integers
-
-def extent(const int64_t[::1] values):
-    """How many bits the integers need beside the sign, and how many of them are not 0."""
-    cdef uint64_t bits = 0
-    cdef int64_t n = 0
-    cdef Py_ssize_t i
-    cdef int n_bits = 0
-    for i in range(values.shape[0]):
-        bits |= <uint64_t>(values[i] ^ (values[i] >> 63))
-        n += values[i] != 0
-    while n_bits < 63 and bits >> n_bits:
-        n_bits += 1
-    return n_bits, n
-
-
-def add_narrow(const int32_t[::1] values, int64_t[::1] sums_inout) -> None:
-    """Add integers of 32 bits to others of 64."""
-    cdef Py_ssize_t i
-    for i in range(values.shape[0]):
-        sums_inout[i] += values[i]
-
-
-def take_few(
-    const int64_t[::1] values, uint32_t[::1] at_out, Integer[::1] values_out,
-) -> None:
-    """Find the integers that are not 0; there are as many as `values_out` has room for."""
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t i = 0
-    # Without a branch: another integer takes the place of one that is 0.
-    while n < values_out.shape[0]:
-        at_out[n] = <uint32_t>i
-        values_out[n] = <Integer>values[i]
-        n += values[i] != 0
-        i += 1
-
-
-def add_few(
-    const uint32_t[::1] at, const Integer[::1] values, int64_t[::1] sums_inout,
-) -> None:
-    """Add integers to others at some places."""
-    cdef Py_ssize_t i
-    for i in range(at.shape[0]):
-        sums_inout[at[i]] += values[i]

@@ -110,13 +110,6 @@ def find_bin_mappers(
     max_bin = _max_bins(settings, columns.n_features)
     forced = forced_bins.of_columns(settings.forcedbins_filename, columns.n_features)
     weight = _scaled(weight)
-    if weight is None:
-        sampled, used = (columns.stand_in(some, n_threads) for some in (sample, rows))
-        if sampled is not None and used is not None:
-            n_nonzero = _count_nonzero(used, settings, _ALL_ROWS, n_threads)
-            return _find(
-                sampled, settings, max_bin, forced, n_nonzero, _ALL_ROWS, n_threads
-            )
     chosen = _RowSubset(sample, row_places(columns, sample), weight)
     used_rows = _RowSubset(rows, row_places(columns, rows))
     mappers = []
@@ -211,9 +204,6 @@ class _RowSubset(NamedTuple):
     def size(self, columns: Columns) -> int:
         """How many rows of the columns these are."""
         return columns.n_rows if self.rows is None else len(self.rows)
-
-
-_ALL_ROWS = _RowSubset(None, None)
 
 
 def _find_distributed(

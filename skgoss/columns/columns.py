@@ -83,12 +83,6 @@ class Columns:
         """All columns in blocks: which ones, and the columns."""
         yield slice(0, self.n_features), self
 
-    def stand_in(
-        self, rows: NDArray[np.int64] | None, n_threads: int
-    ) -> Columns | None:
-        """See `skgoss.columns.sparse.CompressedRows.stand_in`."""
-        return None
-
     def take(self, features: NDArray[Any]) -> Columns:
         """Some of the columns."""
         parts: dict[str, Any] = {

@@ -254,6 +254,12 @@ def any_missing(ids: NDArray[Any]) -> bool:
     return bool((ids != ids).any())
 
 
+def run_lengths(query: NDArray[Any]) -> NDArray[np.int64]:
+    """The sizes of queries whose rows are consecutive, from the query of each row."""
+    first = np.flatnonzero(np.append(True, query[1:] != query[:-1]))
+    return np.diff(np.append(first, len(query)))
+
+
 def sizes(
     group: ArrayLike, n_rows: int | None, name: str, advice: str = ""
 ) -> NDArray[np.int64]:

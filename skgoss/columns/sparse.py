@@ -12,11 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from skgoss._engine.columns.transposition import (
-    count_columns,
-    count_sampled,
-    move_columns,
-)
+from skgoss._engine.columns.transposition import count_columns, move_columns
 from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import INT32_MAX
@@ -357,27 +353,6 @@ class CompressedRows:
         found = self.matrix.columns
         is_all = self.n_features == found.n_features
         return found if is_all else found.take(self.features)
-
-    def stand_in(
-        self, rows: NDArray[np.int64] | None, n_threads: int
-    ) -> Columns | None:
-        """Columns with the values of some rows, from counts alone; ``rows=None``: all.
-
-        If all stored values are equal, their number in each column is enough to find
-        its bins, and the rows of these columns are arbitrary. Otherwise None.
-        """
-        X = self.matrix.X
-        _, counts = self.matrix.count(n_threads)
-        if len(counts) == 0 or not self.matrix.is_constant:
-            return None
-        if rows is not None:
-            counts = np.zeros_like(counts)
-            count_sampled(self.matrix.start, X.indices, rows, counts)
-        total = counts.sum(axis=0, dtype=np.int64)[self.features]
-        start = np.concatenate([[0], np.cumsum(total)])
-        arbitrary = np.empty(1, dtype=np.int32)
-        n_rows = self.n_rows if rows is None else len(rows)
-        return stored_columns(X.data[:1], arbitrary, start, n_rows)
 
     def take(self, features: NDArray[Any]) -> Columns | CompressedRows:
         """Some of the columns, made in blocks if they ascend."""

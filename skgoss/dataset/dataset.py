@@ -488,8 +488,8 @@ class Dataset:
     @property
     def feature_name(self) -> Any:
         """The names that were passed; 'auto' becomes names once the data are binned."""
-        if self._own_names is not None:
-            return self._own_names
+        if self._passed_names is not None:
+            return self._passed_names
         binned = self._binned
         if binned is None:
             return "auto"
@@ -521,7 +521,7 @@ class Dataset:
         n_features = self._shape[1]
         if passed is not None and n_features is not None:
             names.check(passed, n_features)
-        self._own_names = passed
+        self._passed_names = passed
         return self
 
     def set_categorical_feature(
@@ -613,7 +613,7 @@ class Dataset:
         """The names of the columns, if they have any."""
         root = self._root
         inputs = root._inputs
-        names_ = self._own_names or root._own_names
+        names_ = self._passed_names or root._passed_names
         return names_ or (None if inputs is None else inputs.names)
 
     @property
@@ -717,17 +717,18 @@ class Dataset:
         if is_libsvm and self.reference is not None:
             # Columns behind the last value of a file are not in it.
             text.n_columns = max(text.n_columns, self._root.num_feature())
-        own = self._own_names or raw.found.get("feature_name")
-        vars(self).update({"_raw": raw, "_fields": fields, "_own_names": own})
+        names_ = self._passed_names or raw.found.get("feature_name")
+        vars(self).update(_raw=raw, _fields=fields, _passed_names=names_)
 
     def _close(self) -> None:
         """Forget what was read: files may be others when they are read again."""
         found = self._raw.found
-        is_found = self._own_names is found.get("feature_name")
         raw = replace(self._raw, source=None, found={})
-        own = None if is_found else self._own_names
+        names_ = self._passed_names
+        if names_ is found.get("feature_name"):
+            names_ = None
         fields = self._fields.without(found)
-        vars(self).update({"_raw": raw, "_fields": fields, "_own_names": own})
+        vars(self).update(_raw=raw, _fields=fields, _passed_names=names_)
 
     def _rows_to_read(self) -> Any:
         """The data in memory, or their source."""
@@ -865,7 +866,7 @@ class Dataset:
             self._rows_to_read(),
             self.weight,
             options,
-            Reading(self._own_names, categorical, request.schema),
+            Reading(self._passed_names, categorical, request.schema),
             request.n_threads,
             Memory(self.memory_map),
         )
@@ -904,10 +905,12 @@ class Dataset:
         self, base: BinnedDataset, schema: ColumnSchema, request: Request
     ) -> BinnedDataset:
         """The rows, which must have the columns of the reference, in its bins."""
-        own, expected = self._own_names, self._root._names
+        passed, expected = self._passed_names, self._root._names
         try:
-            if own is not None and expected is not None and own != list(expected):
-                raise ValueError(f"feature_name is {own}, but it has {list(expected)}.")
+            if passed and expected is not None and passed != list(expected):
+                raise ValueError(
+                    f"feature_name is {passed}, but it has {list(expected)}."
+                )
             if self._raw.source is not None:
                 stream = streaming.Stream(
                     self._raw.source,
@@ -953,7 +956,7 @@ class Dataset:
 
     def _read(self, schema: ColumnSchema | None) -> Columns:
         """Read the columns, with the names and categories that are known."""
-        reading = Reading(self._own_names, self._root.categorical_feature, schema)
+        reading = Reading(self._passed_names, self._root.categorical_feature, schema)
         # Its own columns need no names, which those from a file do not have.
         is_own = self._inputs is not None and schema is self._inputs.schema
         columns, _ = reading.read(self._rows_to_read(), "Dataset", by_name=not is_own)
@@ -1140,7 +1143,7 @@ class Dataset:
                 own, added, threads.n_threads(None)
             )
             self.feature_name = self._inputs.names or "auto"
-            data = input_rows.side_by_side(self.data, other.data, self._own_names)
+            data = input_rows.side_by_side(self.data, other.data, self._passed_names)
             self._raw = replace(self._raw, data=data, source=None)
             self._mapped = None
             self.categorical_feature = self._inputs.categorical
@@ -1199,21 +1202,20 @@ class Dataset:
         values = content.get("values")
         if values is not None:
             _check_values(values, binned, owner)
-        categorical = self.categorical_feature
+        if self.categorical_feature == "auto":
+            categorical = inputs.categorical
+        else:
+            categorical = self.categorical_feature
         vars(self).update(
-            {
-                "_raw": replace(self._raw, data=values),
-                "_fields": fields,
-                "_binned": binned,
-                "_inputs": inputs,
-                "_mapped": None if self.memory_map is None else mapped,
-                "_own_names": self._own_names or inputs.names,
-                "_keeps_values": self._keeps_values or values is not None,
-                "params": parameters.canonical(params, owner) | self.params,
-                "categorical_feature": inputs.categorical
-                if categorical == "auto"
-                else categorical,
-            }
+            _raw=replace(self._raw, data=values),
+            _fields=fields,
+            _binned=binned,
+            _inputs=inputs,
+            _mapped=None if self.memory_map is None else mapped,
+            _passed_names=self._passed_names or inputs.names,
+            _keeps_values=self._keeps_values or values is not None,
+            params=parameters.canonical(params, owner) | self.params,
+            categorical_feature=categorical,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -1229,7 +1231,7 @@ class Dataset:
                 "_inputs": None if inputs is None else inputs.state(),
                 "_file_options": self._raw.options,
                 "data": self.data,
-                "feature_name": self._own_names or "auto",
+                "feature_name": self._passed_names or "auto",
                 **{name: getattr(self, name) for name in _STATE_AS_IS},
             }
 
@@ -1238,7 +1240,7 @@ class Dataset:
         arrays = dict(zip(CHECKS, entries(state, _STATE_OF_FIELDS, owner), strict=True))
         as_is = entries(state, _STATE_AS_IS, owner)
         held = dict(zip(_STATE_AS_IS, as_is, strict=True))
-        columns, version, binned, inputs, options, data, own_names = entries(
+        columns, version, binned, inputs, options, data, passed_names = entries(
             state, _STATE, owner
         )
         n_rows = None
@@ -1261,7 +1263,7 @@ class Dataset:
             _inputs=inputs,
             _raw=RawData(data, options),
             _mapped=None,
-            _own_names=names.checked(own_names),
+            _passed_names=names.checked(passed_names),
         )
 
 

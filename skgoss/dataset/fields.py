@@ -154,14 +154,13 @@ def read_columns(
 
 
 def _query_sizes(query: NDArray[Any], column: str) -> NDArray[np.int64]:
-    """The sizes of queries, from the query of each row."""
-    first = np.flatnonzero(np.append(True, query[1:] != query[:-1]))
-    if len(np.unique(query)) < len(first):
+    sizes = queries.run_lengths(query)
+    if len(np.unique(query)) < len(sizes):
         raise ValueError(
             f"The rows of a query must be consecutive, but those of column {column!r}"
             " are not: sort the rows by it."
         )
-    return np.diff(np.append(first, len(query)))
+    return sizes
 
 
 def canonical(name: str) -> str:

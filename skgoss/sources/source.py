@@ -56,9 +56,12 @@ class Source(ABC):
     ----------
     names : list of str, or None
         The names of the columns; None: they have none.
+    parts : sequence of Source
+        The sources that the rows come from.
     """
 
     names: list[str] | None = None
+    parts: Sequence[Source] = ()
 
     @property
     @abstractmethod
@@ -73,11 +76,15 @@ class Source(ABC):
     def select(self, names: list[str]) -> Self:
         """The same rows with some of the columns."""
 
-    def check_unchanged(self) -> None:  # noqa: B027 - what most sources cannot know
+    def check_unchanged(self) -> None:
         """Raise ValueError if the rows are no longer those that were there at first."""
+        for part in self.parts:
+            part.check_unchanged()
 
-    def release_memory(self) -> None:  # noqa: B027 - most sources hold nothing
+    def release_memory(self) -> None:
         """Return to the system what readers keep for later."""
+        for part in self.parts:
+            part.release_memory()
 
     def loaded(self) -> Any:
         """All rows in memory.
@@ -147,6 +154,7 @@ class RemainingColumns(Source):
     def __init__(self, source: Source, taken: dict[str, NDArray[Any]]) -> None:
         source.check_names(list(taken))
         self.source = source
+        self.parts = [source]
         self.taken = {name: _marks(values) for name, values in taken.items()}
         self.dtypes = {name: values.dtype for name, values in taken.items()}
         self.names = [name for name in source.names or () if name not in taken]
@@ -160,20 +168,15 @@ class RemainingColumns(Source):
     def select(self, names: list[str]) -> RemainingColumns:
         chosen = copy(self)
         chosen.source = self.source.select([*names, *self.taken])
+        chosen.parts = [chosen.source]
         chosen.names = names
         return chosen
-
-    def check_unchanged(self) -> None:
-        self.source.check_unchanged()
 
     def loaded(self) -> Any:
         raise ValueError(
             f"columns are read in batches, and {', '.join(self.taken)} by name. Read"
             " the data first, and pass arrays or a data frame."
         )
-
-    def release_memory(self) -> None:
-        self.source.release_memory()
 
     def batches(self) -> Iterator[Batch]:
         start = 0
@@ -233,14 +236,6 @@ class JoinedSource(Source):
 
     def select(self, names: list[str]) -> JoinedSource:
         return JoinedSource([part.select(names) for part in self.parts])
-
-    def check_unchanged(self) -> None:
-        for part in self.parts:
-            part.check_unchanged()
-
-    def release_memory(self) -> None:
-        for part in self.parts:
-            part.release_memory()
 
 
 def _described(part: Source) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skgoss.columns import queries
 from skgoss.columns.names import default as default_names
 from skgoss.sources.source import READS, Batch, Source
 from skgoss.sources.text_tables import (
@@ -450,7 +451,7 @@ class _Rows(NamedTuple):
         if self.label is not None:
             found["label"] = self.label
         if self.queries is not None:
-            found["group"] = query_sizes(self.queries)
+            found["group"] = queries.run_lengths(self.queries)
         n_fields = len(layout.fields)
         scores = self.columns[:, n_fields:]
         if layout.scores:
@@ -460,7 +461,8 @@ class _Rows(NamedTuple):
         ):
             if name != "label" and np.isnan(values).any():
                 raise ValueError(f"{name}_column has missing values.")
-            found[name] = query_sizes(values) if name == "group" else values.copy()
+            is_group = name == "group"
+            found[name] = queries.run_lengths(values) if is_group else values.copy()
         return found
 
 
@@ -495,10 +497,10 @@ def _rows(table: TextTable, block: TextBlock, layout: _FileLayout) -> _Rows:
     if not table.is_libsvm:
         columns = table.columns(block, numbers, quick=True)
         return _Rows(len(columns), table.width - 1, columns, None, None)
-    data, label, queries = table.parse(block)
+    data, label, query = table.parse(block)
     n_rows, n_columns = data.shape
     data = _with_columns(data, max([n_columns, *(number + 1 for number in numbers)]))
-    return _Rows(n_rows, n_columns, data[:, numbers].toarray(), label, queries)
+    return _Rows(n_rows, n_columns, data[:, numbers].toarray(), label, query)
 
 
 def _with_columns(stored: sparse.csr_matrix, n_columns: int) -> sparse.csr_matrix:
@@ -524,12 +526,6 @@ def _all_or_none(what: str, parts: list[Any]) -> Any:
     if any(part is None for part in parts):
         raise ValueError(f"some rows have {what}, and others have none.")
     return np.concatenate(parts)
-
-
-def query_sizes(queries: NDArray[Any]) -> NDArray[np.int64]:
-    """The sizes of the queries, from the query of each row."""
-    first = np.flatnonzero(np.diff(queries)) + 1
-    return np.diff(np.concatenate([[0], first, [len(queries)]])).astype(np.int64)
 
 
 # --- Files beside the files -----------------------------------------------------------

@@ -228,16 +228,8 @@ def _blocks(path: str) -> Iterator[bytes]:
 
 
 def _n_lines(content: bytes) -> int:
-    n_ends = _count(content, "\n")
-    if b"\r" in content:
-        n_ends += content.count(b"\r") - content.count(b"\r\n")
-    return n_ends
-
-
-def _count(content: bytes, character: str) -> int:
-    """As `bytes.count`, which is slow where there are many."""
-    found = np.frombuffer(content, np.uint8) == ord(character)
-    return int(np.count_nonzero(found))
+    n_ends = content.count(b"\n") + content.count(b"\r")
+    return n_ends - content.count(b"\r\n")
 
 
 def _first_line(content: bytes) -> bytes:
@@ -325,9 +317,10 @@ def _parse_by_pandas(
     except ValueError:
         return None
     # pandas fills short rows.
-    n_separators = _count(block.body, separator)
+    n_separators = block.body.count(separator.encode())
     is_full = len(frame) == block.n_rows and n_separators == len(frame) * (width - 1)
-    return frame.to_numpy() if is_full else None
+    has_width = columns is not None or frame.shape[1] == width
+    return frame.to_numpy() if is_full and has_width else None
 
 
 def _parse_by_item(block: TextBlock, separator: str, width: int) -> NDArray[np.float64]:

@@ -287,11 +287,6 @@ def _array(dtype: str, shape: list[Any], values: list[Any]) -> NDArray[Any]:
     return flat.view(kind).reshape(shape)
 
 
-def _split_scalar(scalar: np.generic) -> tuple[str, Any]:
-    dtype, _, values = _split_array(np.asarray(scalar))
-    return dtype, values[0]
-
-
 def _pandas() -> Any:
     return optional.optional("pandas", "A file with dates or intervals of pandas")
 
@@ -336,7 +331,7 @@ _FORMS = {
     ),
     "numpy.generic": _Form(
         {"dtype": str, "value": object},
-        _split_scalar,
+        lambda scalar: (scalar.dtype.str, _split_array(np.asarray(scalar))[2][0]),
         lambda dtype, value: _array(dtype, [1], [value])[0],
     ),
     "pandas.Timestamp": _Form(

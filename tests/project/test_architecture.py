@@ -21,9 +21,8 @@ MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 18, 12, 99
 # must not grow. Kernels of the engine are tested with the modules that call them, or in
 # tests/engine.
 TESTED_IN = {
-    "binning/test_binary_files.py": [
+    "dataset/test_binary_files.py": [
         "binning/binned_state",
-        "dataset/binary_files",
     ],
     "binning/test_binned_dataset.py": [
         "binning/rows",
@@ -86,7 +85,6 @@ TESTED_IN = {
     ],
     "dataset/test_dataset.py": [
         "dataset/binning_inputs",
-        "dataset/fields",
         "dataset/raw_data",
     ],
     "engine/test_score.py": [

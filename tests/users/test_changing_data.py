@@ -134,12 +134,13 @@ def test_columns_are_counted_in_bounds(value, monkeypatch):
 
 
 @pytest.mark.parametrize("value", [-1, N_COLUMNS, INT32_MAX])
-def test_columns_of_a_sample_are_counted_in_bounds(value, monkeypatch):
+@pytest.mark.parametrize("call", [1, 2])
+def test_columns_of_equal_entries_change(call, value, monkeypatch):
     X = mostly_zero("csr")
     X.data[:] = 1.0
-    before_call(monkeypatch, compressed, "count_sampled", 1, fill(X.indices, value))
-    model = fit(X, subsample_for_bin=1000)
-    assert (model.booster_.trees_to_dataframe()["split_feature"].isna()).all()
+    before_call(monkeypatch, compressed, "move_columns", call, fill(X.indices, value))
+    with pytest.raises(ValueError, match=MESSAGE):
+        fit(X, subsample_for_bin=1000)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -86,37 +86,6 @@ def count_columns(
     return n_wrong == 0
 
 
-def count_sampled(
-    const index_t[::1] start, const index_t[::1] columns, const int64_t[::1] rows,
-    int32_t[:, ::1] count_out,
-):
-    """Count the entries that some rows have in each column.
-
-    Parameters
-    ----------
-    start, columns : arrays
-        As for ``count_columns``.
-    rows : array
-        Which rows.
-    count_out : array of shape (n_chunks, n_columns)
-        Zeros; gets the counts in each of as many parts of the rows.
-    """
-    cdef Py_ssize_t n_chunks = count_out.shape[0]
-    cdef Py_ssize_t n = rows.shape[0]
-    cdef uint64_t n_columns = count_out.shape[1]
-    cdef Py_ssize_t k, i
-    cdef int64_t e, column
-    for k in prange(
-        n_chunks, nogil=True, schedule="static", chunksize=1, num_threads=n_chunks,
-        use_threads_if=n_chunks > 1,
-    ):
-        for i in range(k * n // n_chunks, (k + 1) * n // n_chunks):
-            for e in range(start[rows[i]], start[rows[i] + 1]):
-                column = columns[e]
-                if <uint64_t> column < n_columns:
-                    count_out[k, column] += 1
-
-
 cdef void move_rows(
     const index_t* start, const index_t* columns, const bits_t* values, int64_t first,
     int64_t stop, int64_t first_column, int64_t n_columns, int32_t* read_inout,

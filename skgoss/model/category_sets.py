@@ -80,6 +80,16 @@ class CategorySets(NamedTuple):
 NO_SETS = CategorySets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32))
 
 
+def numbers_in(categories: Ints, values: Ints) -> Ints:
+    """Where values are in ascending categories; ValueError if one is missing."""
+    number = np.searchsorted(categories, values)
+    # The last place is for values above all categories.
+    missing = np.append(categories, -1)[number] != values
+    if missing.any():
+        raise ValueError(f"the category {values[missing][0]} is not among the values")
+    return number
+
+
 def _bits(words: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """The bits of words, a row of 32 for each, the lowest first."""
     bytes_ = words.astype("<u4").view(np.uint8)

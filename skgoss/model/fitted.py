@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from numbers import Integral
 from types import NoneType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ Part = TypeVar("Part", Ensemble, Header, Link, Categories)
 # The entries of a state besides the trees and the header, with their types.
 _STATE: Types = {
     "categories": object,
-    "objective": (str, list, Callable, NoneType),
+    "objective": (str, list, cast("type", Callable), NoneType),
     "link": object,
     "best_iteration": Integral,
     "best_score": dict,

@@ -91,9 +91,9 @@ def _contributions(
     Rows in CSC format have values in this format, other sparse rows in CSR format.
     """
     if columns.index is not None:
-        parts = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
-        if not isinstance(columns, CompressedRows):
-            parts = [part.tocsc() for part in parts]
+        rows = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
+        is_csc = not isinstance(columns, CompressedRows)
+        parts = [part.tocsc() for part in rows] if is_csc else rows
         return parts[0] if len(parts) == 1 else parts
     values = contributions.contributions(ensemble, columns, *span, n_threads)
     return values.reshape(len(values), -1)
@@ -120,7 +120,7 @@ def in_batches(
     Parameters
     ----------
     X : array-like, data frame, sparse matrix, path or what `input_rows.is_streamed`
-        Columns of files that the model does not know are not read.
+        Columns of files that the model does not have are not read.
     schema : ColumnSchema
         The columns of the model.
     compute, open_file : callable
@@ -144,7 +144,8 @@ def in_batches(
         return None
     if source is None:
         return compute(X)
-    n_rows, start, wholes = source.shape[0], 0, []
+    n_rows, start = source.shape[0], 0
+    wholes: list[Any] = []
     for part in _batches(X, source, compute):
         is_list = isinstance(part, list)
         arrays = part if is_list else [part]
@@ -195,7 +196,7 @@ def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
 def _dense(values: Any) -> Any:
     """Predictions, one array after the other if there are several."""
     arrays = values if isinstance(values, list) else [values]
-    dense = [array.toarray() if sp.issparse(array) else array for array in arrays]
+    dense = [a if isinstance(a, np.ndarray) else a.toarray() for a in arrays]
     return np.hstack(dense) if isinstance(values, list) else dense[0]
 
 

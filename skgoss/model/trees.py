@@ -13,7 +13,7 @@ from skgoss.model.category_sets import CategorySets
 from skgoss.model.linear import LinearLeaves
 from skgoss.utils.plain_values import INT32_MAX, check_lengths, check_start
 
-NODE_TYPES = {
+NODE_TYPES: dict[str, type[np.generic]] = {
     "split_feature": np.int32,
     "threshold": np.float64,
     "decision_type": np.uint8,
@@ -24,7 +24,7 @@ NODE_TYPES = {
     "internal_weight": np.float64,
     "internal_count": np.int64,
 }
-LEAF_TYPES = {
+LEAF_TYPES: dict[str, type[np.generic]] = {
     "leaf_value": np.float64,
     "leaf_weight": np.float64,
     "leaf_count": np.int64,
@@ -129,15 +129,10 @@ def check_trees(
     sets: CategorySets,
     linear: LinearLeaves | None,
 ) -> None:
-    """Check that arrays of the right dtypes make an ensemble.
+    """Check that arrays of the right dtypes make an ensemble; ValueError if not.
 
     Prediction uses the numbers of children, features, sets and coefficients as indices,
-    unchecked. This takes time linear in the number of nodes.
-
-    Raises
-    ------
-    ValueError
-        If they do not. The message tells what is wrong.
+    unchecked. The check takes time linear in the number of nodes.
     """
     _check_sizes(arrays, leaf_start, n_scores, n_features)
     _check_children(arrays["left_child"], arrays["right_child"], leaf_start)

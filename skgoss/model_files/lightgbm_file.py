@@ -19,7 +19,7 @@ from skgoss.columns.categories import Categories, Vocabulary
 from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
-from skgoss.model.category_sets import CategorySets
+from skgoss.model.category_sets import CategorySets, numbers_in
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
@@ -162,7 +162,7 @@ def _encoded(
         arrays=arrays | {"threshold": threshold},
         sets=sets.mapped(
             column,
-            {j: partial(np.searchsorted, values) for j, values in numbers.items()},
+            {j: partial(numbers_in, values) for j, values in numbers.items()},
         ),
     )
     return ensemble, learned

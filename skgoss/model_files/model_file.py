@@ -113,13 +113,13 @@ def parse(content: str | bytes) -> FittedModel:
     if not header.own:
         state = lightgbm_file.state_without_trees(header, trees.n_scores)
         return FittedModel.from_parts(trees, header, state)
-    content = dict(header.own)
-    if content.pop("version", None) != VERSION:
+    line = dict(header.own)
+    if line.pop("version", None) != VERSION:
         raise ValueError(
             "the file was written by another version of skgoss, which this one does not"
             " know. Update skgoss."
         )
-    state = plain_values.decode(content, "the line of skgoss")
+    state = plain_values.decode(line, "the line of skgoss")
     if isinstance(state.get("best_iteration"), int):
         # Other programs may have left rounds out.
         state["best_iteration"] = min(state["best_iteration"], trees.n_rounds)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model_files import decimals
-from skgoss.model.category_sets import NO_SETS, CategorySets
+from skgoss.model.category_sets import NO_SETS, CategorySets, numbers_in
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header, check_infos
 from skgoss.model.linear import LinearLeaves
@@ -173,7 +173,7 @@ def _numbered(info: str, categories: Ints) -> str:
         return info
     values = np.array(info.split(":"), dtype=np.int64)
     is_category = values >= 0
-    values[is_category] = _numbers_in(categories, values[is_category])
+    values[is_category] = numbers_in(categories, values[is_category])
     return ":".join(map(str, values.tolist()))
 
 
@@ -348,7 +348,7 @@ def _sets(
         column[number] = arrays["split_feature"][node]
         # Values become numbers.
         values = skgoss_line.values.items()
-        return sets.mapped(column, {j: partial(_numbers_in, v) for j, v in values})
+        return sets.mapped(column, {j: partial(numbers_in, v) for j, v in values})
 
 
 def _read_sets(
@@ -379,15 +379,6 @@ def _read_sets(
     start = boundary + np.repeat(np.cumsum(n_words) - n_words, sizes)
     start = np.append(np.delete(start, last), len(words))
     return CategorySets(start, words), sizes - 1
-
-
-def _numbers_in(categories: Ints, values: Ints) -> Ints:
-    number = np.searchsorted(categories, values)
-    # The last place is for values above all categories.
-    missing = np.append(categories, -1)[number] != values
-    if missing.any():
-        raise ValueError(f"the category {values[missing][0]} is not among the values")
-    return number
 
 
 # --- Linear leaves --------------------------------------------------------------------

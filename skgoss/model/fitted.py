@@ -80,7 +80,7 @@ class EstimatorRecord:
     parameters : dict
         The parameters that differ from the defaults of the class.
     unused : dict
-        Unknown names that the constructor was given, with their values.
+        Unknown names that were passed to the constructor, with their values.
     """
 
     estimator: str

@@ -11,7 +11,7 @@ from skgoss.model_files import lightgbm_file, text_reader, text_writer
 from skgoss.utils import disk, plain_values
 from skgoss.utils.messages import warn
 
-# The version of our own line.
+# The version of the line that only skgoss reads.
 VERSION = 1
 
 

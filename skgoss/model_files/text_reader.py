@@ -1,4 +1,4 @@
-"""Read LightGBM's text format: files of LightGBM 2 to 4, and our own.
+"""Read LightGBM's text format: files of LightGBM 2 to 4, and of skgoss.
 
 Nothing in a file is trusted: numbers are counted before memory is reserved for them,
 and contradictions are ValueErrors that name the line. The numbers of all trees are

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
-# Frames of these packages are skipped: a warning points at the user's own line.
+# Frames of these packages are skipped: a warning points at a line of the user.
 _NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
 
 # Hears what a fit says, if its user is in another process: f(text, category), where
@@ -45,9 +45,9 @@ class UnusedParameterWarning(UserWarning):
     __module__ = "skgoss"
 
 
-def closest(word: str, known: Iterable[str], n: int = 1) -> list[str]:
-    """The known names that are most like a word, the closest first."""
-    return difflib.get_close_matches(word, known, n=n)
+def closest(word: str, names: Iterable[str], n: int = 1) -> list[str]:
+    """The names that are most like a word, the closest first."""
+    return difflib.get_close_matches(word, names, n=n)
 
 
 def did_you_mean(names: Sequence[str]) -> str:
@@ -55,9 +55,9 @@ def did_you_mean(names: Sequence[str]) -> str:
     return f" Did you mean {names[0]!r}?" if names else ""
 
 
-def hint(word: str, known: Iterable[str]) -> str:
-    """The words " Did you mean ...?" with the closest known name, or "" if none is."""
-    return did_you_mean(closest(word, known))
+def hint(word: str, names: Iterable[str]) -> str:
+    """The words " Did you mean ...?" with the closest name, or "" if none is close."""
+    return did_you_mean(closest(word, names))
 
 
 def type_name(value: object) -> str:
@@ -96,7 +96,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 @contextmanager
 def said_once() -> Iterator[None]:
-    """Leave out warnings of the block that have been given in it already."""
+    """Show each warning of the block once."""
     outer, said = LISTENER.get(), set()
 
     def say(text: str, category: type[Warning] | None) -> None:

@@ -32,7 +32,7 @@ from skgoss.model import dump, explanation, predictions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel, whole
 from skgoss.model_files import model_file as model_files
-from skgoss.objectives.objective_names import NOT_BUILT_IN
+from skgoss.objectives.objectives import NOT_BUILT_IN
 from skgoss.parameters import docstrings
 from skgoss.sources import text_files
 from skgoss.sources.source import Source

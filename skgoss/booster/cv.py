@@ -28,7 +28,7 @@ from skgoss.fit.train_arguments import (
     functions_of,
 )
 from skgoss.objectives.metrics import names_and_functions
-from skgoss.objectives.objective_names import canonical_name
+from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop
 from skgoss.training.callback_api import CallbackList, EarlyStopException, History
@@ -43,9 +43,6 @@ Preprocess = Callable[
 ]
 
 _NAMES = ("train", "valid")
-
-# Objectives whose labels are classes.
-_OF_CLASSES = ("binary", "multiclass", "multiclassova")
 
 
 @signatures.helpful(
@@ -321,8 +318,10 @@ def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
     """Whether labels are classes, the same share of which each fold can have."""
     if type_of_target(label) not in ("binary", "multiclass"):
         return False
-    if isinstance(objective, str) and canonical_name(objective) in _OF_CLASSES:
-        return True
+    if isinstance(objective, str):
+        name = canonical_name(objective)
+        if OBJECTIVES[name].task == "classification":
+            return True
     return np.unique(label, return_counts=True)[1].min() >= nfold
 
 

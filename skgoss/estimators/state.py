@@ -14,7 +14,7 @@ from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.fit.task import Classification, Task, tasks_of
 from skgoss.model.fitted import EstimatorRecord, FittedModel, check_classes
-from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.utils.messages import type_name
 from skgoss.utils.plain_values import entries
 

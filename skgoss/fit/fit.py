@@ -23,7 +23,7 @@ from skgoss.fit.several_outputs import joint_link
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import EstimatorRecord, FittedModel
-from skgoss.objectives import metrics, objective_names, output_metrics
+from skgoss.objectives import metrics, objectives, output_metrics
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
@@ -93,7 +93,7 @@ def checked_settings(
             replaced = X._options_besides(passed) | replaced
     settings = parameters.make_settings({**options, **replaced}, owner, passed)
     if isinstance(settings.objective, str):
-        objective_names.canonical_name(settings.objective)
+        objectives.canonical_name(settings.objective)
     return settings
 
 
@@ -397,7 +397,7 @@ class Fit:
         return self._resumed(
             self.data.replaced(
                 settings=self.settings.replaced(objective=objective),
-                link=objective_names.make_link(objective),
+                link=objectives.make_link(objective),
             )
         )
 
@@ -503,7 +503,7 @@ def _metrics(data: FitData) -> list[metrics.Metric | metrics.CustomMetric]:
             task.n_scores,
             classifies=task.n_classes is not None,
             ranks=data.rows.queries is not None,
-            link=objective_names.make_link(usual) if is_function else data.link,
+            link=objectives.make_link(usual) if is_function else data.link,
         )
     return [*by_name, *_custom_metrics(data, functions)]
 
@@ -523,9 +523,9 @@ def _header(
         columns = names.default(len(feature_infos))
     words = ""
     if is_joint:
-        objective = objective_names.readable_for_lightgbm(objective, link)
+        objective = objectives.readable_for_lightgbm(objective, link)
     if isinstance(objective, str):
-        words = objective_names.text(
+        words = objectives.text(
             objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(

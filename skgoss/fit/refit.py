@@ -16,9 +16,9 @@ from skgoss.columns import queries, targets
 from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
-from skgoss.objectives.objective import OPTIONS as OBJECTIVE_OPTIONS
-from skgoss.objectives.objective import make_objective
-from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.objectives.objectives import OBJECTIVES
+from skgoss.objectives.training_objective import OPTIONS as OBJECTIVE_OPTIONS
+from skgoss.objectives.training_objective import make_objective
 from skgoss.training import refit_leaves
 
 

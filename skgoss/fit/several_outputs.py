@@ -19,7 +19,7 @@ from skgoss.fit.arguments import InputSet
 from skgoss.fit.task import Classification, Objective, Task
 from skgoss.objectives import output_metrics
 from skgoss.objectives.link import Link
-from skgoss.objectives.objective_names import canonical_name, make_link
+from skgoss.objectives.objectives import canonical_name, make_link
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import about
 

@@ -14,7 +14,7 @@ from skgoss.columns.row_partition import Parts, RowPartition
 from skgoss.fit.arguments import InputSet
 from skgoss.model.fitted import FittedModel
 from skgoss.objectives.link import Link
-from skgoss.objectives.objective_names import OBJECTIVES, canonical_name, make_link
+from skgoss.objectives.objectives import OBJECTIVES, canonical_name, make_link
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import warn
 
@@ -358,15 +358,6 @@ def _check_codes(
 
 # --- The tasks of models --------------------------------------------------------------
 
-# The tasks of the objectives of other libraries' files; the rest are for regression.
-_TASKS = {
-    "binary": ("classification",),
-    "multiclass": ("classification",),
-    "multiclassova": ("classification",),
-    "cross_entropy": ("classification", "regression"),
-    "lambdarank": ("ranking",),
-    "rank_xendcg": ("ranking",),
-}
 _ALL_TASKS = ("classification", "regression", "ranking", "any")
 
 
@@ -379,7 +370,9 @@ def tasks_of(model: FittedModel) -> tuple[tuple[str, ...], str]:
     if record is not None and record.task != "any":
         return (record.task,), f"an {record.estimator}"
     if isinstance(name, str):
-        tasks = _TASKS.get(name, ("regression",))
+        tasks = (OBJECTIVES[name].task,)
+        if name == "cross_entropy":
+            tasks = ("classification", "regression")
         if record is not None:
             tasks = (*tasks, "any")
         return tasks, f"a model with objective={name!r}"

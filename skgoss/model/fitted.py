@@ -26,7 +26,7 @@ from skgoss.model.intervals import Conformal, Quantiles
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.model.trees import CATEGORICAL
 from skgoss.objectives.link import Link
-from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import (
     INT32_MAX,
@@ -267,11 +267,11 @@ class FittedModel:
                 " predictions are not in the units of the target. Fit with a named"
                 " objective of regression, such as 'regression'."
             )
-        if objective == "quantile" and not levels:
+        if OBJECTIVES[objective].has_level and not levels:
             alpha = float(self.options().get("alpha", 0.5))
             if alpha != 0.5:
                 raise ValueError(
-                    f"{owner} cannot predict intervals: its only quantile,"
+                    f"{owner} cannot predict intervals: its only {objective},"
                     f" alpha={alpha}, is not the middle of the target. Fit with two"
                     " quantiles, such as alpha=[0.05, 0.95]."
                 )

@@ -37,6 +37,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows
 from skgoss.model.trees import zero_tree
 from skgoss.objectives.link import Link
+from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.utils.locks import cached_property
 
 Floats = NDArray[np.float64]
@@ -52,16 +53,6 @@ _SAME_LEVEL = 1e-9
 
 # How intervals use the models of folds.
 METHODS = ("cv", "cv+")
-
-# The power of the mean that the standard deviation of the target grows with, by
-# objective. Residuals are measured in such deviations.
-_POWERS = {"poisson": 0.5, "gamma": 1.0, "tweedie": 0.75}
-
-# The limits of the target by objective.
-_LIMITS = {
-    **dict.fromkeys(_POWERS, (0.0, np.inf)),
-    **dict.fromkeys(("cross_entropy", "cross_entropy_lambda"), (0.0, 1.0)),
-}
 
 
 # --- Coverage -------------------------------------------------------------------------
@@ -331,9 +322,9 @@ class Conformal:
         return link(flat, n_threads).reshape(scores.shape)
 
     def _scales(self, center: Floats) -> Floats:
-        """What residuals are measured in."""
-        power = _POWERS.get(self.objective or "")
-        return np.ones_like(center) if power is None else center**power
+        """The standard deviations, up to a factor, in which residuals are measured."""
+        power = OBJECTIVES[self.objective or "regression"].deviation_power
+        return center**power if power else np.ones_like(center)
 
     @cached_property
     def _residuals(self) -> dict[Pair, ConformityScores]:
@@ -382,7 +373,8 @@ class Conformal:
             out[:, 1, j] = np.maximum(upper, middle)
         if self._has_roots:
             out = replace(self.link, levels=())(out, n_threads)
-        return np.clip(out, *_LIMITS.get(self.objective or "", (None, None)), out=out)
+        targets = OBJECTIVES[self.objective or "regression"].targets
+        return np.clip(out, targets.least, targets.most, out=out)
 
     # --- Classification ---------------------------------------------------------------
 

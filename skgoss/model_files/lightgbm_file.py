@@ -25,7 +25,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.trees import CATEGORICAL
 from skgoss.objectives.link import Link
-from skgoss.objectives.objective_names import ALIASES, make_link
+from skgoss.objectives.objectives import ALIASES, make_link
 from skgoss.utils import sklearn_private
 from skgoss.utils.messages import warn
 from skgoss.utils.plain_values import INT32_MAX

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,77 +19,63 @@ Singles = NDArray[np.float32]
 Derivatives = Callable[[Floats, Singles, Singles | None, int], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Pointwise:
+def pointwise(
+    loss: str,
+    y: Floats,
+    parameters: Sequence[tuple[float, float]],
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
     """A loss of single scores: for regression, and for one class against the rest."""
-
-    loss: str
-    y: Floats
-    parameters: tuple[tuple[float, float], ...]
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        for k, (a, b) in enumerate(self.parameters):
-            loss_kernels.pointwise(
-                loss_kernels.LOSSES[self.loss],
-                scores[k],
-                self.y,
-                a,
-                b,
-                n_threads,
-                gradient_out[k],
-                None if hessian_out is None else hessian_out[k],
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class Softmax:
-    """The cross entropy of K classes that share one softmax."""
-
-    y: Floats
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        n_classes = len(scores)
-        rows = loss_kernels.softmax_rows_per_block(n_classes)
-        loss_kernels.softmax(
-            scores,
-            self.y,
-            n_classes / max(n_classes - 1, 1),
-            np.empty((n_threads, (n_classes + 2) * rows)),
+    for k, (a, b) in enumerate(parameters):
+        loss_kernels.pointwise(
+            loss_kernels.LOSSES[loss],
+            scores[k],
+            y,
+            a,
+            b,
             n_threads,
-            gradient_out,
-            hessian_out,
+            gradient_out[k],
+            None if hessian_out is None else hessian_out[k],
         )
 
 
-class CrossEntropyLambda:
+def softmax(
+    y: Floats,
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
+    """The cross entropy of K classes that share one softmax."""
+    n_classes = len(scores)
+    rows = loss_kernels.softmax_rows_per_block(n_classes)
+    loss_kernels.softmax(
+        scores,
+        y,
+        n_classes / max(n_classes - 1, 1),
+        np.empty((n_threads, (n_classes + 2) * rows)),
+        n_threads,
+        gradient_out,
+        hessian_out,
+    )
+
+
+def cross_entropy_lambda(
+    y: Floats,
+    weight: Floats,
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
     """The cross entropy of 'cross_entropy_lambda', in which weights are exponents."""
-
-    def __init__(self, y: Floats, weight: Floats | None):
-        self.y = y
-        self.weight = np.ones(len(y)) if weight is None else weight
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        loss_kernels.cross_entropy_lambda(
-            scores[0], self.y, self.weight, n_threads, gradient_out[0], hessian_out[0]
-        )
+    assert hessian_out is not None
+    loss_kernels.cross_entropy_lambda(
+        scores[0], y, weight, n_threads, gradient_out[0], hessian_out[0]
+    )
 
 
 class Custom:
@@ -132,6 +117,7 @@ class Custom:
         for what, values, out in zip(
             ("gradient", "hessian"), result, (gradient_out, hessian_out), strict=True
         ):
+            assert out is not None
             self._store(what, values, out)
 
     def _store(self, what: str, values: Any, out: Singles) -> None:

@@ -15,12 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.objectives import metric_functions as functions
 from skgoss.objectives import ranking
 from skgoss.objectives.link import Link
 from skgoss.objectives.metric_functions import EvalData
-from skgoss.objectives.objective_names import NOT_BUILT_IN
+from skgoss.objectives.objectives import (
+    ANY,
+    NOT_BUILT_IN,
+    OBJECTIVES,
+    POSITIVE,
+    PROBABILITIES,
+    TargetRange,
+)
 from skgoss.objectives.user_functions import UserFunction, name_of, predictions
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import (
@@ -48,33 +54,6 @@ class Result(NamedTuple):
 # --- The table ------------------------------------------------------------------------
 
 
-class TargetRange(NamedTuple):
-    """The targets that a metric is defined for, from ``least`` to ``most``.
-
-    ``description`` completes the sentence "needs ...".
-    """
-
-    description: str
-    least: float = -np.inf
-    most: float = np.inf
-
-    def check(self, y: Floats, name: str, collectives: Collectives = ALONE) -> None:
-        """Raise ValueError unless all of the processes' ``y``, (n,), are in it."""
-        extremes = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
-        lows, highs = zip(*collectives.all_gather(extremes), strict=True)
-        low, high = min(lows), max(highs)
-        if not (self.least <= low and high <= self.most):
-            raise ValueError(
-                f"metric {name!r} needs {self.description}, but y of an evaluation set"
-                f" ranges from {low:g} to {high:g}."
-            )
-
-
-ANY = TargetRange("numbers")
-POSITIVE = TargetRange("y > 0", least=float(np.nextafter(0.0, 1.0)))
-PROBABILITIES = TargetRange("y in [0, 1]", least=0.0, most=1.0)
-
-
 @dataclass(frozen=True)
 class MetricSpec:
     """One row of the table of metrics.
@@ -85,15 +64,15 @@ class MetricSpec:
         Computes the value. Metrics of rankings return an array of shape (n_levels,
         n_queries).
     aliases : tuple of str
-        Other names, including names of objectives.
+        Other names, besides those of the objectives whose metric it is.
     maximize : bool
         Whether higher is better.
     uses_raw_scores : bool
         Whether it is computed from raw scores and not from predictions, because only
         their order matters.
     task : str
-        'single': one score per row; 'multiclass': more than two classes; 'ranking';
-        'quantiles': several quantiles of one target.
+        'regression' or 'binary': one score per row; 'multiclass': more than two
+        classes; 'ranking'; 'quantiles': several quantiles of one target.
     targets : TargetRange
         The targets that it is defined for.
     """
@@ -102,54 +81,46 @@ class MetricSpec:
     aliases: tuple[str, ...] = ()
     maximize: bool = False
     uses_raw_scores: bool = False
-    task: str = "single"
+    task: str = "regression"
     targets: TargetRange = ANY
 
 
 METRICS: dict[str, MetricSpec] = {
-    "l2": MetricSpec(
-        functions.mean_of("l2"),
-        ("mean_squared_error", "mse", "regression", "regression_l2"),
-    ),
+    "l2": MetricSpec(functions.mean_of("l2")),
     "rmse": MetricSpec(functions.rmse, ("root_mean_squared_error", "l2_root")),
-    "l1": MetricSpec(
-        functions.mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")
-    ),
-    "quantile": MetricSpec(functions.mean_of("quantile", "alpha")),
+    "l1": MetricSpec(functions.mean_of("l1")),
+    # The mean loss of an objective is a metric of its name.
+    **{
+        name: MetricSpec(functions.mean_of(name, spec.option), targets=spec.targets)
+        for name, spec in OBJECTIVES.items()
+        if spec.metric is None
+    },
     "interval_coverage": MetricSpec(
         functions.interval_coverage, maximize=True, task="quantiles"
     ),
     "interval_width": MetricSpec(functions.interval_width, task="quantiles"),
-    "mape": MetricSpec(functions.mean_of("mape"), ("mean_absolute_percentage_error",)),
-    "huber": MetricSpec(functions.mean_of("huber", "alpha")),
-    "fair": MetricSpec(functions.mean_of("fair", "fair_c")),
     "poisson": MetricSpec(functions.mean_of("poisson")),
     "tweedie": MetricSpec(functions.tweedie),
-    "gamma": MetricSpec(functions.mean_of("gamma"), targets=POSITIVE),
     "gamma_deviance": MetricSpec(functions.gamma_deviance, targets=POSITIVE),
     "r2": MetricSpec(functions.r2, maximize=True),
-    "binary_logloss": MetricSpec(functions.mean_of("binary_logloss"), ("binary",)),
-    "binary_error": MetricSpec(functions.mean_of("binary_error")),
-    "auc": MetricSpec(functions.auc, maximize=True, uses_raw_scores=True),
+    "binary_logloss": MetricSpec(functions.mean_of("binary_logloss"), task="binary"),
+    "binary_error": MetricSpec(functions.mean_of("binary_error"), task="binary"),
+    "auc": MetricSpec(
+        functions.auc, maximize=True, uses_raw_scores=True, task="binary"
+    ),
     "average_precision": MetricSpec(
         functions.on_first_process(functions.average_precision),
         maximize=True,
         uses_raw_scores=True,
-    ),
-    "cross_entropy": MetricSpec(
-        functions.mean_of("cross_entropy"), ("xentropy",), targets=PROBABILITIES
+        task="binary",
     ),
     "cross_entropy_lambda": MetricSpec(
-        functions.cross_entropy_lambda, ("xentlambda",), targets=PROBABILITIES
+        functions.cross_entropy_lambda, task="binary", targets=PROBABILITIES
     ),
     "kullback_leibler": MetricSpec(
-        functions.kullback_leibler, ("kldiv",), targets=PROBABILITIES
+        functions.kullback_leibler, ("kldiv",), task="binary", targets=PROBABILITIES
     ),
-    "multi_logloss": MetricSpec(
-        functions.multi_logloss,
-        ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr"),
-        task="multiclass",
-    ),
+    "multi_logloss": MetricSpec(functions.multi_logloss, task="multiclass"),
     "multi_error": MetricSpec(functions.multi_error, task="multiclass"),
     "auc_mu": MetricSpec(
         functions.on_first_process(functions.auc_mu),
@@ -158,18 +129,7 @@ METRICS: dict[str, MetricSpec] = {
         task="multiclass",
     ),
     "ndcg": MetricSpec(
-        functions.ndcg,
-        (
-            "lambdarank",
-            "rank_xendcg",
-            "xendcg",
-            "xe_ndcg",
-            "xe_ndcg_mart",
-            "xendcg_mart",
-        ),
-        maximize=True,
-        uses_raw_scores=True,
-        task="ranking",
+        functions.ndcg, maximize=True, uses_raw_scores=True, task="ranking"
     ),
     "map": MetricSpec(
         functions.mean_average_precision,
@@ -180,9 +140,12 @@ METRICS: dict[str, MetricSpec] = {
     ),
 }
 
+# Names of an objective stand for its default metric, unless they are those of another.
 _NAME_OF = {
-    alias: name for name, spec in METRICS.items() for alias in (name, *spec.aliases)
-}
+    alias: spec.metric or name
+    for name, spec in OBJECTIVES.items()
+    for alias in (name, *spec.aliases)
+} | {alias: name for name, spec in METRICS.items() for alias in (name, *spec.aliases)}
 
 # Names of other libraries for the same metrics.
 _OTHER_LIBRARIES = {
@@ -249,16 +212,22 @@ class Metric:
         ValueError
             If the metric is not defined for the targets, or all weights are 0.
         """
-        if self.spec.targets is not ANY:
-            check = partial(
-                self.spec.targets.check, data.y, self.name, data.collectives
-            )
-            data.cached(("targets", self.name), check)
+        data.cached(("targets", self.name), partial(self._check_targets, data))
         values = self.spec.compute(data, self.settings)
         return [
             Result(name, float(value), self.spec.maximize)
             for name, value in self._named(values, data)
         ]
+
+    def _check_targets(self, data: EvalData) -> None:
+        targets = self.spec.targets
+        outside = targets.outside(data.y, data.collectives)
+        if outside is not None:
+            low, high = outside
+            raise ValueError(
+                f"metric {self.name!r} needs y {targets.description}, but y of an"
+                f" evaluation set ranges from {low:g} to {high:g}."
+            )
 
     def _named(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
         if self.spec.task == "ranking":
@@ -521,7 +490,7 @@ def _fits(name: str, n_scores: int, ranks: bool) -> bool:
     task = METRICS[name].task
     if n_scores > 1:
         return task == "multiclass"
-    return task == "single" or (task == "ranking" and ranks)
+    return task in ("regression", "binary") or (task == "ranking" and ranks)
 
 
 def _check_task(name: str, n_scores: int, ranks: bool) -> None:

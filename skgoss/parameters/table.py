@@ -184,12 +184,10 @@ OPTIONS: tuple[Option, ...] = (
         "objective",
         None,
         OBJECTIVE,
-        "The loss to minimize, by name. For regression: 'regression' (squared error),"
-        " 'regression_l1' (absolute error), 'huber', 'fair', 'quantile', 'mape',"
-        " 'poisson', 'gamma' and 'tweedie'. For probabilities as targets:"
-        " 'cross_entropy' and 'cross_entropy_lambda'. For classification: 'binary',"
-        " 'multiclass' and 'multiclassova'. For ranking: 'lambdarank' and"
-        " 'rank_xendcg'. It may also be a function ``f(y_true, y_pred) -> gradient,"
+        "The loss to minimize, by name, such as 'regression' (squared error),"
+        " 'regression_l1' (absolute error), 'quantile', 'poisson', 'cross_entropy',"
+        " 'binary', 'multiclass' or 'lambdarank'; docs/objectives.md describes all. It"
+        " may also be a function ``f(y_true, y_pred) -> gradient,"
         " hessian``; a function with a third argument gets the weights. None means"
         " 'regression' for LGBMRegressor, 'binary' or 'multiclass' for LGBMClassifier"
         " and 'lambdarank' for LGBMRanker.",
@@ -613,8 +611,8 @@ OPTIONS: tuple[Option, ...] = (
         False,
         BOOL,
         "Whether to fit the signed square root of the target, and to square the"
-        " predictions. It can help if the target has a large range. For the objectives"
-        " 'regression', 'regression_l1', 'fair', 'quantile' and 'mape'.",
+        " predictions. It can help if the target has a large range. For objectives"
+        " of regression that are defined for any numbers, except 'huber'.",
     ),
     _option(
         "is_unbalance",
@@ -644,10 +642,11 @@ OPTIONS: tuple[Option, ...] = (
         "alpha",
         0.9,
         ALPHA,
-        "For the objective 'quantile': the quantile to predict, between 0 and 1, or a"
-        " list of several in ascending order. Predictions of several quantiles have the"
-        " shape (n_samples, n_quantiles) and never cross. For 'huber': the absolute"
-        " error above which the loss is linear instead of quadratic.",
+        "For objectives that predict a level, such as 'quantile': the level, between 0"
+        " and 1. For 'quantile', it may be a list of several in ascending order."
+        " Predictions of several quantiles have the shape (n_samples, n_quantiles) and"
+        " never cross. For 'huber': the absolute error above which the loss is linear"
+        " instead of quadratic.",
     ),
     _option(
         "fair_c",

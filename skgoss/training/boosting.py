@@ -19,7 +19,7 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
-from skgoss.objectives.objective import Objective
+from skgoss.objectives.training_objective import Objective
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees

@@ -14,7 +14,7 @@ from skgoss.binning.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import RawColumns
 from skgoss.objectives.metrics import CustomMetric, Metric
-from skgoss.objectives.objective import make_objective
+from skgoss.objectives.training_objective import make_objective
 from skgoss.objectives.user_functions import OfDataset
 from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedRows

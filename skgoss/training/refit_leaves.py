@@ -14,7 +14,7 @@ from skgoss.binning.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
-from skgoss.objectives.objective import Objective
+from skgoss.objectives.training_objective import Objective
 from skgoss.utils.locks import cached_property
 
 Floats = NDArray[np.float64]

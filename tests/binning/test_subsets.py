@@ -14,7 +14,7 @@ from skgoss import Dataset, LGBMRegressor, parameters, train
 from skgoss.binning import apply_bins, storage
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.columns import Columns
-from skgoss.objectives.objective import make_objective
+from skgoss.objectives.training_objective import make_objective
 from skgoss.training import boosting, loop
 
 N_ROWS = 5000

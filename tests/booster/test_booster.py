@@ -22,7 +22,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import Tree
-from skgoss.objectives.objective_names import OBJECTIVES, make_link
+from skgoss.objectives.objectives import OBJECTIVES, make_link
 
 lightgbm = pytest.importorskip("lightgbm")
 

@@ -14,7 +14,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns import containers
 from skgoss.columns.categories import Categories
 from skgoss.model.ensemble import Ensemble
-from skgoss.objectives.objective import make_objective
+from skgoss.objectives.training_objective import make_objective
 from skgoss.training import boosting, loop
 
 

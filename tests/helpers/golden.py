@@ -19,6 +19,13 @@ import numpy as np
 
 import skgoss
 from skgoss.model.ensemble import Tree
+from skgoss.objectives.objectives import (
+    ANY,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITIES,
+)
+from skgoss.objectives.objectives import OBJECTIVES as SPECS
 
 FILE = Path(__file__).with_name("golden.json")
 N_ROWS = 900
@@ -26,24 +33,12 @@ N_QUERIES = 30
 SMALL = {"n_estimators": 6, "num_leaves": 8, "min_child_samples": 10, "n_jobs": 1}
 
 # Objectives, and the targets that they learn.
+KINDS = {ANY: "number", NOT_NEGATIVE: "positive", POSITIVE: "positive"}
+KINDS |= {PROBABILITIES: "share"}
+TASKS = {"classification": "three", "ranking": "grade"}
 OBJECTIVES = {
-    "regression": "number",
-    "regression_l1": "number",
-    "huber": "number",
-    "fair": "number",
-    "quantile": "number",
-    "mape": "positive",
-    "poisson": "positive",
-    "gamma": "positive",
-    "tweedie": "positive",
-    "cross_entropy": "share",
-    "cross_entropy_lambda": "share",
-    "binary": "two",
-    "multiclass": "three",
-    "multiclassova": "three",
-    "lambdarank": "grade",
-    "rank_xendcg": "grade",
-}
+    name: TASKS.get(spec.task, KINDS[spec.targets]) for name, spec in SPECS.items()
+} | {"mape": "positive", "binary": "two"}
 
 # Options, tried with each of two objectives.
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from skgoss import LGBMRegressor, parameters
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble, Tree
-from skgoss.objectives.objective import Objective, make_objective
+from skgoss.objectives.training_objective import Objective, make_objective
 from skgoss.training import boosting, loop
 
 EPSILON = 1e-15

@@ -23,7 +23,7 @@ from sklearn.exceptions import NotFittedError
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.model_files.text_lines import SKGOSS_LINE
-from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.objectives.objectives import OBJECTIVES
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
 SMALL |= {"min_data_per_group": 5, "cat_smooth": 1.0}

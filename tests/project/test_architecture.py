@@ -131,10 +131,10 @@ TESTED_IN = {
     "objectives/test_metrics.py": [
         "objectives/metric_functions",
     ],
-    "objectives/test_objective.py": [
+    "objectives/test_training_objective.py": [
         "objectives/gradients",
         "objectives/link",
-        "objectives/objective_names",
+        "objectives/training_rows",
         "objectives/user_functions",
     ],
     "parameters/test_parameters.py": [

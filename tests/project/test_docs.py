@@ -14,7 +14,7 @@ import pytest
 import sklearn
 
 import skgoss
-from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.objectives.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -174,6 +174,11 @@ def test_every_objective_is_on_its_page():
     assert listed == {
         name: list(objective.aliases) for name, objective in OBJECTIVES.items()
     }
+
+
+def test_tables_of_objectives_and_metrics_are_those_of_the_package():
+    for path, page in runpy.run_path(str(DOCS / "objectives.py"))["pages"]().items():
+        assert path.read_text(encoding="utf-8") == page
 
 
 def test_links_out_of_the_pages_stay_on_the_site():

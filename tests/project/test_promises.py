@@ -34,6 +34,7 @@ from skgoss import (
 )
 from skgoss._engine import runtime
 from skgoss.model.ensemble import Tree
+from skgoss.objectives.objectives import OBJECTIVES as SPECS
 from skgoss.training.boosting import Boosting
 
 Model = LGBMClassifier | LGBMRanker | LGBMRegressor
@@ -352,20 +353,16 @@ def rows_of_children(tree: Tree) -> np.ndarray:
 
 # --- 6. Weights mean copies -----------------------------------------------------------
 
+# Whose weights are copies, with the options that they need here.
+OPTIONS = {"huber": {"alpha": 0.5}}
+OPTIONS |= {name: {"alpha": 0.7} for name, spec in SPECS.items() if spec.has_level}
 OBJECTIVES = {
-    "regression": (LGBMRegressor, {}),
-    "regression_l1": (LGBMRegressor, {}),
-    "huber": (LGBMRegressor, {"alpha": 0.5}),
-    "fair": (LGBMRegressor, {}),
-    "quantile": (LGBMRegressor, {"alpha": 0.7}),
-    "mape": (LGBMRegressor, {}),
-    "poisson": (LGBMRegressor, {}),
-    "gamma": (LGBMRegressor, {}),
-    "tweedie": (LGBMRegressor, {}),
-    "cross_entropy": (LGBMRegressor, {}),
-    "binary": (LGBMClassifier, {}),
-    "multiclass": (LGBMClassifier, {}),
-    "multiclassova": (LGBMClassifier, {}),
+    name: (
+        LGBMClassifier if spec.task == "classification" else LGBMRegressor,
+        OPTIONS.get(name, {}),
+    )
+    for name, spec in SPECS.items()
+    if spec.task != "ranking" and not spec.weighs_rows
 }
 
 
@@ -380,7 +377,7 @@ def few_values(
     cls, options = OBJECTIVES[name]
     if cls is LGBMClassifier:
         y = classes(signal, 2 if name == "binary" else 3)
-    elif name in ("poisson", "gamma", "tweedie"):
+    elif SPECS[name].link == "exp":
         y = np.exp(signal / 2)
     else:
         y = 1 / (1 + np.exp(-signal)) if name == "cross_entropy" else signal

@@ -12,9 +12,9 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.collectives import ALONE
 from skgoss.columns.queries import Queries
 from skgoss.objectives import order_statistics
-from skgoss.objectives.losses import LOSSES
-from skgoss.objectives.objective import make_objective
+from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.percentiles import GroupedRows, percentile, percentiles
+from skgoss.objectives.training_objective import make_objective
 from skgoss.training import constraints, sampling
 from skgoss.training.boosting_types import BOOSTING_TYPES
 
@@ -257,7 +257,7 @@ def assert_same(got, expected):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in LOSSES),
+        *((name, {}) for name in OBJECTIVES),
         ("regression_l1", {"reg_sqrt": True}),
         ("quantile", {"boost_from_average": False}),
         ("binary", {"is_unbalance": True}),
@@ -558,7 +558,7 @@ class Case:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in LOSSES),
+        *((name, {}) for name in OBJECTIVES),
         ("regression", {"weight": "whole"}),
         ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),

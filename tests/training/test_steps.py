@@ -11,8 +11,7 @@ from scipy.special import expit, log_softmax, softplus
 from twin import fit, smooth_target, table
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.objectives import losses as loss_table
-from skgoss.objectives.objective_names import OBJECTIVES
+from skgoss.objectives.objectives import OBJECTIVES
 
 POWER = 1.5
 LINKS = {name: objective.link for name, objective in OBJECTIVES.items()}
@@ -108,9 +107,9 @@ def test_rare_classes_do_not_run_away(objective, seed):
 
 def test_without_the_limit_they_would(monkeypatch):
     """The data above are what the limit is for."""
-    loss = loss_table.LOSSES["multiclass"]
+    loss = OBJECTIVES["multiclass"]
     unlimited = replace(loss, concordance=lambda settings: 0.0)
-    monkeypatch.setitem(loss_table.LOSSES, "multiclass", unlimited)
+    monkeypatch.setitem(OBJECTIVES, "multiclass", unlimited)
     assert max(largest_climb(*rare_classes(6000, seed)) for seed in range(2)) > 0.01
 
 
@@ -166,7 +165,7 @@ def test_long_steps_are_the_twins(name):
 def test_third_derivatives_are_bounded_by_second_ones(name):
     """The constant of an objective is that of its loss, from the loss itself."""
     settings = fit(np.arange(9.0)[:, None], np.arange(9.0)).settings
-    constant = loss_table.LOSSES[name].concordance(settings)
+    constant = OBJECTIVES[name].concordance(settings)
     raw = np.linspace(-8, 8, 4001)
     for y in (0.0, 1.0) if name == "binary" else (0.5, 3.0):
         loss = LOSSES[name](y, raw)

@@ -15,6 +15,7 @@ from skgoss import (
     LGBMRegressor,
     UnusedParameterWarning,
 )
+from skgoss.objectives.objectives import OBJECTIVES, PROBABILITIES
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.arange(40) % 2
@@ -163,15 +164,9 @@ def test_targets_that_float64_does_not_hold(objective, value, words):
 
 
 LOSSES = [
-    "l2",
-    "huber",
-    "fair",
-    "mape",
-    "l1",
-    "quantile",
-    "poisson",
-    "gamma",
-    "tweedie",
+    name
+    for name, spec in OBJECTIVES.items()
+    if spec.task == "regression" and spec.targets is not PROBABILITIES
 ]
 
 

@@ -86,7 +86,7 @@ cdef class TreeGrower:
     copies : ndarray of uint32, shape (n_rows,), default=None
         How many copies each row stands for; None for one.
     concordance : float, default=0.0
-        Of the loss: see `skgoss.objectives.objective.Objective`.
+        Of the loss: see `skgoss.objectives.training_objective.Objective`.
     partition : skgoss.columns.row_partition.RowPartition, default=None
         Which of all rows the data set has; None for all.
     min_shared_places : int, default=5000

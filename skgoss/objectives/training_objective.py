@@ -1,4 +1,4 @@
-"""Objectives: losses joined with the targets and weights that they are trained on.
+"""The objective of a fit: a loss joined with targets and weights.
 
 Gradients and hessians are not multiplied by sample weights. The engine does this in
 double precision when it sums them, so that weights mean copies. The exception is
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,17 @@ from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
 from skgoss.objectives.link import Link
-from skgoss.objectives.losses import LOSSES, MIN_PRIOR, TrainingRows, log, log_odds
-from skgoss.objectives.objective_names import OBJECTIVES, canonical_name, make_link
+from skgoss.objectives.objectives import (
+    MIN_PRIOR,
+    OBJECTIVES,
+    ObjectiveSpec,
+    canonical_name,
+    log,
+    log_odds,
+    make_link,
+)
 from skgoss.objectives.percentiles import GroupedRows, percentiles
+from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters.settings import Settings
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import warn
@@ -275,40 +284,61 @@ def make_objective(
     if callable(settings.objective):
         return _custom(settings, rows, n_scores, queries)
     name = canonical_name(settings.objective)
-    LOSSES[name].check(rows, name)
-    task = OBJECTIVES[name].task
-    if task == "classification":
+    spec = OBJECTIVES[name]
+    _check_targets(name, spec, rows)
+    if spec.task == "classification":
         return _classes(name, settings, rows, n_scores)
-    if task == "ranking":
+    if spec.task == "ranking":
         return _ranking(name, settings, rows, queries, position)
     return _numbers(name, settings, rows)
 
 
+def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
+    outside = spec.targets.outside(rows.y, rows.collectives)
+    if outside is not None:
+        low, high = outside
+        raise ValueError(
+            f"objective={name!r} needs targets {spec.targets.description}, but they"
+            f" range from {low:g} to {high:g}."
+        )
+    if spec.needs_positive_mean and rows.mean() <= 0:
+        raise ValueError(
+            f"objective={name!r} needs a positive target (in a row whose weight is not "
+            "0), but all are 0."
+        )
+
+
 def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
-    loss = LOSSES[name]
+    spec = OBJECTIVES[name]
+    if spec.has_level and not 0 < settings.alpha < 1:
+        raise ValueError(
+            f"alpha must lie between 0 and 1 (exclusive) for objective={name!r}, got "
+            f"{settings.alpha!r}."
+        )
     y, weight = rows.y, rows.weight
-    if settings.reg_sqrt and OBJECTIVES[name].learns_roots:
+    if settings.reg_sqrt and spec.learns_roots:
         y = np.copysign(np.sqrt(np.abs(y)), y)
         rows = replace(rows, y=y)
-    if loss.weighs_rows:
-        derivatives: gradients.Derivatives = gradients.CrossEntropyLambda(y, weight)
+    if spec.weighs_rows:
+        exponent = np.ones(len(y)) if weight is None else weight
+        derivatives = partial(gradients.cross_entropy_lambda, y, exponent)
     else:
-        derivatives = gradients.Pointwise(name, y, (loss.parameters(settings),))
+        derivatives = partial(gradients.pointwise, name, y, [spec.constants(settings)])
     return Objective(
         name=name,
         y=y,
         derivatives=derivatives,
         link=make_link(name, reg_sqrt=settings.reg_sqrt),
-        average=np.array([loss.start(rows, settings)]),
+        average=np.array([spec.start(rows, settings)]),
         trained=np.array([True]),
-        row_weight=None if loss.weighs_rows else weight,
+        row_weight=None if spec.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         partition=rows.partition,
-        copies=None if loss.weighs_rows else rows.copies(),
-        constant_hessian=loss.constant_hessian,
-        concordance=loss.concordance(settings),
-        renewal_level=loss.renewal_level and loss.renewal_level(settings),
-        renewal_weight=loss.renewal_weight and loss.renewal_weight(y),
+        copies=None if spec.weighs_rows else rows.copies(),
+        constant_hessian=spec.constant_hessian,
+        concordance=spec.concordance(settings),
+        renewal_level=spec.renewal_level and spec.renewal_level(settings),
+        renewal_weight=spec.renewal_weight and spec.renewal_weight(y),
     )
 
 
@@ -324,8 +354,9 @@ def _ranking(
             f"objective={name!r} is for ranking and needs queries: pass them, or use "
             "LGBMRanker."
         )
-    loss = LOSSES[name]
-    derivatives = loss.ranks(settings, rows.y, queries, rows.collectives)
+    spec = OBJECTIVES[name]
+    assert spec.ranks is not None
+    derivatives = spec.ranks(settings, rows.y, queries, rows.collectives)
     if position is not None and isinstance(derivatives, ranking.LambdaRank):
         derivatives.bias = ranking.PositionBias(settings, position, rows.weight)
     return Objective(
@@ -339,7 +370,7 @@ def _ranking(
         boost_from_average=False,
         partition=rows.partition,
         copies=rows.copies(),
-        concordance=loss.concordance(settings),
+        concordance=spec.concordance(settings),
         queries=queries,
     )
 
@@ -374,17 +405,19 @@ def _classes(
         )
     y = _binary_codes(name, rows) if n_scores == 1 else rows.y
     codes = [1] if name == "binary" else list(range(n_scores))
-    weights = [(rows.weight_of(y == code), rows.weight_of(y != code)) for code in codes]
+    weights = [
+        (rows.sum_of((y == code) * 1.0), rows.sum_of((y != code) * 1.0))
+        for code in codes
+    ]
     prior = np.array([positive / (positive + rest) for positive, rest in weights])
     sigmoid = settings.sigmoid
     label_weight = None
     if name == "multiclass":
-        derivatives: gradients.Derivatives = gradients.Softmax(y)
+        derivatives = partial(gradients.softmax, y)
         average = np.array([log(max(p, MIN_PRIOR)) for p in prior])
     else:
-        derivatives = gradients.Pointwise(
-            "binary", y, tuple((sigmoid, code) for code in codes)
-        )
+        parameters = [(sigmoid, code) for code in codes]
+        derivatives = partial(gradients.pointwise, "binary", y, parameters)
         average = np.array([log_odds(p) / sigmoid for p in prior])
         label_weight = _label_weight(settings, y, codes, weights)
     return Objective(
@@ -399,7 +432,7 @@ def _classes(
         boost_from_average=settings.boost_from_average,
         partition=rows.partition,
         copies=rows.copies(),
-        concordance=LOSSES[name].concordance(settings),
+        concordance=OBJECTIVES[name].concordance(settings),
     )
 
 

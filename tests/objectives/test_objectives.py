@@ -1,4 +1,4 @@
-"""The kernels of the losses against NumPy twins, finite differences and each other."""
+"""The table of objectives, and the kernels of losses and links, against NumPy."""
 
 from __future__ import annotations
 
@@ -10,70 +10,88 @@ import pytest
 from instruction_sets import printed
 from scipy import special
 
+from skgoss import LGBMRegressor, parameters
 from skgoss._engine.objectives import link_kernels, loss_kernels
 from skgoss._engine.runtime import simd
+from skgoss.objectives.metric_functions import EvalData
+from skgoss.objectives.metrics import Metric, default_name
+from skgoss.objectives.objectives import (
+    ANY,
+    NOT_NEGATIVE,
+    OBJECTIVES,
+    POSITIVE,
+    PROBABILITIES,
+    make_link,
+)
+from skgoss.objectives.training_objective import make_objective
 
 RNG = np.random.default_rng(7)
 N = 1003
 SCORES = RNG.normal(scale=2.0, size=N)
-TARGETS = {
-    "regression": RNG.normal(size=N),
-    "regression_l1": RNG.normal(size=N),
-    "huber": RNG.normal(size=N),
-    "quantile": RNG.normal(size=N),
-    "mape": RNG.normal(scale=3.0, size=N),
-    "fair": RNG.normal(size=N),
-    "poisson": RNG.poisson(2.0, size=N).astype(float),
-    "gamma": RNG.gamma(2.0, size=N) + 1e-3,
-    "tweedie": RNG.poisson(1.0, size=N) * RNG.gamma(2.0, size=N),
-    "binary": RNG.integers(0, 2, size=N).astype(float),
-    "cross_entropy": RNG.random(N),
-}
-A, RHO, SIGMOID = 0.7, 1.3, 1.7
-PARAMETERS = {
-    "huber": (A, 0.0),
-    "quantile": (A, 0.0),
-    "fair": (A, 0.0),
-    "poisson": (1.0, 0.0),
-    "tweedie": (1 - RHO, 2 - RHO),
-    "binary": (SIGMOID, 1.0),
-}
-CONSTANT_HESSIAN = ("regression", "regression_l1", "huber", "quantile", "mape")
+A, RHO, SIGMOID = 0.7, 1.3, 0.8
+SETTINGS = parameters.make_settings(
+    {
+        "alpha": A,
+        "fair_c": A,
+        "poisson_max_delta_step": 1e-300,
+        "tweedie_variance_power": RHO,
+        "sigmoid": SIGMOID,
+    },
+    "LGBMModel",
+)
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def huber(f, y):
-    x = np.abs(f - y)
+def huber(y, p):
+    x = np.abs(y - p)
     return np.where(x <= A, x * x / 2, A * (x - A / 2))
 
 
-def fair(f, y):
-    x = np.abs(f - y)
-    return A * x - A * A * np.log1p(x / A)
-
-
-VALUES = {
-    "regression": lambda f, y: (f - y) ** 2 / 2,
-    "regression_l1": lambda f, y: np.abs(f - y),
+# The loss of a prediction.
+LOSS = {
+    "regression": lambda y, p: (y - p) ** 2 / 2,
+    "regression_l1": lambda y, p: np.abs(y - p),
     "huber": huber,
-    "quantile": lambda f, y: np.maximum((1 - A) * (f - y), A * (y - f)),
-    "mape": lambda f, y: np.abs(f - y) / np.maximum(1, np.abs(y)),
-    "fair": fair,
-    "poisson": lambda f, y: np.exp(f) - y * f,
-    "gamma": lambda f, y: y * np.exp(-f) + f,
-    "tweedie": lambda f, y: (
-        np.exp((2 - RHO) * f) / (2 - RHO) - y * np.exp((1 - RHO) * f) / (1 - RHO)
-    ),
-    "binary": lambda f, y: np.log1p(np.exp(-np.where(y > 0, f, -f) * SIGMOID)),
-    "cross_entropy": lambda f, y: np.log1p(np.exp(f)) - y * f,
+    "fair": lambda y, p: A * np.abs(y - p) - A * A * np.log1p(np.abs(y - p) / A),
+    "quantile": lambda y, p: np.maximum((1 - A) * (p - y), A * (y - p)),
+    "mape": lambda y, p: np.abs(y - p) / np.maximum(1, np.abs(y)),
+    "poisson": lambda y, p: p - y * np.log(p),
+    "gamma": lambda y, p: y / p + np.log(p),
+    "tweedie": lambda y, p: p ** (2 - RHO) / (2 - RHO) - y * p ** (1 - RHO) / (1 - RHO),
+    "binary": lambda y, p: -np.log(np.where(y > 0, p, 1 - p)),
+    "cross_entropy": lambda y, p: -y * np.log(p) - (1 - y) * np.log(1 - p),
+    "cross_entropy_lambda": lambda y, p: (1 - y) * p - y * np.log(-np.expm1(-p)),
 }
+# Those whose start scores are estimates of the best constants, as in LightGBM.
+ESTIMATED = ("huber", "fair", "cross_entropy_lambda")
+REGRESSION = [name for name, spec in OBJECTIVES.items() if spec.task == "regression"]
+
+
+def target(name):
+    """Targets that an objective is defined for."""
+    spec = OBJECTIVES[name]
+    if spec.task == "classification":
+        return RNG.integers(0, 2, size=N).astype(float)
+    return {
+        ANY: RNG.normal(scale=3.0, size=N),
+        NOT_NEGATIVE: RNG.poisson(1.0, size=N) * RNG.gamma(2.0, size=N),
+        POSITIVE: RNG.gamma(2.0, size=N) + 1e-3,
+        PROBABILITIES: RNG.random(N),
+    }[spec.targets]
+
+
+TARGETS = {name: target(name) for name in LOSS}
+
+
+def predicted(name, scores):
+    return make_link(name, SIGMOID)(scores)
+
+
+def parameters_of(name):
+    return (SIGMOID, 1.0) if name == "binary" else OBJECTIVES[name].constants(SETTINGS)
 
 
 def slopes(name, scores, y, n_threads=1, parameters=None):
-    a, b = parameters or PARAMETERS.get(name, (0.0, 0.0))
+    a, b = parameters or parameters_of(name)
     gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
     loss_kernels.pointwise(
         loss_kernels.LOSSES[name], scores, y, a, b, n_threads, gradient, hessian
@@ -89,23 +107,70 @@ def softmax_slopes(scores, y, factor=1.0, n_threads=1):
     return gradient, hessian
 
 
-def test_every_loss_is_tested():
-    assert set(loss_kernels.LOSSES) == set(VALUES) == set(TARGETS)
+def test_every_objective_and_loss_is_tested():
+    assert set(LOSS) == {*REGRESSION, "binary"}
+    # The kernel of this loss is another, because it depends on the weights.
+    assert set(loss_kernels.LOSSES) == set(LOSS) - {"cross_entropy_lambda"}
 
 
 @pytest.mark.parametrize("name", loss_kernels.LOSSES)
 def test_slopes_are_differences_of_the_loss(name):
-    y, value, step = TARGETS[name], VALUES[name], 1e-4
+    y, step = TARGETS[name], 1e-4
     smooth = np.abs(np.abs(SCORES - y) - (A if name == "huber" else 0.0)) > step
     gradient, hessian = slopes(name, SCORES, y)
-    below, here, above = (value(SCORES + d, y) for d in (-step, 0, step))
+    below, here, above = (
+        LOSS[name](y, predicted(name, SCORES + d)) for d in (-step, 0, step)
+    )
     first = (above - below) / (2 * step)
     np.testing.assert_allclose(gradient[smooth], first[smooth], rtol=1e-5, atol=1e-5)
-    if name in CONSTANT_HESSIAN:
+    if OBJECTIVES[name].constant_hessian:
         assert np.isnan(hessian).all()
         return
     second = (above - 2 * here + below) / step**2
-    np.testing.assert_allclose(hessian, second, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(hessian[smooth], second[smooth], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", REGRESSION)
+def test_the_metric_is_the_mean_loss(name, weighted):
+    weight = RNG.gamma(1.0, size=N) if weighted else None
+    if name == "cross_entropy_lambda" and weighted:
+        pytest.skip("weights are part of the loss")
+    p = predicted(name, SCORES)
+    metric = Metric(OBJECTIVES[name].metric or name, SETTINGS)
+    (result,) = metric(EvalData(TARGETS[name], p[None], weight, None, 1))
+    expected = np.average(LOSS[name](TARGETS[name], p), weights=weight)
+    factor = 2 if name == "regression" else 1
+    np.testing.assert_allclose(result.value, factor * expected, rtol=1e-9)
+    assert not result.maximize
+    assert default_name(name) == metric.name
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", [n for n in REGRESSION if n not in ESTIMATED])
+def test_the_start_is_the_best_constant(name, weighted):
+    weight = RNG.gamma(1.0, size=N) if weighted else None
+    y, settings = TARGETS[name], SETTINGS.replaced(objective=name)
+    (start,) = make_objective(settings, y, weight).average
+    losses = [
+        np.average(LOSS[name](y, predicted(name, start + step)), weights=weight)
+        for step in (-0.1, -0.03, 0.0, 0.03, 0.1)
+    ]
+    # The quantile of LightGBM may be beside the best one.
+    assert min(losses) >= losses[2] - 1e-3 * abs(losses[2])
+    assert losses[0] > losses[2] < losses[4]
+
+
+@pytest.mark.parametrize("reg_sqrt", [False, True])
+@pytest.mark.parametrize("name", REGRESSION)
+def test_lightgbm_predicts_the_same_by_the_text(name, reg_sqrt):
+    lightgbm = pytest.importorskip("lightgbm")
+    X = RNG.normal(size=(N, 3))
+    options = {"objective": name, "n_estimators": 3, "reg_sqrt": reg_sqrt}
+    model = LGBMRegressor(**options).fit(X, TARGETS[name])
+    peer = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    np.testing.assert_allclose(peer.predict(X), model.predict(X), rtol=1e-12)
+    assert model.objective_ == name
 
 
 def test_constant_hessian_may_be_none():
@@ -140,8 +205,8 @@ def test_sigmoid_losses_are_right_in_the_tails(y):
     with np.errstate(over="ignore"):
         small = np.exp(-np.abs(f)) / (1 + np.exp(-np.abs(f)))
     wrong = np.where(margin > 0, small, 1.0 - small)
-    for name, parameters in (("binary", (1.0, 1.0)), ("cross_entropy", (0.0, 0.0))):
-        gradient, hessian = slopes(name, f, y, parameters=parameters)
+    for name, constants in (("binary", (1.0, 1.0)), ("cross_entropy", (0.0, 0.0))):
+        gradient, hessian = slopes(name, f, y, parameters=constants)
         expected = np.where(y > 0, -wrong, wrong)
         np.testing.assert_allclose(gradient, expected.astype("f4"), rtol=2e-7)
         np.testing.assert_allclose(hessian, small.astype("f4"), rtol=2e-7)

@@ -1,0 +1,449 @@
+"""The built-in objectives: one entry for each, with all that depends on it.
+
+The gradient and the hessian of a loss, and its value for metrics, are in
+`_engine/objectives/loss_kernels.h`, by the name of the objective.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.objectives import ranking
+from skgoss.objectives.link import Link
+from skgoss.parameters.settings import Settings
+from skgoss.utils.messages import hint
+
+if TYPE_CHECKING:
+    from skgoss.objectives.training_rows import TrainingRows
+
+Floats = NDArray[np.float64]
+
+# The minimum distance of a probability from 0 and 1, where its log-odds are infinite.
+MIN_PRIOR = 1e-15
+
+
+@dataclass(frozen=True)
+class TargetRange:
+    """The targets that an objective or a metric is defined for.
+
+    Attributes
+    ----------
+    description : str
+        The range, for messages and documentation.
+    least, most : float
+        Its limits.
+    is_open : bool
+        Whether ``least`` is not in it.
+    """
+
+    description: str
+    least: float = -np.inf
+    most: float = np.inf
+    is_open: bool = False
+
+    def outside(
+        self, y: Floats, collectives: Collectives = ALONE
+    ) -> tuple[float, float] | None:
+        """The smallest and the largest target of all processes; None if all fit."""
+        if self is ANY:
+            return None
+        extremes = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+        lows, highs = zip(*collectives.all_gather(extremes), strict=True)
+        low, high = min(lows), max(highs)
+        fits = self.least < low if self.is_open else self.least <= low
+        return None if fits and high <= self.most else (low, high)
+
+
+ANY = TargetRange("any numbers")
+NOT_NEGATIVE = TargetRange(">= 0", least=0.0)
+POSITIVE = TargetRange("> 0", least=0.0, is_open=True)
+PROBABILITIES = TargetRange("in [0, 1]", least=0.0, most=1.0)
+
+# --- Start scores ---------------------------------------------------------------------
+
+
+def log(x: float) -> float:
+    """The logarithm; NumPy's has other last bits on processors with AVX-512."""
+    return math.log(x) if x > 0.0 else -math.inf
+
+
+def log_odds(p: float) -> float:
+    """log(p / (1 - p)), finite for 0 and 1."""
+    p = min(max(p, MIN_PRIOR), 1.0 - MIN_PRIOR)
+    return log(p / (1.0 - p))
+
+
+def _mean(rows: TrainingRows, settings: Settings) -> float:
+    return rows.mean()
+
+
+def _log_mean(rows: TrainingRows, settings: Settings) -> float:
+    return log(rows.mean())
+
+
+def _log_odds_of_mean(rows: TrainingRows, settings: Settings) -> float:
+    return log_odds(rows.mean())
+
+
+def _log_expm1_mean(rows: TrainingRows, settings: Settings) -> float:
+    return log(math.expm1(max(rows.mean(), MIN_PRIOR)))
+
+
+def _median(rows: TrainingRows, settings: Settings) -> float:
+    return rows.percentile(0.5)
+
+
+def _quantile(rows: TrainingRows, settings: Settings) -> float:
+    return rows.percentile(settings.alpha)
+
+
+def _relative_weight(y: Floats) -> Floats:
+    """The weight of an absolute error in 'mape'."""
+    return 1.0 / np.maximum(np.abs(y), 1.0)
+
+
+def _relative_median(rows: TrainingRows, settings: Settings) -> float:
+    return rows.percentile(0.5, _relative_weight(rows.y))
+
+
+# --- The table ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectiveSpec:
+    """One row of the table of objectives.
+
+    Attributes
+    ----------
+    description : str
+        The loss, in the words of docs/objectives.md.
+    task : str
+        'regression', 'classification' or 'ranking'.
+    aliases : tuple of str
+        Other names of it.
+    lightgbm : str or None
+        An objective of LightGBM with the same link, as which text files call it; None:
+        LightGBM knows its name.
+    targets : TargetRange
+        The targets that it is defined for.
+    suits : str
+        What targets it suits, in the words of docs/objectives.md. Empty: all that it is
+        defined for.
+    needs_positive_mean : bool
+        Whether a target must be above 0.
+    option : str or None
+        The option that is the first parameter of the loss.
+    has_level : bool
+        Whether ``alpha`` is the level of what it predicts, between 0 and 1.
+    parameters : callable (settings) -> (a, b), or None
+        The two parameters of the loss; None: the value of ``option``, and 0.
+    metric : str or None
+        The default metric; None: the mean of its loss, a metric of its name.
+    link : str
+        The kind of its ``Link``.
+    has_slope : bool
+        Whether the option ``sigmoid`` is the slope of the link.
+    learns_roots : bool
+        Whether ``reg_sqrt`` makes it learn the square root of the target.
+    start : callable (rows, settings) -> float
+        The best constant raw score, or an estimate of it, for regression.
+    constant_hessian : bool
+        Whether the hessian is 1 everywhere.
+    concordance : callable (settings) -> float
+        The constant of generalized self-concordance: see ``Objective``.
+    renewal_level : callable (settings) -> float, or None
+        The level of the percentile of residuals that replaces the value of a leaf;
+        None: leaf values are not replaced.
+    renewal_weight : callable (y) -> (n,) float64, or None
+        Weights of the residuals in this percentile, in addition to those of the rows.
+    ranks : type, or None
+        Computes the gradients of an objective of rankings; None for other objectives.
+    weighs_rows : bool
+        Whether the loss depends on sample weights other than by a factor.
+    deviation_power : float
+        The power of the mean that the standard deviation of the target grows with.
+    """
+
+    description: str
+    task: str = "regression"
+    aliases: tuple[str, ...] = ()
+    lightgbm: str | None = None
+    targets: TargetRange = ANY
+    suits: str = ""
+    needs_positive_mean: bool = False
+    option: str | None = None
+    has_level: bool = False
+    parameters: Callable[[Settings], tuple[float, float]] | None = None
+    metric: str | None = None
+    link: str = "identity"
+    has_slope: bool = False
+    learns_roots: bool = False
+    start: Callable[[TrainingRows, Settings], float] = _mean
+    constant_hessian: bool = False
+    concordance: Callable[[Settings], float] = lambda settings: 0.0
+    renewal_level: Callable[[Settings], float] | None = None
+    renewal_weight: Callable[[Floats], Floats] | None = None
+    ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
+    weighs_rows: bool = False
+    deviation_power: float = 0.0
+
+    def constants(self, settings: Settings) -> tuple[float, float]:
+        """The two parameters of the loss."""
+        if self.parameters is not None:
+            return self.parameters(settings)
+        return 0.0 if self.option is None else getattr(settings, self.option), 0.0
+
+
+OBJECTIVES: dict[str, ObjectiveSpec] = {
+    "regression": ObjectiveSpec(
+        "squared error; predicts the mean",
+        aliases=(
+            "regression_l2",
+            "l2",
+            "mean_squared_error",
+            "mse",
+            "l2_root",
+            "root_mean_squared_error",
+            "rmse",
+        ),
+        metric="l2",
+        learns_roots=True,
+        constant_hessian=True,
+    ),
+    "regression_l1": ObjectiveSpec(
+        "absolute error; predicts the median",
+        aliases=("l1", "mean_absolute_error", "mae"),
+        metric="l1",
+        learns_roots=True,
+        start=_median,
+        constant_hessian=True,
+        renewal_level=lambda settings: 0.5,
+    ),
+    # P. J. Huber, "Robust Estimation of a Location Parameter", 1964.
+    "huber": ObjectiveSpec(
+        "squared for errors up to `alpha`, then linear",
+        suits="any numbers, with outliers",
+        option="alpha",
+        constant_hessian=True,
+    ),
+    # R. C. Fair, "On the Robust Estimation of Econometric Models", 1974.
+    "fair": ObjectiveSpec(
+        "nearly squared for errors well below `fair_c`, nearly linear for errors well"
+        " above",
+        suits="any numbers, with outliers",
+        option="fair_c",
+        learns_roots=True,
+        concordance=lambda settings: 2.0 / settings.fair_c,
+    ),
+    "quantile": ObjectiveSpec(
+        "pinball loss; predicts the quantile `alpha`",
+        option="alpha",
+        has_level=True,
+        learns_roots=True,
+        start=_quantile,
+        constant_hessian=True,
+        renewal_level=lambda settings: settings.alpha,
+    ),
+    "mape": ObjectiveSpec(
+        "absolute error, relative to the target",
+        aliases=("mean_absolute_percentage_error",),
+        learns_roots=True,
+        start=_relative_median,
+        constant_hessian=True,
+        renewal_level=lambda settings: 0.5,
+        renewal_weight=_relative_weight,
+    ),
+    "poisson": ObjectiveSpec(
+        "Poisson deviance; `poisson_max_delta_step` limits its steps",
+        targets=NOT_NEGATIVE,
+        suits=">= 0, such as counts",
+        needs_positive_mean=True,
+        parameters=lambda settings: (
+            float(np.exp(settings.poisson_max_delta_step)),
+            0.0,
+        ),
+        metric="poisson",
+        link="exp",
+        start=_log_mean,
+        concordance=lambda settings: 1.0,
+        deviation_power=0.5,
+    ),
+    "gamma": ObjectiveSpec(
+        "gamma deviance",
+        targets=POSITIVE,
+        suits="> 0, such as amounts",
+        link="exp",
+        start=_log_mean,
+        concordance=lambda settings: 1.0,
+        deviation_power=1.0,
+    ),
+    "tweedie": ObjectiveSpec(
+        "Tweedie deviance with the power `tweedie_variance_power`",
+        targets=NOT_NEGATIVE,
+        suits=">= 0, often 0, such as insurance claims",
+        needs_positive_mean=True,
+        parameters=lambda settings: (
+            1.0 - settings.tweedie_variance_power,
+            2.0 - settings.tweedie_variance_power,
+        ),
+        metric="tweedie",
+        link="exp",
+        start=_log_mean,
+        concordance=lambda settings: max(
+            settings.tweedie_variance_power - 1.0, 2.0 - settings.tweedie_variance_power
+        ),
+        deviation_power=0.75,
+    ),
+    "cross_entropy": ObjectiveSpec(
+        "log loss; predicts a probability",
+        aliases=("xentropy",),
+        targets=PROBABILITIES,
+        suits="in [0, 1], such as rates",
+        link="logistic",
+        start=_log_odds_of_mean,
+        concordance=lambda settings: 1.0,
+    ),
+    "cross_entropy_lambda": ObjectiveSpec(
+        "log loss; predicts an intensity v: a row of weight w has the probability"
+        " 1 - exp(-w v)",
+        aliases=("xentlambda",),
+        targets=PROBABILITIES,
+        metric="cross_entropy_lambda",
+        link="log1p_exp",
+        start=_log_expm1_mean,
+        weighs_rows=True,
+        concordance=lambda settings: 1.0,
+    ),
+    "binary": ObjectiveSpec(
+        "log loss",
+        "classification",
+        suits="2 classes",
+        metric="binary_logloss",
+        link="logistic",
+        has_slope=True,
+        concordance=lambda settings: settings.sigmoid,
+    ),
+    "multiclass": ObjectiveSpec(
+        "multinomial log loss (softmax)",
+        "classification",
+        aliases=("softmax",),
+        suits="3 or more classes",
+        metric="multi_logloss",
+        link="softmax",
+        # Two scores of a row may change in opposite directions, each by the longest
+        # step.
+        concordance=lambda settings: 2.0,
+    ),
+    "multiclassova": ObjectiveSpec(
+        "a log loss for each class against all others",
+        "classification",
+        aliases=("multiclass_ova", "ova", "ovr"),
+        suits="3 or more classes",
+        metric="multi_logloss",
+        link="logistic",
+        has_slope=True,
+        concordance=lambda settings: settings.sigmoid,
+    ),
+    "lambdarank": ObjectiveSpec(
+        "pairs of documents, weighted by how much swapping them changes NDCG",
+        "ranking",
+        suits="grades of documents",
+        metric="ndcg",
+        ranks=ranking.LambdaRank,
+        concordance=lambda settings: 2.0 * settings.sigmoid,
+    ),
+    "rank_xendcg": ObjectiveSpec(
+        "a cross entropy that bounds NDCG",
+        "ranking",
+        suits="grades of documents",
+        aliases=("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
+        metric="ndcg",
+        ranks=ranking.RankXENDCG,
+        concordance=lambda settings: 2.0,
+    ),
+}
+
+# --- Names and links ------------------------------------------------------------------
+
+ALIASES: dict[str, str] = {
+    alias: name for name, spec in OBJECTIVES.items() for alias in (name, *spec.aliases)
+}
+
+# LightGBM's words for an objective that is not built in, and for no metric.
+NOT_BUILT_IN = ("none", "null", "custom", "na")
+
+
+def canonical_name(objective: str) -> str:
+    """The name in ``OBJECTIVES`` of an objective, from its name or alias in any case.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    """
+    if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
+        raise ValueError(
+            f"objective={objective!r} means a custom objective: pass a function that "
+            "returns the gradient and the hessian."
+        )
+    if not isinstance(objective, str) or objective.lower() not in ALIASES:
+        raise ValueError(
+            f"objective={objective!r} is not known.{hint(str(objective), ALIASES)} Use"
+            f" a function or one of {', '.join(OBJECTIVES)}."
+        )
+    return ALIASES[objective.lower()]
+
+
+def make_link(
+    objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
+) -> Link:
+    """Make the link of an objective.
+
+    It returns means, quantiles, or the probabilities of the K classes (for 'binary', of
+    the second class). For a function, predictions are raw scores.
+    """
+    if callable(objective):
+        return Link()
+    spec = OBJECTIVES[canonical_name(objective)]
+    if reg_sqrt and spec.learns_roots:
+        return Link("signed_square")
+    return Link(spec.link, sigmoid if spec.has_slope else 1.0)
+
+
+def text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
+    """The objective of a canonical name and its constants, as in LightGBM's files."""
+    spec = OBJECTIVES[name]
+    words = [spec.lightgbm or name]
+    if name in ("multiclass", "multiclassova"):
+        words.append(f"num_class:{n_scores}")
+    if spec.has_slope:
+        words.append(f"sigmoid:{sigmoid:g}")
+    if reg_sqrt and spec.learns_roots:
+        words.append("sqrt")
+    return " ".join(words)
+
+
+def readable_for_lightgbm(objective: Any, link: Link) -> str | None:
+    """The objective of a file by which LightGBM predicts the scores of several outputs.
+
+    LightGBM applies the links of most objectives to the first score alone. So it needs
+    one that has no link, or one that has the same link for each score. None if there is
+    no such objective: then LightGBM predicts raw scores.
+
+    Parameters
+    ----------
+    objective : str, callable or tuple
+        That of all outputs, or one for each.
+    link : Link
+        The link of all outputs.
+    """
+    if link.kind == "logistic" and objective == "binary":
+        return "multiclassova"
+    return objective if link.kind == "identity" and isinstance(objective, str) else None

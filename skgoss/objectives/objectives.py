@@ -104,6 +104,20 @@ def _quantile(rows: TrainingRows, settings: Settings) -> float:
     return rows.percentile(settings.alpha)
 
 
+def _expectile(rows: TrainingRows, settings: Settings) -> float:
+    """Newton's method: the step from a center leads to the mean with two weights."""
+    level, center, centers = settings.alpha, rows.mean(), set()
+    while math.isfinite(center) and center not in centers:
+        centers.add(center)
+        total = total_weight = 0.0
+        above = rows.y > center
+        for weight, side in ((level, above), (1.0 - level, ~above)):
+            total += weight * rows.sum_of(np.where(side, rows.y, 0.0))
+            total_weight += weight * rows.sum_of(side * 1.0)
+        center = total / total_weight
+    return center
+
+
 def _relative_weight(y: Floats) -> Floats:
     """The weight of an absolute error in 'mape'."""
     return 1.0 / np.maximum(np.abs(y), 1.0)
@@ -250,6 +264,17 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         start=_quantile,
         constant_hessian=True,
         renewal_level=lambda settings: settings.alpha,
+    ),
+    # W. K. Newey and J. L. Powell, "Asymmetric Least Squares Estimation and Testing",
+    # Econometrica 55, 1987. At the level 0.5, it is 'regression'.
+    "expectile": ObjectiveSpec(
+        "squared error, multiplied by `alpha` where predictions are too low and by"
+        " 1 - `alpha` where they are too high; predicts the expectile `alpha`",
+        lightgbm="regression",
+        option="alpha",
+        has_level=True,
+        learns_roots=True,
+        start=_expectile,
     ),
     "mape": ObjectiveSpec(
         "absolute error, relative to the target",

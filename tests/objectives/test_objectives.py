@@ -53,6 +53,7 @@ LOSS = {
     "huber": huber,
     "fair": lambda y, p: A * np.abs(y - p) - A * A * np.log1p(np.abs(y - p) / A),
     "quantile": lambda y, p: np.maximum((1 - A) * (p - y), A * (y - p)),
+    "expectile": lambda y, p: np.where(y >= p, A, 1 - A) * (y - p) ** 2,
     "mape": lambda y, p: np.abs(y - p) / np.maximum(1, np.abs(y)),
     "poisson": lambda y, p: p - y * np.log(p),
     "gamma": lambda y, p: y / p + np.log(p),
@@ -171,6 +172,25 @@ def test_lightgbm_predicts_the_same_by_the_text(name, reg_sqrt):
     peer = lightgbm.Booster(model_str=model.booster_.model_to_string())
     np.testing.assert_allclose(peer.predict(X), model.predict(X), rtol=1e-12)
     assert model.objective_ == name
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.3, 0.5, 0.99])
+def test_expectiles_are_exact_and_weights_are_copies(alpha):
+    y, copies = RNG.lognormal(size=N), RNG.integers(1, 5, size=N)
+    settings = SETTINGS.replaced(objective="expectile", alpha=alpha)
+    (start,) = make_objective(settings, y, copies * 1.0).average
+    above, below = np.maximum(y - start, 0), np.maximum(start - y, 0)
+    np.testing.assert_allclose(
+        alpha * (copies @ above), (1 - alpha) * (copies @ below), rtol=1e-11
+    )
+    assert make_objective(settings, np.repeat(y, copies), None).average[0] == start
+
+
+def test_the_expectile_of_one_half_is_the_mean():
+    y = TARGETS["expectile"]
+    gradient, hessian = slopes("expectile", SCORES, y, parameters=(0.5, 0.0))
+    np.testing.assert_array_equal(gradient, slopes("regression", SCORES, y)[0])
+    np.testing.assert_array_equal(hessian, 1.0)
 
 
 def test_constant_hessian_may_be_none():

@@ -86,6 +86,20 @@ static SIMD_INLINE double quantile_of(double y, double p, double a)
 
 /* ------------------------------------------------------- losses with a hessian */
 
+/* a: the level. */
+static SIMD_INLINE gradient_pair expectile_row(double f, double y, double a, double b)
+{
+    double weight = 2.0 * (f > y ? 1.0 - a : a);
+    gradient_pair pair = {weight * (f - y), weight};
+    return pair;
+}
+
+static SIMD_INLINE double expectile_of(double y, double p, double a)
+{
+    double x = y - p;
+    return x * x * (x >= 0.0 ? a : 1.0 - a);
+}
+
 /* a: about where the loss turns from a parabola into a line. */
 static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b)
 {
@@ -312,6 +326,7 @@ static SIMD_INLINE void odds_loop(margin_row margin, odds_row row, const double 
     X(huber, gradient_loop, huber_row)                                                     \
     X(quantile, gradient_loop, quantile_row)                                               \
     X(mape, gradient_loop, mape_row)                                                       \
+    X(expectile, pair_loop, expectile_row)                                                 \
     X(fair, pair_loop, fair_row)                                                           \
     X(poisson, pair_loop, poisson_row)                                                     \
     X(gamma, pair_loop, gamma_row)                                                         \
@@ -398,7 +413,7 @@ SIMD_KERNEL(softmax,
 #define VALUES(X)                                                                          \
     X(l2) X(l1) X(quantile) X(mape) X(huber) X(fair) X(poisson) X(tweedie) X(gamma)        \
     X(gamma_deviance) X(binary_logloss) X(binary_error) X(cross_entropy)                   \
-    X(cross_entropy_lambda) X(entropy)
+    X(cross_entropy_lambda) X(entropy) X(expectile)
 
 VALUES(VALUE)
 

@@ -1,7 +1,7 @@
 """Binned columns that are zero in most rows: the other rows, and their bins.
 
-The *stored rows* of a sparse column are those that are not in its *implied bin*, the
-bin of zero. Their *stored bins* are numbered without it.
+The *stored rows* of a sparse column are those that are not in its *default bin*, that
+of zero. Their *stored bins* are numbered without it.
 """
 
 from __future__ import annotations

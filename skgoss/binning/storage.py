@@ -67,13 +67,14 @@ class Storage:
     ----------
     store : BinStore
         The bins column by column, for the partition and for scores.
-    implied : ndarray of shape (n_used,), int32
-        The bin that has no place in a histogram; -1: all bins have one.
+    default_bin : ndarray of shape (n_used,), int32
+        The bin of a sparse column that is not stored, and has no place in a histogram;
+        -1: all bins have one.
     offset : ndarray of shape (n_used + 1,), int64
         The first place of each used column.
     singles : ndarray of shape (n_used,), int32
         The length of the run of columns from this one on that have two bins each, and
-        the same one implied.
+        the same default bin.
     feature_at : ndarray of shape (n_places,), int32
         The used column of each place.
     lane, radix, n_codes : ndarray of shape (n_groups,), int32
@@ -91,7 +92,7 @@ class Storage:
     """
 
     store: BinStore
-    implied: NDArray[np.int32]
+    default_bin: NDArray[np.int32]
     offset: NDArray[np.int64]
     singles: NDArray[np.int32]
     feature_at: NDArray[np.int32]
@@ -545,18 +546,18 @@ def lay_out(
     """
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
-    n_bins, implied = arrays.n_bins, arrays.implied
+    n_bins, default_bin = arrays.n_bins, arrays.implied
     n_rows = source.n_rows if settings.enable_bundle else 0
     lane, radix = share_lanes(groups.n_codes, n_rows)
     offset = np.zeros(len(mappers) + 1, dtype=np.int64)
-    np.cumsum(n_bins - (implied >= 0), out=offset[1:])
+    np.cumsum(n_bins - (default_bin >= 0), out=offset[1:])
     pieces, piece_start = _pieces(groups, offset)
     in_lanes = (arrays.column >= 0) & (arrays.column < len(arrays.bytes))
     return Storage(
         store=bin_store,
-        implied=implied,
+        default_bin=default_bin,
         offset=offset,
-        singles=_singles(mappers, n_bins, implied),
+        singles=_singles(mappers, n_bins, default_bin),
         feature_at=np.repeat(np.arange(len(mappers), dtype=np.int32), np.diff(offset)),
         lane=lane,
         radix=radix,
@@ -580,14 +581,14 @@ def _store(
     is_sparse = np.zeros(len(mappers), dtype=bool)
     is_sparse[sparse.number] = True
     groups = make_groups(sparse, is_sparse, n_bins, settings, source.n_rows)
-    implied = np.full(len(mappers), -1, dtype=np.int32)
-    implied[is_sparse] = [mappers[j].zero_bin for j in np.flatnonzero(is_sparse)]
+    default_bin = np.full(len(mappers), -1, dtype=np.int32)
+    default_bin[is_sparse] = [mappers[j].zero_bin for j in np.flatnonzero(is_sparse)]
     bytes_, shorts, column = _codes(source, groups, is_sparse, n_threads)
     if settings.max_conflict_rate > 0:
         sparse = without_conflicts(sparse, groups, bytes_, n_bins)
     bin_store = BinStore(
         n_bins,
-        implied,
+        default_bin,
         column,
         groups.first_code,
         bytes_,
@@ -693,20 +694,20 @@ def _places(groups: FeatureGroups, offset: NDArray[np.int64]) -> NDArray[np.int3
 
 
 def _singles(
-    mappers: list[BinMapper], n_bins: NDArray[np.int32], implied: NDArray[np.int32]
+    mappers: list[BinMapper], n_bins: NDArray[np.int32], default_bin: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """The length of the run of columns, from each on, that have one possible split."""
     single = np.array(
         [
             n_bins[j] == 2
-            and implied[j] >= 0
+            and default_bin[j] >= 0
             and mapper.missing_bin < 0
             and mapper.categories is None
             for j, mapper in enumerate(mappers)
         ],
         dtype=bool,
     )
-    kind, number = np.where(single, implied, -1), np.arange(len(mappers))
+    kind, number = np.where(single, default_bin, -1), np.arange(len(mappers))
     ends = np.flatnonzero(np.diff(kind, append=-2)) + 1
     end = ends[np.searchsorted(ends, number, side="right")]
     return np.where(single, end - number, 0).astype(np.int32)

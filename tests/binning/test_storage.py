@@ -64,19 +64,19 @@ def test_few_sparse_columns_are_lanes(n_sparse, has_entries, max_bin, n_shorts):
 def test_lists_are_for_large_or_sparse_data():
     rng = np.random.default_rng(0)
     X = np.eye(50)[rng.integers(0, 50, 1000)]
-    assert (build(X).storage.implied == -1).all()
+    assert (build(X).storage.default_bin == -1).all()
 
 
 def test_singles_are_runs_of_columns_with_one_place():
     X = table(5000)
     data = build(X)
     held = data.storage
-    single = (data.n_bins == 2) & (held.implied >= 0) & (data.missing_bin < 0)
+    single = (data.n_bins == 2) & (held.default_bin >= 0) & (data.missing_bin < 0)
     np.testing.assert_array_equal(held.singles > 0, single)
     for j in np.flatnonzero(single):
         run = slice(j, j + held.singles[j])
         assert single[run].all()
-        assert (held.implied[run] == held.implied[j]).all()
+        assert (held.default_bin[run] == held.default_bin[j]).all()
         assert (np.diff(held.offset[j : run.stop + 1]) == 1).all()
 
 

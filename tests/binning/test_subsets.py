@@ -276,7 +276,7 @@ def test_few_of_many_rows():
     given = case(columns=slice(60))
     rows = row_sets(N_ROWS)[1]
     taken, twin = given.data.take(rows), given.twin(rows)
-    assert (twin.storage.implied != taken.storage.implied).any()
+    assert (twin.storage.default_bin != taken.storage.default_bin).any()
     for options in ({}, {"min_child_samples": 2}):
         one, other = (trees(data, given, rows, **options) for data in (taken, twin))
         assert_same_trees(one, other)

@@ -217,7 +217,7 @@ def assert_same_parts(make, X, y, dealt, *, is_stacked=False, **given):
 def assert_same_data(got, expected, numbers):
     (fit, dataset, _), (all_rows, whole, _) = got, expected
     assert_same_mappers(dataset.mappers, whole.mappers)
-    assert np.array_equal(dataset.storage.implied, whole.storage.implied)
+    assert np.array_equal(dataset.storage.default_bin, whole.storage.default_bin)
     assert np.array_equal(dataset.storage.offset, whole.storage.offset)
     for column in range(len(dataset.feature)):
         assert np.array_equal(dataset.bins(column), whole.bins(column)[numbers])
@@ -331,7 +331,7 @@ def test_many_rows_and_columns_share_places(sparse_columns, is_stacked):
     _, dataset, _ = assert_same_parts(
         LGBMRegressor, X, y, deal(5000, 3, seed=1), is_stacked=is_stacked
     )
-    assert (dataset.storage.implied >= 0).all()
+    assert (dataset.storage.default_bin >= 0).all()
 
 
 @pytest.mark.parametrize("is_stacked", [False, True])

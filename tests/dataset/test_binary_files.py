@@ -138,11 +138,11 @@ def test_conflicts_of_bundles_stay_lost():
         for data in (lossy, build(table(5000)))
     ]
     assert n_listed[0] < n_listed[1]
-    for j in np.flatnonzero(lossy.storage.implied >= 0):
+    for j in np.flatnonzero(lossy.storage.default_bin >= 0):
         rows = Bins.of(lossy.storage.store).sparse
         start = rows.start[np.searchsorted(rows.number, [j, j + 1])]
         np.testing.assert_array_equal(
-            np.flatnonzero(lossy.bins(j) != lossy.storage.implied[j]),
+            np.flatnonzero(lossy.bins(j) != lossy.storage.default_bin[j]),
             rows.rows[slice(*start)],
         )
 

@@ -83,12 +83,12 @@ def places_of_rows(data: BinnedDataset) -> list[set[int]]:
 
 
 def expected_places(data: BinnedDataset) -> list[set[int]]:
-    """The places of a row's bins; none for the implied ones."""
+    """The places of a row's bins; none for the default bins."""
     held, found = data.storage, [set() for _ in range(data.n_rows)]
     for j, column in enumerate(bins(data).astype(int)):
-        implied = held.implied[j]
-        place = held.offset[j] + column - ((implied >= 0) & (column > implied))
-        for row in np.flatnonzero(column != implied):
+        default = held.default_bin[j]
+        place = held.offset[j] + column - ((default >= 0) & (column > default))
+        for row in np.flatnonzero(column != default):
             found[row].add(int(place[row]))
     return found
 

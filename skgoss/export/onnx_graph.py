@@ -332,7 +332,7 @@ def _places(
     of_leaves = _linear_tests(
         ensemble, columns, place[is_linear], tree_of_leaf[is_linear], otherwise
     )
-    tests = _Tests(*map(np.concatenate, zip(tests, of_leaves, strict=True)))
+    tests = _Tests._make(map(np.concatenate, zip(tests, of_leaves, strict=True)))
     constants = _Leaves(
         otherwise,
         tree_of_leaf[is_linear],
@@ -340,7 +340,7 @@ def _places(
         ensemble.arrays["leaf_value"][is_linear],
     )
     terms = _linear_terms(ensemble.linear, columns, linear, tree_of_leaf)
-    return tests, _Leaves(*map(np.concatenate, zip(constants, terms, strict=True)))
+    return tests, _Leaves._make(map(np.concatenate, zip(constants, terms, strict=True)))
 
 
 def _node_tests(

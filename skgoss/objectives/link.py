@@ -67,7 +67,12 @@ class Link:
             raise ValueError(
                 f"the levels of the link must be {LEVELS.description}, got {levels!r}"
             )
-        self.__init__(kind, slope, tuple(levels), tuple(map(_restored_part, parts)))
+        vars(self).update(
+            kind=kind,
+            slope=slope,
+            levels=tuple(levels),
+            parts=tuple(map(_restored_part, parts)),
+        )
 
     @property
     def n_scores(self) -> int | None:

@@ -25,12 +25,6 @@ from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 
-# Of fewer rows, the first process computes the area under the ROC curve alone.
-MIN_ROWS_DISTRIBUTED_AUC = 50000
-
-# About so many scores of each process are sampled, to divide scores into ranges.
-SAMPLED_SCORES = 1024
-
 
 class EvalData(NamedTuple):
     """The data that a metric is computed from.
@@ -279,44 +273,11 @@ def on_first_process(
     compute: Callable[[EvalData, Settings], float],
 ) -> Callable[[EvalData, Settings], float]:
     """A metric whose rows the first process gets together."""
-    return lambda data, settings: data.on_all_rows(partial(compute, settings=settings))
+    return lambda data, settings: data.on_all_rows(lambda rows: compute(rows, settings))
 
 
 def auc(data: EvalData, settings: Settings) -> float:
-    partition = data.partition
-    if partition is None or partition.is_alone:
-        return _auc_of_rows(data)
-    if data.weight is not None or partition.n_rows < MIN_ROWS_DISTRIBUTED_AUC:
-        return data.on_all_rows(_auc_of_rows)
-    return _distributed_auc(data)
-
-
-def _auc_of_rows(data: EvalData) -> float:
     return metric_kernels.auc(data.y, data.scores[0], data.weight, data.n_threads)
-
-
-def _distributed_auc(data: EvalData) -> float:
-    """The area of the rows of all processes, each of which gets a range of scores."""
-    collectives, y, score = data.collectives, data.y, data.scores[0]
-    n_ranks = collectives.n_ranks
-    step = -(-data.partition.n_rows // (n_ranks * SAMPLED_SCORES))
-    sampled = np.sort(np.concatenate(collectives.all_gather(score[::step].copy())))
-    splitters = sampled[len(sampled) * np.arange(1, n_ranks) // n_ranks]
-    # Equal scores are in the same range.
-    scores, start = metric_kernels.scores_by_range(y, score, splitters)
-    parts = np.split(scores, start[1:-1])
-    given = collectives.all_to_all(list(zip(parts[::2], parts[1::2], strict=True)))
-    scores = [part for parts in given for part in parts]
-    is_positive = np.repeat([1.0, 0.0] * n_ranks, [len(part) for part in scores])
-    counts = metric_kernels.ordered_pairs(
-        is_positive, np.concatenate(scores), data.n_threads
-    )
-    total = n_positive = n_negative = 0
-    for pairs, own_positive, own_negative in collectives.all_gather(counts):
-        total += pairs + 2 * own_positive * n_negative
-        n_positive += own_positive
-        n_negative += own_negative
-    return metric_kernels.share_of_pairs(total, n_positive, n_negative)
 
 
 def average_precision(data: EvalData, settings: Settings) -> float:
@@ -381,6 +342,7 @@ def ndcg(data: EvalData, settings: Settings) -> Floats:
     """NDCG of each query, (n_levels, n_queries)."""
 
     def graded_queries() -> ranking.GradedQueries:
+        assert data.boundaries is not None
         gain = ranking.gains(
             data.y, settings.label_gain, name="The target of an evaluation set"
         )
@@ -394,6 +356,7 @@ def ndcg(data: EvalData, settings: Settings) -> Floats:
 
 def mean_average_precision(data: EvalData, settings: Settings) -> Floats:
     """Average precision of each query, (n_levels, n_queries)."""
+    assert data.boundaries is not None
     at = np.array(settings.eval_at, dtype=np.int64)
     precision = np.empty((len(at), len(data.boundaries) - 1))
     precision_of_queries(

@@ -106,7 +106,10 @@ METRICS: dict[str, MetricSpec] = {
     "binary_logloss": MetricSpec(functions.mean_of("binary_logloss"), task="binary"),
     "binary_error": MetricSpec(functions.mean_of("binary_error"), task="binary"),
     "auc": MetricSpec(
-        functions.auc, maximize=True, uses_raw_scores=True, task="binary"
+        functions.on_first_process(functions.auc),
+        maximize=True,
+        uses_raw_scores=True,
+        task="binary",
     ),
     "average_precision": MetricSpec(
         functions.on_first_process(functions.average_precision),
@@ -247,6 +250,7 @@ class Metric:
 
 def _query_weights(data: EvalData) -> Floats | None:
     """The weights of the queries of all processes; None: ones."""
+    assert data.boundaries is not None
     weights = ranking.query_weights(data.weight, data.boundaries)
     return None if weights is None else data.of_all_queries(weights)
 
@@ -273,9 +277,9 @@ class CustomMetric:
     """
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
-        self.function = UserFunction(function, "eval")
+        self.function: Callable[..., Any] = UserFunction(function, "eval")
         self.link = link
-        self.name = self.function.name
+        self.name = name_of(function)
 
     def __call__(self, data: EvalData) -> list[Result]:
         """The values that the function returns."""

@@ -171,7 +171,7 @@ class PositionBias:
 
     def _sums(self, values: NDArray[Any]) -> Floats:
         """The weighted sum by position, rounded once: copies of rows give its bits."""
-        weights = self._weight or [None] * len(self._rows)
+        weights: Sequence[Floats | None] = self._weight or [None] * len(self._rows)
         return np.array(
             [
                 exact_sum.weighted_sum(values[at].astype(np.float64), weight)

@@ -189,6 +189,7 @@ class Objective:
         """
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
         for k in self._untrained:
+            assert hessian_out is not None
             gradient_out[k] = 0.0
             hessian_out[k] = 1.0
 
@@ -226,6 +227,7 @@ class Objective:
             None if weight is None else weight[rows],
             None if self.renewal_weight is None else self.renewal_weight[rows],
         )
+        assert self.renewal_level is not None
         return percentiles(residuals, self.renewal_level, self.partition)
 
 
@@ -473,4 +475,5 @@ def _label_weight(
             positive = max(of_others / of_code, 1.0)
             negative = max(of_code / of_others, 1.0)
         per_class.append(np.where(y == code, positive, negative))
-    return np.array(per_class) if len(codes) > 1 else per_class[0]
+    by_class = np.array(per_class, dtype=np.float64)
+    return by_class if len(codes) > 1 else by_class[0]

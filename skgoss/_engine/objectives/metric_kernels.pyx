@@ -465,71 +465,8 @@ cdef int64_t count_all_pairs(
     return total
 
 
-cdef void find_ranges(
-    const double* y, const double* score, int64_t n, const double[::1] splitters,
-    uint32_t* place_out,
-) noexcept nogil:
-    """Twice the number of splitters up to a score, and one more if the row is not positive."""
-    cdef int64_t i, k
-    cdef uint32_t n_up_to
-    for i in range(n):
-        n_up_to = 0
-        for k in range(splitters.shape[0]):
-            n_up_to += score[i] >= splitters[k]
-        place_out[i] = 2 * n_up_to + (0 if y[i] > 0 else 1)
-
-
-def scores_by_range(
-    const double[::1] y, const double[::1] score, const double[::1] splitters,
-):
-    """The scores sorted by range, and those of positive rows first in each.
-
-    Parameters
-    ----------
-    y, score
-        As for `auc`.
-    splitters : (n_ranges - 1,) float64
-        Where the ranges but the first begin; ascending.
-
-    Returns
-    -------
-    scores : (n,) float64
-    start : (2 * n_ranges + 1,) int64
-        Where the positive and the negative rows of each range begin, and the end.
-    """
-    cdef:
-        int64_t n = y.shape[0]
-        int64_t n_places = 2 * (splitters.shape[0] + 1)
-        uint32_t[::1] place = np.empty(n, dtype=np.uint32)
-        int64_t[::1] places = np.zeros(n_places, dtype=np.int64)
-        int64_t[::1] start_out
-        double[::1] scores_out
-    scores = np.empty(n)
-    start = np.zeros(n_places + 1, dtype=np.int64)
-    scores_out, start_out = scores, start
-    if n:
-        with nogil:
-            find_ranges(&y[0], &score[0], n, splitters, &place[0])
-            count_rows(&place[0], n, &places[0])
-            starts_of_parts(&places[0], 1, n_places, &start_out[0])
-            deal_scores(&score[0], &place[0], n, &places[0], &scores_out[0])
-    return scores, start
-
-
-def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
-    """Twice the pairs of a positive and a negative row in the right order.
-
-    Pairs of equal scores count one half.
-
-    Parameters
-    ----------
-    y, score, n_threads
-        As for `auc`.
-
-    Returns
-    -------
-    pairs, n_positive, n_negative : int
-    """
+cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_threads):
+    """The area under the ROC curve of rows without weights, from counts of pairs."""
     cdef:
         int64_t n = y.shape[0]
         int64_t n_buckets = max(1, min(<int64_t>MAX_PAIR_BUCKETS, n // ROWS_PER_BUCKET))
@@ -541,10 +478,8 @@ def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
         int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
         int64_t part, positive = 0, pairs, bucket
         double best, scale
-    if n_threads > 1 and n < MIN_PAIRED_FOR_TEAM:
-        return ordered_pairs(y, score, 1)
     if n == 0:
-        return 0, 0, 0
+        return 1.0
     best, scale = scale_of(score, size, n_parts, n_buckets)
     for part in prange(
         n_parts, nogil=True, schedule="static", num_threads=n_parts,
@@ -564,17 +499,10 @@ def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
             &places[part, 0], &dealt[0])
     for bucket in range(n_buckets):
         positive += start[2 * bucket + 1] - start[2 * bucket]
-    pairs = 0
-    if 0 < positive < n:
-        pairs = count_all_pairs(&dealt[0], start, n_threads)
-    return pairs, positive, n - positive
-
-
-def share_of_pairs(pairs, n_positive, n_negative):
-    """The area under the ROC curve by the numbers of `ordered_pairs`."""
-    if n_positive == 0 or n_negative == 0:
+    if positive == 0 or positive == n:
         return 1.0
-    return 0.5 * pairs / (float(n_positive) * float(n_negative))
+    pairs = count_all_pairs(&dealt[0], start, n_threads)
+    return 0.5 * pairs / (<double>positive * <double>(n - positive))
 
 
 def auc(y, score, weight, n_threads):
@@ -595,7 +523,7 @@ def auc(y, score, weight, n_threads):
         1 if all rows are of one class; pairs of equal scores count one half.
     """
     if weight is None:
-        return share_of_pairs(*ordered_pairs(y, score, n_threads))
+        return area_of_pairs(y, score, n_threads if len(y) >= MIN_PAIRED_FOR_TEAM else 1)
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
     positive, negative = ranking.masses()
     if not (positive > 0 and negative > 0):

@@ -135,11 +135,15 @@ def _part(ensemble: Ensemble, start_round: int, stop_round: int | None) -> Ensem
     stop = n_rounds if stop_round is None else min(stop_round, n_rounds)
     if start_round < 0 or stop < 0:
         raise ValueError("start_round and stop_round must be at least 0")
-    part = ensemble.chosen(np.arange(start_round, stop))
-    categorical, threshold = _are_categorical(part.arrays), part.arrays["threshold"]
-    number = threshold[categorical].astype(np.int64)
+    part = ensemble.truncated(stop)
+    if start_round > 0:
+        part = part.chosen(np.arange(start_round, stop))
+    categorical = _are_categorical(part.arrays)
+    number = part.arrays["threshold"][categorical].astype(np.int64)
+    threshold = part.arrays["threshold"].copy()
     threshold[categorical] = np.arange(len(number))
-    return replace(part, sets=part.sets.take(number))
+    arrays = part.arrays | {"threshold": threshold}
+    return replace(part, arrays=arrays, sets=part.sets.take(number))
 
 
 def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:

@@ -218,12 +218,12 @@ def test_a_sample_of_the_rows_finds_the_bins():
     assert same(half, build(X[rows], subsample_for_bin=1000))
 
 
-def test_the_input_may_be_read_only_and_of_any_size():
-    for n_rows in (1, 2, 7, 511, 512, 513, 1025):
-        X = np.random.default_rng(n_rows).standard_normal((n_rows, 9))
-        X.flags.writeable = False
-        data = build(X, min_data_in_bin=1)
-        np.testing.assert_array_equal(bins(data), naive_bins(X, data).T)
+@pytest.mark.parametrize("n_rows", [1, 2, 7, 511, 512, 513, 1025])
+def test_the_input_may_be_read_only_and_of_any_size(n_rows):
+    X = np.random.default_rng(n_rows).standard_normal((n_rows, 9))
+    X.flags.writeable = False
+    data = build(X, min_data_in_bin=1)
+    np.testing.assert_array_equal(bins(data), naive_bins(X, data).T)
 
 
 def flights() -> np.ndarray:

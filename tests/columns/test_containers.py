@@ -37,11 +37,11 @@ def test_arrays_of_any_kind_are_read_in_place(dtype, order):
     assert shares(data, 2, X[:, 2])
 
 
-def test_extreme_integers_keep_their_sign():
-    for dtype in ("int8", "int64", "uint8", "uint64"):
-        limits = np.iinfo(dtype)
-        X = np.array([[limits.min, limits.max]], dtype=dtype)
-        np.testing.assert_array_equal(read(fit_columns(X)), X.astype(float))
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint64"])
+def test_extreme_integers_keep_their_sign(dtype):
+    limits = np.iinfo(dtype)
+    X = np.array([[limits.min, limits.max]], dtype=dtype)
+    np.testing.assert_array_equal(read(fit_columns(X)), X.astype(float))
 
 
 def test_large_integers_are_told_apart():

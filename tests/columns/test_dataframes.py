@@ -135,13 +135,15 @@ def test_the_short_way_has_the_answer_of_the_long_way(name, declared, monkeypatc
             np.testing.assert_array_equal(short.n_categories, long.n_categories)
 
 
-def test_blocks_of_a_mixed_pandas_frame_are_not_copied():
-    for name in ("mixed", "not consolidated", "rows backwards", "without some"):
-        X = pandas_frames()[name]
-        data = columns(Estimator(), X, reset=True)
-        for j, dtype in enumerate(X.dtypes):
-            if isinstance(dtype, np.dtype):
-                assert shares(data, j, X.iloc[:, j].to_numpy())
+@pytest.mark.parametrize(
+    "name", ["mixed", "not consolidated", "rows backwards", "without some"]
+)
+def test_blocks_of_a_mixed_pandas_frame_are_not_copied(name):
+    X = pandas_frames()[name]
+    data = columns(Estimator(), X, reset=True)
+    for j, dtype in enumerate(X.dtypes):
+        if isinstance(dtype, np.dtype):
+            assert shares(data, j, X.iloc[:, j].to_numpy())
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

@@ -328,10 +328,12 @@ def test_categories_that_float64_does_not_tell_apart(zero):
     np.testing.assert_array_equal(codes[0], expected)
 
 
-def test_more_or_fewer_dimensions_are_refused():
-    for X in (sparse.coo_array(np.arange(3.0)), sparse.coo_array(np.ones((2, 2, 2)))):
-        with pytest.raises(ValueError, match="reshape it to two dimensions"):
-            fit_columns(X)
+@pytest.mark.parametrize(
+    "X", [sparse.coo_array(np.arange(3.0)), sparse.coo_array(np.ones((2, 2, 2)))]
+)
+def test_more_or_fewer_dimensions_are_refused(X):
+    with pytest.raises(ValueError, match="reshape it to two dimensions"):
+        fit_columns(X)
 
 
 def mutations(seed: int, n: int):

@@ -144,15 +144,15 @@ def test_weights_mean_copies():
     np.testing.assert_allclose(weighted.predict(X), copied.predict(X), rtol=1e-9)
 
 
-def test_classes():
-    for load in (load_breast_cancer, load_iris):
-        features, y = load(return_X_y=True)
-        model = LGBMClassifier(n_estimators=8, linear_tree=True, linear_lambda=1.0)
-        model.fit(features, y, eval_set=[(features, y)])
-        loss = next(iter(model.best_score_["training"].values()))
-        own = model.predict_proba(features)[np.arange(len(y)), y]
-        assert loss == pytest.approx(-np.log(own).mean())
-        assert model.score(features, y) > 0.96
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
+def test_classes(load):
+    features, y = load(return_X_y=True)
+    model = LGBMClassifier(n_estimators=8, linear_tree=True, linear_lambda=1.0)
+    model.fit(features, y, eval_set=[(features, y)])
+    loss = next(iter(model.best_score_["training"].values()))
+    own = model.predict_proba(features)[np.arange(len(y)), y]
+    assert loss == pytest.approx(-np.log(own).mean())
+    assert model.score(features, y) > 0.96
 
 
 def test_the_container_does_not_matter():

@@ -427,10 +427,10 @@ def test_values_of_options_are_checked(name, value):
         parameters.file_options({name: value}, "Dataset")
 
 
-def test_one_column_is_chosen():
-    for value in ("0,1", [0, 1]):
-        with pytest.raises(ValueError, match="'weight_column' parameter of Dataset"):
-            parameters.file_options({"weight": value}, "Dataset")
+@pytest.mark.parametrize("value", ["0,1", [0, 1]])
+def test_one_column_is_chosen(value):
+    with pytest.raises(ValueError, match="'weight_column' parameter of Dataset"):
+        parameters.file_options({"weight": value}, "Dataset")
 
 
 # --- Predictions ----------------------------------------------------------------------

@@ -427,9 +427,9 @@ def test_rates_do_not_matter_to_others(options):
     np.testing.assert_array_equal(rates, plain)
 
 
-def test_bagging_options_that_draw_nothing_are_allowed():
-    for options in ({"subsample": 0.5}, {"subsample_freq": 1}):
-        assert_same_models(goss(**AT_ONCE, **options), goss(**AT_ONCE))
+@pytest.mark.parametrize("options", [{"subsample": 0.5}, {"subsample_freq": 1}])
+def test_bagging_options_that_draw_nothing_are_allowed(options):
+    assert_same_models(goss(**AT_ONCE, **options), goss(**AT_ONCE))
 
 
 def test_arguments_are_not_changed():

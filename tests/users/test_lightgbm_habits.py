@@ -266,15 +266,15 @@ def test_refitted_leaves_without_slopes_are_those_of_other_trees(options):
     assert same == {lightgbm: False, skgoss: True}
 
 
-def test_the_name_of_a_training_set_that_is_gone():
-    for module in (lightgbm, skgoss):
-        rows = module.Dataset(X, Y)
-        model = module.train(SMALL, rows, 1, keep_training_booster=True).free_dataset()
-        if module is lightgbm:
-            assert model.set_train_data_name("train") is model
-            continue
-        with pytest.raises(ValueError, match="not in training"):
-            model.set_train_data_name("train")
+@pytest.mark.parametrize("module", [lightgbm, skgoss])
+def test_the_name_of_a_training_set_that_is_gone(module):
+    rows = module.Dataset(X, Y)
+    model = module.train(SMALL, rows, 1, keep_training_booster=True).free_dataset()
+    if module is lightgbm:
+        assert model.set_train_data_name("train") is model
+        return
+    with pytest.raises(ValueError, match="not in training"):
+        model.set_train_data_name("train")
 
 
 # --- Parameters of Boosters -----------------------------------------------------------

@@ -21,6 +21,16 @@ def logger_as_it_was():
     logger.manager._clear_cache()
 
 
+@pytest.fixture(params=[(0, 1), (7, 5), (7, 17), (8192, 17)])
+def few_rows_gathered(request, monkeypatch):
+    """How many rows are gathered, and by how many bits the others are counted."""
+    few, n_bits = request.param
+    monkeypatch.setattr("skgoss.objectives.order_statistics.FEW", few)
+    monkeypatch.setattr("skgoss.objectives.order_statistics.MOST_BITS", n_bits)
+    monkeypatch.setattr("skgoss.objectives.order_statistics.LEAST_BITS", 1)
+    return request.param
+
+
 # --- Tests of scripts -----------------------------------------------------------------
 
 

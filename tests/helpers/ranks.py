@@ -95,3 +95,14 @@ def rows_of(parts: dict[int, np.ndarray]) -> np.ndarray:
     """All rows of some parts, in order."""
     chosen = [parts[part] for part in sorted(parts)]
     return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int64)
+
+
+def by_partition(n_rows, n_ranks, seed, function, n_parts=None):
+    """What a function of (partition, row numbers) returns for each process."""
+    dealt = deal(n_rows, n_ranks, seed, n_parts)
+
+    def work(collectives):
+        parts = dealt[collectives.rank]
+        return function(partition_of(collectives, parts), rows_of(parts))
+
+    return run(n_ranks, work)

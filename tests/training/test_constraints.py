@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss.training import constraints
 
 SIGNS = [1, -1, 1, 0, 0, 1]
 METHODS = ["basic", "intermediate", "advanced"]
@@ -544,3 +545,31 @@ def test_categories_have_no_order():
     )
     with pytest.raises(ValueError, match="forcedsplits_filename"):
         forced.fit(np.abs(X), y)
+
+
+def test_nodes_that_constraints_compare_are_valued_by_level():
+    """As one by one, in a tree of two chains."""
+    nodes = np.zeros(6, [("feature", int), ("left", int), ("right", int)])
+    nodes["left"], nodes["right"] = [1, 2, ~0, 4, 5, ~1], [3, ~2, ~3, ~4, ~5, ~6]
+    nodes["feature"] = [0, 1, 0, 0, 0, 1]
+    values = np.array([3.0, -1.0, 2.0, 0.5, 4.0, -2.0, 1.0])
+    asked = []
+
+    def values_of(sets):
+        asked.append(sets)
+        together = [leaf for leaves in sets for leaf in leaves]
+        assert len(set(together)) == len(together)
+        return np.array([values[leaves].mean() for leaves in sets])
+
+    new = constraints.clip_to_monotone(
+        values, nodes, np.array([1, 0], np.int8), values_of
+    )
+    assert sorted(map(len, asked)) == [1, 1, 2]
+    # The left side of the root is at most the mean of both.
+    middle = np.mean([values[[0, 3, 2]].mean(), values[[1, 6, 5, 4]].mean()])
+    assert (new[[0, 2, 3]] <= middle).all()
+    assert (new[[1, 4, 5, 6]] >= middle).all()
+    free = constraints.clip_to_monotone(
+        values, nodes, np.array([0, 0], np.int8), values_of
+    )
+    assert free.tobytes() == values.tobytes()

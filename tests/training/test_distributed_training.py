@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ranks import deal, partition_of, rows_of, run
+from ranks import by_partition, deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
 from skgoss import LGBMRegressor, parameters
@@ -13,165 +13,15 @@ from skgoss.columns.collectives import ALONE
 from skgoss.columns.queries import Queries
 from skgoss.objectives import order_statistics
 from skgoss.objectives.objectives import OBJECTIVES
-from skgoss.objectives.percentiles import GroupedRows, percentile, percentiles
 from skgoss.objectives.training_objective import make_objective
-from skgoss.training import constraints, sampling
+from skgoss.training import sampling
 from skgoss.training.boosting_types import BOOSTING_TYPES
 
 N_RANKS = [1, 2, 3]
 
 
-def by_partition(n_rows, n_ranks, seed, function, n_parts=None):
-    """What a function of (partition, row numbers) returns for each process."""
-    dealt = deal(n_rows, n_ranks, seed, n_parts)
-
-    def work(collectives):
-        parts = dealt[collectives.rank]
-        return function(partition_of(collectives, parts), rows_of(parts))
-
-    return run(n_ranks, work)
-
-
-@pytest.fixture(params=[(0, 1), (7, 5), (7, 17), (8192, 17)])
-def few(request, monkeypatch):
-    """How many rows are gathered, and by how many bits the others are counted."""
-    few, n_bits = request.param
-    monkeypatch.setattr(order_statistics, "FEW", few)
-    monkeypatch.setattr(order_statistics, "MOST_BITS", n_bits)
-    monkeypatch.setattr(order_statistics, "LEAST_BITS", 1)
-    return request.param
-
-
-# --- Percentiles ----------------------------------------------------------------------
-
-
-def columns(n, seed):
-    """Values with and without ties, and weights of all kinds."""
-    random = np.random.default_rng(seed)
-    values = [
-        random.normal(size=n),
-        random.integers(-2, 3, n) * 1.0,
-        random.choice([0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308], n),
-        np.full(n, 3.25),
-        np.exp(random.normal(size=n) * 200),
-    ]
-    weights = [
-        None,
-        random.integers(0, 4, n) * 1.0,
-        random.gamma(1.0, size=n) * random.integers(0, 2, n),
-        random.choice([1e-18, 1.0, 2.5], n),
-        random.choice([1.0, 2.0**40], n),
-        random.choice([1.0, 2.0**55], n),
-        np.full(n, 1e-310),
-    ]
-    units = [None, random.gamma(1.0, size=n), random.choice([0.0, 0.5, 1.0], n)]
-    return values, weights, units
-
-
 def of_rows(column, rows):
     return None if column is None else column[rows]
-
-
-@pytest.mark.parametrize(("n_ranks", "n"), [(1, 60), (2, 1), (3, 2), (3, 60)])
-def test_percentiles_of_partitions(n, n_ranks, few):
-    values, weights, units = columns(n, n)
-    random = np.random.default_rng(1)
-    cases = [(v, w, u) for v in values for w in weights for u in units]
-    # Zero units of all rows have no percentile.
-    cases = [(v, w, u) for v, w, u in cases if u is None or u.any()]
-    group = random.integers(0, 3, n) * 2
-    # Each case at one level or two: all cases at all levels take three times as long.
-    random.shuffle(cases)
-    for turn, level in enumerate((0.5, 0.9, 0.013, 1.0)):
-        some = cases[turn % 3 :: 3]
-
-        def found(partition, rows, level=level, cases=some):
-            order = np.argsort(group[rows], kind="stable")
-            start = np.searchsorted(group[rows][order], np.arange(7))
-            return [
-                percentiles(
-                    GroupedRows(
-                        start, order, *(of_rows(column, rows[order]) for column in case)
-                    ),
-                    level,
-                    partition,
-                )
-                for case in cases
-            ]
-
-        expected = np.array(
-            [
-                [
-                    percentile(v, level, w, u)
-                    for v, w, u in (
-                        [of_rows(column, group == g) for column in case]
-                        for g in range(6)
-                    )
-                ]
-                for case in some
-            ]
-        )
-        for got in by_partition(n, n_ranks, n, found):
-            assert np.array(got).tobytes() == expected.tobytes()
-
-
-def test_keys_are_ordered_as_values():
-    values = np.concatenate(columns(200, 0)[0])
-    keys = order_statistics.ordered_keys(values)
-    assert np.array_equal(
-        np.argsort(keys, kind="stable"), np.argsort(values, kind="stable")
-    )
-    assert np.array_equal(np.diff(np.sort(keys)) == 0, np.diff(np.sort(values)) == 0)
-
-
-def test_the_largest_of_the_smallest_keys(few):
-    random = np.random.default_rng(0)
-    for most in (200, 2**32, 2**63):
-        keys = (
-            random.permutation(most)[:150]
-            if most == 200
-            else random.integers(0, most, 150)
-        )
-        keys = keys.astype(np.uint64)
-        keys[:2] = 0, 2**64 - 1
-
-        def found(partition, rows, keys=keys):
-            return [
-                order_statistics.largest_of_smallest(
-                    keys[rows], n, partition.collectives
-                )
-                for n in (1, 2, 77, 149, 150)
-            ]
-
-        expected = np.sort(keys)[[0, 1, 76, 148, 149]].tolist()
-        assert by_partition(150, 3, 1, found) == [expected] * 3
-
-
-@pytest.mark.parametrize("kind", ["sorted", "few values", "one value", "far"])
-def test_percentiles_take_few_collectives(kind, monkeypatch):
-    monkeypatch.setattr(order_statistics, "FEW", 200)
-    random = np.random.default_rng(3)
-    n = 20_000
-    values = {
-        "sorted": np.sort(random.normal(size=n)),
-        "few values": random.integers(0, 5, n) * 0.1,
-        "one value": np.full(n, -3.5),
-        "far": np.where(random.random(n) < 1e-3, 1e300, random.normal(size=n)),
-    }[kind]
-    levels = [0.0, 1e-4, 0.5, 1.0]
-
-    def check(partition, rows):
-        meeting = partition.collectives.meeting
-        before = meeting.n_collectives
-        got = [
-            percentile(values[rows], level, None, None, partition) for level in levels
-        ]
-        assert got == [percentile(values, level) for level in levels]
-        return meeting.n_collectives - before
-
-    # Totals and rows; and for each digit of the keys, their range and counts.
-    n_digits = {"one value": 0}.get(kind, 2)
-    assert max(by_partition(n, 3, 1, check)) <= len(levels) * (3 + 2 * n_digits)
 
 
 # --- Objectives -----------------------------------------------------------------------
@@ -336,7 +186,7 @@ def test_targets_of_all_ranks_count():
 @pytest.mark.parametrize("n_ranks", [2, 3])
 @pytest.mark.parametrize("name", ["regression_l1", "quantile", "mape"])
 @pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
-def test_renewed_leaves_of_partitions(name, weight, n_ranks, few):
+def test_renewed_leaves_of_partitions(name, weight, n_ranks, few_rows_gathered):
     y = TARGETS.get(name, SIGNAL)
     score = np.round(RNG.normal(size=N), 1)
     leaf = RNG.integers(0, 6, N)
@@ -353,34 +203,6 @@ def test_renewed_leaves_of_partitions(name, weight, n_ranks, few):
     assert len(np.unique(expected)) > 5
     for got in by_partition(N, n_ranks, n_ranks, values):
         assert got.tobytes() == expected.tobytes()
-
-
-def test_nodes_that_constraints_compare_are_valued_by_level():
-    """As one by one, in a tree of two chains."""
-    nodes = np.zeros(6, [("feature", int), ("left", int), ("right", int)])
-    nodes["left"], nodes["right"] = [1, 2, ~0, 4, 5, ~1], [3, ~2, ~3, ~4, ~5, ~6]
-    nodes["feature"] = [0, 1, 0, 0, 0, 1]
-    values = np.array([3.0, -1.0, 2.0, 0.5, 4.0, -2.0, 1.0])
-    asked = []
-
-    def values_of(sets):
-        asked.append(sets)
-        together = [leaf for leaves in sets for leaf in leaves]
-        assert len(set(together)) == len(together)
-        return np.array([values[leaves].mean() for leaves in sets])
-
-    new = constraints.clip_to_monotone(
-        values, nodes, np.array([1, 0], np.int8), values_of
-    )
-    assert sorted(map(len, asked)) == [1, 1, 2]
-    # The left side of the root is at most the mean of both.
-    middle = np.mean([values[[0, 3, 2]].mean(), values[[1, 6, 5, 4]].mean()])
-    assert (new[[0, 2, 3]] <= middle).all()
-    assert (new[[1, 4, 5, 6]] >= middle).all()
-    free = constraints.clip_to_monotone(
-        values, nodes, np.array([0, 0], np.int8), values_of
-    )
-    assert free.tobytes() == values.tobytes()
 
 
 # --- Samples of rows ------------------------------------------------------------------
@@ -423,7 +245,7 @@ def test_bags_of_partitions(options, n_ranks):
 @pytest.mark.parametrize("n_ranks", N_RANKS)
 @pytest.mark.parametrize("n_scores", [1, 3])
 @pytest.mark.parametrize("n", [5, 1000])
-def test_one_side_samples_of_partitions(n, n_scores, n_ranks, few):
+def test_one_side_samples_of_partitions(n, n_scores, n_ranks, few_rows_gathered):
     random = np.random.default_rng(n)
     chosen = settings(
         "regression",

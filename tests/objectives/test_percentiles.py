@@ -1,0 +1,107 @@
+"""Percentiles of rows that several processes hold are those of one process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ranks import by_partition
+
+from skgoss.objectives import order_statistics
+from skgoss.objectives.percentiles import GroupedRows, percentile, percentiles
+
+
+def columns(n, seed):
+    """Values with and without ties, and weights of all kinds."""
+    random = np.random.default_rng(seed)
+    values = [
+        random.normal(size=n),
+        random.integers(-2, 3, n) * 1.0,
+        random.choice([0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308], n),
+        np.full(n, 3.25),
+        np.exp(random.normal(size=n) * 200),
+    ]
+    weights = [
+        None,
+        random.integers(0, 4, n) * 1.0,
+        random.gamma(1.0, size=n) * random.integers(0, 2, n),
+        random.choice([1e-18, 1.0, 2.5], n),
+        random.choice([1.0, 2.0**40], n),
+        random.choice([1.0, 2.0**55], n),
+        np.full(n, 1e-310),
+    ]
+    units = [None, random.gamma(1.0, size=n), random.choice([0.0, 0.5, 1.0], n)]
+    return values, weights, units
+
+
+def of_rows(column, rows):
+    return None if column is None else column[rows]
+
+
+@pytest.mark.parametrize(("n_ranks", "n"), [(1, 60), (2, 1), (3, 2), (3, 60)])
+def test_percentiles_of_partitions(n, n_ranks, few_rows_gathered):
+    values, weights, units = columns(n, n)
+    random = np.random.default_rng(1)
+    cases = [(v, w, u) for v in values for w in weights for u in units]
+    # Zero units of all rows have no percentile.
+    cases = [(v, w, u) for v, w, u in cases if u is None or u.any()]
+    group = random.integers(0, 3, n) * 2
+    # Each case at one level or two: all cases at all levels take three times as long.
+    random.shuffle(cases)
+    for turn, level in enumerate((0.5, 0.9, 0.013, 1.0)):
+        some = cases[turn % 3 :: 3]
+
+        def found(partition, rows, level=level, cases=some):
+            order = np.argsort(group[rows], kind="stable")
+            start = np.searchsorted(group[rows][order], np.arange(7))
+            return [
+                percentiles(
+                    GroupedRows(
+                        start, order, *(of_rows(column, rows[order]) for column in case)
+                    ),
+                    level,
+                    partition,
+                )
+                for case in cases
+            ]
+
+        expected = np.array(
+            [
+                [
+                    percentile(v, level, w, u)
+                    for v, w, u in (
+                        [of_rows(column, group == g) for column in case]
+                        for g in range(6)
+                    )
+                ]
+                for case in some
+            ]
+        )
+        for got in by_partition(n, n_ranks, n, found):
+            assert np.array(got).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["sorted", "few values", "one value", "far"])
+def test_percentiles_take_few_collectives(kind, monkeypatch):
+    monkeypatch.setattr(order_statistics, "FEW", 200)
+    random = np.random.default_rng(3)
+    n = 20_000
+    values = {
+        "sorted": np.sort(random.normal(size=n)),
+        "few values": random.integers(0, 5, n) * 0.1,
+        "one value": np.full(n, -3.5),
+        "far": np.where(random.random(n) < 1e-3, 1e300, random.normal(size=n)),
+    }[kind]
+    levels = [0.0, 1e-4, 0.5, 1.0]
+
+    def check(partition, rows):
+        meeting = partition.collectives.meeting
+        before = meeting.n_collectives
+        got = [
+            percentile(values[rows], level, None, None, partition) for level in levels
+        ]
+        assert got == [percentile(values, level) for level in levels]
+        return meeting.n_collectives - before
+
+    # Totals and rows; and for each digit of the keys, their range and counts.
+    n_digits = {"one value": 0}.get(kind, 2)
+    assert max(by_partition(n, 3, 1, check)) <= len(levels) * (3 + 2 * n_digits)

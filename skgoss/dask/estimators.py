@@ -77,7 +77,8 @@ def _of_collections(method: Function) -> Function:
         if not partitions.is_lazy(X):
             return method(self, X, y, *args, **kwargs)
         predicted = self.predict(X).compute()
-        y, args, kwargs = compute(y, args, kwargs)
+        # One by one: Dask warns of arrays and frames that are computed together.
+        y, args, kwargs = (compute(value)[0] for value in (y, args, kwargs))
         scored = self.to_local()
         scored.predict = lambda X: predicted
         return method(scored, None, y, *args, **kwargs)

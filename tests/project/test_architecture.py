@@ -105,9 +105,6 @@ TESTED_IN = {
     "dask/test_launch.py": [
         "dask/connections",
     ],
-    "dask/test_socket_collectives.py": [
-        "dask/sockets",
-    ],
     "dataset/test_dataset.py": [
         "dataset/binning_inputs",
         "dataset/raw_data",
@@ -197,10 +194,6 @@ TESTED_IN = {
     ],
     "training/test_distributed_metrics.py": [
         "training/distributed_callbacks",
-    ],
-    "training/test_distributed_training.py": [
-        "objectives/order_statistics",
-        "objectives/percentiles",
     ],
     "training/test_multi_output.py": [
         "fit/several_outputs",

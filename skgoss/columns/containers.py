@@ -168,7 +168,7 @@ class _ColumnReader:
             ) from error
         if dtype is object:
             return self._object_columns(array)
-        return self._number_columns(array)
+        return self._with_categories(_matrix_columns(as_kind(array, "X")), set())
 
     def _validated(self, X: Any, **options: Any) -> Any:
         """``X``, validated by scikit-learn; NaN and infinities are allowed."""
@@ -206,9 +206,6 @@ class _ColumnReader:
         n_features = X.shape[1]
         declared = categories.declare(self.categorical_feature, names, n_features)
         self.schema = ColumnSchema(n_features, names, declared, index)
-
-    def _number_columns(self, array: NDArray[Any]) -> Columns:
-        return self._with_categories(_matrix_columns(as_kind(array, "X")), set())
 
     def _is_plain(self, X: Any) -> bool:
         """Whether scikit-learn would return ``X`` as it is, without a warning.

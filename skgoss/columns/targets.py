@@ -48,7 +48,7 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
     ValueError
         If the shape is wrong, or the target is a sparse matrix.
     """
-    if y is None:
+    if y is None or (type(y) is np.ndarray and y.ndim == 1):
         return None
     if sp.issparse(y):
         raise ValueError(f"{name} must not be a sparse matrix: pass {name}.toarray().")
@@ -140,6 +140,8 @@ def numbers(
         If a value is not a number, or too large for float64; unless they
         ``may_be_missing``, also if one is NaN or None.
     """
+    if _is_plain(y) and np.can_cast(y.dtype, np.float64):
+        return y.astype(np.float64)
     try:
         target = np.array(as_floats(y, name))
     except ValueError as error:
@@ -161,7 +163,8 @@ def check_sum(
     """Check that the weighted sum of a target is finite, so that it has a mean."""
     with np.errstate(over="ignore"):
         total = np.nansum(np.abs(target if weight is None else target.T * weight))
-        total = np.sum(collectives.all_gather(total))
+        if collectives.n_ranks > 1:
+            total = np.sum(collectives.all_gather(total))
     if not np.isfinite(total):
         raise ValueError(
             f"The values of {name} are too large: their sum, by weight, overflows."

@@ -24,9 +24,9 @@ from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.model.fitted import EstimatorRecord, constructor_defaults
-from skgoss.parameters import descriptions, docstrings, presets
+from skgoss.parameters import descriptions, docstrings
 from skgoss.training.callback_api import Recorder
-from skgoss.utils import disk, messages, sklearn_private
+from skgoss.utils import disk, messages
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -181,23 +181,19 @@ class _OnCluster(LGBMModel):
             init_model=init_model(arguments.init_model),
             groups=compute(arguments.groups)[0],
         )
-        hooks = sklearn_private.round_hooks(
-            self,
-            presets.planned_rounds(settings),
-            X=X,
-            y=y,
-            metadata=arguments.metadata,
-        )
+        hooks = self._round_hooks(X, y, arguments, settings)
         events = fits.ClientEvents(settings, hooks)
         work = fits.Work(local, arguments, sets, events.needs_rounds)
-        hooks.begin()
+        if hooks is not None:
+            hooks.begin()
         model = fits.run(client, work, delayed, events)
         self._keep(model.with_record(self._record()))
         for call in calls:
             if isinstance(call, Recorder):
                 call.eval_result.clear()
                 call.eval_result.update(self.evals_result_)
-        hooks.end()
+        if hooks is not None:
+            hooks.end()
 
     def _unfitted(self) -> LGBMModel:
         """The estimator that each worker fits."""

@@ -155,7 +155,7 @@ class ClientEvents:
     def __init__(
         self,
         settings: Settings,
-        hooks: sklearn_private.RoundHooks | sklearn_private.NoHooks,
+        hooks: sklearn_private.RoundHooks | None,
     ) -> None:
         self.settings = settings
         self.hooks = hooks
@@ -164,9 +164,7 @@ class ClientEvents:
     @property
     def needs_rounds(self) -> bool:
         """Whether the ends of rounds are events."""
-        return self.bar is not None or not isinstance(
-            self.hooks, sklearn_private.NoHooks
-        )
+        return self.bar is not None or self.hooks is not None
 
     def __call__(self, event: list[Any]) -> None:
         kind, *what = event
@@ -186,7 +184,8 @@ class ClientEvents:
         if self.bar is not None:
             evaluated = [EvalResult(*result) for result in results]
             self.bar(CallbackEnv(None, {}, iteration, begin, end, evaluated))
-        if self.hooks.after_round(iteration - begin, _no_model):
+        hooks = self.hooks
+        if hooks is not None and hooks.after_round(iteration - begin, _no_model):
             raise RuntimeError(
                 "A callback of scikit-learn cannot stop a fit on a cluster. Use a"
                 " callback of skgoss that raises EarlyStopException."

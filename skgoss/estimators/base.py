@@ -23,6 +23,7 @@ from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
 from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
+from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import Task
@@ -396,23 +397,29 @@ class LGBMModel(
         with only_fit(self):
             X, y, arguments = with_datasets(X, y, arguments)
             settings = self._settings(X, arguments)
-            hooks = sklearn_private.round_hooks(
-                self,
-                presets.planned_rounds(settings),
-                X=X,
-                y=y,
-                metadata=arguments.metadata,
-            )
-            sets = input_sets(X, y, arguments, settings)
-            fit = self._start(sets, arguments, settings)
+            hooks = self._round_hooks(X, y, arguments, settings)
+            with shown_reads(settings.verbosity):
+                sets = input_sets(X, y, arguments, settings)
+                fit = self._start(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
-            hooks.begin()
-            booster = Booster._from_model(fit.main)
-            model = fit.run(booster._shown_to_callbacks(), _listener(hooks))
-            self._keep(model, booster._attributes_of_callbacks())
-            hooks.end()
+            if hooks is None:
+                self._keep(*_run(fit))
+            else:
+                hooks.begin()
+                self._keep(*_run(fit, _listener(hooks)))
+                hooks.end()
         return self
+
+    def _round_hooks(
+        self, X: Any, y: Any, arguments: FitArguments, settings: Settings
+    ) -> sklearn_private.RoundHooks | None:
+        """What tells scikit-learn's callbacks of the rounds; None: there are none."""
+        if vars(self).keys().isdisjoint(sklearn_private.CALLBACK_ATTRIBUTES):
+            return None
+        data = {"X": X, "y": y, "metadata": arguments.metadata}
+        n_rounds = presets.planned_rounds(settings)
+        return sklearn_private.RoundHooks(self, n_rounds, data)
 
     def _settings(self, X: Any, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
@@ -428,12 +435,13 @@ class LGBMModel(
         n_threads: int | None = None,
     ) -> Fit | FitOnFolds:
         """A fit that has read its data: see `fit_on_folds.start`."""
+        earlier = arguments.init_model
         return fit_on_folds.start(
             sets,
             arguments,
             settings,
             self._task(self._owner),
-            init_model=init_model(arguments.init_model),
+            init_model=earlier if earlier is None else init_model(earlier),
             record=self._record(settings.passed),
             n_threads=n_threads,
         )
@@ -446,11 +454,12 @@ class LGBMModel(
         Threads that predict meanwhile see the former model or this one. The Booster has
         the attributes that callbacks have set.
         """
-        learned = states.learned(model)
+        attributes = _learned(model)
         if of_callbacks:
-            learned["_booster"] = Booster._from_model(model)
-            vars(learned["_booster"]).update(of_callbacks)
-        self.__dict__ = states.without_learned(vars(self)) | learned
+            attributes["_booster"] = Booster._from_model(model)
+            vars(attributes["_booster"]).update(of_callbacks)
+        kept = {k: v for k, v in vars(self).items() if k not in states.LEARNED}
+        self.__dict__ = kept | attributes
 
     def _record(self, passed: Mapping[str, Any] | None = None) -> EstimatorRecord:
         """What models and their files keep of this estimator."""
@@ -914,12 +923,25 @@ def only_fit(estimator: LGBMModel) -> Iterator[None]:
         del _FITS[id(estimator)]
 
 
-def _listener(
-    hooks: sklearn_private.RoundHooks | sklearn_private.NoHooks,
-) -> AfterRound | None:
-    """What tells scikit-learn's callbacks of each round; None if there are none."""
-    if isinstance(hooks, sklearn_private.NoHooks):
-        return None
-    return lambda index, model: hooks.after_round(
-        index, lambda: states.learned(model())
-    )
+def _run(
+    fit: Fit | FitOnFolds, after_round: AfterRound | None = None
+) -> tuple[FittedModel, dict[str, Any]]:
+    """The model of a fit, and the attributes that callbacks have set."""
+    if not fit.main.calls:
+        return fit.run(Booster._from_model, after_round), {}
+    booster = Booster._from_model(fit.main)
+    model = fit.run(booster._shown_to_callbacks(), after_round)
+    return model, booster._attributes_of_callbacks()
+
+
+def _learned(model: FittedModel) -> dict[str, Any]:
+    """The attributes of an estimator that has fitted a model."""
+    attributes = {"_fitted": model, "n_features_in_": model.schema.n_features}
+    if model.schema.feature_names is not None:
+        attributes["feature_names_in_"] = model.schema.feature_names
+    return attributes
+
+
+def _listener(hooks: sklearn_private.RoundHooks) -> AfterRound:
+    """What tells scikit-learn's callbacks of each round."""
+    return lambda index, model: hooks.after_round(index, lambda: _learned(model()))

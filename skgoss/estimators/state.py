@@ -19,20 +19,12 @@ from skgoss.utils.messages import type_name
 from skgoss.utils.plain_values import entries
 
 # The attributes that fit sets.
-_LEARNED = ("_fitted", "_booster", "n_features_in_", "feature_names_in_")
-
-
-def learned(model: FittedModel) -> dict[str, Any]:
-    """The attributes of an estimator that has fitted a model."""
-    attributes = {"_fitted": model, "n_features_in_": model.schema.n_features}
-    if model.schema.feature_names is not None:
-        attributes["feature_names_in_"] = model.schema.feature_names
-    return attributes
+LEARNED = ("_fitted", "_booster", "n_features_in_", "feature_names_in_")
 
 
 def without_learned(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes of an estimator without those that fit sets."""
-    return {k: value for k, value in attributes.items() if k not in _LEARNED}
+    return {k: value for k, value in attributes.items() if k not in LEARNED}
 
 
 def plain(attributes: Mapping[str, Any], model: FittedModel) -> dict[str, Any]:

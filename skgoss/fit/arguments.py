@@ -18,7 +18,6 @@ from skgoss.columns.row_partition import Parts
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
-from skgoss.fit.callbacks import shown_reads
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
 from skgoss.utils.messages import type_name, warn
@@ -31,6 +30,10 @@ TRAINING = "training"
 _QUERIES = ("group", "qid")
 OF_ROWS = ("sample_weight", "init_score", *_QUERIES)
 OF_A_SET = (*OF_ROWS, "class_weight")
+_NO_ROWS: dict[str, Any] = dict.fromkeys(
+    [*OF_ROWS, "groups", "eval_set", "eval_X", "eval_y"]
+    + [f"eval_{name}" for name in OF_A_SET]
+)
 
 
 @dataclass(frozen=True)
@@ -67,18 +70,24 @@ class FitArguments:
     def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
         """Take the arguments from ``locals()`` at the start of a ``fit``.
 
-        All names except ``self``, ``X`` and ``y`` must be fields, or arguments of
-        `lightgbm3`. Other names raise TypeError, so that no argument of ``fit`` can be
-        lost.
+        All names except ``self``, ``X`` and ``y`` must be fields, or arguments that
+        become fields. Other names raise TypeError, so that no argument of ``fit`` can
+        be lost.
         """
-        others = parameters.keys() - {"self", "X", "y"}
-        return cls(**lightgbm3.fit_arguments(**{k: parameters[k] for k in others}))
+        arguments = dict(parameters)
+        for name in ("self", "X", "y"):
+            del arguments[name]
+        verbose = arguments.pop("verbose", False)
+        rounds = arguments.pop("early_stopping_rounds", None)
+        is_off = isinstance(rounds, bool | np.bool_) and not rounds
+        arguments["early_stopping_round"] = 0 if is_off else rounds
+        if verbose is not False:
+            arguments |= lightgbm3.messages("verbose", verbose, arguments["callbacks"])
+        return cls(**arguments)
 
     def without_values(self) -> FitArguments:
         """The arguments without what belongs to rows."""
-        of_sets = ("set", "X", "y", *OF_A_SET)
-        names = (*OF_ROWS, "groups", *(f"eval_{name}" for name in of_sets))
-        return replace(self, **dict.fromkeys(names))
+        return replace(self, **_NO_ROWS)
 
     @property
     def metadata(self) -> dict[str, Any] | None:
@@ -279,6 +288,8 @@ def with_datasets(
 
 def _is_read(X: Any) -> bool:
     """Whether rows are read in batches, among them those of a text file."""
+    if isinstance(X, np.ndarray | Dataset):
+        return False
     return input_rows.is_streamed(X) or input_rows.is_file(X)
 
 
@@ -301,9 +312,8 @@ def input_sets(
     X: Any, y: Any, arguments: FitArguments, settings: Settings
 ) -> list[InputSet]:
     """Collect the arguments of the training set and of each evaluation set."""
-    with shown_reads(settings.verbosity):
-        training = training_set(X, y, arguments, settings.class_weight)
-        return [training, *evaluation_sets(arguments, training)]
+    training = training_set(X, y, arguments, settings.class_weight)
+    return [training, *evaluation_sets(arguments, training)]
 
 
 def training_set(
@@ -342,6 +352,12 @@ def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSe
     """
     pairs = _pairs(arguments)
     names = names_of_sets(arguments.eval_names, len(pairs), "eval_names")
+    if not pairs:
+        for argument in OF_A_SET:
+            values = getattr(arguments, f"eval_{argument}")
+            if values is not None:
+                _warn_if_unused(argument, values)
+        return []
     by_set = {
         argument: _by_set(argument, getattr(arguments, f"eval_{argument}"), len(pairs))
         for argument in OF_A_SET
@@ -513,9 +529,6 @@ def _by_set(argument: str, values: Any, n_sets: int) -> list[Any]:
     """
     if values is None:
         return [None] * n_sets
-    if n_sets == 0:
-        _warn_if_unused(argument, values)
-        return []
     if argument == "class_weight" and (isinstance(values, str) or _is_weights(values)):
         return [values] * n_sets
     if isinstance(values, Mapping):

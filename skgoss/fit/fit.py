@@ -195,7 +195,9 @@ class Fit:
     def new_callbacks(self) -> list[callbacks.Callback]:
         """The user's callbacks, and those that options ask for."""
         arguments, options = self.data.arguments, self.data.settings
-        calls = callbacks.of_one_fit(arguments.callbacks)
+        calls = []
+        if arguments.callbacks is not None:
+            calls = callbacks.of_one_fit(arguments.callbacks)
         patience = options.early_stopping_round or 0
         if options.folds is not None and options.early_stopping_round is None:
             # The best round of each fold is kept, if there is one, but none ends early.
@@ -246,7 +248,7 @@ class Fit:
             Called by rank 0 after each round with its index and a function that returns
             the model so far. The fit ends if it returns True.
         """
-        model = make_model(self)
+        model = make_model(self) if self.calls else None
         trained = loop.train(
             self.state,
             model,

@@ -218,7 +218,9 @@ class FitData:
         if input_set.parts is not None:
             input_set = input_set.agreed(input_set.parts)
             partition = input_set.parts.partition()
-        name, n_rows = input_set.target_name, prepared.n_rows
+        columns, binned = prepared.columns, prepared.binned
+        n_rows = columns.n_rows if binned is None else binned.n_rows
+        name = input_set.target_name
         y = self._target(input_set, n_rows)
         task, init_score = self.task, input_set.init_score
         # Labels of the training set are those of the task, or of an earlier model.
@@ -237,13 +239,13 @@ class FitData:
                 init_score, n_rows, self.n_scores, f"{input_set.prefix}init_score"
             )
         return Rows(
-            prepared.columns,
+            columns,
             target,
             weight,
             task.queries(input_set, n_rows),
             init_score,
             prepared.numbers,
-            prepared.binned,
+            binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
             input_set.position if input_set.is_training else None,

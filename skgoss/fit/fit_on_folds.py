@@ -55,10 +55,9 @@ def start(
         See `Fit`.
     """
     training, *others = sets
-    with callbacks.shown_reads(settings.verbosity):
-        data = FitData(training, arguments, settings, task, init_model, searches)
-        named = [data.evaluation_set(input_set) for input_set in others]
-        data, named = data.with_held_out(named)
+    data = FitData(training, arguments, settings, task, init_model, searches)
+    named = [data.evaluation_set(input_set) for input_set in others] if others else []
+    data, named = data.with_held_out(named)
     fit = Fit(data, record, n_threads)
     if settings.folds is not None or settings.preset is not None:
         return FitOnFolds(fit, named, arguments.groups)

@@ -25,17 +25,6 @@ from skgoss.utils.messages import type_name
 print_evaluation = log_evaluation
 
 
-def fit_arguments(
-    *, verbose: Any = False, early_stopping_rounds: Any = None, **arguments: Any
-) -> dict[str, Any]:
-    """The arguments of ``fit`` of an estimator, by the names of `FitArguments`."""
-    is_false = isinstance(early_stopping_rounds, bool | np.bool_)
-    is_false &= not early_stopping_rounds
-    arguments["early_stopping_round"] = 0 if is_false else early_stopping_rounds
-    period = _period("verbose", verbose)
-    return arguments | _with_messages(period, arguments.get("callbacks"))
-
-
 def train_callbacks(
     callbacks: Any,
     verbose_eval: bool | int | None,
@@ -48,7 +37,7 @@ def train_callbacks(
         calls.append(record_evaluation(evals_result))
     if learning_rates is not None:
         calls.append(reset_parameter(learning_rate=learning_rates))
-    return _with_messages(_period("verbose_eval", verbose_eval), calls)
+    return messages("verbose_eval", verbose_eval, calls)
 
 
 def cv_callbacks(
@@ -66,8 +55,9 @@ def _period(name: str, value: Any) -> int:
     return int(value or 0)
 
 
-def _with_messages(period: int, callbacks: Any) -> dict[str, Any]:
+def messages(name: str, value: Any, callbacks: Any) -> dict[str, Any]:
     """Callbacks that also print the metrics; early stopping prints messages, too."""
+    period = _period(name, value)
     if period <= 0:
         return {"callbacks": callbacks}
     return {

@@ -121,6 +121,8 @@ class Task:
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
+        if class_weight is None and rows.sample_weight is None:
+            return None
         return targets.weights(
             rows.sample_weight, class_weight, target, self.classes, prefix, partition
         )

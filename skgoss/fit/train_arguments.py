@@ -154,15 +154,16 @@ class TrainOptions:
     ) -> Fit | FitOnFolds:
         """A fit that has read its data; ``options`` as in `fit_on_folds.start`."""
         settings = self.settings(train_set, arguments)
-        return fit_on_folds.start(
-            input_sets(train_set, None, arguments, settings),
-            arguments,
-            settings,
-            self.task,
-            init_model=init_model,
-            record=self._record(train_set),
-            **options,
-        )
+        with shown_reads(settings.verbosity):
+            return fit_on_folds.start(
+                input_sets(train_set, None, arguments, settings),
+                arguments,
+                settings,
+                self.task,
+                init_model=init_model,
+                record=self._record(train_set),
+                **options,
+            )
 
     def _record(self, train_set: Dataset) -> EstimatorRecord:
         """What models and their files keep of the options."""

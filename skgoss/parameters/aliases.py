@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from skgoss.parameters import other_libraries
-from skgoss.parameters.domains import NUMBERS
+from skgoss.parameters.domains import NUMBERS, Option
 from skgoss.parameters.table import (
     NOT_AVAILABLE,
     OPTIONS,
     REFUSED,
     WITHOUT_EFFECT,
-    Option,
 )
 from skgoss.utils import messages, threads
 from skgoss.utils.messages import UnusedParameterWarning, warn

@@ -16,7 +16,7 @@ from skgoss.parameters.aliases import (
     warn_no_effect,
 )
 from skgoss.parameters.descriptions import FIT
-from skgoss.parameters.table import Option
+from skgoss.parameters.domains import Option
 
 # Options whose aliases take precedence over these names, as in LightGBM's estimators.
 ALIASES_FIRST = ("n_estimators", "objective")

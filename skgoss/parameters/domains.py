@@ -1,4 +1,4 @@
-"""The values that options may take, and how they are converted."""
+"""What an option is, the values that it may take, and how they are converted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike, fspath
 from typing import Any, NamedTuple
@@ -47,6 +48,73 @@ class Domain(NamedTuple):
             return True
         is_empty = isinstance(value, str | list | tuple) and not value
         return is_empty and "list" in self.type
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row of the table of options.
+
+    Attributes
+    ----------
+    name : str
+        The canonical name: the one in the signature of estimators.
+    default : object
+    domain : Domain
+    meaning : str
+    lightgbm : str
+        LightGBM's main name.
+    aliases : tuple of str
+        All other names, including LightGBM's main name if it is not ``name``.
+    """
+
+    name: str
+    default: Any
+    domain: Domain
+    meaning: str
+    lightgbm: str
+    aliases: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        return self.name, *self.aliases
+
+    @property
+    def precedence(self) -> tuple[str, ...]:
+        """All names in LightGBM's order of precedence.
+
+        LightGBM's main name comes first, then shorter names before longer ones.
+        """
+
+        def rank(name: str) -> tuple[bool, int, str]:
+            return name != self.lightgbm, len(name), name
+
+        return tuple(sorted(self.names, key=rank))
+
+    def checked(self, value: Any, owner: str) -> Any:
+        """Return ``value`` as a plain Python object.
+
+        Numbers may be strings. None, and empty lists where lists are allowed, stand for
+        the default unless they have a meaning of their own.
+
+        Raises
+        ------
+        ValueError
+            If it is outside the domain.
+        """
+        if value is self.default:
+            return value
+        converted = self.domain.convert(value)
+        if converted is NotImplemented and isinstance(value, str):
+            converted = self.domain.convert(parse_number(value))
+        if converted is NotImplemented and self.domain.is_absent(value):
+            return self.default
+        if converted is NotImplemented:
+            raise ValueError(
+                f"The {self.name!r} parameter of {owner} must be"
+                f" {self.domain.description}. Got {value!r} instead."
+            )
+        return converted
 
 
 def parse_number(text: str) -> int | float | str:

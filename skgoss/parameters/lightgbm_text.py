@@ -18,6 +18,7 @@ from skgoss.parameters.domains import (
     MAX_BIN_BY_FEATURE,
     METRIC,
     MONOTONE_CONSTRAINTS,
+    Option,
     parse_number,
 )
 from skgoss.parameters.settings import Settings
@@ -25,7 +26,6 @@ from skgoss.parameters.table import (
     FILE_OPTIONS,
     NOT_IN_LIGHTGBM,
     OPTIONS,
-    Option,
 )
 
 # Options that are lists also in files where they have a single item.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from skgoss.parameters.domains import (
@@ -33,76 +32,12 @@ from skgoss.parameters.domains import (
     RANDOM_STATE,
     SEED,
     Domain,
+    Option,
     choice,
     integer,
     optional,
     real,
 )
-
-
-@dataclass(frozen=True)
-class Option:
-    """One row of the table.
-
-    Attributes
-    ----------
-    name : str
-        The canonical name: the one in the signature of estimators.
-    default : object
-    domain : Domain
-    meaning : str
-    lightgbm : str
-        LightGBM's main name.
-    aliases : tuple of str
-        All other names, including LightGBM's main name if it is not ``name``.
-    """
-
-    name: str
-    default: Any
-    domain: Domain
-    meaning: str
-    lightgbm: str
-    aliases: tuple[str, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names."""
-        return self.name, *self.aliases
-
-    @property
-    def precedence(self) -> tuple[str, ...]:
-        """All names in LightGBM's order of precedence.
-
-        LightGBM's main name comes first, then shorter names before longer ones.
-        """
-
-        def rank(name: str) -> tuple[bool, int, str]:
-            return name != self.lightgbm, len(name), name
-
-        return tuple(sorted(self.names, key=rank))
-
-    def checked(self, value: Any, owner: str) -> Any:
-        """Return ``value`` as a plain Python object.
-
-        Numbers may be strings. None, and empty lists where lists are allowed, stand for
-        the default unless they have a meaning of their own.
-
-        Raises
-        ------
-        ValueError
-            If it is outside the domain.
-        """
-        if value is self.default:
-            return value
-        converted = self.domain.convert(self.domain.parse(value))
-        if converted is NotImplemented and self.domain.is_absent(value):
-            return self.default
-        if converted is NotImplemented:
-            raise ValueError(
-                f"The {self.name!r} parameter of {owner} must be"
-                f" {self.domain.description}. Got {value!r} instead."
-            )
-        return converted
 
 
 def _option(

@@ -115,22 +115,23 @@ def check_n_features(X: Any, fitted: int, owner: str) -> None:
     _check_n_features(_estimator_named(owner, n_features_in_=fitted), X, reset=False)
 
 
-class NoHooks:
-    """Stands where nobody listens to the rounds of a fit."""
-
-    def begin(self) -> None:
-        """Do nothing."""
-
-    def after_round(self, index: int, attributes: Callable[[], dict[str, Any]]) -> bool:
-        """Go on."""
-        return False
-
-    def end(self) -> None:
-        """Do nothing."""
+# The attributes of an estimator that callbacks listen to, its own or those of a
+# meta-estimator.
+CALLBACK_ATTRIBUTES = ("_skl_callbacks", "_parent_callback_ctx")
 
 
 class RoundHooks:
-    """Tells scikit-learn's callbacks about the rounds of a fit."""
+    """Tells scikit-learn's callbacks about the rounds of a fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It must be inside a method decorated by ``with_callbacks``.
+    n_rounds : int or None
+        None: it is not known.
+    data : dict
+        ``X``, ``y`` and ``metadata`` as the user passed them.
+    """
 
     def __init__(
         self, estimator: Any, n_rounds: int | None, data: dict[str, Any]
@@ -170,23 +171,3 @@ class RoundHooks:
         if self._round is not None:  # it could not split, or stopped the fit early
             self._end_round({})
         self._context.call_on_fit_task_end(**self._data, reconstruction_attributes={})
-
-
-def round_hooks(
-    estimator: Any, n_rounds: int | None, **data: Any
-) -> RoundHooks | NoHooks:
-    """The hooks of an estimator's callbacks.
-
-    Parameters
-    ----------
-    estimator : estimator
-        It must be inside a method decorated by ``with_callbacks``.
-    n_rounds : int or None
-        None: it is not known.
-    **data
-        ``X``, ``y`` and ``metadata`` as the user gave them.
-    """
-    names = ("_skl_callbacks", "_parent_callback_ctx")
-    if any(hasattr(estimator, name) for name in names):
-        return RoundHooks(estimator, n_rounds, data)
-    return NoHooks()

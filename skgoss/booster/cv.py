@@ -31,7 +31,7 @@ from skgoss.objectives.metrics import names_and_functions
 from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop
-from skgoss.training.callback_api import CallbackList, EarlyStopException, History
+from skgoss.training.callback_api import EarlyStopException, History, may_lag
 from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
 from skgoss.utils import threads
 from skgoss.utils.messages import type_name
@@ -334,7 +334,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     history: History = {}
     model.boosters = [Booster._from_model(fit) for fit in fits]
     calls = fits[0].calls
-    ahead = AHEAD if CallbackList(calls).may_lag else 0
+    ahead = AHEAD if may_lag(calls) else 0
     with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
         stop = loop.run(together, model, history=history, callbacks=calls)
     fits[0].warn_if_nothing_learned(fits[0].state.ensemble())

@@ -122,9 +122,11 @@ class Boosting(Rounds):
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
         )
-        self.weight = _by_score(objective.weight)
+        weight, copy_weight = objective.weight, objective.copy_weight
+        # Of shape (1, n_rows) or (n_scores, n_rows).
+        self.weight = None if weight is None else np.atleast_2d(weight)
         self.copies = objective.copies
-        self.copy_weight = _by_score(objective.copy_weight)
+        self.copy_weight = None if copy_weight is None else np.atleast_2d(copy_weight)
         self.sampler = self._sampler()
         self.rows = BinnedRows(
             dataset.storage.store,
@@ -608,11 +610,6 @@ class Boosting(Rounds):
             init_score = self.init_score if is_training else rows.init_score
             return _initial_scores(np.zeros_like(self.start), init_score, len(rows))
         return self.scores if is_training else evaluation_set.scores
-
-
-def _by_score(weight: Floats | None) -> Floats | None:
-    """Weights as an array of shape (1, n_rows) or (n_scores, n_rows)."""
-    return None if weight is None else np.atleast_2d(weight)
 
 
 def _initial_scores(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:

@@ -301,44 +301,65 @@ class CallbackList:
     ----------
     callbacks : sequence of callable
         They are sorted by their attribute ``order``. Those without it come first, in
-        the order in which they are given.
+        the order in which they are passed.
+    after_round : callable, default=None
+        Called after those of a round with the index of the round; the fit is over if it
+        returns True.
 
     Attributes
     ----------
     before, after : list of callable
         Those that are called before and after a round.
-    may_lag : bool
-        Whether none of them needs the model of its round, so that later rounds may have
-        begun when they are called.
     """
 
-    def __init__(self, callbacks: Sequence[Callback]) -> None:
-        ordered = sorted(callbacks, key=lambda c: getattr(c, "order", -1))
-        self.before = [c for c in ordered if getattr(c, "before_iteration", False)]
-        self.after = [c for c in ordered if not getattr(c, "before_iteration", False)]
-        self.may_lag = all(getattr(c, "may_lag", False) for c in ordered)
+    def __init__(
+        self,
+        callbacks: Sequence[Callback],
+        after_round: Callable[[int], bool] | None = None,
+    ) -> None:
+        self.before: list[Callback] = []
+        self.after: list[Callback] = []
+        self._after_round = after_round
+        for callback in sorted(callbacks, key=_order):
+            is_before = getattr(callback, "before_iteration", False)
+            (self.before if is_before else self.after).append(callback)
 
-    def before_round(self, env: CallbackEnv) -> None:
-        """A round begins."""
+    def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
+        """A round begins; returns whether it must not, as the fit is over."""
         for callback in self.before:
-            callback(env)
+            callback(make_env())
+        return False
 
-    def after_round(self, env: CallbackEnv) -> None:
-        """A round has ended."""
+    def after_round(self, env: CallbackEnv, index: int) -> bool:
+        """A round has ended; returns whether the fit is over."""
         for callback in self.after:
             callback(env)
+        return self._after_round is not None and self._after_round(index)
 
     def at_end(self) -> None:
         """The last round is over, and no callback has ended the fit."""
-        _notify(self.after, "at_end")
+        for callback in self.after:
+            if isinstance(callback, Listener):
+                callback.at_end()
+
+    def stop_of(self, error: Exception) -> EarlyStopException | None:
+        """What ends the rounds after an error; None if it is a failure."""
+        return as_stop(error)
 
     def close(self) -> None:
         """The fit has ended, perhaps by an error."""
-        _notify(self.after, "close")
+        for callback in self.after:
+            if isinstance(callback, Listener):
+                callback.close()
 
 
-def _notify(callbacks: Sequence[Callback], event: str) -> None:
-    """Call a method of the listeners among the callbacks."""
-    for callback in callbacks:
-        if isinstance(callback, Listener):
-            getattr(callback, event)()
+def _order(callback: Callback) -> float:
+    return getattr(callback, "order", -1)
+
+
+def may_lag(callbacks: Sequence[Callback]) -> bool:
+    """Whether no callback needs the model of its round.
+
+    Then later rounds may have begun when callbacks are called.
+    """
+    return all([getattr(callback, "may_lag", False) for callback in callbacks])

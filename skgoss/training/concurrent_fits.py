@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from skgoss.training.callback_api import EvalResult, History, record
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.rounds import Rounds
 
 Result = TypeVar("Result")
@@ -121,6 +122,11 @@ class ConcurrentFits:
             threading.Thread(target=self._work, name="skgoss-fold", daemon=True)
             for _ in range(n_at_once if n_at_once > 1 else 0)
         ]
+
+    @property
+    def sets(self) -> list[EvaluationSet]:
+        """The evaluation sets of the first fit."""
+        return self._fits[0].boosting.sets
 
     def __enter__(self) -> Self:
         for thread in self._threads:

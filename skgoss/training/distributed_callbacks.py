@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from skgoss.model.ensemble import Ensemble
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
@@ -13,13 +13,9 @@ from skgoss.training.callback_api import (
     EarlyStopException,
     EvalResult,
     Recorder,
-    as_stop,
 )
 from skgoss.training.concurrent_fits import ConcurrentFits
 from skgoss.training.rounds import Rounds
-
-# Gets the index of a round and the ensemble so far; returns whether the fit is over.
-AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 
 # The error of callbacks that call what all processes of a fit would have to call.
 _ONE_OF_SEVERAL = (
@@ -47,8 +43,8 @@ class Outcome(NamedTuple):
     changed: dict[str, Any]
 
 
-class DistributedCallbacks:
-    """The callbacks of a fit, which may run in several processes.
+class DistributedCallbacks(CallbackList):
+    """The callbacks of a fit in several processes.
 
     Rank 0 calls the callbacks. It broadcasts what they have done to the fit before the
     next round and after the last one. If they can only watch, or stop by the metrics,
@@ -66,7 +62,7 @@ class DistributedCallbacks:
     recorder : Recorder
         Called on all ranks.
     after_round : callable, default=None
-        Called on rank 0: see `loop.train`.
+        Called on rank 0: see `CallbackList`.
     """
 
     def __init__(
@@ -74,7 +70,7 @@ class DistributedCallbacks:
         boosting: Rounds | ConcurrentFits,
         callbacks: Sequence[Callback],
         recorder: Recorder,
-        after_round: AfterRound | None = None,
+        after_round: Callable[[int], bool] | None = None,
     ) -> None:
         self.boosting = boosting
         self.collectives = boosting.partition.collectives
@@ -83,67 +79,51 @@ class DistributedCallbacks:
         by_metrics = [c for c in deciding if hasattr(c, "on_other_ranks")]
         is_local = after_round is not None or len(by_metrics) < len(deciding)
         facts = self.collectives.all_gather((is_local, len(by_metrics)))
-        self._broadcasts = len(facts) > 1 and (
-            facts[0][0] or len({n for _, n in facts}) > 1
-        )
+        self._broadcasts = facts[0][0] or len({n for _, n in facts}) > 1
         if not self._is_first:
+            after_round = None
             callbacks = (
                 [] if self._broadcasts else [c.on_other_ranks() for c in by_metrics]
             )
-        self._calls = CallbackList([*callbacks, recorder])
-        self._after_round = after_round if self._is_first else None
+        super().__init__([*callbacks, recorder], after_round)
         self._settings = boosting.settings
         self._is_over = False
         # Whether an exception comes from a callback, which may end the fit by it.
         self._in_callbacks = False
 
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
         """Callbacks are called on one rank: they cannot reach the others."""
         self._in_callbacks = True
-        if self.collectives.n_ranks == 1:
-            result = function(*arguments)
-        else:
-            with self.collectives.forbidden(_ONE_OF_SEVERAL):
-                result = function(*arguments)
+        with self.collectives.forbidden(_ONE_OF_SEVERAL):
+            yield
         self._in_callbacks = False
-        return result
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
-        """A round begins; returns whether it must not, as the fit is over."""
-        if self._calls.before:
-            self._call(self._calls.before_round, make_env())
+        with self._calling():
+            super().before_round(make_env)
         return self._synchronize()
 
     def after_round(self, env: CallbackEnv, index: int) -> bool:
-        """A round has ended; returns whether the fit is over for this rank."""
-        self._call(self._calls.after_round, env)
-        if self._after_round is not None:
-            ensemble = self.boosting.ensemble
-            self._is_over = self._call(self._after_round, index, ensemble)
+        with self._calling():
+            self._is_over = super().after_round(env, index)
         return self._is_over
 
     def at_end(self) -> None:
-        """The last round is over, and no callback has ended the fit."""
         has_heard = self._is_over and not self._is_first
-        self._call(self._calls.at_end)
+        with self._calling():
+            super().at_end()
         if not has_heard:
             self._is_over = True
             self._synchronize()
 
     def stop_of(self, error: Exception) -> EarlyStopException | None:
-        """What ends the rounds on all ranks after an error; None if it is a failure."""
-        stop = as_stop(error)
-        if stop is None or self.collectives.n_ranks == 1:
-            return stop
-        if not self._in_callbacks:
+        stop = super().stop_of(error)
+        if stop is None or not self._in_callbacks:
             return None
         if self._is_first:
             self._synchronize(stop)
         return stop
-
-    def close(self) -> None:
-        """The fit has ended, perhaps by an error."""
-        self._calls.close()
 
     def _synchronize(self, stop: EarlyStopException | None = None) -> bool:
         """Do on all ranks what the callbacks of rank 0 have done there.
@@ -168,7 +148,7 @@ class DistributedCallbacks:
         before, now = vars(self._settings), vars(self.boosting.settings)
         self._settings = self.boosting.settings
         return Outcome(
-            stop and (stop.best_iteration, stop.best_score),
+            None if stop is None else (stop.best_iteration, stop.best_score),
             self._is_over,
             {name: now[name] for name in now if now[name] != before[name]},
         )

@@ -24,6 +24,8 @@ from skgoss.model.trees import (
 
 Floats = NDArray[np.float64]
 
+_NO_BOUND = np.zeros(1)
+
 
 def ensemble(
     forest: Forest,
@@ -58,10 +60,12 @@ def ensemble(
     feature = nodes["feature"]
     sets, set_of = _sets(words, dataset, nodes)
     # Categorical columns have no bounds; they get one that is not used.
-    bounds = np.concatenate([b if len(b) else [0.0] for b in dataset.upper_bounds])
-    bound_start = np.cumsum([0, *(max(1, len(b)) for b in dataset.upper_bounds)])
+    bounds = [b if len(b) else _NO_BOUND for b in dataset.upper_bounds]
+    bound_start = np.cumsum([0, *map(len, bounds)])
     categorical = dataset.categorical[feature]
-    cut = bounds[bound_start[feature] + np.where(categorical, 0, nodes["bin"])]
+    cut = np.concatenate(bounds)[
+        bound_start[feature] + np.where(categorical, 0, nodes["bin"])
+    ]
     n_leaves = np.diff(leaf_start)
     arrays = {
         "split_feature": dataset.feature[feature],
@@ -87,16 +91,14 @@ def ensemble(
         n_features=dataset.n_features,
         sets=sets,
         average=average,
-        linear=_linear(linear, starts, factors),
+        linear=_linear(linear, starts, factors) if linear else None,
     )
 
 
 def _linear(
     linear: Sequence[Sequence[LinearLeaves]], starts: Floats, factors: Floats | None
-) -> LinearLeaves | None:
-    """The linear models of all leaves; None if leaves are constant."""
-    if not linear:
-        return None
+) -> LinearLeaves:
+    """The linear models of all leaves."""
     return LinearLeaves.joined(
         [
             leaves.scaled(1.0 if factors is None else factors[i], starts[i, k])

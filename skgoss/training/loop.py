@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,11 +17,16 @@ from skgoss.training.callback_api import (
     EvalResult,
     History,
     Recorder,
+    may_lag,
 )
 from skgoss.training.concurrent_fits import ConcurrentFits
-from skgoss.training.distributed_callbacks import AfterRound, DistributedCallbacks
+from skgoss.training.distributed_callbacks import DistributedCallbacks
 from skgoss.training.evaluation import by_name
+from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
+
+# Of the index of a round and the ensemble so far: whether the fit is over.
+AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,8 @@ def train(
         the first round.
     """
     history = {} if history is None else history
-    if not boosting.sets and after_round is None and CallbackList(callbacks).may_lag:
+    is_watched = boosting.sets or after_round is not None or not may_lag(callbacks)
+    if isinstance(boosting, MultiOutput) and not is_watched:
         boosting.expect(n_rounds or boosting.settings.n_estimators)
     try:
         stop = run(
@@ -99,7 +105,8 @@ def train(
             n_rounds=n_rounds,
         )
     finally:
-        boosting.expect(0)
+        if isinstance(boosting, MultiOutput):
+            boosting.expect(0)
     return result(boosting, stop, history)
 
 
@@ -117,7 +124,14 @@ def run(
     Returns what a callback ended them with; None if none did.
     """
     recorder = Recorder(history)
-    caller = DistributedCallbacks(boosting, callbacks, recorder, after_round)
+    after: Callable[[int], bool] | None = None
+    if after_round is not None:
+        after = partial(_after_round, after_round, boosting)
+    caller: CallbackList
+    if boosting.partition.collectives.n_ranks == 1:
+        caller = CallbackList([*callbacks, recorder], after)
+    else:
+        caller = DistributedCallbacks(boosting, callbacks, recorder, after)
     first, n_planned = boosting.first_round, boosting.settings.n_estimators
     params = dict(vars(boosting.settings)) if callbacks else {}
 
@@ -134,7 +148,7 @@ def run(
             grew = boosting.boost()
             if not grew and index > 0:
                 break
-            env = env_of(index, boosting.evaluate())
+            env = env_of(index, boosting.evaluate() if boosting.sets else [])
             if caller.after_round(env, index) or not grew:
                 break
         caller.at_end()
@@ -147,6 +161,10 @@ def run(
     finally:
         caller.close()
     return None
+
+
+def _after_round(after_round: AfterRound, boosting: Any, index: int) -> bool:
+    return after_round(index, boosting.ensemble)
 
 
 def result(

@@ -122,12 +122,6 @@ class Rounds(ABC):
             If a round is going on.
         """
 
-    def expect(self, n_rounds: int) -> None:  # noqa: B027  not all grow ahead
-        """Let so many rounds grow at once: nobody watches or changes the fit meanwhile.
-
-        They are finished one by one, by `boost`. 0: this is over.
-        """
-
     @abstractmethod
     def rollback(self) -> None:
         """Forget the last round, as if it had not happened.

@@ -22,7 +22,6 @@ from skgoss.training.callback_api import (
 from skgoss.training.concurrent_fits import ConcurrentFits
 from skgoss.training.distributed_callbacks import DistributedCallbacks
 from skgoss.training.evaluation import by_name
-from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
 
 # Of the index of a round and the ensemble so far: whether the fit is over.
@@ -92,8 +91,8 @@ def train(
         the first round.
     """
     history = {} if history is None else history
-    is_watched = boosting.sets or after_round is not None or not may_lag(callbacks)
-    if isinstance(boosting, MultiOutput) and not is_watched:
+    is_watched = boosting.sets or after_round is not None
+    if boosting.grows_ahead and not is_watched and may_lag(callbacks):
         boosting.expect(n_rounds or boosting.settings.n_estimators)
     try:
         stop = run(
@@ -105,7 +104,7 @@ def train(
             n_rounds=n_rounds,
         )
     finally:
-        if isinstance(boosting, MultiOutput):
+        if boosting.grows_ahead:
             boosting.expect(0)
     return result(boosting, stop, history)
 

@@ -59,6 +59,8 @@ class MultiOutput(Rounds):
         Returns an evaluation set of the training rows, for `eval_train`.
     """
 
+    grows_ahead = True
+
     def __init__(
         self,
         dataset: BinnedDataset,
@@ -127,10 +129,6 @@ class MultiOutput(Rounds):
         return self
 
     def expect(self, n_rounds: int) -> None:
-        """Let so many rounds grow at once: nobody watches or changes the fit meanwhile.
-
-        They are finished one by one, by `boost`. 0: this is over.
-        """
         self._n_expected = n_rounds
         if n_rounds == 0 and self._grown:
             # Nobody has asked for these rounds.

@@ -63,6 +63,9 @@ class Rounds(ABC):
     settings: Settings
     dataset: BinnedDataset
 
+    # Whether several rounds may grow at once.
+    grows_ahead = False
+
     def __init__(
         self,
         n_threads: int,
@@ -121,6 +124,13 @@ class Rounds(ABC):
         RuntimeError
             If a round is going on.
         """
+
+    def expect(self, n_rounds: int) -> None:
+        """Let so many rounds grow at once: nobody watches or changes the fit meanwhile.
+
+        They are finished one by one, by `boost`. 0: this is over.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def rollback(self) -> None:

@@ -47,7 +47,6 @@ from skgoss.dask import (  # noqa: E402
 )
 from skgoss.dask import distributed_internals as internals  # noqa: E402
 from skgoss.fit.arguments import FitArguments, InputSet  # noqa: E402
-from skgoss.utils.sklearn_private import NoHooks  # noqa: E402
 
 ON_CLUSTER = {
     LGBMClassifier: DaskLGBMClassifier,
@@ -972,7 +971,7 @@ def test_states_of_tasks_that_distributed_may_not_have():
 def test_hooks_count_the_rounds_after_those_of_init_model():
     seen = []
 
-    class Hooks(NoHooks):
+    class Hooks:
         def after_round(self, index, attributes):
             seen.append(index)
             return False

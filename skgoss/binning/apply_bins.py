@@ -122,7 +122,9 @@ def bin_columns(
         The columns wanted.
     bins_out : ndarray of shape (len(features), n_rows), uint8 or uint16
     """
-    for span, block in columns.take(features).blocks(n_threads):
+    if len(features) < columns.n_features:
+        columns = columns.take(features)
+    for span, block in columns.blocks(n_threads):
         chosen = [mappers[j] for j in features[span]]
         kernels.bin_columns(
             block,

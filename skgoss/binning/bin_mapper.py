@@ -127,7 +127,8 @@ def numeric_mappers(
     upper_bounds = map(
         bounds.__getitem__, map(slice, start[:-1].tolist(), start[1:].tolist())
     )
-    rows = zip(upper_bounds, *(field.tolist() for field in fields), strict=True)
+    lists = [field.tolist() for field in fields]
+    rows = zip(upper_bounds, *lists, strict=True)
     return [BinMapper(*row) for row in rows]
 
 

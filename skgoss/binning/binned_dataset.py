@@ -90,32 +90,33 @@ class BinnedDataset:
         )
         feature = used_features(mappers)
         used = [mappers[j] for j in feature]
-        return cls.of(
-            mappers,
-            storage.build(
-                columns.take(feature),
-                used,
-                settings,
-                rows,
-                n_threads,
-                None if partition is None else partition.n_rows,
-            ),
-        )
+        if len(feature) < len(mappers):
+            columns = columns.take(feature)
+        n_global = None if partition is None else partition.n_rows
+        stored = storage.build(columns, used, settings, rows, n_threads, n_global)
+        return cls.of(mappers, stored)
 
     @classmethod
     def of(cls, mappers: list[BinMapper], stored: Storage) -> BinnedDataset:
         """Make a data set of the mappers of all columns, and the stored bins."""
         feature = used_features(mappers)
         used = [mappers[j] for j in feature]
+        fields = [
+            (m.n_bins, m.missing_bin, m.missing_type, m.categories is not None)
+            for m in used
+        ]
+        n_bins, missing_bin, missing_type, categorical = (
+            np.array(fields, dtype=np.int32).reshape(-1, 4).T
+        )
         return cls(
             n_rows=stored.store.n_rows,
             n_features=len(mappers),
             mappers=mappers,
             feature=feature,
-            n_bins=np.array([m.n_bins for m in used], dtype=np.int32),
-            missing_bin=np.array([m.missing_bin for m in used], dtype=np.int32),
-            missing_type=np.array([m.missing_type for m in used], dtype=np.uint8),
-            categorical=np.array([m.categories is not None for m in used], bool),
+            n_bins=n_bins.copy(),
+            missing_bin=missing_bin.copy(),
+            missing_type=missing_type.astype(np.uint8),
+            categorical=categorical.astype(bool),
             upper_bounds=[m.upper_bounds for m in used],
             storage=stored,
         )
@@ -275,7 +276,15 @@ class BinnedDataset:
 
     def feature_infos(self) -> list[str]:
         """What LightGBM's model files say of each input column."""
-        return [_info(mapper) for mapper in self.mappers]
+        infos = []
+        for mapper in self.mappers:
+            if mapper.is_trivial:
+                infos.append("none")
+            elif mapper.categories is not None:
+                infos.append(":".join(map(str, mapper.categories.tolist())))
+            else:
+                infos.append(f"[{mapper.minimum!r}:{mapper.maximum!r}]")
+        return infos
 
     def bins(self, column: int) -> NDArray[np.uint16]:
         """The bins of all rows in a used column, (n_rows,)."""
@@ -296,11 +305,3 @@ def _are_same(first: BinMapper, second: BinMapper) -> bool:
         and np.array_equal(first.upper_bounds, second.upper_bounds)
         and np.array_equal(first.codes, second.codes)
     )
-
-
-def _info(mapper: BinMapper) -> str:
-    if mapper.is_trivial:
-        return "none"
-    if mapper.categories is not None:
-        return ":".join(map(str, mapper.categories.tolist()))
-    return f"[{mapper.minimum!r}:{mapper.maximum!r}]"

@@ -108,10 +108,14 @@ def find_bin_mappers(
     if weight is not None and sample is not None:
         weight = weight[sample]
     max_bin = _max_bins(settings, columns.n_features)
-    forced = forced_bins.of_columns(settings.forcedbins_filename, columns.n_features)
+    forced = _forced_bounds(settings, columns.n_features)
     weight = _scaled(weight)
-    chosen = _RowSubset(sample, row_places(columns, sample), weight)
-    used_rows = _RowSubset(rows, row_places(columns, rows))
+    chosen = _RowSubset(sample, None, weight)
+    if sample is not None:
+        chosen = chosen._replace(place=row_places(columns, sample))
+    used_rows = _RowSubset(rows, None)
+    if rows is not None:
+        used_rows = used_rows._replace(place=row_places(columns, rows))
     mappers = []
     for span, block in columns.blocks(n_threads):
         n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
@@ -119,7 +123,7 @@ def find_bin_mappers(
             block,
             settings,
             max_bin[span],
-            forced[span],
+            forced if forced is None else forced[span],
             n_nonzero,
             chosen,
             n_threads,
@@ -162,7 +166,7 @@ def find_in_sample(
     sample = _RowSubset(None, None, _scaled(weight))
     n_features = sampled.n_features
     max_bin = _max_bins(settings, n_features)
-    forced = forced_bins.of_columns(settings.forcedbins_filename, n_features)
+    forced = _forced_bounds(settings, n_features)
     return _find(sampled, settings, max_bin, forced, n_nonzero, sample, n_threads)
 
 
@@ -242,12 +246,12 @@ def _find_distributed(
             got = replace(got, n_categories=columns.n_categories[span])
         if sample_weight is not None:
             sample_weight = joined(places_of_ranks, weights, n_rows)
-        forced = settings.forcedbins_filename
+        forced = _forced_bounds(settings, columns.n_features)
         found = _find(
             got,
             settings,
             _max_bins(settings, columns.n_features)[span],
-            forced_bins.of_columns(forced, columns.n_features)[span],
+            forced if forced is None else forced[span],
             n_nonzero[span],
             _RowSubset(None, None, _scaled(sample_weight)),
             n_threads,
@@ -273,7 +277,7 @@ def _find(
     columns: Columns,
     settings: BinningOptions,
     max_bin: NDArray[np.int64],
-    forced: NDArray[Any],
+    forced: NDArray[Any] | None,
     n_nonzero: NDArray[np.int64],
     sample: _RowSubset,
     n_threads: int,
@@ -301,13 +305,19 @@ def _find(
                 columns.take(features),
                 settings,
                 most,
-                forced[features],
+                forced if forced is None else forced[features],
                 sample,
                 n_threads,
             )
             for j, mapper in zip(features.tolist(), found, strict=True):
                 mappers[j] = mapper
     return mappers
+
+
+def _forced_bounds(settings: BinningOptions, n_features: int) -> NDArray[Any] | None:
+    """The bounds that the user gives each column; None: none."""
+    forced = settings.forcedbins_filename
+    return None if forced is None else forced_bins.of_columns(forced, n_features)
 
 
 def _max_bins(settings: BinningOptions, n_features: int) -> NDArray[np.int64]:
@@ -343,7 +353,7 @@ def _find_numeric(
     columns: Columns,
     settings: BinningOptions,
     max_bin: int,
-    forced: NDArray[Any],
+    forced: NDArray[Any] | None,
     sample: _RowSubset,
     n_threads: int,
 ) -> list[BinMapper]:
@@ -354,8 +364,14 @@ def _find_numeric(
     scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
     # Bins hold enough rows, but for that of zero and the last ones below and above it.
     n_full = n_values // max(settings.min_data_in_bin, 1)
-    given = forced_bins.packed(forced)
-    room = np.where(np.diff(given[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3))
+    if forced is None:
+        none = np.empty(0), np.empty(0, dtype=np.int32)
+        bound_arrays = np.zeros(n_features + 1, dtype=np.int64), *none
+    else:
+        bound_arrays = forced_bins.packed(forced)
+    room = np.where(
+        np.diff(bound_arrays[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3)
+    )
     bounds_start = np.zeros(n_features + 1, dtype=np.int64)
     np.cumsum(room, out=bounds_start[1:])
     bounds = np.empty(bounds_start[-1])
@@ -372,7 +388,7 @@ def _find_numeric(
         settings.min_data_in_bin,
         settings.use_missing,
         settings.zero_as_missing,
-        *given,
+        *bound_arrays,
         n_threads,
         bounds_start,
         scratch,
@@ -394,11 +410,11 @@ def _find_categories(
     columns: Columns,
     settings: BinningOptions,
     max_bin: int,
-    forced: NDArray[Any],
+    forced: NDArray[Any] | None,
     sample: _RowSubset,
     n_threads: int,
 ) -> list[BinMapper]:
-    if any(forced):
+    if forced is not None and any(forced):
         raise ValueError(
             f"{forced_bins.OPTION} has bounds for a column that holds categories: leave"
             " it out."

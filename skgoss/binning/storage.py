@@ -8,7 +8,7 @@ describes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -87,8 +87,8 @@ class Storage:
     place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
     place_pieces : structured ndarray
         The places of the columns that are shorts or have entries.
-    memory : Memory
-        Where lanes, shorts and entries are made.
+    memory : Memory or None
+        Where lanes, shorts and entries are made; None: in memory.
     """
 
     store: BinStore
@@ -104,7 +104,12 @@ class Storage:
     place_of_code: NDArray[np.int32]
     place_pieces: NDArray[Any]
     n_threads: int
-    memory: Memory = IN_MEMORY
+    memory: Memory | None = None
+
+    @property
+    def _empty(self) -> Callable[..., NDArray[Any]]:
+        """Makes an array of a shape and dtype."""
+        return np.empty if self.memory is None else self.memory.empty
 
     @cached_property
     def rows(self) -> NDArray[np.uint8]:
@@ -128,7 +133,7 @@ class Storage:
         radix: NDArray[np.int32],
         n_numbers: int,
     ) -> NDArray[_Code]:
-        rows = self.memory.empty((self.store.n_rows, n_numbers), codes.dtype)
+        rows = self._empty((self.store.n_rows, n_numbers), codes.dtype)
         pack_rows(codes, lane, radix, team(codes.size, self.n_threads), rows)
         return rows
 
@@ -156,7 +161,7 @@ class Storage:
             return None, np.empty(0, dtype=np.uint32)
         entry_start = np.empty(self.store.n_rows + 1, dtype=np.int64)
         n_stored = np.diff(arrays.sparse_start)[sparse].sum()
-        entries = self.memory.empty((n_stored,), np.uint32)
+        entries = self._empty((n_stored,), np.uint32)
         pack_entries(
             arrays.sparse_start,
             arrays.sparse_rows,
@@ -247,7 +252,7 @@ class Storage:
         n_columns = len(arrays.bytes) + len(arrays.shorts)
         n_values = len(rows) * n_columns + len(arrays.sparse_rows)
         n_threads_used = team(n_values // GATHERED_PER_VALUE, n_threads)
-        store = self.store.take(rows, n_threads_used, self.memory.empty)
+        store = self.store.take(rows, n_threads_used, self._empty)
         return replace(self, store=store, n_threads=n_threads)
 
 
@@ -373,8 +378,9 @@ class _Values:
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
         shorts = np.empty((len(wide), self.n_rows), dtype=np.uint16)
-        self.fill(narrow, bytes_[: len(narrow)])
-        self.fill(wide, shorts)
+        for members, out in ((narrow, bytes_[: len(narrow)]), (wide, shorts)):
+            if len(members):
+                self.fill(members, out)
         return bytes_, shorts
 
     def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
@@ -547,7 +553,7 @@ def lay_out(
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
     n_bins, default_bin = arrays.n_bins, arrays.implied
-    n_rows = source.n_rows if settings.enable_bundle else 0
+    n_rows = bin_store.n_rows if settings.enable_bundle else 0
     lane, radix = share_lanes(groups.n_codes, n_rows)
     offset = np.zeros(len(mappers) + 1, dtype=np.int64)
     np.cumsum(n_bins - (default_bin >= 0), out=offset[1:])

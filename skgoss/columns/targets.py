@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.collectives import ALONE
 from skgoss.columns.floats import as_floats, check_unmasked
 from skgoss.columns.row_partition import Parts, RowPartition
 from skgoss.utils import sklearn_private
@@ -158,13 +158,16 @@ def _check_finite(values: NDArray[Any], name: str) -> None:
 
 
 def check_sum(
-    target: Floats, weight: Floats | None, name: str, collectives: Collectives = ALONE
+    target: Floats,
+    weight: Floats | None,
+    name: str,
+    partition: RowPartition | None = None,
 ) -> None:
     """Check that the weighted sum of a target is finite, so that it has a mean."""
     with np.errstate(over="ignore"):
         total = np.nansum(np.abs(target if weight is None else target.T * weight))
-        if collectives.n_ranks > 1:
-            total = np.sum(collectives.all_gather(total))
+        if partition is not None:
+            total = np.sum(partition.collectives.all_gather(total))
     if not np.isfinite(total):
         raise ValueError(
             f"The values of {name} are too large: their sum, by weight, overflows."

@@ -66,6 +66,8 @@ class Reading:
     @property
     def numbered(self) -> Any:
         """The option `categorical_feature` with the numbers of named columns."""
+        if self.names is None:
+            return self.categorical
         return names.numbered(self.categorical, self.names)
 
     def read(

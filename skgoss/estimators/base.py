@@ -31,12 +31,11 @@ from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import (
     EstimatorRecord,
     FittedModel,
-    changed_values,
     constructor_defaults,
 )
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.parameters import docstrings, presets, signatures
-from skgoss.parameters.settings import Settings
+from skgoss.parameters.settings import Settings, changed_values
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.messages import Elsewhere
@@ -271,6 +270,9 @@ class LGBMModel(
 
         def __getattr__(self, name: str) -> Any:
             """The value of a parameter by one of its other names."""
+            # Neither options nor names of other estimators are private.
+            if name.startswith("_"):
+                return object.__getattribute__(self, name)
             option = parameters.CANONICAL_NAME.get(name, name)
             if option == name or option not in vars(self):
                 return super().__getattr__(name)
@@ -424,8 +426,8 @@ class LGBMModel(
     def _settings(self, X: Any, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
         options = {name: getattr(self, name) for name in parameters.DEFAULTS}
-        passed = self._passed_parameters()
-        return checked_settings(options, self._owner, X, arguments, passed)
+        owner, passed = self._owner, self._passed_parameters()
+        return checked_settings(options, owner, X, arguments, passed)
 
     def _start(
         self,

@@ -176,7 +176,8 @@ class InputSet(NamedTuple):
 
     def without_values(self) -> InputSet:
         """The set without what belongs to rows."""
-        return self._replace(X=None, y=None, **dict.fromkeys(OF_ROWS))
+        none: dict[str, Any] = dict.fromkeys(("X", "y", *OF_ROWS))
+        return self._replace(**none)
 
     @property
     def target_name(self) -> str:
@@ -282,7 +283,8 @@ def with_datasets(
         for name, values in of_sets.items()
         if any(v is not None for v in values)
     }
-    none = dict.fromkeys(("eval_X", "eval_y", *(f"eval_{name}" for name in OF_ROWS)))
+    names = ["eval_X", "eval_y", *[f"eval_{name}" for name in OF_ROWS]]
+    none: dict[str, Any] = dict.fromkeys(names)
     return X, y, replace(arguments, eval_set=sets, **(none | given))
 
 

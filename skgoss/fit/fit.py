@@ -27,7 +27,7 @@ from skgoss.objectives import metrics, objectives, output_metrics
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
-from skgoss.training.callback_api import CallbackList
+from skgoss.training.callback_api import Callback, CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
 from skgoss.utils import threads
@@ -159,7 +159,7 @@ class Fit:
     def choose(self, options: Mapping[str, Any]) -> None:
         """Use options that a preset has chosen, before the fit begins."""
         self.data = self.data.replaced(
-            preset_params=self.data.preset_params | options,
+            preset_params={**self.data.preset_params, **options},
             settings=self.settings.checked(options, self.data.task.owner),
         )
         self.plan = self._plan()
@@ -192,10 +192,10 @@ class Fit:
 
     # --- Rounds -----------------------------------------------------------------------
 
-    def new_callbacks(self) -> list[callbacks.Callback]:
+    def new_callbacks(self) -> list[Callback]:
         """The user's callbacks, and those that options ask for."""
         arguments, options = self.data.arguments, self.data.settings
-        calls = []
+        calls: list[Callback] = []
         if arguments.callbacks is not None:
             calls = callbacks.of_one_fit(arguments.callbacks)
         patience = options.early_stopping_round or 0
@@ -221,7 +221,7 @@ class Fit:
         from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 
         data, settings = self.data, self.data.settings
-        trees = data.init_model and data.init_model.trees
+        trees = None if data.init_model is None else data.init_model.trees
         plan = settings, data.n_scores, _metrics(data), self.n_threads, trees
         if not data.outputs:
             return FitSetup(*plan)
@@ -257,7 +257,7 @@ class Fit:
             after_round=after_round
             and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
         )
-        if self.settings.refit and self.data.fitted is not self.data.rows:
+        if self.data.settings.refit and self.data.fitted is not self.data.rows:
             n_rounds = max(1, trained.ensemble.n_rounds - self._n_earlier)
             trained = replace(trained, ensemble=self.refitted(n_rounds, model))
         self.warn_if_nothing_learned(trained.ensemble)
@@ -269,7 +269,7 @@ class Fit:
         All ranks ask at the same time.
         """
         n_leaves = np.diff(ensemble.leaf_start).reshape(-1, ensemble.n_scores)
-        has_split = (n_leaves[self._n_earlier :] > 1).any(axis=0)
+        has_split = np.asarray((n_leaves[self._n_earlier :] > 1).any(axis=0))
         if has_split.all():
             return
         rows, settings = self.data.fitted, self.settings
@@ -319,6 +319,7 @@ class Fit:
             objective = None
         if isinstance(objective, tuple):
             objective = list(objective)
+        best_score = {name: dict(v) for name, v in trained.best_score.items()}
         return FittedModel(
             trained.ensemble,
             data.schema,
@@ -326,7 +327,7 @@ class Fit:
             data.link,
             self._header_maker(),
             trained.best_iteration,
-            {name: dict(scores) for name, scores in trained.best_score.items()},
+            best_score,
             self.history,
             data.task.classes,
             self.record,
@@ -475,18 +476,20 @@ def _custom_metrics(
     return [kind(function, data.link) for function in functions]
 
 
-def _metrics(data: FitData) -> list[metrics.Metric | metrics.CustomMetric]:
+def _metrics(data: FitData) -> list[output_metrics.AnyMetric]:
     """The metrics in LightGBM's order.
 
     First those of fit, then the option's or else the objective's, then functions.
     """
     task, settings, objective = data.task, data.settings, data.objective
+    n_classes = task.n_classes
     option, usual = settings.metric, task.default_objective
     words, functions = metrics.names_and_functions([data.arguments.eval_metric, option])
     is_open = option in (None, "") or not words
     if is_open and not metrics.any_means_none(words):
         default = usual if callable(objective) else objective
         words += [] if default is None else [metrics.default_name(default)]
+    by_name: Sequence[output_metrics.AnyMetric]
     if data.outputs:
         by_name = output_metrics.make(
             words,
@@ -498,14 +501,16 @@ def _metrics(data: FitData) -> list[metrics.Metric | metrics.CustomMetric]:
         )
     else:
         # Named metrics treat raw scores of a function as those of the usual objective.
-        is_function = callable(objective) and usual is not None
+        link = data.link
+        if callable(objective) and usual is not None:
+            link = objectives.make_link(usual)
         by_name = metrics.make(
             words,
             settings,
-            task.n_scores,
-            classifies=task.n_classes is not None,
+            data.n_scores,
+            classifies=n_classes is not None,
             ranks=data.rows.queries is not None,
-            link=objectives.make_link(usual) if is_function else data.link,
+            link=link,
         )
     return [*by_name, *_custom_metrics(data, functions)]
 

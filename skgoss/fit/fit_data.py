@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,8 @@ class FitData:
         The rows of the training set whose weight is not 0.
     fitted : Rows
         Those to learn from: without the rows that are held out for early stopping.
+    n_scores : int
+        The number of trees of a round.
     levels : tuple of float
         The levels of several quantiles; empty if the fit does not learn several.
     objective : str or callable
@@ -108,11 +110,11 @@ class FitData:
         init_model: FittedModel | None,
         searches: bool = True,
     ) -> None:
-        if training.collectives.n_ranks > 1:
+        if training.parts is not None and training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
+        self.task = task.going_on(init_model)
         self.arguments = arguments.without_values()
         self.settings = settings
-        self.task = task.going_on(init_model)
         self.init_model = init_model
         self.training = training
         with training.named_in_errors():
@@ -126,7 +128,7 @@ class FitData:
         alpha = settings.alpha
         self.levels = alpha if isinstance(alpha, tuple) else ()
         rows = self._rows(prepared, training)
-        if settings.folds is None:
+        if settings.folds is None and rows.weight is not None:
             rows = rows.without_zero_weights()
         self.rows = self.fitted = rows
         self._set_objective()
@@ -144,14 +146,18 @@ class FitData:
     def _training_columns(self) -> Prepared:
         """Read the training columns, their names and categories."""
         X, schema = self.training.X, self._init_schema()
-        self.names = names.checked(self.arguments.feature_name)
+        feature_name = self.arguments.feature_name
+        self.names: Sequence[str] | None = None
+        if not (isinstance(feature_name, str) and feature_name == "auto"):
+            self.names = names.checked(feature_name)
         if isinstance(X, Dataset):
             prepared = self._prepared(X, schema)
             if self.names is None:
                 self.names = X._names
         else:
             prepared = self._columns(X, schema)
-        self.schema, self.root = schema or prepared.schema, prepared.root
+        self.schema = cast(ColumnSchema, schema or prepared.schema)
+        self.root = prepared.root
         if self.init_model is not None:
             self.names = self.names or self.init_model.feature_names
         self.column_names: Sequence[str] | None = (
@@ -185,9 +191,9 @@ class FitData:
         """Read the training columns of data that are not a `Dataset`."""
         reading = Reading(self.names, self.settings.categorical_feature, schema)
         columns, read = reading.read(X, self.task.owner)
-        if self.training.is_empty:
-            columns = Columns.of_no_rows(columns.n_features)
         if self.training.parts is not None:
+            if self.training.is_empty:
+                columns = Columns.of_no_rows(columns.n_features)
             columns, read = merged_schema.merged(
                 columns, read, self.training.parts, learned=schema is None
             )
@@ -220,9 +226,10 @@ class FitData:
             partition = input_set.parts.partition()
         columns, binned = prepared.columns, prepared.binned
         n_rows = columns.n_rows if binned is None else binned.n_rows
-        name = input_set.target_name
-        y = self._target(input_set, n_rows)
+        y, name = self._target(input_set, n_rows)
         task, init_score = self.task, input_set.init_score
+        if input_set.is_training:
+            self.n_scores = len(self.levels) or task.n_scores
         # Labels of the training set are those of the task, or of an earlier model.
         target = task.encode(y, name, "init_model" if input_set.is_training else "y")
         weight = task.weights(input_set, target, partition)
@@ -231,43 +238,47 @@ class FitData:
             # Its arrays may be written to while this fit goes on.
             target = target.copy()
             weight = None if weight is None else weight.copy()
-        targets.check_sum(target, weight, name, input_set.collectives)
         if input_set.is_training:
             task.check_learnable(target, weight)
+        queries = task.queries(input_set, n_rows)
+        targets.check_sum(target, weight, name, partition)
         if init_score is not None:
             init_score = check_init_score(
                 init_score, n_rows, self.n_scores, f"{input_set.prefix}init_score"
             )
+        position = None
+        if input_set.is_training and isinstance(input_set.X, Dataset):
+            position = input_set.position
         return Rows(
             columns,
             target,
             weight,
-            task.queries(input_set, n_rows),
+            queries,
             init_score,
             prepared.numbers,
             binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
-            input_set.position if input_set.is_training else None,
+            position,
             output_weight,
         )
 
     def _target(
         self, input_set: InputSet, n_rows: int
-    ) -> NDArray[Any] | targets.TargetColumns:
-        """The target of a set; that of the training set determines the task."""
+    ) -> tuple[NDArray[Any] | targets.TargetColumns, str]:
+        """The target of a set, and its name; the training set determines the task."""
         name, task = input_set.target_name, self.task
         learns = input_set.is_training and not task.tasks
-        y: NDArray[Any] | targets.TargetColumns | None = None
         if input_set.parts is None and (task.takes_several if learns else task.tasks):
-            y = targets.several_columns(input_set.y, n_rows, name)
-        if y is None:
-            y = targets.one_column(input_set.y, n_rows, task.owner, name)
-            if learns:
-                self.task = task.of(y, input_set.parts)
-        elif learns:
-            self.task = several_outputs.task_of(task, y)
-        return y
+            several = targets.several_columns(input_set.y, n_rows, name)
+            if several is not None:
+                if learns:
+                    self.task = several_outputs.task_of(task, several)
+                return several, name
+        y = targets.one_column(input_set.y, n_rows, task.owner, name)
+        if learns:
+            self.task = task.of(y, input_set.parts)
+        return y, name
 
     def _set_objective(self) -> None:
         """Set the objective, the link and the outputs."""
@@ -282,24 +293,18 @@ class FitData:
             objective = several_outputs.joint_objective(self.outputs)
         else:
             self.objective, objective, self.link = task.resolved(self.settings)
-        self._check_levels_of_init_model()
+        if self.init_model is not None:
+            self._check_levels(self.init_model)
         self.settings = self.settings.replaced(objective=objective)
 
-    def _check_levels_of_init_model(self) -> None:
+    def _check_levels(self, init_model: FittedModel) -> None:
         """Check that training continues with the same quantiles; else ValueError."""
-        if self.init_model is None or self.init_model.trees.n_scores == 1:
-            return
-        earlier = self.init_model.link.levels
-        if earlier != self.levels:
+        earlier = init_model.link.levels
+        if earlier != self.levels and init_model.trees.n_scores > 1:
             raise ValueError(
                 f"init_model has learned the quantiles {list(earlier)}, but alpha is"
                 f" {self.settings.alpha}."
             )
-
-    @property
-    def n_scores(self) -> int:
-        """The number of trees of a round."""
-        return len(self.levels) or self.task.n_scores
 
     def _apply_preset(self, searches: bool) -> None:
         """Replace the options that the user has not passed as the preset asks."""

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 from skgoss.binning.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
-from skgoss.objectives.metrics import Metric
+from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, EvalResult, History
 from skgoss.training.concurrent_fits import call_side_by_side
@@ -66,7 +66,7 @@ class FoldModel:
         """The number of rounds of this fit."""
         return self.trees.n_rounds - self.first_round
 
-    def measure(self, metrics: Sequence[Metric] | None = None) -> list[EvalResult]:
+    def measure(self, metrics: Sequence[AnyMetric] | None = None) -> list[EvalResult]:
         """The metrics of the scores; None: those of the evaluation set."""
         tested = self.evaluation_set
         if metrics is not None:
@@ -191,7 +191,8 @@ def joined(
 
 def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldModel:
     """The model of a fold with the weighted sum of the scores of several."""
-    scores = sum(w * m.scores for w, m in zip(weights, models, strict=True))
+    zero = np.zeros_like(models[0].scores)
+    scores = sum((w * m.scores for w, m in zip(weights, models, strict=True)), zero)
     return replace(models[0], scores=scores)
 
 
@@ -237,7 +238,7 @@ def mean_rounds(models: Sequence[FoldModel]) -> float:
     return float(np.exp(np.mean([np.log(max(1, m.n_rounds)) for m in models])))
 
 
-def loss(models: Sequence[FoldModel], metrics: Sequence[Metric]) -> float:
+def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:
     """The mean over folds of the first metric, so that less is better."""
     losses = []
     for model in models:
@@ -247,7 +248,7 @@ def loss(models: Sequence[FoldModel], metrics: Sequence[Metric]) -> float:
 
 
 def best_weights(
-    kinds: Sequence[Sequence[FoldModel]], metrics: Sequence[Metric]
+    kinds: Sequence[Sequence[FoldModel]], metrics: Sequence[AnyMetric]
 ) -> list[float]:
     """The weights of sets of options whose out-of-fold predictions have the least loss.
 
@@ -281,7 +282,7 @@ def best_weights(
 def calibration(
     kinds: Sequence[Sequence[FoldModel]],
     weights: Sequence[float],
-    metrics: Sequence[Metric],
+    metrics: Sequence[AnyMetric],
 ) -> float:
     """The factor of raw scores whose out-of-fold probabilities have the least loss.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -49,9 +48,9 @@ def check_number(
     ValueError
         If there are too few rows, groups or rows of a class.
     """
-    if not isinstance(n_folds, numbers.Integral) or n_folds < 2:
+    if not (isinstance(n_folds, int | np.integer) and n_folds >= 2):
         raise ValueError(f"{argument} must be an int of at least 2, got {n_folds!r}.")
-    n, words = most(target, groups, stratify=stratify and len(target) >= n_folds)
+    n, words = most(target, groups, stratify=stratify and len(target) >= int(n_folds))
     if n < n_folds:
         raise ValueError(
             f"{argument}={n_folds} needs at least {n_folds} {words or things}, but"

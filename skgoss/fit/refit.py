@@ -1,25 +1,36 @@
-"""What `Booster.refit` does, step by step: rows, options, new leaf values."""
+"""New leaf values for trees whose splits stay as they are: `Booster.refit`."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
 from skgoss.binning.rows import Rows, check_init_score
 from skgoss.columns import queries, targets
 from skgoss.columns.columns import Columns
+from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
+from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.training_objective import OPTIONS as OBJECTIVE_OPTIONS
-from skgoss.objectives.training_objective import make_objective
-from skgoss.training import refit_leaves
+from skgoss.objectives.training_objective import Objective, make_objective
+from skgoss.parameters.settings import Settings
+from skgoss.utils.locks import cached_property
+
+Floats = NDArray[np.float64]
+
+# LightGBM's addition to sums of hessians: a leaf without rows has the optimal value 0.
+_EPSILON = 1e-15
+
+# The options that a refit reads, besides those of the objective.
+_OPTIONS = ("reg_alpha", "reg_lambda", "max_delta_step", "linear_lambda")
 
 
 def check(model: FittedModel, decay_rate: Any) -> None:
@@ -32,7 +43,7 @@ def check(model: FittedModel, decay_rate: Any) -> None:
     """
     if not model.objective or model.trees.n_trees == 0:
         raise ValueError("refit needs a model with trees and a known objective.")
-    if not isinstance(decay_rate, numbers.Real) or not 0 <= decay_rate <= 1:
+    if not isinstance(decay_rate, numbers.Real) or not 0 <= float(decay_rate) <= 1:
         raise ValueError(f"decay_rate must lie in [0, 1], got {decay_rate!r}.")
 
 
@@ -74,14 +85,15 @@ def rows(
     weights = targets.weights(weight, None, target, None)
     targets.check_sum(target, weights, "label")
     is_ranked = objective in OBJECTIVES and OBJECTIVES[objective].task == "ranking"
+    start_scores = None
     if init_score is not None:
-        init_score = check_init_score(init_score, n_rows, n_scores, "init_score")
+        start_scores = check_init_score(init_score, n_rows, n_scores, "init_score")
     existing = Rows(
         columns,
         target,
         weights,
         queries.make(n_rows, group=group) if is_ranked or group is not None else None,
-        init_score,
+        start_scores,
     ).without_zero_weights()
     if n_scores > 1 and not np.isin(existing.target, np.arange(n_scores)).all():
         raise ValueError(
@@ -102,7 +114,7 @@ def run(
     objective = make_objective(
         options, rows.target, rows.weight, n_scores, rows.queries
     )
-    return refit_leaves.Refit(
+    return Refit(
         model.trees,
         rows,
         objective,
@@ -113,12 +125,179 @@ def run(
     ).run()
 
 
-def _options(model: FittedModel, params: Mapping[str, Any]) -> SimpleNamespace:
+def _options(model: FittedModel, params: Mapping[str, Any]) -> Settings:
     """The options in ``params``, and what the link tells."""
-    names, link = (*OBJECTIVE_OPTIONS, *refit_leaves.OPTIONS), model.link
+    names, link = (*OBJECTIVE_OPTIONS, *_OPTIONS), model.link
     options = parameters.checked_options(params, names, "refit")
     options["objective"] = model.objective
     options["reg_sqrt"] = link.kind == "signed_square"
     if link.kind == "logistic":
         options["sigmoid"] = link.slope
-    return SimpleNamespace(**options)
+    return Settings(parameters.DEFAULTS | options)
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """Moves the values of leaves toward those that are optimal for some rows.
+
+    A leaf's new value is ``decay_rate * old + (1 - decay_rate) * shrinkage * optimal``,
+    where the optimal value minimizes the second-order approximation of the loss over
+    the rows that reach the leaf; it is 0 in a leaf without rows. The trees come in
+    order, and the loss is approximated at the scores of the new trees before them. The
+    trees of a forest stand alone: each starts from the best constant. The coefficients
+    of linear leaves move in the same way.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+    rows : Rows
+    objective : Objective
+        The objective on the rows.
+    options : Settings
+    shrinkage : ndarray of shape (n_trees,), float64
+        The factor of each tree.
+    decay_rate : float
+        From 0 to 1.
+    n_threads : int
+    """
+
+    ensemble: Ensemble
+    rows: Rows
+    objective: Objective
+    options: Settings
+    shrinkage: Floats
+    decay_rate: float
+    n_threads: int
+
+    def run(self) -> Ensemble:
+        """The ensemble with other leaves; their counts and weights are the old ones."""
+        ensemble, is_additive = self.ensemble, not self.ensemble.average
+        scores = np.repeat(self._start[:, None], len(self.rows), axis=1)
+        if self.rows.init_score is not None:
+            scores += self.rows.init_score
+        values, models = [], []
+        for index in range(ensemble.n_rounds):
+            if index == 0 or is_additive:
+                gradients = self._gradients(scores)
+            for k, leaf in enumerate(self._leaves(index)):
+                tree = index * len(scores) + k
+                value, model = self._tree(tree, k, leaf, gradients[k])
+                values.append(value)
+                models.append(model)
+                if is_additive:
+                    self._add(leaf, value, model, scores[k])
+        linear_leaves = [leaves for leaves in models if leaves is not None]
+        return ensemble.with_leaves(
+            np.concatenate(values),
+            LinearLeaves.joined(linear_leaves) if linear_leaves else None,
+        )
+
+    @cached_property
+    def _start(self) -> Floats:
+        """What each tree's values are added to, if it stands alone; else 0."""
+        if self.ensemble.average:
+            return self.objective.start_scores()
+        return np.zeros(self.ensemble.n_scores)
+
+    @cached_property
+    def _raw(self) -> RawColumns:
+        return RawColumns(self.rows.columns, self.rows.numbers)
+
+    def _gradients(self, scores: Floats) -> list[Gradients]:
+        """The gradients, hessians and weights of each score."""
+        objective = self.objective
+        gradient = np.empty(scores.shape, dtype=np.float32)
+        hessian = np.ones(scores.shape, dtype=np.float32)
+        objective.gradients(
+            scores,
+            gradient,
+            None if objective.constant_hessian else hessian,
+            self.n_threads,
+        )
+        weight = np.float64(1.0) if objective.weight is None else objective.weight
+        weights = np.ascontiguousarray(np.broadcast_to(weight, scores.shape))
+        return [
+            Gradients(*of_score)
+            for of_score in zip(gradient, hessian, weights, strict=True)
+        ]
+
+    def _leaves(self, index: int) -> NDArray[np.int32]:
+        """The leaf of each row in the trees of a round, (n_scores, n_rows)."""
+        rows = self.rows
+        leaves = self.ensemble.leaves(rows.columns, index, index + 1, self.n_threads)
+        chosen = leaves if rows.numbers is None else leaves[rows.numbers]
+        return np.ascontiguousarray(chosen.T)
+
+    def _tree(
+        self,
+        tree: int,
+        k: int,
+        leaf: NDArray[np.int32],
+        gradients: Gradients,
+    ) -> tuple[Floats, LinearLeaves | None]:
+        """The new values, and linear models, of a tree's leaves."""
+        first, stop = self.ensemble.leaf_start[tree : tree + 2].tolist()
+        old = self.ensemble.arrays["leaf_value"][first:stop]
+
+        def total(values: NDArray[np.float32] | None) -> Floats:
+            """The weighted sum of the values of each leaf."""
+            weighted = gradients.weight if values is None else values * gradients.weight
+            return np.bincount(leaf, weighted, stop - first).astype(np.float64)
+
+        optimal = self._optimal(total(gradients.gradient), total(gradients.hessian))
+        optimal *= self.shrinkage[tree]
+        values = self._moved(old, self._start[k] + optimal)
+        if self.ensemble.linear is None:
+            return values, None
+        models = self.ensemble.linear.leaves(first, stop)
+        start = np.cumsum([0, *np.bincount(leaf, minlength=stop - first)])
+        fitted = linear.fit(
+            self._raw,
+            [path.tolist() for path in np.split(models.feature, models.start[1:-1])],
+            (start, np.argsort(leaf, kind="stable")),
+            gradients,
+            optimal,
+            self.options.replaced(learning_rate=self.shrinkage[tree]),
+            self.n_threads,
+        )
+        return values, self._moved_models(models, fitted, self._start[k])
+
+    def _optimal(self, gradient: Floats, hessian: Floats) -> Floats:
+        """The optimal values of leaves with these sums."""
+        options, limit = self.options, self.options.max_delta_step
+        shrunk = np.maximum(np.abs(gradient) - options.reg_alpha, 0.0)
+        step = shrunk / (hessian + _EPSILON + options.reg_lambda)
+        return -np.sign(gradient) * (np.minimum(step, limit) if limit > 0 else step)
+
+    def _moved(self, old: Floats, new: Floats) -> Floats:
+        return self.decay_rate * old + (1.0 - self.decay_rate) * new
+
+    def _moved_models(
+        self, old: LinearLeaves, new: LinearLeaves, start: float
+    ) -> LinearLeaves:
+        """Linear models of the old columns; those that are not fitted have 0."""
+        coefficient = np.zeros(len(old.coefficient))
+        is_fitted = np.isin(_coefficient_keys(old), _coefficient_keys(new))
+        coefficient[is_fitted] = new.coefficient
+        return old._replace(
+            constant=self._moved(old.constant, start + new.constant),
+            coefficient=self._moved(old.coefficient, coefficient),
+        )
+
+    def _add(
+        self,
+        leaf: NDArray[np.int32],
+        values: Floats,
+        model: LinearLeaves | None,
+        score_inout: Floats,
+    ) -> None:
+        if model is None:
+            score_inout += values[leaf]
+        else:
+            self._raw.add(leaf, values, model, 1.0, self.n_threads, score_inout)
+
+
+def _coefficient_keys(leaves: LinearLeaves) -> NDArray[np.int64]:
+    """A number for the leaf and the column of each coefficient."""
+    owner = np.repeat(np.arange(len(leaves.constant)), np.diff(leaves.start))
+    return owner << 32 | leaves.feature

@@ -28,18 +28,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SeveralTargets(Task):
-    """Learning several targets.
-
-    Attributes
-    ----------
-    tasks : tuple of Task
-        The task of each target.
-    columns : list of str
-        The name of each target in messages.
-    """
-
-    tasks: tuple[Task, ...] = ()
-    columns: Sequence[str] = ()
+    """Learning several targets."""
 
     takes_several = True
 
@@ -53,7 +42,7 @@ class SeveralTargets(Task):
         """The labels of each target; None if they hold numbers."""
         if self.tasks[0].classes is None:
             return None
-        return [task.classes for task in self.tasks]
+        return [task.classes for task in self.tasks if task.classes is not None]
 
     @property
     def n_scores(self) -> int:
@@ -110,7 +99,7 @@ class SeveralTargets(Task):
         ):
             with about(column):
                 own = rows._replace(class_weight=of_target, sample_weight=weight)
-                weights.append(task.weights(own, codes, None))
+                weights.append(np.asarray(task.weights(own, codes, None)))
         return np.column_stack(weights)
 
     def check_learnable(self, target: Floats, weight: Floats | None) -> None:
@@ -140,7 +129,7 @@ def task_of(task: Task, y: TargetColumns) -> SeveralTargets:
                 if isinstance(task, Classification):
                     targets.check_complete(values, name)
                 tasks.append(task.of(values))
-        return SeveralTargets(task.owner, tuple(tasks), y.names)
+        return SeveralTargets(task.owner, tasks=tuple(tasks), columns=y.names)
     if not isinstance(known, list) or len(known) != len(y.names):
         n_known = len(known) if isinstance(known, list) else 1
         raise ValueError(
@@ -148,7 +137,7 @@ def task_of(task: Task, y: TargetColumns) -> SeveralTargets:
             " targets."
         )
     parts = tuple(replace(task, classes=labels) for labels in known)
-    return SeveralTargets(task.owner, parts, y.names)
+    return SeveralTargets(task.owner, tasks=parts, columns=y.names)
 
 
 @dataclass(frozen=True)
@@ -193,8 +182,9 @@ class Output:
         They treat raw scores of a function as those of the usual objective.
         """
         usual = self.task.default_objective
-        is_function = callable(self.given_objective) and usual is not None
-        return make_link(usual) if is_function else self.link
+        if callable(self.given_objective) and usual is not None:
+            return make_link(usual)
+        return self.link
 
 
 def of_fit(task: Task, settings: Settings, levels: Sequence[float]) -> list[Output]:

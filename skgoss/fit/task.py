@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,9 +34,15 @@ class Task:
     ----------
     owner : str
         The name of the estimator or function, for messages.
+    tasks : tuple of Task
+        The task of each target, if there are several.
+    columns : sequence of str
+        What messages call the column of each target, if there are several.
     """
 
     owner: str
+    tasks: tuple[Task, ...] = field(default=(), kw_only=True)
+    columns: Sequence[str] = field(default=(), kw_only=True)
 
     # 'classification', 'regression', 'ranking', or 'any'.
     name: ClassVar[str] = "any"
@@ -51,10 +57,6 @@ class Task:
     functions_take_dataset: ClassVar[bool] = False
     # Whether ``y`` may have several columns: see `several_outputs`.
     takes_several: ClassVar[bool] = False
-    # The task of each target, if there are several.
-    tasks: ClassVar[Sequence[Task]] = ()
-    # What messages call the column of each target, if there are several.
-    columns: ClassVar[Sequence[str]] = ()
 
     @property
     def n_classes(self) -> int | None:
@@ -129,7 +131,9 @@ class Task:
 
     def queries(self, rows: InputSet, n_rows: int) -> queries.Queries | None:
         """The queries of the rows; None if rows are not ranked."""
-        return rows.queries(n_rows) if rows.has_queries else None
+        if rows.group is None and rows.qid is None:
+            return None
+        return rows.queries(n_rows)
 
     def resolved(self, settings: Settings) -> tuple[Objective, Objective, Link]:
         """The objective as the user passed it, by its canonical name, and its link.
@@ -210,7 +214,7 @@ class Classification(Task):
     @property
     def n_classes(self) -> int:
         """The number of classes."""
-        return len(self.classes)
+        return 0 if self.classes is None else len(self.classes)
 
     @property
     def n_scores(self) -> int:
@@ -249,7 +253,7 @@ class Classification(Task):
         self, y: NDArray[Any], name: str, source: str = "y"
     ) -> NDArray[np.float64]:
         """The label encoding: the number of each label."""
-        return targets.encode_labels(y, self.classes, name, source)
+        return targets.encode_labels(y, np.asarray(self.classes), name, source)
 
     def check_objective(self, name: str) -> None:
         """Check that an objective is for the number of classes."""
@@ -305,7 +309,9 @@ class TrainTask(Task):
     def objective_name(self) -> str | None:
         """The canonical name of the objective; None for a function."""
         objective = self.objective or self.default_objective
-        return None if callable(objective) else canonical_name(objective)
+        if objective is None or callable(objective):
+            return None
+        return canonical_name(objective)
 
     def encode(
         self, y: NDArray[Any], name: str, source: str = "y"

@@ -14,9 +14,9 @@ from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import TrainTask
-from skgoss.model.fitted import EstimatorRecord, FittedModel, changed_values
+from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
-from skgoss.parameters.settings import Settings
+from skgoss.parameters.settings import Settings, changed_values
 from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
 
 # What models of `train` have been trained by, in their records.

@@ -99,24 +99,6 @@ def constructor_defaults(estimator_class: type) -> Mapping[str, Any]:
     }
 
 
-def changed_values(
-    values: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The parameters that differ from their defaults."""
-
-    def is_changed(value: Any, default: Any) -> bool:
-        is_same_type = type(value) is type(default)
-        return not is_same_type or not np.array_equal(value, default)
-
-    return {
-        name: values[name]
-        for name, default in defaults.items()
-        if name in values
-        and values[name] is not default
-        and is_changed(values[name], default)
-    }
-
-
 @dataclass(frozen=True, eq=False)
 class FittedModel:
     """A trained model: its trees and all that belongs to them.

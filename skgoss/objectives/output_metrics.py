@@ -10,7 +10,7 @@ import numpy as np
 from skgoss.objectives import metrics
 from skgoss.objectives.link import Link
 from skgoss.objectives.metric_functions import EvalData
-from skgoss.objectives.metrics import Metric, Result
+from skgoss.objectives.metrics import CustomMetric, Metric, Result
 from skgoss.parameters.settings import Settings
 
 
@@ -72,6 +72,10 @@ def _common_name(results: Sequence[Result]) -> str:
     if len(names) > 1:
         names = {name.partition("_")[2] for name in names}
     return min(names)
+
+
+# What an evaluation set computes after each round.
+AnyMetric = Metric | CustomMetric | OutputMean
 
 
 def make(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.objectives import exact_sum
-from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.columns.collectives import Collectives
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives.order_statistics import (
     nearest,
@@ -23,20 +23,6 @@ Ints = NDArray[np.int64]
 
 # Whole floats below this number have exact sums.
 MOST_EXACT = 2.0**52
-
-
-def weighted_mean(
-    values: Floats, weight: Floats | None, collectives: Collectives = ALONE
-) -> float:
-    """Mean of ``values``, (n,), with ``weight``, (n,) or None for equal weights.
-
-    It is the mean over the rows of all processes.
-    """
-    if weight is None:
-        total = float(collectives.total(len(values)))
-    else:
-        total = exact_sum.weighted_sum(weight, collectives=collectives)
-    return exact_sum.weighted_sum(values, weight, collectives) / total
 
 
 @dataclass(frozen=True, eq=False)

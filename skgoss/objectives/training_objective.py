@@ -31,7 +31,6 @@ from skgoss.objectives.objectives import (
 from skgoss.objectives.percentiles import GroupedRows, percentiles
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters.settings import Settings
-from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
@@ -114,7 +113,7 @@ class Objective:
     queries: Queries | None = field(default=None, repr=False)
     renewal_weight: Floats | None = field(default=None, repr=False)
 
-    @cached_property
+    @property
     def n_scores(self) -> int:
         return len(self.average)
 
@@ -142,11 +141,6 @@ class Objective:
             return n_rows, float(n_rows)
         collectives = self.partition.collectives
         return n_rows, exact_sum.weighted_sum(weight.ravel(), collectives=collectives)
-
-    @cached_property
-    def _untrained(self) -> list[int]:
-        """The scores that are not ``trained``."""
-        return np.flatnonzero(~self.trained).tolist()
 
     def start_scores(self) -> Floats:
         """The (K,) scores before the first tree.
@@ -188,10 +182,10 @@ class Objective:
             right shape.
         """
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
-        for k in self._untrained:
+        if not self.trained.all():
             assert hessian_out is not None
-            gradient_out[k] = 0.0
-            hessian_out[k] = 1.0
+            gradient_out[~self.trained] = 0.0
+            hessian_out[~self.trained] = 1.0
 
     def renewed_leaves(
         self,
@@ -296,7 +290,7 @@ def make_objective(
 
 
 def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
-    outside = spec.targets.outside(rows.y, rows.collectives)
+    outside = spec.targets.outside(rows.y, rows.partition.collectives)
     if outside is not None:
         low, high = outside
         raise ValueError(
@@ -311,6 +305,7 @@ def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
 
 
 def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
+    link = make_link(name, reg_sqrt=settings.reg_sqrt)
     spec = OBJECTIVES[name]
     if spec.has_level and not 0 < settings.alpha < 1:
         raise ValueError(
@@ -330,7 +325,7 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
         name=name,
         y=y,
         derivatives=derivatives,
-        link=make_link(name, reg_sqrt=settings.reg_sqrt),
+        link=link,
         average=np.array([spec.start(rows, settings)]),
         trained=np.array([True]),
         row_weight=None if spec.weighs_rows else weight,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from skgoss._engine.objectives import exact_sum
 from skgoss.columns.collectives import Collectives
 from skgoss.columns.row_partition import RowPartition
-from skgoss.objectives.percentiles import are_copies, percentile, weighted_mean
+from skgoss.objectives.percentiles import are_copies, percentile
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,11 @@ class TrainingRows:
 
     def mean(self) -> float:
         """The weighted mean of the targets of all processes."""
-        return weighted_mean(self.y, self.weight, self.collectives)
+        total, everyones = float(self.partition.n_rows), self.partition.collectives
+        collectives = None if everyones.n_ranks == 1 else everyones
+        if self.weight is not None:
+            total = exact_sum.weighted_sum(self.weight, collectives=collectives)
+        return exact_sum.weighted_sum(self.y, self.weight, collectives) / total
 
     def percentile(self, level: float, unit: Floats | None = None) -> float:
         """The `percentile` of the targets of all processes."""

@@ -104,7 +104,11 @@ class Boosting(Rounds):
         raw: RawColumns | None = None,
         make_training_set: Callable[[], EvaluationSet] | None = None,
     ) -> None:
-        shape = (objective.n_scores, dataset.n_rows)
+        self.n_scores = objective.n_scores
+        shape = self.n_scores, dataset.n_rows
+        weight, copy_weight = objective.weight, objective.copy_weight
+        has_start = init_score is not None
+        start = np.zeros(shape[0]) if has_start else objective.start_scores()
         self.dataset = dataset
         self.objective = objective
         self.settings = self._effective_settings(settings)
@@ -112,17 +116,14 @@ class Boosting(Rounds):
         self.sets = list(sets)
         self.init_ensemble = init_ensemble
         self.init_score = init_score
-        self.has_default_start = init_score is None
-        self.initial_start = (
-            objective.start_scores() if init_score is None else np.zeros(shape[0])
-        )
+        self.has_default_start = not has_start
+        self.initial_start = start
         self.start = self.initial_start
         self._reset_scores()
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
         )
-        weight, copy_weight = objective.weight, objective.copy_weight
         # Of shape (1, n_rows) or (n_scores, n_rows).
         self.weight = None if weight is None else np.atleast_2d(weight)
         self.copies = objective.copies
@@ -150,16 +151,17 @@ class Boosting(Rounds):
         self._publish()
 
     def _grower(self, forest: Any = None) -> TreeGrower:
+        partition = self.objective.partition
         return TreeGrower(
             self.dataset,
             self.settings,
-            self.objective.n_scores,
+            self.n_scores,
             self.n_threads,
             forest,
             self.constraints,
             self.copies,
             self.objective.concordance if self.limits_steps else 0.0,
-            self.partition,
+            None if partition.collectives.n_ranks == 1 else partition,
         )
 
     def _sampler(self) -> sampling.Sampler:
@@ -215,7 +217,7 @@ class Boosting(Rounds):
         """A copy of the trees of some rounds; None if rounds have no trees."""
         if self.grower is None:
             return None
-        return self.grower.forest.part(0, finished.n * self.objective.n_scores)
+        return self.grower.forest.part(0, finished.n * self.n_scores)
 
     def _build_ensemble(
         self, finished: FinishedRounds, forest: Forest | None
@@ -240,7 +242,7 @@ class Boosting(Rounds):
 
     def _start_by_round(self, finished: FinishedRounds) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
-        starts = np.zeros((finished.n, self.objective.n_scores))
+        starts = np.zeros((finished.n, self.n_scores))
         starts[:1] = finished.start
         return starts
 
@@ -253,7 +255,7 @@ class Boosting(Rounds):
         """The number of rounds whose trees were grown in this fit."""
         if self.grower is None:
             return self.n_constant
-        return self.grower.forest.n_trees // self.objective.n_scores
+        return self.grower.forest.n_trees // self.n_scores
 
     def _effective_settings(self, settings: Settings) -> Settings:
         """The settings, changed where the boosting type requires it."""
@@ -302,7 +304,7 @@ class Boosting(Rounds):
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
         with self._lock:
             self._undo_failed_round()
-            n_scores = self.objective.n_scores
+            n_scores = self.n_scores
             own = tree - self.first_round * n_scores
             if self.grower is None or own < 0:
                 raise ValueError(
@@ -373,7 +375,7 @@ class Boosting(Rounds):
         if self.grower is None:
             self.n_constant = n_rounds
         else:
-            self.grower.forest.drop(n_rounds * self.objective.n_scores)
+            self.grower.forest.drop(n_rounds * self.n_scores)
         self.linear = self.linear[:n_rounds]
         if n_rounds == 0:
             self.start = self.initial_start
@@ -401,9 +403,10 @@ class Boosting(Rounds):
         """Grow the trees of one round: see `boost`."""
         before = self._n_grown
         if self.grower is None:
-            self._keep_average(np.ones(self.objective.n_scores, dtype=bool))
+            self._keep_average(np.ones(self.n_scores, dtype=bool))
             self.n_constant = 1
             return False
+        renews = self.objective.renews_leaves
         self.objective.begin_round(before)
         self.objective.gradients(
             self.scores, self.gradient, self.hessian, self.n_threads
@@ -411,7 +414,6 @@ class Boosting(Rounds):
         sample = self.sampler.draw(
             round_index, self.gradient, self.hessian, self.n_threads
         )
-        renews = self.objective.renews_leaves
         raw = self.rows.raw if self.settings.linear_tree else None
         added = self.adds_while_growing and sample.rows is None and not renews
         # Linear leaves are added once they are fitted.
@@ -494,7 +496,7 @@ class Boosting(Rounds):
         Their values are added to ``scores`` unless it is None.
         """
         trees = self._new_trees()
-        numbers = range(self.objective.n_scores)
+        numbers = range(self.n_scores)
         if self._n_grown == 1 and self.init_ensemble is None:
             leaves = [LinearLeaves.constants(trees.tree(k)[1]) for k in numbers]
             if scores is not None:
@@ -522,7 +524,7 @@ class Boosting(Rounds):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the drawn rows of each leaf begin, and their numbers."""
         n_rows = self.dataset.n_rows if drawn is None else len(drawn)
-        if self.objective.n_scores == 1:
+        if self.n_scores == 1:
             start, rows = self.grower.rows_by_leaf()
             # Rows of weight 0 are in no leaf of the grower.
             if len(rows) == n_rows:
@@ -551,7 +553,7 @@ class Boosting(Rounds):
             self._add_trees(scored_rows, self._new_trees())
             return
         forest = self.grower.forest
-        first = forest.n_trees - self.objective.n_scores
+        first = forest.n_trees - self.n_scores
         for rows, scores in scored_rows:
             add_trees(
                 forest,
@@ -573,7 +575,7 @@ class Boosting(Rounds):
         if self.grower is None:
             return []
         trees = BinnedTrees(*self.grower.forest.arrays())
-        return trees.by_round(self.objective.n_scores, self.linear)
+        return trees.by_round(self.n_scores, self.linear)
 
     def _scored_rows(self) -> list[ScoredRows]:
         """The rows and scores that trees are added to, the training rows first."""
@@ -599,7 +601,7 @@ class Boosting(Rounds):
 
     def _new_trees(self) -> BinnedTrees:
         forest = self.grower.forest
-        first = forest.n_trees - self.objective.n_scores
+        first = forest.n_trees - self.n_scores
         linear_leaves = self.linear[-1] if len(self.linear) == self._n_grown else None
         return BinnedTrees(*forest.part(first).arrays(), linear=linear_leaves)
 

@@ -130,7 +130,7 @@ def resolve_columns(
         If a column is unknown, a list does not have one entry for each column, or a
         constraint is not possible.
     """
-    if all(getattr(settings, option) is None for option in OPTIONS):
+    if all([getattr(settings, option) is None for option in OPTIONS]):
         return settings
     reader = _ConstraintReader(n_features, names)
     changes: dict[str, Any] = {

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from skgoss.binning.rows import Rows
 from skgoss.objectives.link import Link, transform
 from skgoss.objectives.metric_functions import EvalData
-from skgoss.objectives.metrics import CustomMetric, Metric, Result
+from skgoss.objectives.metrics import CustomMetric, Result
+from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.training.binned import BinnedRows
 from skgoss.training.callback_api import EvalResult
 from skgoss.utils.messages import warn
@@ -55,7 +56,7 @@ class EvaluationSet:
 
     name: str
     rows: Rows
-    metrics: list[Metric | CustomMetric]
+    metrics: list[AnyMetric]
     binned: BinnedRows | None
     is_training: bool = False
     data: Any = None

@@ -13,7 +13,8 @@ from skgoss.binning.find_bins import BinningOptions
 from skgoss.binning.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import RawColumns
-from skgoss.objectives.metrics import CustomMetric, Metric
+from skgoss.objectives.metrics import CustomMetric
+from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_objective import make_objective
 from skgoss.objectives.user_functions import OfDataset
 from skgoss.parameters.settings import Settings
@@ -48,7 +49,7 @@ class FitSetup:
 
     settings: Settings
     n_scores: int
-    metrics: list[Metric | CustomMetric]
+    metrics: list[AnyMetric]
     n_threads: int
     init_ensemble: Ensemble | None = None
 
@@ -83,7 +84,8 @@ class FitSetup:
             dataset = dataset.alone(n_threads)
         evaluation_sets = [self.evaluation_set(dataset, rows, named) for named in sets]
         init_score, raw = self._init_score(rows), self._raw_columns(rows)
-        rows = rows.without_values()
+        if rows.partition is not None:
+            rows = rows.without_values()
         return BOOSTING_TYPES[settings.boosting_type](
             dataset,
             objective,
@@ -110,7 +112,7 @@ class FitSetup:
         return rows.binned or BinnedDataset.build(
             rows.columns,
             BinningOptions.from_settings(self.settings),
-            weight=rows.scattered_weight(),
+            weight=None if rows.weight is None else rows.scattered_weight(),
             rows=rows.numbers,
             n_threads=self.n_threads,
             partition=rows.partition,

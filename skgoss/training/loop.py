@@ -122,16 +122,17 @@ def run(
 
     Returns what a callback ended them with; None if none did.
     """
+    first, n_planned = boosting.first_round, boosting.settings.n_estimators
+    collectives = boosting.partition.collectives
     recorder = Recorder(history)
     after: Callable[[int], bool] | None = None
     if after_round is not None:
         after = partial(_after_round, after_round, boosting)
     caller: CallbackList
-    if boosting.partition.collectives.n_ranks == 1:
+    if collectives.n_ranks == 1:
         caller = CallbackList([*callbacks, recorder], after)
     else:
         caller = DistributedCallbacks(boosting, callbacks, recorder, after)
-    first, n_planned = boosting.first_round, boosting.settings.n_estimators
     params = dict(vars(boosting.settings)) if callbacks else {}
 
     def env_of(index: int, results: list[EvalResult]) -> CallbackEnv:
@@ -139,7 +140,7 @@ def run(
             model, params, first + index, first, first + n_planned, results
         )
 
-    env = env_of(0, [])
+    env: CallbackEnv | None = None
     try:
         for index in range(n_rounds or n_planned):
             if caller.before_round(partial(env_of, index, [])):
@@ -155,7 +156,7 @@ def run(
         stop = caller.stop_of(error)
         if stop is None:
             raise
-        recorder.complete(env)
+        recorder.complete(env or env_of(0, []))
         return stop
     finally:
         caller.close()

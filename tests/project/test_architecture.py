@@ -32,14 +32,14 @@ MOST_LINES = {
     "estimators": 2_000,
     "export": 1_300,
     "faces": 500,
-    "fit": 4_300,
+    "fit": 4_400,  # the new leaf values of a refit came from training
     "model": 3_700,
     "model_files": 1_600,
     "objectives": 3_300,
     "parameters": 3_400,
     "plotting": 1_400,
     "sources": 2_400,
-    "training": 3_900,
+    "training": 3_700,
     "utils": 1_200,
 }
 # Modules without a test file of their name, by the tests that run their code. The list
@@ -63,7 +63,6 @@ TESTED_IN = {
         "model/dump",
         "model/fitted",
         "model/trees",
-        "training/refit_leaves",
     ],
     "booster/test_booster_in_training.py": [
         "training/fit_setup",
@@ -117,7 +116,6 @@ TESTED_IN = {
         "estimators/classifier",
         "estimators/regressor",
         "fit/arguments",
-        "fit/fit",
         "fit/task",
     ],
     "estimators/test_ranker.py": [

@@ -38,7 +38,7 @@ def files_of_calls(call: Callable[[], Any]) -> list[str]:
 
 
 # By method: the most calls, files, and changes from one file to another.
-WALKS = {"predict": ((X,), 45, 10, 20)}
+WALKS = {"fit": ((X, Y), 340, 40, 120), "predict": ((X,), 45, 10, 20)}
 
 
 @pytest.mark.parametrize("method", WALKS)

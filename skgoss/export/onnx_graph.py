@@ -391,9 +391,11 @@ def _node_tests(
 
 def _members(sets: CategorySets, number: int, values: Floats | None) -> Floats:
     """The values of the categories in a set; of an empty set NaN, which none equals."""
-    members = sets.categories(number)
-    if values is not None:
-        members = values[members[members < len(values)]]
+    codes = sets.categories(number)
+    if values is None:
+        members = codes.astype(np.float64)
+    else:
+        members = values[codes[codes < len(values)]]
     return members if len(members) else np.array([np.nan])
 
 

@@ -113,7 +113,7 @@ def _expectile(rows: TrainingRows, settings: Settings) -> float:
         above = rows.y > center
         for weight, side in ((level, above), (1.0 - level, ~above)):
             total += weight * rows.sum_of(np.where(side, rows.y, 0.0))
-            total_weight += weight * rows.sum_of(side * 1.0)
+            total_weight += weight * rows.sum_of(side.astype(np.float64))
         center = total / total_weight
     return center
 

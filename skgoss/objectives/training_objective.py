@@ -441,7 +441,7 @@ def _binary_codes(name: str, rows: TrainingRows) -> Floats:
             f"objective={name!r} is for classification. Use LGBMClassifier. Other "
             "estimators accept only 'binary', with 0 and 1 (or -1 and 1) in y."
         )
-    return (rows.y > 0) * 1.0
+    return (rows.y > 0).astype(np.float64)
 
 
 def _label_weight(

@@ -85,7 +85,7 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
     if columns in ((), (np.nan,)):
         columns = (estimator.n_features_in_,)
     shape = (1, *columns)
-    kind = getattr(X, "_meta", None)
+    kind: Any = getattr(X, "_meta", None)
     is_sparse = sparse.issparse(kind)
     if is_sparse:
         return type(kind)(shape, dtype=kind.dtype)

@@ -603,7 +603,8 @@ class Boosting(Rounds):
         forest = self.grower.forest
         first = forest.n_trees - self.n_scores
         linear_leaves = self.linear[-1] if len(self.linear) == self._n_grown else None
-        return BinnedTrees(*forest.part(first).arrays(), linear=linear_leaves)
+        trees = BinnedTrees(*forest.part(first).arrays())
+        return trees._replace(linear=linear_leaves)
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
         is_training = evaluation_set.binned is None

@@ -286,7 +286,7 @@ class BinnedDataset:
                 infos.append(f"[{mapper.minimum!r}:{mapper.maximum!r}]")
         return infos
 
-    def bins(self, column: int) -> NDArray[np.uint16]:
+    def bins(self, column: int) -> NDArray[np.uint8] | NDArray[np.uint16]:
         """The bins of all rows in a used column, (n_rows,)."""
         bins = self.storage.store.bins(column)
         return bins if self.numbers is None else bins[self.numbers]

@@ -99,7 +99,7 @@ class ArrowDataFrame(DataFrame):
     def __init__(self, native: Any) -> None:
         super().__init__(native)
         self._exported = arrow.export(native)
-        self.names = self._exported and self._exported.names
+        self.names = None if self._exported is None else self._exported.names
 
     def locate(
         self, builder: ColumnsBuilder, categorical: Container[int]

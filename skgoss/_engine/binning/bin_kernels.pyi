@@ -1,0 +1,45 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_MISSING: int
+ZERO_IS_MISSING: int
+NAN_IS_MISSING: int
+ZERO_BOUND: float
+GRID_FIELDS: int
+def scratch_per_value(n_features: int, n_threads: int) -> int: ...
+def find_bounds(
+    columns: object, rows: NDArray[np.int64] | None, place: NDArray[np.int32] | None,
+    weight: NDArray[np.float64] | None, n_rows: int, max_bin: int, min_data_in_bin: int,
+    use_missing: bool, zero_as_missing: bool, forced_start: NDArray[np.int64],
+    forced_bound: NDArray[np.float64], forced_rank: NDArray[np.int32], n_threads: int,
+    bounds_start: NDArray[np.int64], scratch_out: NDArray[np.uint64],
+    bounds_out: NDArray[np.float64], n_bounds_out: NDArray[np.int32],
+    missing_type_out: NDArray[np.uint8], n_occupied_out: NDArray[np.int32],
+    range_out: NDArray[np.float64], zero_share_out: NDArray[np.float64],
+) -> None: ...
+def plan_search(
+    bounds: NDArray[np.float64], bounds_start: NDArray[np.int64],
+    n_bounds: NDArray[np.int64], first_start: NDArray[np.int64],
+    grid_out: NDArray[np.float64], first_out: NDArray[np.uint16],
+) -> None: ...
+def bin_columns(
+    columns: object, rows: NDArray[np.int64] | None, bounds: NDArray[np.float64],
+    bounds_start: NDArray[np.int64], grid: NDArray[np.float64],
+    first_start: NDArray[np.int64], first: NDArray[np.uint16],
+    nan_bin: NDArray[np.int32], n_threads: int, columns_out: NDArray[Any],
+) -> None: ...
+def count_others(
+    columns: object, rows: NDArray[np.int64] | None, place: NDArray[np.int32] | None,
+    n_rows: int, limit: int, nan_is_zero: bool, n_threads: int,
+    count_out: NDArray[np.int64],
+) -> None: ...
+def list_columns(
+    columns: object, rows: NDArray[np.int64] | None, place: NDArray[np.int32] | None,
+    n_rows: int, bounds: NDArray[np.float64], bounds_start: NDArray[np.int64],
+    grid: NDArray[np.float64], first_start: NDArray[np.int64],
+    first: NDArray[np.uint16], nan_bin: NDArray[np.int32], zero_bin: NDArray[np.int32],
+    n_threads: int, start_inout: NDArray[np.int64], bin_start: NDArray[np.int64] | None,
+    rows_out: NDArray[np.uint32] | None, bins_out: NDArray[np.uint16] | None,
+) -> bool: ...

@@ -1,0 +1,18 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.model.predict import Predictor
+
+class Explainer:
+    expected: NDArray[np.float64]
+    pairs: NDArray[np.int64]
+    def __init__(
+        self, predictor: Predictor, leaf_start: NDArray[np.int64],
+        leaf_count: NDArray[np.int64], slot: NDArray[np.int32], n_slots: int,
+        with_pairs: bool,
+    ) -> None: ...
+    def run(
+        self, columns: object, first_tree: int, stop_tree: int, divisor: float,
+        target: NDArray[np.int64], pair_target: NDArray[np.int64], n_threads: int,
+        values_out: NDArray[np.float64],
+    ) -> None: ...

@@ -1,0 +1,22 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.training.forest import Forest
+
+MAX_RELATIVE_WORK: float
+MAX_ROWS: int
+
+class TreeGrower:
+    forest: Forest
+    def __init__(
+        self, dataset: object, settings: object, n_scores: int, n_threads: int,
+        forest: Forest | None = ..., constraints: object = ...,
+        copies: NDArray[np.uint32] | None = ..., concordance: float = ...,
+        partition: object = ..., min_shared_places: int = ...,
+    ) -> None: ...
+    def grow(
+        self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
+        weight: NDArray[np.float64] | None, rows: NDArray[np.uint32] | None,
+        scores: NDArray[np.float64] | None, round_index: int,
+    ) -> bool: ...
+    def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

@@ -1,0 +1,70 @@
+"""The stubs of the engine, which type checkers read, say what its modules have."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import skgoss
+
+ENGINE = Path(skgoss.__file__).parent / "_engine"
+STUBS = sorted(path.relative_to(ENGINE).as_posix() for path in ENGINE.rglob("*.pyi"))
+SOURCES = sorted(path.relative_to(ENGINE).as_posix() for path in ENGINE.rglob("*.pyx"))
+
+
+def module_of(path: str) -> ModuleType:
+    name = path.rpartition(".")[0].replace("/", ".")
+    return importlib.import_module(f"skgoss._engine.{name}")
+
+
+def is_own(value: object, module: ModuleType) -> bool:
+    return callable(value) and getattr(value, "__module__", "") == module.__name__
+
+
+def public(names: dict[str, object], module: ModuleType) -> set[str]:
+    return {
+        name
+        for name, value in names.items()
+        if not name.startswith("_") and is_own(value, module)
+    }
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    return [argument.arg for argument in function.args.args]
+
+
+@pytest.mark.parametrize("path", STUBS)
+def test_a_stub_says_what_its_module_has(path):
+    module = module_of(path)
+    described = ast.parse((ENGINE / path).read_text()).body
+    functions = {f.name: f for f in described if isinstance(f, ast.FunctionDef)}
+    classes = {c.name: c for c in described if isinstance(c, ast.ClassDef)}
+    assert public(vars(module), module) <= {*functions, *classes} <= {*vars(module)}
+    for name, function in functions.items():
+        actual = inspect.signature(getattr(module, name))
+        assert parameters(function) == list(actual.parameters), name
+    for name, described_class in classes.items():
+        for member in described_class.body:
+            if isinstance(member, ast.FunctionDef):
+                assert hasattr(getattr(module, name), member.name), (name, member.name)
+            elif isinstance(member, ast.AnnAssign):
+                assert isinstance(member.target, ast.Name)
+                assert hasattr(getattr(module, name), member.target.id), name
+    for constant in described:
+        if isinstance(constant, ast.AnnAssign):
+            assert isinstance(constant.target, ast.Name)
+            assert hasattr(module, constant.target.id)
+
+
+def test_every_module_that_python_calls_has_a_stub():
+    without = [path for path in SOURCES if path[:-1] + "i" not in STUBS]
+    for path in without:
+        module = module_of(path)
+        assert not public(vars(module), module) or path in (
+            "training/kernel_collectives.pyx",  # a class of the engine's own
+        )

@@ -72,14 +72,14 @@ ctypedef fused bin_t:
     uint16_t
 
 
-cdef struct Rule:
+cdef struct BinningRules:
     int32_t max_bin
     int64_t min_data_in_bin
     bint use_missing
     bint zero_as_missing
 
 
-cdef struct Scratch:
+cdef struct SortScratch:
     uint64_t* key
     uint64_t* key_swap
     double* mass
@@ -108,7 +108,7 @@ cdef struct Grid:
     int64_t n_steps
 
 
-cdef struct Plan:
+cdef struct BinSearch:
     # How the bins of columns are found: see `plan_search`.
     const double* bounds
     const int64_t* bounds_start
@@ -187,7 +187,7 @@ cdef bint is_shared(const uint32_t* counter, int64_t n, int bits) noexcept nogil
 
 
 cdef void sort_by_digit(
-    Scratch* scratch, int64_t n, bint weighted, int bits, int digit, uint32_t* counter,
+    SortScratch* scratch, int64_t n, bint weighted, int bits, int digit, uint32_t* counter,
 ) noexcept nogil:
     """Stable sort of the keys by one of their digits, given how many have each."""
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
@@ -208,7 +208,7 @@ cdef void sort_by_digit(
     scratch.mass, scratch.mass_swap = scratch.mass_swap, scratch.mass
 
 
-cdef bint insert_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
+cdef bint insert_keys(SortScratch* scratch, int64_t n, bint weighted) noexcept nogil:
     """Stable insertion sort; false if it gave up, after as many moves as there are keys."""
     cdef int64_t n_moves = 0
     cdef int64_t i, at
@@ -235,7 +235,7 @@ cdef bint insert_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil
     return True
 
 
-cdef void sort_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
+cdef void sort_keys(SortScratch* scratch, int64_t n, bint weighted) noexcept nogil:
     """Stable sort of the keys, which takes their masses along.
 
     A radix sort by the highest digits leaves few keys out of order, for an insertion sort. If
@@ -260,7 +260,7 @@ cdef inline bint is_zero(double value, bint nan_is_zero) noexcept nogil:
 
 
 cdef inline void tally_value(
-    double value, double mass, bint weighted, Tally* tally, Scratch* scratch_out
+    double value, double mass, bint weighted, Tally* tally, SortScratch* scratch_out
 ) noexcept nogil:
     """Count a zero or NaN; keep the key of any other value."""
     if isnan(value):
@@ -296,7 +296,7 @@ cdef void load_tile(
 
 
 cdef Tally read_values(
-    const double* values, const double* weight, int64_t n, Scratch* scratch_out,
+    const double* values, const double* weight, int64_t n, SortScratch* scratch_out,
 ) noexcept nogil:
     cdef Tally tally = Tally(n, 0, 0, 0, 0.0)
     cdef int64_t i
@@ -313,7 +313,7 @@ cdef Tally read_sparse(
     const int32_t* place,
     const double* weight,
     int64_t n,
-    Scratch* scratch_out,
+    SortScratch* scratch_out,
 ) noexcept nogil:
     """The same of a sparse column; ``place``: of each row in the sample, -1 if outside.
 
@@ -348,7 +348,7 @@ cdef Tally read_sparse(
 
 
 cdef Side distinct_values(
-    const Scratch* scratch, int64_t first, int64_t last, bint weighted, int64_t n_before
+    const SortScratch* scratch, int64_t first, int64_t last, bint weighted, int64_t n_before
 ) noexcept nogil:
     """Merge equal and neighboring values of sorted keys first, ..., last - 1.
 
@@ -610,9 +610,9 @@ cdef void find_column_bounds(
     const double* weight,
     int64_t n,
     double total,
-    Rule rule,
+    BinningRules rule,
     Forced forced,
-    Scratch scratch,
+    SortScratch scratch,
     double* bounds_out,
     int32_t* n_bounds_out,
     uint8_t* missing_type_out,
@@ -731,7 +731,7 @@ def find_bounds(
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
     cdef const double* mass = NULL if weight is None else &weight[0]
-    cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
+    cdef BinningRules rule = BinningRules(max_bin, min_data_in_bin, use_missing, zero_as_missing)
     cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
     cdef Py_ssize_t width = tile_width(n_features, n_threads)
@@ -779,8 +779,8 @@ cdef inline Forced forced_of(
     return forced
 
 
-cdef Scratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
-    cdef Scratch scratch
+cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
+    cdef SortScratch scratch
     scratch.key = room
     scratch.key_swap = room + n
     scratch.mass = <double*> (room + 2 * n)
@@ -878,7 +878,7 @@ def plan_search(
 
 
 cdef inline void search_block(
-    const double* value, int64_t n, const Plan* plan, Py_ssize_t column, bin_t* bins_out,
+    const double* value, int64_t n, const BinSearch* plan, Py_ssize_t column, bin_t* bins_out,
 ) noexcept nogil:
     """Bins of ``n`` values of a column: for each the number of bounds below it.
 
@@ -911,7 +911,7 @@ cdef void bin_block(
     const int64_t* rows,
     int64_t start,
     int64_t n,
-    const Plan* plan,
+    const BinSearch* plan,
     int64_t n_columns,
     int64_t stride,
     bin_t* columns_out,
@@ -961,7 +961,7 @@ def bin_columns(
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef InputColumns inputs = read_columns(columns)
-    cdef Plan plan = Plan(
+    cdef BinSearch plan = BinSearch(
         &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
         &nan_bin[0])
     cdef int64_t n_rows = columns_out.shape[1]
@@ -997,7 +997,7 @@ cdef struct Search:
     bint nan_is_zero
 
 
-cdef Search plan_list(const Plan* plan, const int32_t* zero_bin, Py_ssize_t column) noexcept nogil:
+cdef Search plan_list(const BinSearch* plan, const int32_t* zero_bin, Py_ssize_t column) noexcept nogil:
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
     cdef Search search
     search.column = column
@@ -1034,7 +1034,7 @@ cdef int64_t keep_others(
 
 
 cdef int64_t list_block(
-    const double* values, int64_t n, const Plan* plan, const Search* search,
+    const double* values, int64_t n, const BinSearch* plan, const Search* search,
     const int32_t* numbers, int64_t start, const int32_t* place, int64_t room,
     uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
@@ -1155,7 +1155,7 @@ cdef bint do_ascend(const uint32_t* rows, int64_t n) noexcept nogil:
 
 cdef bint list_tile(
     const InputColumns* inputs, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
-    const int32_t* place, int64_t n_rows, const Plan* plan, const int32_t* zero_bin,
+    const int32_t* place, int64_t n_rows, const BinSearch* plan, const int32_t* zero_bin,
     int64_t* start_inout, const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
     """List the rows of some columns, or with NULL for out count them.
@@ -1263,7 +1263,7 @@ def list_columns(
     cdef uint32_t* to_rows = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
     cdef uint16_t* to_bins = NULL if bins_out is None or len(bins_out) == 0 else &bins_out[0]
     cdef const int64_t* to_start = NULL if bin_start is None else &bin_start[0]
-    cdef Plan plan = Plan(
+    cdef BinSearch plan = BinSearch(
         &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
         &nan_bin[0])
     cdef Py_ssize_t width = max(

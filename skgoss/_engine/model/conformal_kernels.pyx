@@ -27,19 +27,19 @@ cdef struct Span:
 
 
 # A row: what the scores of each group are scaled by and added to.
-cdef struct Row:
+cdef struct ScoredRow:
     const double* center
     const double* scale
 
 
 cdef inline double value(
-    const Groups* groups, Row row, int64_t group, int64_t at,
+    const Groups* groups, ScoredRow row, int64_t group, int64_t at,
 ) noexcept nogil:
     return row.center[group] + groups.score[at] * row.scale[group]
 
 
 cdef inline double reach(
-    const Groups* groups, Row row, double tried, Span* spans_inout,
+    const Groups* groups, ScoredRow row, double tried, Span* spans_inout,
 ) noexcept nogil:
     """Find the first place above a value in each group; return the weight below it."""
     cdef double weight = 0.0
@@ -76,7 +76,7 @@ cdef double quantile(
 
     The middle value of the group with the most places left is tried, again and again.
     """
-    cdef Row row = Row(center, scale)
+    cdef ScoredRow row = ScoredRow(center, scale)
     cdef double tried, found = INFINITY
     cdef int64_t group, middle, k
     for k in range(groups.n):

@@ -15,7 +15,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from skgoss._engine.columns.column_kernels cimport InputColumns, read_columns
-from skgoss._engine.model.predict cimport Node, Predictor, Tables, fill_values
+from skgoss._engine.model.predict cimport Predictor, Tables, TestNode, fill_values
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
@@ -93,7 +93,7 @@ cdef int64_t MIN_WORK_FOR_TEAM = 20_000
 
 
 # The points of a Gauss-Legendre rule on [0, 1], in passes of SHAP_POINTS places each.
-cdef struct Rule:
+cdef struct QuadratureRule:
     int64_t n_passes
     int n                   # points of a pass
     double* known           # s
@@ -114,7 +114,7 @@ cdef void legendre(int64_t n, double x, double* value_out, double* slope_out) no
 
 
 cdef void place_point(
-    const Rule* rule, int64_t point, double known, double unknown, double weight
+    const QuadratureRule* rule, int64_t point, double known, double unknown, double weight
 ) noexcept nogil:
     cdef int64_t at = point // rule.n * SHAP_POINTS + point % rule.n
     rule.known[at] = known
@@ -123,7 +123,7 @@ cdef void place_point(
     rule.away[at] = -1.0 / unknown
 
 
-cdef bint make_rule(int64_t n, Rule* rule_out) noexcept nogil:
+cdef bint make_rule(int64_t n, QuadratureRule* rule_out) noexcept nogil:
     """At least n points, the same number in each pass; false when memory ran out."""
     cdef int64_t n_passes = max(1, (n + SHAP_POINTS - 1) // SHAP_POINTS)
     cdef int64_t size = n_passes * SHAP_POINTS
@@ -182,7 +182,7 @@ cdef struct Place:
 
 # The steps of a tree while they are written.
 cdef struct Writer:
-    const Node* nodes
+    const TestNode* nodes
     const double* leaf_value
     const int64_t* leaf_count
     const int32_t* slot         # by node, in order of creation
@@ -274,7 +274,7 @@ cdef void write_step(Writer* w, int64_t depth, uint8_t kind) noexcept nogil:
     """Write a step and, unless it goes up, the origin of its constants."""
     cdef Place* place = &w.path[depth]
     cdef Place* above = &w.path[place.above] if place.above >= 0 else NULL
-    cdef const Node* node = &w.nodes[place.at]
+    cdef const TestNode* node = &w.nodes[place.at]
     cdef Step* step = &w.steps[w.n_steps]
     cdef double before = above.share[above.side] if above != NULL else 1.0
     cdef double share = share_at(w, place.near, place.far)
@@ -381,7 +381,7 @@ cdef struct Call:
     const Tables* tables
     InputColumns inputs
     const TreeSteps* trees
-    const Rule* rules
+    const QuadratureRule* rules
     const Step* steps
     const Origin* origins
     const Pair* pairs
@@ -403,7 +403,7 @@ cdef struct Call:
 
 
 # A thread's memory, one allocation.
-cdef struct Scratch:
+cdef struct RowScratch:
     double* slot_values
     double* values
     double* table
@@ -414,7 +414,7 @@ cdef struct Scratch:
     double* sum             # by block, slot and row; the pairs of a block follow its slots
 
 
-cdef size_t carve(const Call* call, char* memory, Scratch* scratch_out) noexcept nogil:
+cdef size_t carve(const Call* call, char* memory, RowScratch* scratch_out) noexcept nogil:
     """Divide a thread's memory among its arrays, all of whole cache lines; return the bytes."""
     cdef size_t rows = call.n_blocks * SHAP_ROWS
     cdef size_t weights = 2 * (call.max_depth + 2) * SHAP_POINTS * SHAP_ROWS
@@ -439,10 +439,10 @@ cdef size_t carve(const Call* call, char* memory, Scratch* scratch_out) noexcept
 
 
 cdef void explain_tree(
-    const Call* call, int64_t tree, int64_t n_blocks, const Scratch* scratch, Watch* watch
+    const Call* call, int64_t tree, int64_t n_blocks, const RowScratch* scratch, Watch* watch
 ) noexcept nogil:
     cdef const TreeSteps* its = &call.trees[tree]
-    cdef const Rule* rule = &call.rules[its.rule]
+    cdef const QuadratureRule* rule = &call.rules[its.rule]
     cdef int64_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
     cdef int64_t turn, block, at
     cdef Run run
@@ -507,7 +507,7 @@ cdef void deliver(
 
 
 cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* watch) noexcept nogil:
-    cdef Scratch scratch
+    cdef RowScratch scratch
     cdef size_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
     cdef int64_t n_rows = min(call.n_rows - start, call.n_blocks * SHAP_ROWS)
     cdef int64_t n_blocks = (n_rows + SHAP_ROWS - 1) // SHAP_ROWS
@@ -533,7 +533,7 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
 
 cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept nogil:
     """Explain all rows, tile by tile; false when memory ran out."""
-    cdef Scratch scratch
+    cdef RowScratch scratch
     cdef int64_t rows = call.n_blocks * SHAP_ROWS
     cdef int64_t n_tiles = (call.n_rows + rows - 1) // rows
     cdef int64_t tile
@@ -587,7 +587,7 @@ cdef class Explainer:
     cdef Origin* origins
     cdef Pair* pair_list
     cdef TreeSteps* trees
-    cdef Rule* rules
+    cdef QuadratureRule* rules
     cdef int64_t n_rules
     cdef int64_t n_pair_list
     cdef Call call
@@ -709,7 +709,7 @@ cdef class Explainer:
         found, place = np.unique((n_distinct + 1) // 2, return_inverse=True)
         cdef const int64_t[::1] n_points = found
         cdef const int64_t[::1] rule = place.astype(np.int64).ravel()
-        self.rules = <Rule*> malloc((len(found) + 1) * sizeof(Rule))
+        self.rules = <QuadratureRule*> malloc((len(found) + 1) * sizeof(QuadratureRule))
         if self.rules == NULL:
             raise MemoryError
         for i in range(n_points.shape[0]):

@@ -12,7 +12,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.predict cimport (
-    MISSING_NONE, MISSING_ZERO, ZERO, Node, Sink, category_of, plant)
+    MISSING_NONE, MISSING_ZERO, ZERO, Sink, TestNode, category_of, plant)
 
 cdef enum:
     WALK_WIDTH = 16
@@ -38,7 +38,7 @@ cdef struct Set:
 
 
 cdef struct Trees:
-    const Node* nodes
+    const TestNode* nodes
     const int32_t* roots      # by tree
     const int64_t* first_leaf
     const double* leaf_value
@@ -85,7 +85,7 @@ cdef inline int32_t next_node(
     const Trees* trees, int32_t at, const double* row, bint with_sets,
 ) noexcept nogil:
     """The child of a node. Columns of categories have negative numbers."""
-    cdef const Node* node = trees.nodes + at
+    cdef const TestNode* node = trees.nodes + at
     if with_sets and node.column < 0:
         return node.child + (
             not is_member(row[-node.column], trees.sets + <int64_t> node.threshold))
@@ -173,7 +173,7 @@ cdef class FewRowsPredictor:
     """
 
     cdef Trees trees
-    cdef Node* nodes
+    cdef TestNode* nodes
     cdef int32_t* roots
     cdef Set* sets
     cdef Reading* readings
@@ -202,7 +202,7 @@ cdef class FewRowsPredictor:
         self.leaf_start = leaf_start
         self.leaf_value = leaf_value
         self.set_words = set_words
-        self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
+        self.nodes = <TestNode*> malloc((2 * n_leaves - n_trees + 1) * sizeof(TestNode))
         self.roots = <int32_t*> malloc((n_trees + 1) * sizeof(int32_t))
         try:
             if column == NULL or self.nodes == NULL or self.roots == NULL:

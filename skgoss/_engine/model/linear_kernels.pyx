@@ -75,7 +75,7 @@ cdef struct Rates:
 
 
 # A thread's memory, for leaves of p columns.
-cdef struct Scratch:
+cdef struct LeafScratch:
     double* center
     double* sum         # of the columns from their centers, weighted by hessians
     double* scale       # makes the diagonal of moments 1; 0: a column has no slope
@@ -165,7 +165,7 @@ cdef void choose_centers(
 
 cdef Total sum_rows(
     const Values* values, const Leaf* leaf, const Gradients* gradients, bint keeps,
-    const Scratch* scratch, double* slope_out,
+    const LeafScratch* scratch, double* slope_out,
 ) noexcept nogil:
     """Sums over a leaf's rows of products of columns, counted from centers."""
     cdef Total total = Total(0.0, 0.0, 0)
@@ -203,7 +203,7 @@ cdef Total sum_rows(
 
 
 cdef void move_to_means(
-    int64_t p, const Total* total, double penalty, const Scratch* scratch,
+    int64_t p, const Total* total, double penalty, const LeafScratch* scratch,
     double* slope_inout,
 ) noexcept nogil:
     """Count columns from their means, which become the centers; penalize and scale."""
@@ -225,7 +225,7 @@ cdef void move_to_means(
         row[j] = rest
 
 
-cdef void factor(int64_t p, const Scratch* scratch) noexcept nogil:
+cdef void factor(int64_t p, const LeafScratch* scratch) noexcept nogil:
     """Cholesky's factor of the moments, whose diagonal is scaled to 1.
 
     The rows of columns that do not vary besides those before them, or too much for
@@ -250,7 +250,7 @@ cdef void factor(int64_t p, const Scratch* scratch) noexcept nogil:
             memset(row, 0, (j + 1) * sizeof(double))
 
 
-cdef void solve(int64_t p, const Scratch* scratch, double* slope_inout) noexcept nogil:
+cdef void solve(int64_t p, const LeafScratch* scratch, double* slope_inout) noexcept nogil:
     """From sums of gradients to coefficients, by the factor."""
     cdef const double* row
     cdef int64_t j, k
@@ -271,7 +271,7 @@ cdef void solve(int64_t p, const Scratch* scratch, double* slope_inout) noexcept
 
 cdef bint fit_leaf(
     const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
-    bint keeps, const Scratch* scratch, double* constant_out, double* coefficient_out,
+    bint keeps, const LeafScratch* scratch, double* constant_out, double* coefficient_out,
 ) noexcept nogil:
     """Fit one leaf; False: it stays constant, and the outputs mean nothing."""
     cdef int64_t p = leaf.p
@@ -303,7 +303,7 @@ cdef void fit_or_stay(
 ) noexcept nogil:
     cdef int64_t p = leaf.p
     cdef double* block = memory + p * (p + 3)
-    cdef Scratch scratch = Scratch(
+    cdef LeafScratch scratch = LeafScratch(
         memory, memory + p, memory + 2 * p, memory + 3 * p, block,
         block + (p + 2) * LINEAR_ROWS)
     if not fit_leaf(

@@ -24,7 +24,7 @@ cdef inline int32_t category_of(double value) noexcept nogil:
 
 # The children of a node lie side by side: `child` is the left one. A leaf is its own left
 # child, looks at column 0, where nothing goes right, and its threshold is its number.
-cdef struct Node:
+cdef struct TestNode:
     double threshold
     int32_t column
     int32_t child
@@ -58,7 +58,7 @@ cdef struct SetBytes:
 cdef void plant(
     const int32_t* left, const int32_t* right, const double* threshold,
     const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
-    Node* nodes_out,
+    TestNode* nodes_out,
 ) noexcept nogil
 
 
@@ -68,7 +68,7 @@ cdef struct TreeTables:
 
 
 cdef struct Tables:
-    const Node* nodes
+    const TestNode* nodes
     const TreeTables* trees
     const Slot* slots
     const SetBytes* set_bytes
@@ -99,7 +99,7 @@ cdef void fill_values(
 cdef class Predictor:
     cdef Tables tables
     cdef Routes routes
-    cdef Node* nodes
+    cdef TestNode* nodes
     cdef TreeTables* trees
     cdef Slot* slots
     cdef SetBytes* set_bytes

@@ -180,7 +180,7 @@ cdef void rank_tile(
 
 # The tiles that one thread sends through the trees side by side, so that a tree is read
 # once for all of them.
-cdef struct Block:
+cdef struct RowBlock:
     uint8_t* bytes            # tile by tile, LEAF_TILE bytes a column
     const uint8_t** columns   # memory for their addresses
     Py_ssize_t start          # the first row
@@ -188,7 +188,7 @@ cdef struct Block:
 
 
 cdef void score_block(
-    const Tables* model, const Routes* routes, const Block* block, const Sink* sink,
+    const Tables* model, const Routes* routes, const RowBlock* block, const Sink* sink,
 ) noexcept nogil:
     """Score the tiles of a block, tree by tree.
 
@@ -216,7 +216,7 @@ cdef void score_block(
 
 
 cdef void run_block(
-    const Tables* model, const Routes* routes, const InputColumns* inputs, const Block* block,
+    const Tables* model, const Routes* routes, const InputColumns* inputs, const RowBlock* block,
     const Sink* sink,
 ) noexcept nogil:
     cdef Py_ssize_t row
@@ -267,7 +267,7 @@ cdef void run_own_block(
     const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
     char* memory, size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
 ) noexcept nogil:
-    cdef Block block
+    cdef RowBlock block
     block.bytes = <uint8_t*> memory if kept == NULL else kept + start * model.n_bytes
     block.columns = <const uint8_t**> (memory + bytes)
     block.start = start
@@ -281,21 +281,21 @@ cdef void run_own_block(
 cdef void plant(
     const int32_t* left, const int32_t* right, const double* threshold,
     const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
-    Node* nodes_out,
+    TestNode* nodes_out,
 ) noexcept nogil:
     """Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2."""
     cdef int32_t i, child, side, place
     if n_leaves == 1:
-        nodes_out[root] = Node(0.0, 0, <int32_t> root)
+        nodes_out[root] = TestNode(0.0, 0, <int32_t> root)
     else:
         place_out[0] = <int32_t> root
     for i in range(n_leaves - 1):
-        nodes_out[place_out[i]] = Node(threshold[i], column[i], <int32_t> root + 2 * i + 1)
+        nodes_out[place_out[i]] = TestNode(threshold[i], column[i], <int32_t> root + 2 * i + 1)
         for side in range(2):
             child = right[i] if side else left[i]
             place = <int32_t> root + 2 * i + 1 + side
             if child < 0:
-                nodes_out[place] = Node(<double> ~child, 0, place)
+                nodes_out[place] = TestNode(<double> ~child, 0, place)
             else:
                 place_out[child] = place
 
@@ -382,7 +382,7 @@ cdef class Predictor:
         self.set_words = set_words
         self.outside = np.full(
             outside_start[n_set_bytes], 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
-        self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
+        self.nodes = <TestNode*> malloc((2 * n_leaves - n_trees + 1) * sizeof(TestNode))
         self.trees = <TreeTables*> malloc((n_trees + 1) * sizeof(TreeTables))
         self.slots = <Slot*> malloc((slot_feature.shape[0] + 1) * sizeof(Slot))
         self.set_bytes = <SetBytes*> malloc((n_set_bytes + 1) * sizeof(SetBytes))

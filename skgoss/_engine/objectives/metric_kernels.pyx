@@ -43,11 +43,11 @@ cdef enum:
     MAX_PAIRS_PER_ROW = 64
     # Buckets that a thread takes at a time: they differ in size.
     BUCKETS_PER_TASK = 16
-    # Doubles of work space a row of the largest bucket needs: a Row and a count.
+    # Doubles of work space a row of the largest bucket needs: a RankedRow and a count.
     WORK_PER_ROW = 3
 
 
-cdef struct Row:
+cdef struct RankedRow:
     # The score with its sign turned, so that the best row has the least.
     double score
     # Negative where the row is.
@@ -55,7 +55,7 @@ cdef struct Row:
 
 
 # What a curve encloses; total weights of the rows before it come first.
-ctypedef double (*curve)(const Row*, int64_t, double, double) noexcept nogil
+ctypedef double (*curve)(const RankedRow*, int64_t, double, double) noexcept nogil
 
 
 cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n) noexcept nogil:
@@ -67,9 +67,9 @@ cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n
     return <int64_t>at if at < n - 1 else n - 1
 
 
-cdef void sort_by_insertion(Row* rows, int64_t n) noexcept nogil:
+cdef void sort_by_insertion(RankedRow* rows, int64_t n) noexcept nogil:
     cdef int64_t i, j
-    cdef Row own
+    cdef RankedRow own
     for i in range(1, n):
         own = rows[i]
         j = i
@@ -79,14 +79,14 @@ cdef void sort_by_insertion(Row* rows, int64_t n) noexcept nogil:
         rows[j] = own
 
 
-cdef void sort_by_digits(Row* rows, int64_t n, Row* other) noexcept nogil:
+cdef void sort_by_digits(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
     """Radix sort by the bytes of the scores, the least significant first."""
     cdef int64_t counts[8][256]
     cdef int64_t i, digit, before, count
     cdef uint64_t bits
     cdef int byte
-    cdef Row* source = rows
-    cdef Row* target = other
+    cdef RankedRow* source = rows
+    cdef RankedRow* target = other
     memset(counts, 0, sizeof(counts))
     for i in range(n):
         bits = ordered_bits(rows[i].score)
@@ -106,10 +106,10 @@ cdef void sort_by_digits(Row* rows, int64_t n, Row* other) noexcept nogil:
             counts[byte][digit] += 1
         source, target = target, source
     if source != rows:
-        memcpy(rows, source, n * sizeof(Row))
+        memcpy(rows, source, n * sizeof(RankedRow))
 
 
-cdef bint are_equal(const Row* rows, int64_t n) noexcept nogil:
+cdef bint are_equal(const RankedRow* rows, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(1, n):
         if rows[i].score != rows[0].score:
@@ -117,9 +117,9 @@ cdef bint are_equal(const Row* rows, int64_t n) noexcept nogil:
     return True
 
 
-cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
+cdef void sort_bucket(RankedRow* rows, int64_t n, double* work) noexcept nogil:
     """Bucket sort, stable: rows are dealt to as many buckets by score, and each is sorted."""
-    cdef Row* dealt = <Row*>work
+    cdef RankedRow* dealt = <RankedRow*>work
     cdef int32_t* last = <int32_t*>(dealt + n)
     cdef int64_t i, at, start
     cdef double least, largest, scale
@@ -144,7 +144,7 @@ cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
         start = bucket_of(-rows[i].score, -least, scale, n)
         dealt[last[start]] = rows[i]
         last[start] += 1
-    memcpy(rows, dealt, n * sizeof(Row))
+    memcpy(rows, dealt, n * sizeof(RankedRow))
     if at <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
         return
@@ -154,7 +154,7 @@ cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
         start = last[i]
 
 
-cdef void sort_place(Row* rows, int64_t n, Row* other) noexcept nogil:
+cdef void sort_place(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
     if n <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
     elif not are_equal(rows, n):
@@ -162,7 +162,7 @@ cdef void sort_place(Row* rows, int64_t n, Row* other) noexcept nogil:
 
 
 cdef double roc(
-    const Row* rows, int64_t n, double positive, double negative
+    const RankedRow* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
     """The area under a part of the ROC curve, by the trapezoidal rule; equal scores count one half.
 
@@ -184,7 +184,7 @@ cdef double roc(
 
 
 cdef double precision_and_recall(
-    const Row* rows, int64_t n, double positive, double negative
+    const RankedRow* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
     """The sum of the precisions at the thresholds, times the positive mass of each."""
     cdef double area = 0.0, score, own
@@ -236,7 +236,7 @@ cdef int64_t longest_bucket(const int64_t[::1] start) noexcept nogil:
 
 cdef void deal(
     const double* y, const double* score, const double* weight, int64_t n, double best,
-    double scale, int64_t n_places, int64_t* next_of, Row* rows_out,
+    double scale, int64_t n_places, int64_t* next_of, RankedRow* rows_out,
 ) noexcept nogil:
     """Write rows to their buckets, in the order of rows."""
     cdef int64_t i, at, row
@@ -253,7 +253,7 @@ cdef void deal(
 
 
 cdef void weigh(
-    const Row* rows, int64_t n, double* positive_out, double* negative_out,
+    const RankedRow* rows, int64_t n, double* positive_out, double* negative_out,
 ) noexcept nogil:
     cdef double positive = 0.0, negative = 0.0
     cdef int64_t i
@@ -303,7 +303,7 @@ cdef class Ranking:
     cdef:
         int n_threads
         int64_t n_buckets
-        Row* rows
+        RankedRow* rows
         object memory
         # Where each bucket begins, and the end.
         int64_t[::1] start
@@ -316,7 +316,7 @@ cdef class Ranking:
         self.n_buckets = max(1, min(<int64_t>MAX_BUCKETS, n // ROWS_PER_BUCKET))
         self.memory = np.empty((n, 2))
         cdef double[:, ::1] memory = self.memory
-        self.rows = <Row*>&memory[0, 0] if n else NULL
+        self.rows = <RankedRow*>&memory[0, 0] if n else NULL
         self._deal(y, score, weight)
         self._sort()
 
@@ -361,7 +361,7 @@ cdef class Ranking:
             double[:, ::1] work = np.empty((self.n_threads, WORK_PER_ROW * longest + 2))
             double[:, ::1] weights = np.zeros((2, self.n_buckets + 1))
             int64_t[::1] start = self.start
-            Row* rows = self.rows
+            RankedRow* rows = self.rows
             int n_threads = self.n_threads
             int64_t bucket
         for bucket in prange(
@@ -385,7 +385,7 @@ cdef class Ranking:
             double[:, ::1] areas = np.empty((self.n_buckets, 1))
             double[:, ::1] before = self.before
             int64_t[::1] start = self.start
-            Row* rows = self.rows
+            RankedRow* rows = self.rows
             int n_threads = self.n_threads
             int64_t bucket
         for bucket in prange(
@@ -427,7 +427,7 @@ cdef int64_t pairs_of_bucket(
     """Twice the pairs in the right order; the positive scores come first."""
     cdef int64_t n = n_positive + n_negative, pairs = 0, i
     cdef double least, largest
-    cdef Row* rows = <Row*>work
+    cdef RankedRow* rows = <RankedRow*>work
     if n_positive * n_negative <= MAX_PAIRS_PER_ROW * n:
         count_pairs(score, n_positive, score + n_positive, n_negative, &pairs)
         return pairs

@@ -61,9 +61,9 @@ cdef sum_of_largest(values, int n):
     return int(np.sort(values)[len(values) - n:].sum())
 
 
-cdef struct Block:
+cdef struct MemoryBlock:
     # Memory for as long as a grower lives follows.
-    Block* previous
+    MemoryBlock* previous
     int64_t padding           # what follows is aligned as `calloc` does
 
 
@@ -102,7 +102,7 @@ cdef class TreeGrower:
     cdef Shared shared
     cdef Gradients gradients  # of a round, but for the arguments of `grow`
     cdef readonly Forest forest
-    cdef Block* blocks        # the newest of those allocated
+    cdef MemoryBlock* blocks        # the newest of those allocated
     cdef Workspace* workspaces
     cdef int n_workspaces
     cdef int n_threads
@@ -141,7 +141,7 @@ cdef class TreeGrower:
 
     cdef void* _allocate(self, size_t size) except NULL:
         """Memory of zeros for as long as the grower lives."""
-        cdef Block* block = <Block*>calloc(sizeof(Block) + size + 64, 1)
+        cdef MemoryBlock* block = <MemoryBlock*>calloc(sizeof(MemoryBlock) + size + 64, 1)
         if block == NULL:
             raise MemoryError(f"could not allocate {size} bytes for growing trees")
         block.previous = self.blocks
@@ -497,7 +497,7 @@ cdef class TreeGrower:
             ws.monotone[side].row_of = ws.row_of
 
     def __dealloc__(self):
-        cdef Block* block
+        cdef MemoryBlock* block
         cdef int i
         for i in range(self.n_workspaces if self.workspaces != NULL else 0):
             free_workspace(&self.workspaces[i], self.shared.settings.max_leaves)

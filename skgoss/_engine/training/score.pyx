@@ -43,7 +43,7 @@ cdef struct Tree:
 
 
 # What a tree tests, and the columns of bytes that its tests read.
-cdef struct Plan:
+cdef struct ScorePlan:
     const BinColumn* columns  # of the store, by feature
     const int32_t* missing_bin
     Py_ssize_t n_rows         # of the store
@@ -145,7 +145,7 @@ cdef void make_bits(
 
 
 cdef void score_tile(
-    const Plan* plan, Py_ssize_t start, const uint8_t** columns, double* score_inout,
+    const ScorePlan* plan, Py_ssize_t start, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
     """Add the values of a tile's rows, one after the other, to scores.
 
@@ -174,7 +174,7 @@ cdef void score_tile(
 
 
 cdef void score_rows(
-    const Plan* plan, Py_ssize_t first, const uint8_t** columns, double* score_inout,
+    const ScorePlan* plan, Py_ssize_t first, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
     cdef Py_ssize_t last = min(first + SCORE_ROWS, plan.n_rows)
     cdef Py_ssize_t start
@@ -193,7 +193,7 @@ cdef void score_rows(
             at += 1
 
 
-cdef int score_all(Plan* plan, int n_threads, double* score_inout) except -1:
+cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -1:
     """Add the values of a tree to the scores of all rows, part by part."""
     cdef Py_ssize_t n_parts = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
     cdef Py_ssize_t share = plan.sources.n * (sizeof(void*) + LEAF_TILE)
@@ -215,7 +215,7 @@ cdef int score_all(Plan* plan, int n_threads, double* score_inout) except -1:
 # ------------------------------------------------------------------ the tree
 
 
-cdef int make_slots(Plan* plan, int32_t n_nodes) except -1:
+cdef int make_slots(ScorePlan* plan, int32_t n_nodes) except -1:
     """Empty a hash table of sources, two places a node or more."""
     cdef int64_t n_slots = 4
     while n_slots < 2 * n_nodes:
@@ -225,7 +225,7 @@ cdef int make_slots(Plan* plan, int32_t n_nodes) except -1:
     return 0
 
 
-cdef int32_t* slot_of(Plan* plan, const BinColumn* column, bint has_bits) noexcept nogil:
+cdef int32_t* slot_of(ScorePlan* plan, const BinColumn* column, bint has_bits) noexcept nogil:
     """Where the number of a feature's last source of codes, or of bits, is or belongs."""
     cdef int32_t* slots = <int32_t*>plan.slots.items
     cdef const Source* sources = <const Source*>plan.sources.items
@@ -240,12 +240,12 @@ cdef int32_t* slot_of(Plan* plan, const BinColumn* column, bint has_bits) noexce
     return &slots[at]
 
 
-cdef int32_t new_source(Plan* plan, const BinColumn* column, int64_t table) except -1:
+cdef int32_t new_source(ScorePlan* plan, const BinColumn* column, int64_t table) except -1:
     (<Source*>more(&plan.sources, 1, sizeof(Source)))[0] = Source(column, table, 0, 0)
     return <int32_t>(plan.sources.n - 1)
 
 
-cdef int test_codes(Plan* plan, const BinColumn* column, Test* test_inout) except -1:
+cdef int test_codes(ScorePlan* plan, const BinColumn* column, Test* test_inout) except -1:
     """Let a test read the codes of the store."""
     cdef int32_t* slot = slot_of(plan, column, False)
     if slot[0] < 0:
@@ -255,7 +255,7 @@ cdef int test_codes(Plan* plan, const BinColumn* column, Test* test_inout) excep
 
 
 cdef int test_bit(
-    Plan* plan, const Tree* tree, const StoredNode* node, Test* test_out
+    ScorePlan* plan, const Tree* tree, const StoredNode* node, Test* test_out
 ) except -1:
     """Let a test read a bit of a column that is made for it."""
     cdef const BinColumn* column = &plan.columns[node.feature]
@@ -281,7 +281,7 @@ cdef int test_bit(
 
 
 cdef int make_test(
-    Plan* plan, const Tree* tree, const StoredNode* node, Test* test_out
+    ScorePlan* plan, const Tree* tree, const StoredNode* node, Test* test_out
 ) except -1:
     cdef const BinColumn* column = &plan.columns[node.feature]
     cdef int32_t missing_bin = plan.missing_bin[node.feature]
@@ -293,7 +293,7 @@ cdef int make_test(
 
 
 cdef int score_tree(
-    Plan* plan, const Tree* tree, int n_threads, double* score_inout,
+    ScorePlan* plan, const Tree* tree, int n_threads, double* score_inout,
 ) except -1:
     """Turn the splits of a tree into tests of bytes, and score all rows."""
     cdef int32_t n_leaves = tree.n_nodes + 1
@@ -320,7 +320,7 @@ cdef int score_tree(
     return score_all(plan, n_threads, score_inout)
 
 
-cdef void free_plan(Plan* plan) noexcept:
+cdef void free_plan(ScorePlan* plan) noexcept:
     free_routes(&plan.routes)
     free(plan.sources.items)
     free(plan.tables.items)
@@ -355,7 +355,7 @@ def add_tree(
     numbers : ndarray of shape (n_rows,), uint32, default=None
         The rows of the store that have scores, ascending; None: all.
     """
-    cdef Plan plan = new_plan(store, &missing_bin[0], score_inout.shape[0], numbers)
+    cdef ScorePlan plan = new_plan(store, &missing_bin[0], score_inout.shape[0], numbers)
     cdef const uint32_t* sets = &words[0] if words.shape[0] else NULL
     cdef Tree tree = Tree(nodes_of(nodes), &leaf_value[0], 1, <int32_t>len(nodes), sets)
     try:
@@ -381,7 +381,7 @@ def add_trees(
     numbers : ndarray of shape (n_rows,), uint32, default=None
     """
     cdef const int64_t* start = forest.leaf_start + first_tree
-    cdef Plan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
+    cdef ScorePlan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
     cdef Tree tree
     cdef Py_ssize_t k
     try:
@@ -395,11 +395,11 @@ def add_trees(
         free_plan(&plan)
 
 
-cdef Plan new_plan(
+cdef ScorePlan new_plan(
     BinStore store, const int32_t* missing_bin, Py_ssize_t n_rows, const uint32_t[::1] numbers,
 ) noexcept:
-    cdef Plan plan
-    memset(&plan, 0, sizeof(Plan))
+    cdef ScorePlan plan
+    memset(&plan, 0, sizeof(ScorePlan))
     plan.columns = store.columns
     plan.missing_bin = missing_bin
     plan.n_rows = n_rows

@@ -997,7 +997,9 @@ cdef struct Search:
     bint nan_is_zero
 
 
-cdef Search plan_list(const BinSearch* plan, const int32_t* zero_bin, Py_ssize_t column) noexcept nogil:
+cdef Search plan_list(
+    const BinSearch* plan, const int32_t* zero_bin, Py_ssize_t column,
+) noexcept nogil:
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
     cdef Search search
     search.column = column

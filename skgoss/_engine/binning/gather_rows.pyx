@@ -13,7 +13,7 @@ from skgoss._engine.binning.stored_columns cimport stored_bins
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 cdef enum:
-    BLOCK = 2048    # rows whose numbers stay in the first cache while the columns take turns
+    BLOCK = 2048    # rows whose numbers stay in the first cache while columns follow
     COLUMNS_PER_TASK = 16
 
 ctypedef fused item_t:

@@ -22,7 +22,7 @@ ctypedef fused code_t:
 
 
 cdef enum:
-    BLOCK = 512    # rows whose lanes stay in the first cache while the columns take turns
+    BLOCK = 512    # rows whose lanes stay in the first cache while columns follow
 
 
 cdef void pack_block(

@@ -8,7 +8,7 @@
 
 #include "simd.h"
 
-/* Rows whose lanes stay in the first cache while the columns take turns. */
+/* Rows whose lanes stay in the first cache while the columns follow each other. */
 #define SUBSET_BLOCK 512
 
 /* Eight lanes of up to SUBSET_BLOCK rows: out[stride * i + j] = lanes[j][i]. */
@@ -36,19 +36,6 @@ static SIMD_INLINE void interleave_body(const uint8_t *const *lanes, ptrdiff_t n
 SIMD_KERNEL(interleave,
             (const uint8_t *const *lanes, ptrdiff_t n, ptrdiff_t stride, uint8_t *out),
             (lanes, n, stride, out))
-
-/* The same of some rows of a block, which begins at row `first`. */
-static inline void gather_lanes(const uint8_t *const *lanes, const uint32_t *ids, ptrdiff_t n,
-                                ptrdiff_t first, ptrdiff_t stride, uint8_t *out)
-{
-    for (ptrdiff_t i = 0; i < n; i++) {
-        ptrdiff_t row = (ptrdiff_t)ids[i] - first;
-        uint8_t octet[8];
-        for (int j = 0; j < 8; j++)
-            octet[j] = lanes[j][row];
-        memcpy(out + stride * row, octet, 8);
-    }
-}
 
 /* Adds codes, times the radix of their group, to a lane. */
 static SIMD_INLINE void add_digits_body(const uint8_t *restrict codes, ptrdiff_t n,

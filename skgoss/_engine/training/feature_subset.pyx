@@ -2,8 +2,8 @@
 
 A histogram over rows that hold other features, too, would read bytes in vain. So the rows are
 laid out as ``layout.h`` describes it, anew for each tree. Rows and features keep their numbers;
-rows that are not sampled are not filled. Features that are not sampled have no places and no
-codes; the features of a bundle get new codes.
+of rows that are not sampled, shorts and entries are not filled. Features that are not sampled
+have no places and no codes; the features of a bundle get new codes.
 """
 
 from cython.parallel cimport prange
@@ -19,14 +19,9 @@ cdef extern from "feature_subset.h" nogil:
         SUBSET_BLOCK
     void interleave(
         const uint8_t** lanes, Py_ssize_t n, Py_ssize_t stride, uint8_t* out)
-    void gather_lanes(
-        const uint8_t** lanes, const uint32_t* ids, Py_ssize_t n, Py_ssize_t first,
-        Py_ssize_t stride, uint8_t* out)
     void add_digits(const uint8_t* codes, Py_ssize_t n, int radix, uint8_t* lane)
 
 cdef enum:
-    # Measured: gathering one row costs as much as packing so many rows of a block.
-    ROWS_PER_GATHERED = 6
     # A search takes so many times as long for a category as for a bin of numbers.
     CATEGORY_VISITS = 10
     # Below so many bytes of rows, or entries, a team costs more than it gives.
@@ -198,32 +193,23 @@ cdef const uint8_t* lane_values(
 
 
 cdef void pack_block(
-    const Binned* data, const SubsetBuffers* buffers, const Gradients* sampled, Py_ssize_t first,
+    const Binned* data, const SubsetBuffers* buffers, Py_ssize_t first,
 ) noexcept nogil:
-    """The lanes of the sampled rows of a block, and of others where that is cheaper."""
+    """The lanes of the rows of a block, sampled or not."""
     cdef const uint8_t* lanes[8]
     cdef uint8_t[8 * SUBSET_BLOCK] values
     cdef Py_ssize_t n = min(<Py_ssize_t>SUBSET_BLOCK, data.n_rows - first)
-    cdef Py_ssize_t at = 0
-    cdef Py_ssize_t n_sampled = n
     cdef uint8_t* out = buffers.rows + first * data.row_bytes
     cdef int lane, k
-    if sampled.ids != NULL:
-        at = first_from(sampled.ids, sampled.n, first)
-        n_sampled = first_from(sampled.ids, sampled.n, first + n) - at
     for lane in range(0, <int>data.row_bytes, 8):
         for k in range(8):
             lanes[k] = lane_values(
                 data, buffers, lane + k, first, n, values + k * SUBSET_BLOCK)
-        if ROWS_PER_GATHERED * n_sampled < n:
-            gather_lanes(
-                lanes, sampled.ids + at, n_sampled, first, data.row_bytes, out + lane)
-        else:
-            interleave(lanes, n, data.row_bytes, out + lane)
+        interleave(lanes, n, data.row_bytes, out + lane)
 
 
 cdef void pack_rows(
-    const Binned* data, const SubsetBuffers* buffers, const Gradients* sampled, int n_threads,
+    const Binned* data, const SubsetBuffers* buffers, int n_threads,
 ) noexcept nogil:
     cdef Py_ssize_t block
     for block in prange(
@@ -231,7 +217,7 @@ cdef void pack_rows(
         num_threads=n_threads,
         use_threads_if=n_threads > 1 and data.n_rows * data.row_bytes > MIN_BYTES_FOR_TEAM,
     ):
-        pack_block(data, buffers, sampled, block * SUBSET_BLOCK)
+        pack_block(data, buffers, block * SUBSET_BLOCK)
 
 
 # ------------------------------------------------------------------ shorts and entries
@@ -375,7 +361,7 @@ cdef Binned subset_rows(
     assign_places(all_rows, buffers, &out)
     list_groups(all_rows, source, buffers, &out)
     share_lanes(source, buffers, &out)
-    pack_rows(&out, buffers, sampled, n_threads)
+    pack_rows(&out, buffers, n_threads)
     out.place_sums = out.n_lanes * out.lane_stride
     n_by_place = number_places(all_rows, source, buffers, &out)
     pack_shorts(all_rows, source, sampled, n_threads, buffers, &out)

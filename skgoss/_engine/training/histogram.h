@@ -11,15 +11,15 @@
 
 #define PREFETCH_AHEAD 32
 #define CACHE_LINE 64
-#define ROW_BLOCK 1024 /* rows that stay near while lanes take turns */
+#define ROW_BLOCK 1024 /* rows that stay near while tiles of lanes follow each other */
 #define ROWS_AT_ONCE 4
 #define SHORT_ROWS_AT_ONCE 8
 #define ENTRIES_AT_ONCE 4
 
-/* Integers of the accumulators of a turn, which stay near: those of 20 full lanes, and of 16 in a
+/* Integers of the accumulators of a tile, which stay near: those of 20 full lanes, and of 16 in a
    wide round. */
-#define PACKED_TURN 5280
-#define WIDE_TURN 8448
+#define PACKED_TILE 5280
+#define WIDE_TILE 8448
 
 /* An addition to memory takes fewer micro-operations on Intel's processors if its address has no
    index. */
@@ -68,14 +68,14 @@ static SIMD_INLINE void add_quad(const uint8_t *row, int64_t x, ptrdiff_t stride
     d[3 * stride] += x;
 }
 
-/* How many lanes take a turn together: whole quads, in at most two cache lines of a row. Turns have
-   about as many lanes each. `size`: integers of a lane; `turn`: of a turn. */
-static SIMD_INLINE int lanes_per_turn(int n_lanes, ptrdiff_t size, ptrdiff_t turn)
+/* How many lanes a tile has: whole quads, in at most two cache lines of a row. Tiles have about as
+   many lanes each. `size`: integers of a lane; `tile`: of a tile. */
+static SIMD_INLINE int lanes_per_tile(int n_lanes, ptrdiff_t size, ptrdiff_t tile)
 {
-    int most = turn / size < CACHE_LINE ? (int)(turn / size) : CACHE_LINE;
+    int most = tile / size < CACHE_LINE ? (int)(tile / size) : CACHE_LINE;
     int quads = (n_lanes + 3) / 4, most_quads = most / 4;
-    int n_turns = (quads + most_quads - 1) / most_quads;
-    return n_turns > 0 ? (quads + n_turns - 1) / n_turns * 4 : 4;
+    int n_tiles = (quads + most_quads - 1) / most_quads;
+    return n_tiles > 0 ? (quads + n_tiles - 1) / n_tiles * 4 : 4;
 }
 
 /* Adds n rows, of n_left, to some lanes: the inner loop of histograms. Several rows at once: while
@@ -117,17 +117,17 @@ static NOT_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes,
     }
 }
 
-/* Rows are taken in blocks, and lanes in turns, so that both stay near. */
+/* Rows are taken in blocks, and lanes in tiles, so that both stay near. */
 static SIMD_INLINE void add_packed_strided(const Binned *data, const Encoding *encoding,
                                            const uint64_t *records, ptrdiff_t n,
                                            ptrdiff_t stride, int64_t *sums)
 {
-    const int turn = lanes_per_turn(data->n_lanes, stride, PACKED_TURN);
+    const int tile = lanes_per_tile(data->n_lanes, stride, PACKED_TILE);
     for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
         ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
-        for (int lane = 0; lane < data->n_lanes; lane += turn) {
+        for (int lane = 0; lane < data->n_lanes; lane += tile) {
             int left = data->n_lanes - lane;
-            add_packed_tile(data->rows + lane, data->row_bytes, left < turn ? left : turn,
+            add_packed_tile(data->rows + lane, data->row_bytes, left < tile ? left : tile,
                             encoding, records + first, m, n - first, stride,
                             sums + lane * stride);
         }
@@ -298,13 +298,13 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
 static SIMD_INLINE void add_wide_strided(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                          const int64_t *pairs, ptrdiff_t stride, int64_t *lanes)
 {
-    const int turn = lanes_per_turn(data->n_lanes, stride * WIDE_PARTS, WIDE_TURN);
+    const int tile = lanes_per_tile(data->n_lanes, stride * WIDE_PARTS, WIDE_TILE);
     int64_t addends[WIDE_PARTS * ROW_BLOCK];
     for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
         ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
         list_addends(records + first, m, n - first, pairs, addends);
-        for (int lane = 0; lane < data->n_lanes; lane += turn) {
-            int last = lane + turn < data->n_lanes ? lane + turn : data->n_lanes;
+        for (int lane = 0; lane < data->n_lanes; lane += tile) {
+            int last = lane + tile < data->n_lanes ? lane + tile : data->n_lanes;
             add_wide_tile(data, records + first, m, n - first, pairs, addends, lane, last, stride,
                           lanes);
         }
@@ -328,12 +328,12 @@ SIMD_KERNEL(add_wide_bytes,
              int64_t *sums),
             (data, records, n, pairs, sums))
 
-/* The first short after those that take a turn with `first`. */
-static SIMD_INLINE int end_of_turn(const Binned *data, int first, ptrdiff_t turn)
+/* The first short after the tile that begins with `first`. */
+static SIMD_INLINE int end_of_tile(const Binned *data, int first, ptrdiff_t tile)
 {
     int last = first + 1;
     while (last < data->n_shorts
-           && data->short_place[last + 1] - data->short_place[first] <= turn)
+           && data->short_place[last + 1] - data->short_place[first] <= tile)
         last++;
     return last;
 }
@@ -376,14 +376,14 @@ static SIMD_INLINE void add_short_tile(const Binned *data, const uint64_t *recor
                            sums);
 }
 
-/* Adds n rows whose addends are known: shorts take turns as lanes do. */
+/* Adds n rows whose addends are known: shorts are taken in tiles as lanes are. */
 static SIMD_INLINE void add_short_block(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                         uint64_t id_mask, const int64_t *addends,
                                         const int parts, int64_t *sums)
 {
-    const ptrdiff_t turn = (parts == 1 ? PACKED_TURN : WIDE_TURN) / parts;
+    const ptrdiff_t tile = (parts == 1 ? PACKED_TILE : WIDE_TILE) / parts;
     for (int first = 0, last; first < data->n_shorts; first = last) {
-        last = end_of_turn(data, first, turn);
+        last = end_of_tile(data, first, tile);
         add_short_tile(data, records, n, id_mask, addends, parts, first, last, sums);
     }
 }

@@ -18,8 +18,8 @@ from skgoss._engine.training.sums cimport (
     add_parts, clear_rows_histogram, fill_rows_histogram, sums_with)
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better, encoding_of,
-    free_slot, gather)
+    INTERMEDIATE, NO_PRIORITY, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better,
+    encoding_of, free_slot, gather)
 
 cdef enum:
     CHUNKS_PER_THREAD = 8     # of features
@@ -297,14 +297,14 @@ cdef void force_split(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexc
         shared.scratch[ws.first_thread], &split)
     if split.gain > 0:
         best[0] = split
-        leaf.turn = leaf.forced
+        leaf.priority = leaf.forced
 
 
 cdef void keep_split(
     Shared* shared, Workspace* ws, int side, Leaf* leaf, bint searched,
 ) noexcept nogil:
     """Keep a leaf's best split; give back the histogram of a leaf that has none."""
-    leaf.turn = NO_TURN
+    leaf.priority = NO_PRIORITY
     if searched and leaf.forced >= 0:
         force_split(shared, ws, side, leaf)
     leaf.best = shared.best[2 * ws.first_thread + side]

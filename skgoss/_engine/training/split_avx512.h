@@ -1,9 +1,10 @@
 /* The search for the best split of one feature in a packed histogram, by AVX-512.
 
    All bins but the last are cuts: to list only those that hold rows would take longer than to
-   visit the others. A gain is a fraction less what a split must gain, and is divided only if its
-   numerator says that it may be the largest so far. The operations are those of `cut_gain`, on
-   eight cuts at a time. */
+   visit the others. A gain is a fraction less what a split must gain, and two passes find the
+   largest one without a division for each cut. The first compares sixteen fractions with the
+   best one so far, in floats, and passes over those that are clearly smaller. The second one has
+   the operations of `cut_gain`, on eight cuts at a time. */
 #ifndef SKGOSS_SPLIT_AVX512_H
 #define SKGOSS_SPLIT_AVX512_H
 
@@ -30,10 +31,24 @@ typedef struct {
     double least_hessian, l1, l2;
     double needed; /* what a split must gain, ... */
     double noise;  /* ... and by how much more */
+    /* The same in floats: sums are the 32 highest bits, and gains in units of theirs. */
+    int has_floats;
+    int high_at; /* the lowest bit of gradients */
+    int32_t high_gradient, all_hessian, all_hessian_mask;
+    float lost; /* by a gradient whose lower bits are left out, at most */
+    float regularization;
+    double units_per_gain;
 } NodeCuts;
 
-/* Rounding moves a gain by less than this share of it. */
+/* Rounding moves a gain by less than this share of it, and one that is computed in floats. */
 #define ROUNDING_SHARE 1e-14
+#define FLOAT_SHARE 1e-5
+
+/* Whether products of floats of about this size and of integers neither overflow nor vanish. */
+static inline int is_of_floats(double x)
+{
+    return x > 1e-18 && x < 1e18;
+}
 
 /* The next larger double of one that is not negative. */
 static inline double next_larger(double x)
@@ -45,12 +60,31 @@ static inline double next_larger(double x)
     return x;
 }
 
+static inline void add_floats(const Encoding *encoding, const NodeStats *node,
+                              const SplitRules *rules, NodeCuts *cuts)
+{
+    const int n_lost = encoding->gradient_up < 32 ? 32 - encoding->gradient_up : 0;
+    const double gradient_unit = cuts->gradient_unit * (double)((int64_t)1 << n_lost);
+    const double regularization = (rules->l2 + HESSIAN_EPSILON) / cuts->hessian_unit;
+    cuts->has_floats = cuts->form == FORM_RIDGE && cuts->hessian_mask <= INT32_MAX
+                       && is_of_floats(regularization);
+    if (!cuts->has_floats)
+        return;
+    cuts->high_at = encoding->gradient_up + n_lost;
+    cuts->high_gradient = (int32_t)(node->sums.gradient >> n_lost);
+    cuts->all_hessian = (int32_t)node->sums.hessian;
+    cuts->all_hessian_mask = (int32_t)cuts->hessian_mask;
+    cuts->lost = n_lost > 0;
+    cuts->regularization = (float)regularization;
+    cuts->units_per_gain = cuts->hessian_unit / (gradient_unit * gradient_unit);
+}
+
 static inline NodeCuts node_cuts(const Encoding *encoding, const NodeStats *node,
                                  const SplitRules *rules, int form)
 {
     const int bits = encoding->count_bits, up = encoding->gradient_up;
     const int constant = encoding->constant_hessian;
-    return (NodeCuts){
+    NodeCuts cuts = {
         .form = form,
         .fewest = rules->min_count,
         .most = node->sums.count - rules->min_count,
@@ -68,6 +102,8 @@ static inline NodeCuts node_cuts(const Encoding *encoding, const NodeStats *node
         .needed = node->gain + rules->min_gain,
         .noise = MIN_RELATIVE_GAIN * fabs(node->gain),
     };
+    add_floats(encoding, node, rules, &cuts);
+    return cuts;
 }
 
 /* Whether search_avx512 may search a node's features, where no bits say which bins hold rows. */
@@ -116,7 +152,7 @@ SIMD_FOR_AVX512 static inline __m512i longs_on_top(__m512i x, __m512i *before)
 }
 
 /* The packed sums up to each bin in [first, last), on top of `before`, and the last of them in
-   the eight places behind. Returns that one, everywhere. */
+   the sixteen places behind. Returns that one, everywhere. */
 SIMD_FOR_AVX512 static __m512i sum_bins_avx512(const int64_t *packed, int first, int last,
                                                __m512i before, int64_t *sum_out)
 {
@@ -131,6 +167,7 @@ SIMD_FOR_AVX512 static __m512i sum_bins_avx512(const int64_t *packed, int first,
         _mm512_storeu_si512(sum_out + b, longs_on_top(x, &before));
     }
     _mm512_storeu_si512(sum_out + last, before);
+    _mm512_storeu_si512(sum_out + last + SPLIT_WIDTH, before);
     return before;
 }
 
@@ -143,6 +180,55 @@ SIMD_FOR_AVX512 static void sum_cuts_avx512(const Bins *bins, int64_t *sum_out)
     before = sum_bins_avx512(bins->gradient, 0, middle, before, sum_out);
     if (middle + 1 < last)
         sum_bins_avx512(bins->gradient, middle + 1, last, before, sum_out);
+}
+
+/* Sixteen packed sums from one bit on. */
+SIMD_FOR_AVX512 static inline __m512i ints_from(__m512i first, __m512i second, int bit)
+{
+    const __m512i low_halves =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m128i shift = _mm_cvtsi32_si128(bit);
+    return _mm512_permutex2var_epi32(_mm512_sra_epi64(first, shift), low_halves,
+                                     _mm512_sra_epi64(second, shift));
+}
+
+/* The square of a gradient, or of one that is larger by what it may have lost. */
+SIMD_FOR_AVX512 static inline __m512 squared_high(__m512i gradient, const NodeCuts *cuts)
+{
+    __m512 x = _mm512_add_ps(_mm512_abs_ps(_mm512_cvtepi32_ps(gradient)),
+                             _mm512_set1_ps(cuts->lost));
+    return _mm512_mul_ps(x, x);
+}
+
+SIMD_FOR_AVX512 static inline __m512 regularized(__m512i hessian, const NodeCuts *cuts)
+{
+    return _mm512_add_ps(_mm512_cvtepi32_ps(hessian), _mm512_set1_ps(cuts->regularization));
+}
+
+/* Whether any of sixteen cuts may gain as much as float_limit says: if one does, and seldom if
+   none does. `sum`: the packed sums up to each; `missing`: more of them. */
+SIMD_FOR_AVX512 static inline int may_gain(const int64_t *sum, __m512i missing,
+                                           const NodeCuts *cuts, float limit)
+{
+    __m512i first = _mm512_add_epi64(_mm512_loadu_si512(sum), missing);
+    __m512i second = _mm512_add_epi64(_mm512_loadu_si512(sum + SPLIT_WIDTH), missing);
+    __m512i left = ints_from(first, second, cuts->high_at);
+    __m512i right = _mm512_sub_epi32(_mm512_set1_epi32(cuts->high_gradient), left);
+    __m512 gl = squared_high(left, cuts), gr = squared_high(right, cuts);
+    left = _mm512_and_si512(ints_from(first, second, cuts->hessian_at),
+                            _mm512_set1_epi32(cuts->all_hessian_mask));
+    right = _mm512_sub_epi32(_mm512_set1_epi32(cuts->all_hessian), left);
+    __m512 hl = regularized(left, cuts), hr = regularized(right, cuts);
+    __m512 numerator = _mm512_fmadd_ps(gl, hr, _mm512_mul_ps(gr, hl));
+    __m512 least = _mm512_mul_ps(_mm512_set1_ps(limit), _mm512_mul_ps(hl, hr));
+    return _mm512_cmp_ps_mask(numerator, least, _CMP_NLT_UQ) != 0;
+}
+
+/* The limit of may_gain for fractions of `least`; NaN, which all reach, if floats cannot say. */
+static inline float float_limit(double least, const NodeCuts *cuts)
+{
+    double limit = least * cuts->units_per_gain * (1 - FLOAT_SHARE);
+    return is_of_floats(limit) ? (float)limit : NAN;
 }
 
 /* T(G)^2 */
@@ -192,6 +278,7 @@ typedef struct {
     double top;   /* its gain; 0: none above `others` */
     double least; /* what a better one gains, at least */
     double limit; /* of the fractions of gains that count */
+    float float_limit;
     int cut;
     int gains; /* whether any cut gains something */
 } BestCut;
@@ -201,6 +288,7 @@ static inline void raise_limit(double least, double others, const NodeCuts *cuts
 {
     best->least = least;
     best->limit = cuts->needed + (least > others ? least : others);
+    best->float_limit = float_limit(best->limit, cuts);
 }
 
 /* Improves the best cut by eight cuts, by the packed sums up to each, from number `cut` on. A cut
@@ -242,15 +330,21 @@ SIMD_FOR_AVX512 static BestCut best_cut_avx512(const int64_t *sum, int n, int64_
     const __m512i missing = _mm512_set1_epi64(extra);
     BestCut best = {.gains = gains};
     raise_limit(next_larger(cuts.noise), others, &cuts, &best);
-    for (int i = 0; i < n; i += SPLIT_WIDTH) {
-        if (((sum[i + SPLIT_WIDTH - 1] + extra) & cuts.count_mask) < cuts.fewest)
+    for (int i = 0; i < n; i += 2 * SPLIT_WIDTH) {
+        int second = i + SPLIT_WIDTH;
+        if (((sum[second + SPLIT_WIDTH - 1] + extra) & cuts.count_mask) < cuts.fewest)
             continue;
         if (((sum[i] + extra) & cuts.count_mask) > cuts.most)
             break;
+        if (best.gains && cuts.has_floats && !may_gain(sum + i, missing, &cuts, best.float_limit))
+            continue;
         try_cuts(_mm512_add_epi64(_mm512_loadu_si512(sum + i), missing), i, missing_left, others,
                  &cuts, &best);
+        if (second < n)
+            try_cuts(_mm512_add_epi64(_mm512_loadu_si512(sum + second), missing), second,
+                     missing_left, others, &cuts, &best);
     }
-    /* What fills up the last vector repeats the last cut. */
+    /* What fills up the last vectors repeats the last cut. */
     if (best.cut >= n)
         best.cut = n - 1;
     best.gains |= best.top > 0;

@@ -31,8 +31,8 @@ from skgoss._engine.training.search cimport Siblings, choose_summed, search_agai
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Pool,
-    Round, Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
+    INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node,
+    Pool, Round, Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
 
 cdef enum:
     # The updates and visits of bins that make a leaf large, so that threads share its rows;
@@ -81,7 +81,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
 
 
 cdef void enqueue(Workspace* ws, int index) noexcept nogil:
-    """Let a leaf wait for its turn if it can be split."""
+    """Let a leaf wait to be split if it has a split."""
     if ws.leaves[index].best.gain > 0:
         heap_push(ws, index)
 
@@ -189,9 +189,9 @@ cdef int divide(
     bound_children(shared, ws, index, parent, left, right)
     make_child(ws, parent, node, True, left_sums, l2, left)
     make_child(ws, parent, node, False, right_sums, l2, right)
-    if parent.turn != NO_TURN:
-        left.forced = shared.constraints.forced[parent.turn].left
-        right.forced = shared.constraints.forced[parent.turn].right
+    if parent.priority != NO_PRIORITY:
+        left.forced = shared.constraints.forced[parent.priority].left
+        right.forced = shared.constraints.forced[parent.priority].right
     rows_to_children(shared, ws, parent, column, left, right)
     return 0
 
@@ -370,7 +370,7 @@ cdef int divide_side_by_side(Shared* shared, Workspace* ws, int n) noexcept nogi
     return NO_MEMORY if n_failed > 0 else 0
 
 
-cdef int take_turn(Shared* shared, Workspace* ws, int index) noexcept nogil:
+cdef int split_next(Shared* shared, Workspace* ws, int index) noexcept nogil:
     """Split a leaf: at once, or divided ahead of its turn with others."""
     cdef int node = ws.n_leaves - 1
     cdef int status, n
@@ -427,7 +427,7 @@ cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept n
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
         leaf = heap_pop(ws)
         if ws.divides_ahead or (ws.n_threads > 1 and ws.helpers != NULL):
-            status = take_turn(shared, ws, leaf)
+            status = split_next(shared, ws, leaf)
         else:
             status = split_leaf(shared, ws, leaf)
         if status == 0 and shared.constraints.bounding >= INTERMEDIATE:

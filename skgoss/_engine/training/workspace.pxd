@@ -17,8 +17,8 @@ cdef enum:
     COLLECTIVE_FAILED = -4    # `KernelCollectives.error` says why
     # The records of the root if sparse columns tell which rows leave a leaf.
     ROOT_BUFFER = 2
-    # The turn of a leaf whose split is not a forced one.
-    NO_TURN = 0x7FFFFFFF
+    # The priority of a leaf whose split is not a forced one.
+    NO_PRIORITY = 0x7FFFFFFF
     # Fewer rows of a leaf are divided by one thread.
     MIN_ROWS_FOR_TEAM = 20000
 
@@ -52,7 +52,7 @@ cdef struct Leaf:
     Split best
     SharedSplit shared_split  # if columns are searched by several processes
     int32_t forced            # the forced split wanted here; -1: none
-    int32_t turn              # forced splits come first, by their numbers
+    int32_t priority          # forced splits come first, by their numbers
 
 cdef struct LeafPart:
     # What a thread has of a leaf whose rows it visits.

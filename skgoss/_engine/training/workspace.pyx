@@ -89,8 +89,8 @@ cdef bint better(const Split* a, const Split* b) noexcept nogil:
 
 cdef bint leaf_before(const Workspace* ws, int a, int b) noexcept nogil:
     """Whether leaf ``a`` is split before leaf ``b``."""
-    if ws.leaves[a].turn != ws.leaves[b].turn:
-        return ws.leaves[a].turn < ws.leaves[b].turn
+    if ws.leaves[a].priority != ws.leaves[b].priority:
+        return ws.leaves[a].priority < ws.leaves[b].priority
     if better(&ws.leaves[a].best, &ws.leaves[b].best):
         return True
     return a < b and not better(&ws.leaves[b].best, &ws.leaves[a].best)

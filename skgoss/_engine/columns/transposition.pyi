@@ -7,10 +7,6 @@ def count_columns(
     start: NDArray[Any], columns: NDArray[Any], chunk_start: NDArray[np.int64],
     count_out: NDArray[np.int32],
 ) -> bool: ...
-def count_sampled(
-    start: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64],
-    count_out: NDArray[np.int32],
-) -> None: ...
 def move_columns(
     start: NDArray[Any], columns: NDArray[Any], values: NDArray[Any],
     chunk_start: NDArray[np.int64], first_column: int, read_inout: NDArray[np.int32],

@@ -1,6 +1,7 @@
 /* Partition of a node's rows: first a bit for each row, whether it goes left; then a stable move
-   to either side. Two sweeps, because the first has no branch that depends on the data, and the
-   second moves whole vectors where the processor can compress them (AVX-512). */
+   to either side. Two sweeps over all rows or over each block of them, because the first has no
+   branch that depends on the data, and the second moves whole vectors where the processor can
+   compress them (AVX-512). */
 #ifndef SKGOSS_PARTITION_H
 #define SKGOSS_PARTITION_H
 
@@ -74,6 +75,21 @@ static void move_plain(const uint64_t *records, ptrdiff_t n, const uint8_t *mask
     }
 }
 
+/* Both records are stored where the next of each side goes, and the next one over the wrong one. */
+static ptrdiff_t keep_plain(const uint64_t *records, ptrdiff_t n, const uint8_t *mask,
+                            unsigned flip, uint64_t *kept_out, uint64_t *others_out)
+{
+    ptrdiff_t kept = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int keeps = (mask[i / 8] ^ flip) >> (i % 8) & 1;
+        uint64_t record = records[i];
+        kept_out[kept] = record;
+        others_out[i - kept] = record;
+        kept += keeps;
+    }
+    return kept;
+}
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 #include <immintrin.h>
 
@@ -106,6 +122,22 @@ SIMD_FOR_AVX512 static void move_avx512(const uint64_t *records, ptrdiff_t n,
     }
     move_plain(records + i, n - i, mask + i / 8, left_out, right_out);
 }
+
+SIMD_FOR_AVX512 static ptrdiff_t keep_avx512(const uint64_t *records, ptrdiff_t n,
+                                             const uint8_t *mask, unsigned flip,
+                                             uint64_t *kept_out, uint64_t *others_out)
+{
+    ptrdiff_t kept = 0, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        unsigned m = mask[i / 8] ^ flip;
+        __m512i w = _mm512_loadu_si512(records + i);
+        _mm512_storeu_si512(kept_out + kept, _mm512_maskz_compress_epi64((__mmask8)m, w));
+        _mm512_storeu_si512(others_out + (i - kept), _mm512_maskz_compress_epi64((__mmask8)~m, w));
+        kept += bit_count[m];
+    }
+    return kept + keep_plain(records + i, n - i, mask + i / 8, flip, kept_out + kept,
+                             others_out + (i - kept));
+}
 #endif
 
 /* Moves n records, n_left of them by `mask` to the left side, in their order. */
@@ -121,6 +153,19 @@ static inline void move_records(const uint64_t *records, ptrdiff_t n, ptrdiff_t 
 #endif
     (void)n_left;
     move_plain(records, n, mask, left_out, right_out);
+}
+
+/* Moves n records in their order: those that go left, or right, to `kept_out`, which may be where
+   they are, and the others to `others_out`, which has room for n. Returns how many are kept. */
+static inline ptrdiff_t keep_records(const uint64_t *records, ptrdiff_t n, const uint8_t *mask,
+                                     int keeps_left, uint64_t *kept_out, uint64_t *others_out)
+{
+    unsigned flip = keeps_left ? 0 : 255;
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+    if (simd_level == SIMD_AVX512)
+        return keep_avx512(records, n, mask, flip, kept_out, others_out);
+#endif
+    return keep_plain(records, n, mask, flip, kept_out, others_out);
 }
 
 #endif

@@ -1,13 +1,14 @@
 """How the rows of a leaf move to its children.
 
-A stable partition sweeps over all rows of the leaf and moves them to another buffer. If the split
+A stable partition sweeps over all rows of the leaf. One thread leaves those of the larger child
+in their buffer, and moves the others to another one; a team moves all of them. If the split
 column is sparse and few of its stored rows leave, only these are moved, and the others stay where
 they are.
 """
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from skgoss._engine.binning.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.training.layout cimport LANE_CODES
@@ -24,8 +25,13 @@ cdef extern from "partition.h" nogil:
     void move_records(
         const uint64_t* records, Py_ssize_t n, Py_ssize_t n_left, const uint8_t* mask,
         uint64_t* left_out, uint64_t* right_out)
+    Py_ssize_t keep_records(
+        const uint64_t* records, Py_ssize_t n, const uint8_t* mask, bint keeps_left,
+        uint64_t* kept_out, uint64_t* others_out)
 
 cdef enum:
+    # Rows whose records are in the nearest cache when they are moved.
+    ROW_BLOCK = 1024
     MAX_CHUNKS = 256
     MIN_STORED_FOR_TEAM = 4000
     MAX_SLICES = 64
@@ -88,9 +94,11 @@ cdef Py_ssize_t partition(
     cdef Py_ssize_t size = (n // n_chunks + 8) // 8 * 8
     cdef Py_ssize_t first, m, n_left
     cdef int chunk
-    for chunk in prange(
-        n_chunks, num_threads=n_chunks, schedule="static", chunksize=1, use_threads_if=n_chunks > 1,
-    ):
+    if n_chunks == 1:
+        n_left = decide(column, records, n, id_mask, goes_left, mask)
+        move_records(records, n, n_left, mask, records_out, records_out + n_left)
+        return n_left
+    for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
         first = min(chunk * size, n)
         chunk_left[chunk] = decide(
             column, records + first, min(size, n - first), id_mask, goes_left,
@@ -100,9 +108,7 @@ cdef Py_ssize_t partition(
         m = chunk_left[chunk]
         chunk_left[chunk] = n_left
         n_left = n_left + m
-    for chunk in prange(
-        n_chunks, num_threads=n_chunks, schedule="static", chunksize=1, use_threads_if=n_chunks > 1,
-    ):
+    for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
         first = min(chunk * size, n)
         m = (chunk_left[chunk + 1] if chunk + 1 < n_chunks else n_left) - chunk_left[chunk]
         move_records(
@@ -110,6 +116,30 @@ cdef Py_ssize_t partition(
             records_out + chunk_left[chunk],
             records_out + n_left + first - chunk_left[chunk])
     return n_left
+
+
+cdef Py_ssize_t partition_in_place(
+    const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
+    const uint8_t* goes_left, bint keeps_left, uint8_t* mask, uint64_t* kept_out,
+    uint64_t* others_out,
+) noexcept nogil:
+    """Write the records of one side to ``kept_out``, which may be where they are.
+
+    Those of the other side follow in ``others_out``, behind as many places. Returns how many
+    are kept. ``mask``: a byte for eight rows of a block.
+    """
+    cdef Py_ssize_t n_kept = 0
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t m
+    while first < n:
+        m = min(<Py_ssize_t>ROW_BLOCK, n - first)
+        decide(column, records + first, m, id_mask, goes_left, mask)
+        n_kept += keep_records(
+            records + first, m, mask, keeps_left, kept_out + n_kept,
+            others_out + first - n_kept)
+        first += m
+    memmove(others_out + n_kept, others_out, (n - n_kept) * sizeof(uint64_t))
+    return n_kept
 
 
 # ------------------------------------------------------------------ rows of leaves
@@ -135,15 +165,39 @@ cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexce
     return ws.scratch.code_goes_left
 
 
+cdef void keep_larger(
+    Workspace* ws, const Leaf* parent, const BinColumn* column, Leaf* left, Leaf* right,
+) noexcept nogil:
+    """Move the rows of a leaf to its children, but let those of the larger one stay."""
+    cdef bint keeps_left = left.stats.sums.count >= right.stats.sums.count
+    cdef Leaf* kept = left if keeps_left else right
+    cdef Leaf* other = right if keeps_left else left
+    # The root's records, which sparse columns know by row, are left as they are.
+    kept.buffer = 0 if parent.buffer == ROOT_BUFFER else parent.buffer
+    other.buffer = next_buffer(kept)
+    kept.begin = parent.begin
+    kept.end = other.begin = parent.begin + partition_in_place(
+        column, ws.records[parent.buffer] + parent.begin, parent.end - parent.begin,
+        ws.encoding.id_mask, by_code(ws, column), keeps_left, ws.scratch.mask,
+        ws.records[kept.buffer] + parent.begin, ws.records[other.buffer] + parent.begin)
+    other.end = parent.end
+
+
 cdef void part_rows(
     Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left, Leaf* right,
 ) noexcept nogil:
-    """Move the rows of a leaf to its children, in another buffer: its own records stay whole."""
+    """Move the rows of a leaf to its children.
+
+    A leaf that is divided ahead of its turn may get its rows back, so its records stay whole.
+    """
     cdef Py_ssize_t n, n_left
     cdef int n_threads
     gather(ws, parent)
     n = parent.end - parent.begin
     n_threads = ws.n_threads if n > MIN_ROWS_FOR_TEAM else 1
+    if n_threads == 1 and not ws.divides_ahead:
+        keep_larger(ws, parent, column, left, right)
+        return
     left.buffer = right.buffer = next_buffer(parent)
     n_left = partition(
         column, ws.records[parent.buffer] + parent.begin, n, ws.encoding.id_mask,

@@ -23,7 +23,7 @@ ENGINE_TESTS = {
         *("split_levels", "store"),
     ],
     "model": ["contributions", "linear", "predictions"],
-    "objectives": ["losses", "metrics", "ranking"],
+    "objectives": ["metrics", "objectives", "ranking", "training_objective"],
     "project": ["golden"],
     "training": ["constraints", "feature_subset", "sampling"],
 }

@@ -22,6 +22,7 @@ from skgoss.fit.several_outputs import Output
 from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
 from skgoss.model_files import lightgbm_file
+from skgoss.objectives.objectives import check_queries
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
@@ -293,6 +294,8 @@ class FitData:
             objective = several_outputs.joint_objective(self.outputs)
         else:
             self.objective, objective, self.link = task.resolved(self.settings)
+            if isinstance(objective, str):
+                check_queries(objective, self.rows.queries is not None)
         if self.init_model is not None:
             self._check_levels(self.init_model)
         self.settings = self.settings.replaced(objective=objective)

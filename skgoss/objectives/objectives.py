@@ -426,6 +426,15 @@ def canonical_name(objective: str) -> str:
     return ALIASES[objective.lower()]
 
 
+def check_queries(name: str, has_queries: bool) -> None:
+    """Check that an objective of rankings has queries; ValueError otherwise."""
+    if OBJECTIVES[name].task == "ranking" and not has_queries:
+        raise ValueError(
+            f"objective={name!r} is for ranking and needs queries: pass them, or use "
+            "LGBMRanker."
+        )
+
+
 def make_link(
     objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
 ) -> Link:

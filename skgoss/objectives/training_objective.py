@@ -24,6 +24,7 @@ from skgoss.objectives.objectives import (
     OBJECTIVES,
     ObjectiveSpec,
     canonical_name,
+    check_queries,
     log,
     log_odds,
     make_link,
@@ -346,12 +347,9 @@ def _ranking(
     queries: Queries | None,
     position: NDArray[np.int64] | None,
 ) -> Objective:
-    if queries is None:
-        raise ValueError(
-            f"objective={name!r} is for ranking and needs queries: pass them, or use "
-            "LGBMRanker."
-        )
+    check_queries(name, queries is not None)
     spec = OBJECTIVES[name]
+    assert queries is not None
     assert spec.ranks is not None
     derivatives = spec.ranks(settings, rows.y, queries, rows.collectives)
     if position is not None and isinstance(derivatives, ranking.LambdaRank):

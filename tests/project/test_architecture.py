@@ -22,8 +22,8 @@ MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 18, 12, 99
 # The most lines that the package and each room may have. Whoever raises a number says
 # why behind it.
 MOST_LINES = {
-    "skgoss": 61_900,  # 500 lines of stubs for type checkers came to the engine
-    "_engine": 20_700,  # 500 lines of stubs for type checkers
+    "skgoss": 62_000,  # 500 lines of stubs for type checkers came to the engine
+    "_engine": 20_800,  # stubs for type checkers; one thread moves fewer rows in place
     "binning": 3_500,
     "booster": 2_200,
     "columns": 3_800,

@@ -147,6 +147,7 @@ def joined(
         (index, stored.index),
         (length, stored.length),
     ):
+        assert of_stored is not None
         values[~is_dense] = of_stored
     return replace(
         layout.columns(),

@@ -198,9 +198,10 @@ class _OnCluster(LGBMModel):
     def _unfitted(self) -> LGBMModel:
         """The estimator that each worker fits."""
         local = self._local.__new__(self._local)
-        names = {*constructor_defaults(self._local), "_unused_params"} & vars(
-            self
-        ).keys()
+        names = {
+            *constructor_defaults(cast(type, self._local)),
+            "_unused_params",
+        } & vars(self).keys()
         local.__dict__.update({name: vars(self)[name] for name in names})
         # All workers get the same number, and need no file of this machine.
         local.random_state = parameters.draw_seed(self.random_state)

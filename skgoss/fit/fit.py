@@ -465,6 +465,7 @@ class FunctionOfRound:
         self.__name__ = "fobj"
 
     def __call__(self, *args: Any) -> Any:
+        assert self.function is not None
         return self.function(*args)
 
 
@@ -488,7 +489,8 @@ def _metrics(data: FitData) -> list[output_metrics.AnyMetric]:
     is_open = option in (None, "") or not words
     if is_open and not metrics.any_means_none(words):
         default = usual if callable(objective) else objective
-        words += [] if default is None else [metrics.default_name(default)]
+        name = None if default is None else metrics.default_name(default)
+        words += [] if name is None else [name]
     by_name: Sequence[output_metrics.AnyMetric]
     if data.outputs:
         by_name = output_metrics.make(

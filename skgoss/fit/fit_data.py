@@ -161,8 +161,9 @@ class FitData:
         self.root = prepared.root
         if self.init_model is not None:
             self.names = self.names or self.init_model.feature_names
-        self.column_names: Sequence[str] | None = (
-            self.schema.feature_names if self.names is None else self.names
+        self.column_names = cast(
+            "Sequence[str] | None",
+            self.schema.feature_names if self.names is None else self.names,
         )
         if self.init_model is not None:
             categories.check_same(
@@ -195,9 +196,10 @@ class FitData:
         if self.training.parts is not None:
             if self.training.is_empty:
                 columns = Columns.of_no_rows(columns.n_features)
-            columns, read = merged_schema.merged(
+            merged, read = merged_schema.merged(
                 columns, read, self.training.parts, learned=schema is None
             )
+            columns = cast(Columns, merged)
         return Prepared(columns, schema=read)
 
     def _prepared(
@@ -232,7 +234,9 @@ class FitData:
         if input_set.is_training:
             self.n_scores = len(self.levels) or task.n_scores
         # Labels of the training set are those of the task, or of an earlier model.
-        target = task.encode(y, name, "init_model" if input_set.is_training else "y")
+        target = task.encode(
+            cast(NDArray[Any], y), name, "init_model" if input_set.is_training else "y"
+        )
         weight = task.weights(input_set, target, partition)
         output_weight = task.output_weight(input_set, target, weight)
         if isinstance(input_set.X, Dataset):

@@ -125,6 +125,7 @@ class FitOnFolds:
         binned, total = plan.binned(weighted), rows.collectives.total
         if total(len(weighted)) == len(self.all_rows) or rows.binned is not None:
             return rows.binned or binned
+        assert rows.columns is not None
         return binned.of_same_bins(
             rows.columns,
             self.main.settings,

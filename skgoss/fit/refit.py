@@ -201,6 +201,7 @@ class Refit:
 
     @cached_property
     def _raw(self) -> RawColumns:
+        assert self.rows.columns is not None
         return RawColumns(self.rows.columns, self.rows.numbers)
 
     def _gradients(self, scores: Floats) -> list[Gradients]:
@@ -224,6 +225,7 @@ class Refit:
     def _leaves(self, index: int) -> NDArray[np.int32]:
         """The leaf of each row in the trees of a round, (n_scores, n_rows)."""
         rows = self.rows
+        assert rows.columns is not None
         leaves = self.ensemble.leaves(rows.columns, index, index + 1, self.n_threads)
         chosen = leaves if rows.numbers is None else leaves[rows.numbers]
         return np.ascontiguousarray(chosen.T)
@@ -238,10 +240,12 @@ class Refit:
         """The new values, and linear models, of a tree's leaves."""
         first, stop = self.ensemble.leaf_start[tree : tree + 2].tolist()
         old = self.ensemble.arrays["leaf_value"][first:stop]
+        weight = gradients.weight
+        assert weight is not None
 
         def total(values: NDArray[np.float32] | None) -> Floats:
             """The weighted sum of the values of each leaf."""
-            weighted = gradients.weight if values is None else values * gradients.weight
+            weighted = weight if values is None else values * weight
             return np.bincount(leaf, weighted, stop - first).astype(np.float64)
 
         optimal = self._optimal(total(gradients.gradient), total(gradients.hessian))

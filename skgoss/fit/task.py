@@ -378,7 +378,7 @@ def tasks_of(model: FittedModel) -> tuple[tuple[str, ...], str]:
     if record is not None and record.task != "any":
         return (record.task,), f"an {record.estimator}"
     if isinstance(name, str):
-        tasks = (OBJECTIVES[name].task,)
+        tasks: tuple[str, ...] = (OBJECTIVES[name].task,)
         if name == "cross_entropy":
             tasks = ("classification", "regression")
         if record is not None:

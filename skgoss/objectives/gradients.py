@@ -50,6 +50,7 @@ def softmax(
     n_threads: int,
 ) -> None:
     """The cross entropy of K classes that share one softmax."""
+    assert hessian_out is not None
     n_classes = len(scores)
     rows = loss_kernels.softmax_rows_per_block(n_classes)
     loss_kernels.softmax(

@@ -300,7 +300,7 @@ def auc_mu(data: EvalData, settings: Settings) -> float:
         direction *= direction[i] - direction[j]
         of_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
         distance = np.concatenate([_projected(direction, scores[k]) for k in (i, j)])
-        weight = weights and np.concatenate([weights[i], weights[j]])
+        weight = None if weights is None else np.concatenate([weights[i], weights[j]])
         total += metric_kernels.auc(of_i, distance, weight, data.n_threads)
     return total / len(pairs)
 

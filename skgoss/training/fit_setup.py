@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from skgoss.objectives.training_objective import make_objective
 from skgoss.objectives.user_functions import OfDataset
 from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedRows
-from skgoss.training.boosting import Floats
+from skgoss.training.boosting import Boosting, Floats
 from skgoss.training.boosting_types import BOOSTING_TYPES
 from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import EvaluationSet, NamedRows
@@ -109,7 +110,10 @@ class FitSetup:
 
     def binned(self, rows: Rows) -> BinnedDataset:
         """The bins of the rows to learn from."""
-        return rows.binned or BinnedDataset.build(
+        if rows.binned is not None:
+            return rows.binned
+        assert rows.columns is not None
+        return BinnedDataset.build(
             rows.columns,
             BinningOptions.from_settings(self.settings),
             weight=None if rows.weight is None else rows.scattered_weight(),
@@ -139,18 +143,22 @@ class FitSetup:
     ) -> EvaluationSet:
         """An evaluation set of another fit, with the metrics of this one."""
         if evaluation_set.binned is None:
+            assert resumed.make_training_set is not None
             return replace(resumed.make_training_set(), name=evaluation_set.name)
         return replace(evaluation_set, metrics=self.metrics)
 
     def _raw_columns(self, rows: Rows) -> RawColumns | None:
-        is_linear = self.settings.linear_tree
-        return RawColumns(rows.columns, rows.numbers) if is_linear else None
+        if not self.settings.linear_tree:
+            return None
+        assert rows.columns is not None
+        return RawColumns(rows.columns, rows.numbers)
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
         numbers = None
         if rows.binned is not None and rows.binned.has_bins_of(dataset):
             store, numbers = rows.binned.storage.store, rows.binned.numbers
         else:
+            assert rows.columns is not None
             store = dataset.store(
                 rows.columns,
                 self.settings,
@@ -197,8 +205,9 @@ class MultiOutputSetup(FitSetup):
     outputs: Sequence[FitSetup] = ()
     names: Sequence[str] = ()
 
-    def resume(self, boosting: MultiOutput, rows: Rows) -> MultiOutput:
+    def resume(self, boosting: Rounds, rows: Rows) -> Rounds:
         """Continue from the trees of another fit, on other rows in the same bins."""
+        assert isinstance(boosting, MultiOutput)
         settings = [part.settings for part in boosting.parts]
         outputs = [
             replace(output, settings=changed)
@@ -215,7 +224,8 @@ class MultiOutputSetup(FitSetup):
         # Functions of users need not be ready to be called by several threads at once.
         if not (self.has_functions or is_small):
             n_at_once, n_threads = at_once(len(self.outputs), n_threads)
-        parts, first = [], 0
+        parts: list[Boosting] = []
+        first = 0
         for k, output in enumerate(self.outputs):
             stop = first + output.n_scores
             own = replace(
@@ -227,7 +237,7 @@ class MultiOutputSetup(FitSetup):
             learned = replace(rows, binned=dataset).of_output(k, first, stop)
             with about(self.names[k]):
                 learned = learned.without_missing_targets().without_zero_weights()
-                parts.append(own.begin(learned, []))
+                parts.append(cast(Boosting, own.begin(learned, [])))
             first = stop
         is_complete = all(part.dataset.n_rows == dataset.n_rows for part in parts)
 
@@ -252,6 +262,7 @@ class MultiOutputSetup(FitSetup):
 
 def _raw_scores(ensemble: Ensemble, rows: Rows, n_threads: int) -> Floats:
     """The raw scores of rows, (n_scores, n_rows)."""
+    assert rows.columns is not None
     scores = ensemble.raw_scores(rows.columns, n_threads=n_threads)
     if rows.numbers is not None:
         scores = scores[rows.numbers]

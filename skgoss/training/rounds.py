@@ -169,6 +169,7 @@ class Rounds(ABC):
         """The evaluation sets that are the training set, at least one."""
         known = [e for e in (*self.sets, *self.unlisted_sets) if e.is_training]
         if not known:
+            assert self.make_training_set is not None
             self.add(self.make_training_set(), is_listed=False)
         return known or self.unlisted_sets[-1:]
 

@@ -114,7 +114,6 @@ typedef struct {
     int parts;
     int gradient_down;
     int gradient_up;
-    int hessian_up;
     int hessian_down;
     int count_bits;
     uint64_t hessian_mask;

@@ -77,7 +77,6 @@ cdef extern from "layout.h" nogil:
         int parts                    # integers of an accumulator
         int gradient_down
         int gradient_up
-        int hessian_up
         int hessian_down
         int count_bits
         uint64_t hessian_mask

@@ -496,7 +496,8 @@ def _metrics(data: FitData) -> list[output_metrics.AnyMetric]:
         by_name = output_metrics.make(
             words,
             settings,
-            [output.of_metrics(settings) for output in data.outputs],
+            [partial(output.metrics, settings) for output in data.outputs],
+            [output.task.n_scores for output in data.outputs],
             joint_link(
                 [output.metric_link for output in data.outputs], task, data.levels
             ),

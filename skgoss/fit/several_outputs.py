@@ -17,7 +17,7 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.columns.targets import TargetColumns
 from skgoss.fit.arguments import InputSet
 from skgoss.fit.task import Classification, Objective, Task
-from skgoss.objectives import output_metrics
+from skgoss.objectives import metrics
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import canonical_name, make_link
 from skgoss.parameters.settings import Settings
@@ -167,12 +167,14 @@ class Output:
         """The options of the output, given those of the fit."""
         return settings.replaced(**self.options)
 
-    def of_metrics(self, settings: Settings) -> output_metrics.EvaluatedOutput:
-        """What the metrics of the output depend on, given the options of the fit."""
-        settings, task = self.settings(settings), self.task
-        classifies = task.n_classes is not None
-        return output_metrics.EvaluatedOutput(
-            settings, task.n_scores, classifies, self.metric_link
+    def metrics(self, settings: Settings, name: str) -> list[metrics.Metric]:
+        """The metric of this name, with the options of the fit."""
+        return metrics.make(
+            [name],
+            self.settings(settings),
+            self.task.n_scores,
+            classifies=self.task.n_classes is not None,
+            link=self.metric_link,
         )
 
     @property

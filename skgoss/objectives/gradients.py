@@ -80,7 +80,7 @@ def cross_entropy_lambda(
 
 
 class Custom:
-    """A function that the user passes: see `make_objective`."""
+    """A function of the user: see `make_objective`."""
 
     def __init__(
         self,
@@ -94,8 +94,7 @@ class Custom:
         n_arguments = self.function.n_arguments
         self.weighs_rows = n_arguments > 2
         # Sizes of queries describe rows that are sorted by query.
-        takes_sizes = queries is not None and n_arguments > 3
-        order = queries.order if takes_sizes else None
+        order = None if queries is None or n_arguments <= 3 else queries.order
         self.order = slice(None) if order is None else order
         sizes = None if queries is None else queries.sizes
         # Copies, because the function may write to its arguments.

@@ -99,21 +99,10 @@ class Link:
 def transform(
     link: Link, raw: Floats, n_threads: int = 1, out: Floats | None = None
 ) -> Floats:
-    """Turn raw scores into predictions, in arrays with one row for each score.
+    """Predictions for raw scores, both C-contiguous and of shape (n_scores, n_rows).
 
-    Parameters
-    ----------
-    link : Link
-    raw : (K, n) float64, C-contiguous
-    n_threads : int
-        The results are the same bits for any number.
-    out : (K, n) float64, C-contiguous, or None
-        The array to write to; it may be ``raw``. None: a new array, or ``raw`` itself
-        for 'identity'.
-
-    Returns
-    -------
-    (K, n) float64
+    They are written to ``out``, which may be ``raw``. Without it, they are in a new
+    array, or in ``raw`` itself for 'identity'.
     """
     if out is None and link.kind == "identity":
         return np.sort(raw, axis=0) if link.levels else raw

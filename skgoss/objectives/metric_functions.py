@@ -75,47 +75,46 @@ class EvalData(NamedTuple):
         scores = self.scores[first:stop]
         if self.y.ndim == 1:
             return self._replace(scores=scores)
-        y, weight, known, cache = self.cached(
+        y, weight, is_present, cache = self.cached(
             ("output", number), lambda: self._column(number)
         )
-        if known is not None:
-            scores = np.ascontiguousarray(scores[:, known])
+        if is_present is not None:
+            scores = np.ascontiguousarray(scores[:, is_present])
         return self._replace(y=y, scores=scores, weight=weight, cache=cache)
 
     def _column(self, number: int) -> tuple[Floats, Floats | None, Any, dict[Any, Any]]:
-        """A target, its weights, which of its values are known, and its cache."""
+        """A target and its weights without missing values, where those are, a cache."""
         y = np.ascontiguousarray(self.y[:, number])
         weights = self.output_weight
         weight = self.weight if weights is None else weights[:, number].copy()
-        known = ~np.isnan(y)
-        if known.all():
+        rows = ~np.isnan(y)
+        if rows.all():
             return y, weight, None, {}
-        return y[known], None if weight is None else weight[known], known, {}
+        return y[rows], None if weight is None else weight[rows], rows, {}
 
     def on_all_rows(self, compute: Callable[[EvalData], Any]) -> Any:
         """The result of a function of the rows of all processes, in order.
 
         The first process alone gets them and calls the function.
         """
-        if self.partition is None or self.partition.is_alone:
+        partition = self.partition
+        if partition is None or partition.is_alone:
             return compute(self)
-        all_rows = self.cached("all rows", self._on_first)
-        scores = self.partition.gather_on_first(self.scores)
+        all_rows = self.cached("all rows", partial(self._on_first, partition))
+        scores = partition.gather_on_first(self.scores)
         return self.collectives.broadcast(
             lambda: compute(all_rows._replace(scores=scores))
         )
 
-    def _on_first(self) -> EvalData:
+    def _on_first(self, partition: RowPartition) -> EvalData:
         """The data of all rows, but for its scores; of use on the first process."""
-        partition, boundaries = self.partition, self.boundaries
-        if boundaries is not None:
-            sizes = self.queries.gather_on_first(np.diff(boundaries))
+        weight, boundaries, queries = self.weight, self.boundaries, self.queries
+        if boundaries is not None and queries is not None:
+            sizes = queries.gather_on_first(np.diff(boundaries))
             boundaries = np.append(0, np.cumsum(sizes))
         return self._replace(
             y=partition.gather_on_first(self.y),
-            weight=None
-            if self.weight is None
-            else partition.gather_on_first(self.weight),
+            weight=None if weight is None else partition.gather_on_first(weight),
             boundaries=boundaries,
             cache=None if self.cache is None else {},
             partition=None,
@@ -125,6 +124,12 @@ class EvalData(NamedTuple):
     def of_all_queries(self, values: Floats) -> Floats:
         """The values of the queries of all processes, along the last axis, in order."""
         return values if self.queries is None else self.queries.all_gather(values)
+
+    def query_weights(self) -> Floats | None:
+        """The weights of the queries of all processes; None: ones."""
+        assert self.boundaries is not None
+        weights = ranking.query_weights(self.weight, self.boundaries)
+        return None if weights is None else self.of_all_queries(weights)
 
     def cached(self, key: Any, compute: Callable[[], Any]) -> Any:
         """The result of ``compute``, which depends on targets and weights alone."""
@@ -136,26 +141,20 @@ class EvalData(NamedTuple):
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights.
+        """The sum of the weights of all processes; ValueError unless it is above 0."""
 
-        Raises
-        ------
-        ValueError
-            If all weights are 0.
-        """
-        key = ("total weight", self.weight is None)
-        total_weight = self.cached(key, self._sum_of_weights)
+        def compute() -> float:
+            if self.weight is None:
+                return float(self.collectives.total(len(self.y)))
+            return exact_sum.weighted_sum(self.weight, collectives=self.collectives)
+
+        total_weight = self.cached(("total weight", self.weight is None), compute)
         if not total_weight > 0:
             raise ValueError(
                 "An evaluation set has no row of positive weight. Pass other weights or"
                 " leave the set out."
             )
         return total_weight
-
-    def _sum_of_weights(self) -> float:
-        if self.weight is None:
-            return float(self.collectives.total(len(self.y)))
-        return exact_sum.weighted_sum(self.weight, collectives=self.collectives)
 
 
 # --- Functions ------------------------------------------------------------------------
@@ -220,7 +219,6 @@ def rmse(data: EvalData, settings: Settings) -> float:
 
 
 def r2(data: EvalData, settings: Settings) -> float:
-
     def sum_of_squares() -> float:
         total = exact_sum.weighted_sum(data.y, data.weight, data.collectives)
         mean = total / data.total_weight
@@ -272,7 +270,7 @@ def _by_class(data: EvalData, top_k: int) -> float:
 def on_first_process(
     compute: Callable[[EvalData, Settings], float],
 ) -> Callable[[EvalData, Settings], float]:
-    """A metric whose rows the first process gets together."""
+    """A metric that the first process computes from the rows of all."""
     return lambda data, settings: data.on_all_rows(lambda rows: compute(rows, settings))
 
 

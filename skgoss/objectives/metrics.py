@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.objectives import metric_functions as functions
-from skgoss.objectives import ranking
 from skgoss.objectives.link import Link
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.objectives import (
@@ -187,18 +186,8 @@ _NAMES_BY_CLASSES = (
 class Metric:
     """A metric of the table, with the options that it depends on.
 
-    Parameters
-    ----------
-    name : str
-        A key of ``METRICS``.
-    settings : Settings
-    link : Link, default=None
-        The function from raw scores to predictions.
-
-    Attributes
-    ----------
-    link : Link or None
-        The function from raw scores to ``EvalData.scores``; None: these are raw scores.
+    ``link`` is the function from raw scores to ``EvalData.scores``; None: these are
+    raw scores.
     """
 
     def __init__(self, name: str, settings: Settings, link: Link | None = None) -> None:
@@ -210,10 +199,7 @@ class Metric:
     def __call__(self, data: EvalData) -> list[Result]:
         """The values, one for each level of a ranking.
 
-        Raises
-        ------
-        ValueError
-            If the metric is not defined for the targets, or all weights are 0.
+        ValueError if the metric is not defined for the targets, or all weights are 0.
         """
         data.cached(("targets", self.name), partial(self._check_targets, data))
         values = self.spec.compute(data, self.settings)
@@ -234,7 +220,7 @@ class Metric:
 
     def _named(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
         if self.spec.task == "ranking":
-            weight = data.cached("query weights", partial(_query_weights, data))
+            weight = data.cached("query weights", data.query_weights)
             values = data.of_all_queries(values)
             means = np.average(values, axis=1, weights=weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
@@ -248,32 +234,13 @@ class Metric:
         return [(self.name + suffix, values)]
 
 
-def _query_weights(data: EvalData) -> Floats | None:
-    """The weights of the queries of all processes; None: ones."""
-    assert data.boundaries is not None
-    weights = ranking.query_weights(data.weight, data.boundaries)
-    return None if weights is None else data.of_all_queries(weights)
-
-
 class CustomMetric:
-    """A metric that the user passes as a function.
+    """A metric that the user passes as a function: see `UserFunction`.
 
-    Of several processes that hold the rows, the first gets all of them and calls it.
-
-    Parameters
-    ----------
-    function : callable
-        ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
-        weight, group)``, which returns ``(name, value, is_higher_better)`` or a list of
-        such tuples. ``y_pred`` has the shape (n,), or (n, n_classes) for more than two
-        classes.
-    link : Link, default=None
-        The function from raw scores to ``y_pred``; None: ``y_pred`` are raw scores.
-
-    Raises
-    ------
-    TypeError
-        If the function does not take 2, 3 or 4 arguments.
+    The function returns ``(name, value, is_higher_better)`` or a list of such tuples.
+    ``y_pred`` has the shape (n,), or (n, n_classes) for more than two classes. Of
+    several processes that hold the rows, the first gets all of them and calls it.
+    ``link`` is the function from raw scores to ``y_pred``; None: these are raw scores.
     """
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
@@ -328,31 +295,23 @@ class CustomMetricOfDataset(CustomMetric):
 
 
 def names_and_functions(
-    given: Iterable[Any],
+    passed: Iterable[Any],
 ) -> tuple[list[str], list[Callable[..., Any]]]:
-    """Separate names and functions in the user's metrics.
+    """Separate names and functions in the user's metrics, in the order of the user.
 
-    Parameters
-    ----------
-    given : iterable
-        Names, functions, None, or lists of these. A str may hold several names with
-        commas between them.
-
-    Returns
-    -------
-    names, functions : list
-        In the order in which they are given. Names that are repeated or empty are left
-        out.
+    These are names, functions, None, or lists of these. A str may hold several names
+    with commas between them. Names that are repeated or empty are left out.
     """
     names: list[str] = []
     callables: list[Callable[..., Any]] = []
-    for metric in given:
+    for metric in passed:
         items = list(metric) if isinstance(metric, list | tuple | set) else [metric]
         for item in items:
             if callable(item):
                 callables.append(item)
             elif isinstance(item, str):
-                names += [name.strip() for name in _split_at_commas(item)]
+                # Commas also stand between the levels of a name, as in 'ndcg@1,3'.
+                names += [name.strip() for name in re.split(r",(?!\s*\d)", item)]
             elif item is not None:
                 raise TypeError(
                     "eval_metric must be a str, a callable or a list of them, got"
@@ -370,24 +329,20 @@ def any_means_none(names: Iterable[str]) -> bool:
     return any(map(_means_none, names))
 
 
-def _split_at_commas(names: str) -> list[str]:
-    """Split names at commas, but not before the levels of a name, as in 'ndcg@1,3'."""
-    return re.split(r",(?!\s*\d)", names)
-
-
 def default_name(objective: str) -> str | None:
-    """LightGBM's default metric for an objective, given by any of its names."""
+    """LightGBM's default metric for any name of an objective; None if it has none."""
     return _NAME_OF.get(objective.lower())
 
 
 def canonical(name: str) -> str:
-    """The name in ``METRICS`` of a metric, given by any of its names in any case."""
+    """The name in ``METRICS`` of a metric, from any of its names in any case."""
     return _NAME_OF.get(name.lower(), name)
 
 
 def is_of_quantiles(name: str) -> bool:
-    """Whether a metric, given by any of its names, is one of several quantiles."""
-    return canonical(name) in METRICS and METRICS[canonical(name)].task == "quantiles"
+    """Whether any name of a metric is that of one of several quantiles."""
+    spec = METRICS.get(canonical(name))
+    return spec is not None and spec.task == "quantiles"
 
 
 def make(
@@ -399,44 +354,33 @@ def make(
     ranks: bool = False,
     link: Link | None = None,
 ) -> list[Metric]:
-    """Make metrics from their names.
+    """Make metrics from names or aliases.
+
+    'ndcg@1,3' means NDCG@1 and NDCG@3, and 'None' no metric. A name that is unknown is
+    left out with an UnusedParameterWarning, and one that does not fit the task raises
+    ValueError.
 
     Parameters
     ----------
-    names : iterable of str
-        Names or aliases. 'ndcg@1,3' means NDCG@1 and NDCG@3; 'None' means no metric.
-    settings : Settings
-    n_scores : int, default=1
-        The number of scores of a row.
     classifies : bool, default=False
         Whether names of metrics of two and of more classes stand for each other.
     ranks : bool, default=False
         Whether there are queries.
     link : Link, default=None
         The function from raw scores to predictions.
-
-    Raises
-    ------
-    ValueError
-        If the metric does not fit the task.
-
-    Warns
-    -----
-    UnusedParameterWarning
-        If a name is unknown; the metric is left out.
     """
     chosen: list[Metric] = []
     synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}
     seen: set[tuple[str, int | None]] = set()
-    for given in names:
-        if _means_none(given):
+    for passed in names:
+        if _means_none(passed):
             continue
-        name, levels = _name_and_levels(given.lower(), synonyms)
-        is_foreign = given.lower() in _OTHER_LIBRARIES
+        name, levels = _name_and_levels(passed.lower(), synonyms)
+        is_foreign = passed.lower() in _OTHER_LIBRARIES
         if name is None or (is_foreign and not _fits(name, n_scores, ranks)):
             warn(
-                f"metric {given!r} is not known and has no effect."
-                f"{_advice(given)} Use one of {', '.join(METRICS)}, or a function.",
+                f"metric {passed!r} is not known and has no effect."
+                f"{_advice(passed)} Use one of {', '.join(METRICS)}, or a function.",
                 UnusedParameterWarning,
             )
             continue
@@ -461,9 +405,9 @@ def _advice(unknown: str) -> str:
 
 
 def _name_and_levels(
-    given: str, synonyms: Mapping[str, str]
+    passed: str, synonyms: Mapping[str, str]
 ) -> tuple[str | None, tuple[int, ...] | None]:
-    stem, at, tail = given.partition("@")
+    stem, at, tail = passed.partition("@")
     stem = _OTHER_LIBRARIES.get(stem, stem)
     stem = synonyms.get(_NAME_OF.get(stem, stem), stem)
     if stem not in _NAME_OF:
@@ -474,7 +418,7 @@ def _name_and_levels(
     levels = [level.strip() for level in tail.split(",")]
     if METRICS[name].task != "ranking" or not all(map(str.isdecimal, levels)):
         raise ValueError(
-            f"metric {given!r} is not known: only 'ndcg' and 'map' have levels, as in"
+            f"metric {passed!r} is not known: only 'ndcg' and 'map' have levels, as in"
             " 'ndcg@10'."
         )
     return name, tuple(map(int, levels))

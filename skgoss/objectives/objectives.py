@@ -88,22 +88,6 @@ def _log_mean(rows: TrainingRows, settings: Settings) -> float:
     return log(rows.mean())
 
 
-def _log_odds_of_mean(rows: TrainingRows, settings: Settings) -> float:
-    return log_odds(rows.mean())
-
-
-def _log_expm1_mean(rows: TrainingRows, settings: Settings) -> float:
-    return log(math.expm1(max(rows.mean(), MIN_PRIOR)))
-
-
-def _median(rows: TrainingRows, settings: Settings) -> float:
-    return rows.percentile(0.5)
-
-
-def _quantile(rows: TrainingRows, settings: Settings) -> float:
-    return rows.percentile(settings.alpha)
-
-
 def _expectile(rows: TrainingRows, settings: Settings) -> float:
     """Newton's method: the step from a center leads to the mean with two weights."""
     level, center, centers = settings.alpha, rows.mean(), set()
@@ -121,10 +105,6 @@ def _expectile(rows: TrainingRows, settings: Settings) -> float:
 def _relative_weight(y: Floats) -> Floats:
     """The weight of an absolute error in 'mape'."""
     return 1.0 / np.maximum(np.abs(y), 1.0)
-
-
-def _relative_median(rows: TrainingRows, settings: Settings) -> float:
-    return rows.percentile(0.5, _relative_weight(rows.y))
 
 
 # --- The table ------------------------------------------------------------------------
@@ -236,7 +216,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         aliases=("l1", "mean_absolute_error", "mae"),
         metric="l1",
         learns_roots=True,
-        start=_median,
+        start=lambda rows, settings: rows.percentile(0.5),
         constant_hessian=True,
         renewal_level=lambda settings: 0.5,
     ),
@@ -261,7 +241,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         option="alpha",
         has_level=True,
         learns_roots=True,
-        start=_quantile,
+        start=lambda rows, settings: rows.percentile(settings.alpha),
         constant_hessian=True,
         renewal_level=lambda settings: settings.alpha,
     ),
@@ -280,7 +260,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         "absolute error, relative to the target",
         aliases=("mean_absolute_percentage_error",),
         learns_roots=True,
-        start=_relative_median,
+        start=lambda rows, settings: rows.percentile(0.5, _relative_weight(rows.y)),
         constant_hessian=True,
         renewal_level=lambda settings: 0.5,
         renewal_weight=_relative_weight,
@@ -332,7 +312,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         targets=PROBABILITIES,
         suits="in [0, 1], such as rates",
         link="logistic",
-        start=_log_odds_of_mean,
+        start=lambda rows, settings: log_odds(rows.mean()),
         concordance=lambda settings: 1.0,
     ),
     "cross_entropy_lambda": ObjectiveSpec(
@@ -342,7 +322,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         targets=PROBABILITIES,
         metric="cross_entropy_lambda",
         link="log1p_exp",
-        start=_log_expm1_mean,
+        start=lambda rows, settings: log(math.expm1(max(rows.mean(), MIN_PRIOR))),
         weighs_rows=True,
         concordance=lambda settings: 1.0,
     ),
@@ -406,24 +386,19 @@ NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
 def canonical_name(objective: str) -> str:
-    """The name in ``OBJECTIVES`` of an objective, from its name or alias in any case.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-    """
-    if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
+    """The name in ``OBJECTIVES`` of a name or alias in any case; else ValueError."""
+    word = objective.lower() if isinstance(objective, str) else None
+    if word in NOT_BUILT_IN:
         raise ValueError(
             f"objective={objective!r} means a custom objective: pass a function that "
             "returns the gradient and the hessian."
         )
-    if not isinstance(objective, str) or objective.lower() not in ALIASES:
+    if word not in ALIASES:
         raise ValueError(
             f"objective={objective!r} is not known.{hint(str(objective), ALIASES)} Use"
             f" a function or one of {', '.join(OBJECTIVES)}."
         )
-    return ALIASES[objective.lower()]
+    return ALIASES[word]
 
 
 def check_queries(name: str, has_queries: bool) -> None:
@@ -469,14 +444,8 @@ def readable_for_lightgbm(objective: Any, link: Link) -> str | None:
 
     LightGBM applies the links of most objectives to the first score alone. So it needs
     one that has no link, or one that has the same link for each score. None if there is
-    no such objective: then LightGBM predicts raw scores.
-
-    Parameters
-    ----------
-    objective : str, callable or tuple
-        That of all outputs, or one for each.
-    link : Link
-        The link of all outputs.
+    no such objective: then LightGBM predicts raw scores. The objective is a tuple where
+    those of the outputs differ.
     """
     if link.kind == "logistic" and objective == "binary":
         return "multiclassova"

@@ -42,18 +42,8 @@ def ordered_keys(values: Floats) -> Keys:
 def reduced(function: np.ufunc, values: NDArray[Any], start: Ints, empty: Any) -> Any:
     """What a function like ``np.add`` makes of the values of each group.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Group by group.
-    start : ndarray of shape (n_groups + 1,)
-        Where the values of each group begin, and the end.
-    empty : object
-        The result for groups without values.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
+    ``start`` tells where the values of each group begin, and the end. For groups
+    without values, the result is ``empty``.
     """
     result = np.full(len(start) - 1, empty, dtype=values.dtype)
     has_values = np.diff(start) > 0
@@ -92,6 +82,8 @@ def nearest(
 ) -> Nearest:
     """The rows near the first one up to which the weight is more than ``place``.
 
+    They are at most `FEW` of all processes, and one for each group and process.
+
     Parameters
     ----------
     keys : ndarray of shape (n,), uint64
@@ -102,11 +94,6 @@ def nearest(
         Whole numbers above 0, whose sum over all processes is below 2**53. None: ones.
     place : ndarray of shape (n_groups,), int64
         Less than the weight of the group; not read in groups without rows.
-
-    Returns
-    -------
-    Nearest
-        On all processes together, at most `FEW`, and one for each group and process.
     """
     n_groups, at = len(place), np.arange(len(keys))
     before = np.zeros(n_groups, np.int64)
@@ -115,8 +102,8 @@ def nearest(
         size = np.diff(start)
         least = reduced(np.minimum, keys, start, np.iinfo(np.uint64).max)
         most = reduced(np.maximum, keys, start, 0)
-        own = collectives.all_gather((size, least, most))
-        sizes, lows, highs = zip(*own, strict=True)
+        everyones = collectives.all_gather((size, least, most))
+        sizes, lows, highs = zip(*everyones, strict=True)
         low, high = np.min(lows, axis=0), np.max(highs, axis=0)
         is_open = low < high
         if np.sum(sizes, axis=0)[is_open].sum() <= FEW:
@@ -139,14 +126,9 @@ def nearest(
 
 
 def largest_of_smallest(keys: Keys, n: int, collectives: Collectives) -> np.uint64:
-    """The largest of the ``n`` smallest keys of all processes.
+    """The largest of the ``n`` >= 1 smallest keys of all processes.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64
-        Those of this process; no two keys of all processes are the same.
-    n : int
-        At least 1.
+    ``keys`` are those of this process. No two keys of all processes are the same.
     """
     start, place = np.array([0, len(keys)]), np.array([n - 1])
     near = nearest(keys, start, None, place, collectives)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -14,45 +13,24 @@ from skgoss.objectives.metrics import CustomMetric, Metric, Result
 from skgoss.parameters.settings import Settings
 
 
-@dataclass(frozen=True)
-class EvaluatedOutput:
-    """What the metrics of an output depend on.
-
-    Attributes
-    ----------
-    settings : Settings
-    n_scores : int
-        The number of its scores.
-    classifies : bool
-    link : Link
-        The function from its raw scores to predictions.
-    """
-
-    settings: Settings
-    n_scores: int
-    classifies: bool
-    link: Link
-
-
 class OutputMean:
     """The mean of a metric over several outputs.
 
     Parameters
     ----------
     by_output : sequence of Metric
-    outputs : sequence of EvaluatedOutput
+        The metric of each output.
+    n_scores : sequence of int
+        The number of scores of each output.
     link : Link
         The function from the raw scores of all outputs to predictions.
     """
 
     def __init__(
-        self,
-        by_output: Sequence[Metric],
-        outputs: Sequence[EvaluatedOutput],
-        link: Link,
+        self, by_output: Sequence[Metric], n_scores: Sequence[int], link: Link
     ) -> None:
         self.by_output = by_output
-        self.stop = np.cumsum([output.n_scores for output in outputs]).tolist()
+        self.stop = np.cumsum(n_scores).tolist()
         self.spec = by_output[0].spec
         self.link = None if by_output[0].link is None else link
 
@@ -63,15 +41,11 @@ class OutputMean:
             start = self.stop[k - 1] if k else 0
             results += metric(data.of_output(k, start, stop))
         value = float(np.mean([result.value for result in results]))
-        return [results[0]._replace(name=_common_name(results), value=value)]
-
-
-def _common_name(results: Sequence[Result]) -> str:
-    """'logloss' for 'binary_logloss' and 'multi_logloss', else the name of all."""
-    names = {result.name for result in results}
-    if len(names) > 1:
-        names = {name.partition("_")[2] for name in names}
-    return min(names)
+        names = {result.name for result in results}
+        if len(names) > 1:
+            # 'logloss' for 'binary_logloss' and 'multi_logloss'
+            names = {name.partition("_")[2] for name in names}
+        return [results[0]._replace(name=min(names), value=value)]
 
 
 # What an evaluation set computes after each round.
@@ -81,29 +55,14 @@ AnyMetric = Metric | CustomMetric | OutputMean
 def make(
     names: Iterable[str],
     settings: Settings,
-    outputs: Sequence[EvaluatedOutput],
+    make_by_output: Sequence[Callable[[str], list[Metric]]],
+    n_scores: Sequence[int],
     link: Link,
 ) -> list[Metric | OutputMean]:
-    """Make the metrics of several outputs from their names.
+    """Make the metrics of several outputs from their names: see `metrics.make`.
 
-    Parameters
-    ----------
-    names : iterable of str
-        As in `metrics.make`.
-    settings : Settings
-    outputs : sequence of EvaluatedOutput
-    link : Link
-        The function from the raw scores of all outputs to predictions.
-
-    Raises
-    ------
-    ValueError
-        If the metric does not fit the task.
-
-    Warns
-    -----
-    UnusedParameterWarning
-        If a name is unknown; the metric is left out.
+    ``make_by_output`` make the metrics of single outputs, whose numbers of scores are
+    ``n_scores``. The link is that of the raw scores of all outputs.
     """
     chosen: dict[tuple[str, ...], Metric | OutputMean] = {}
     for name in names:
@@ -111,19 +70,10 @@ def make(
             metric = Metric(metrics.canonical(name), settings, link)
             chosen.setdefault((metric.name,), metric)
             continue
-        made = (
-            metrics.make(
-                [name],
-                output.settings,
-                output.n_scores,
-                classifies=output.classifies,
-                link=output.link,
-            )
-            for output in outputs
-        )
+        made = (make_metrics(name) for make_metrics in make_by_output)
         # An unknown name is unknown for all outputs, and one warning is enough.
         if first := next(made):
-            by_output = [metric for found in (first, *made) for metric in found]
+            by_output = [metric for of_output in (first, *made) for metric in of_output]
             key = tuple(metric.name for metric in by_output)
-            chosen.setdefault(key, OutputMean(by_output, outputs, link))
+            chosen.setdefault(key, OutputMean(by_output, n_scores, link))
     return list(chosen.values())

@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 from skgoss._engine.objectives import exact_sum
 from skgoss.columns.collectives import Collectives
 from skgoss.columns.row_partition import RowPartition
-from skgoss.objectives.order_statistics import (
-    nearest,
-    ordered_keys,
-    reduced,
-)
+from skgoss.objectives.order_statistics import nearest, ordered_keys, reduced
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,12 +55,7 @@ def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> F
     2**-51 of the total are left out.
 
     The unit of a row is the weight of one of its copies. LightGBM's rule is then
-    applied to the copies.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,), float64
-        0.0 for groups without rows.
+    applied to the copies. Groups without rows have 0.0.
     """
     weighted = _weighted(groups, partition.collectives)
     totals = weighted.totals(partition.collectives)
@@ -131,10 +122,10 @@ class _Weighted:
 
     def totals(self, collectives: Collectives) -> list[int]:
         """The weight of each group, of the rows of all processes."""
-        own: NDArray[Any] = np.diff(self.start)
+        local: NDArray[Any] = np.diff(self.start)
         if self.weights is not None:
-            own = reduced(np.add, self.weights[0], self.start, 0.0)
-        sums = np.sum(collectives.all_gather(own), axis=0)
+            local = reduced(np.add, self.weights[0], self.start, 0.0)
+        sums = np.sum(collectives.all_gather(local), axis=0)
         return list(map(int, sums))
 
     def place(self, g: int, total: int, level: float) -> int:
@@ -198,8 +189,8 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
         unit = groups.unit
     if groups.weight is not None:
         has_part = reduced(np.logical_or, groups.weight % 1.0 > 0, start, False)
-        own = has_part, reduced(np.add, groups.weight, start, 0.0)
-        n_with_part, total = np.sum(collectives.all_gather(own), axis=0)
+        local = has_part, reduced(np.add, groups.weight, start, 0.0)
+        n_with_part, total = np.sum(collectives.all_gather(local), axis=0)
         is_whole = (n_with_part == 0) & (total < MOST_EXACT)
         copies = np.where(is_whole[group], groups.weight, 1.0)
         unit = unit * np.where(is_whole[group], 1.0, groups.weight)
@@ -232,14 +223,14 @@ def _gathered(
         is_below = keys < np.repeat(near.low, np.diff(groups.start))
         values = np.where(is_below, groups.values, -np.inf)
         below = reduced(np.maximum, values, groups.start, -np.inf)
-    own = (
+    local = (
         below,
         np.repeat(np.arange(len(place)), np.diff(near.start)),
         partition.numbers[groups.rows[near.at]],
         groups.values[near.at],
         np.empty((2, 0)) if weights is None else weights[:, near.at],
     )
-    everyones, *columns = zip(*collectives.all_gather(own), strict=True)
+    everyones, *columns = zip(*collectives.all_gather(local), strict=True)
     group, rows, values, gathered = (np.concatenate(c, axis=-1) for c in columns)
     order = np.lexsort((rows, group))
     return _Weighted(

@@ -30,32 +30,17 @@ def gains(
 ) -> Floats:
     """The gain of each document.
 
-    Parameters
-    ----------
-    grades : (n,) float64
-    label_gain : sequence of float, default=None
-        The gain of each grade, from 0; None: 2**grade - 1 for the grades 0 to 30.
-    name : str, default="The target"
-        The name of the grades in messages.
-    collectives : Collectives, default=ALONE
-        The grades of all processes are checked.
-
-    Returns
-    -------
-    (n,) float64
-
-    Raises
-    ------
-    ValueError
-        If a grade is not a whole number >= 0, or has no gain, or if the sum of the
-        gains overflows.
+    ``label_gain`` are the gains of the grades, from 0; None: 2**grade - 1 for the
+    grades 0 to 30. The grades of all processes are checked: ValueError, which calls
+    them ``name``, if one is not a whole number >= 0 or has no gain, or if the sum of
+    the gains overflows.
     """
     table = np.asarray(
         2.0 ** np.arange(N_GRADES) - 1 if label_gain is None else label_gain, float
     )
     is_whole = bool(((grades >= 0) & (grades % 1 == 0)).all())
-    found = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
-    whole, lows, highs = zip(*collectives.all_gather(found), strict=True)
+    local = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
+    whole, lows, highs = zip(*collectives.all_gather(local), strict=True)
     low, high = min(lows), max(highs)
     if not all(whole):
         raise ValueError(
@@ -85,9 +70,12 @@ class ByQuery(ABC):
     ----------
     round : int
         The number of the round.
+    bias : PositionBias or None
+        None: the positions of documents have no influence.
     """
 
     round = 0
+    bias: PositionBias | None = None
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
@@ -99,14 +87,18 @@ class ByQuery(ABC):
         hessian_out: Any,
         n_threads: int,
     ) -> None:
-        order = self.queries.order
+        order, bias, score = self.queries.order, self.bias, scores[0]
+        if bias is not None:
+            score = score + bias.before(self.round)[bias.position]
         if order is None:
-            self._derivatives(scores[0], n_threads, gradient_out[0], hessian_out[0])
-            return
-        gradient, hessian = np.empty((2, len(order)), dtype=np.float32)
-        self._derivatives(scores[0][order], n_threads, gradient, hessian)
-        gradient_out[0][order] = gradient
-        hessian_out[0][order] = hessian
+            self._derivatives(score, n_threads, gradient_out[0], hessian_out[0])
+        else:
+            gradient, hessian = np.empty((2, len(order)), dtype=np.float32)
+            self._derivatives(score[order], n_threads, gradient, hessian)
+            gradient_out[0][order] = gradient
+            hessian_out[0][order] = hessian
+        if bias is not None:
+            bias.learn(self.round, gradient_out[0], hessian_out[0])
 
     @abstractmethod
     def _derivatives(
@@ -183,18 +175,11 @@ class PositionBias:
 class LambdaRank(ByQuery):
     """The gradients of ``lambdarank``: see `lambdarank` in the engine.
 
-    Attributes
-    ----------
-    bias : PositionBias or None
-        None: the positions of documents are not known.
-
     References
     ----------
     C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: An Overview", Microsoft
     Research, MSR-TR-2010-82, 2010.
     """
-
-    bias: PositionBias | None = None
 
     def __init__(
         self, settings: Settings, y: Floats, queries: Queries, collectives: Collectives
@@ -205,20 +190,6 @@ class LambdaRank(ByQuery):
         gain = queries.gathered(gain)
         levels = [settings.lambdarank_truncation_level]
         self.graded = GradedQueries(gain, queries.boundaries, levels)
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Any,
-        n_threads: int,
-    ) -> None:
-        if self.bias is None:
-            super().__call__(scores, gradient_out, hessian_out, n_threads)
-            return
-        biased = scores + self.bias.before(self.round)[self.bias.position]
-        super().__call__(biased, gradient_out, hessian_out, n_threads)
-        self.bias.learn(self.round, gradient_out[0], hessian_out[0])
 
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
@@ -334,15 +305,7 @@ class GradedQueries:
 def query_weights(
     weight: Floats | None, boundaries: NDArray[np.int64]
 ) -> Floats | None:
-    """The weight of each query: the mean weight of its rows.
-
-    Parameters
-    ----------
-    weight : (n,) float64, or None
-        None: all weights are 1, and so is the result.
-    boundaries : (n_queries + 1,) int64
-        The first row of each query, and the number of rows.
-    """
+    """The weight of each query: the mean weight of its rows; None: all are 1."""
     if weight is None:
         return None
     return np.add.reduceat(weight, boundaries[:-1]) / np.diff(boundaries)
@@ -357,26 +320,11 @@ def mean_ndcg(
     label_gain: Sequence[float] | None = None,
     weight: Floats | None = None,
 ) -> float:
-    """Mean over queries of the normalized discounted cumulative gain.
+    """The mean over queries of NDCG@k, where a query without gains counts as 1.
 
-    Parameters
-    ----------
-    y : (n,) float64
-        Grades.
-    scores : (n,) float64
-        Documents are ranked by descending score; ties keep the order of the rows.
-    queries : Queries
-    k : int, default=None
-        The number of top documents that count; None: all.
-    label_gain : sequence of float, default=None
-        See `gains`.
-    weight : (n,) float64, default=None
-        The weight of a query is the mean weight of its rows.
-
-    Returns
-    -------
-    float
-        In [0, 1]. A query without gains counts as 1.
+    Documents with the grades ``y`` are ranked by descending score; ties keep the order
+    of the rows. ``k`` is the number of top documents that count; None: all. The weight
+    of a query is the mean weight of its rows.
     """
     gain = queries.gathered(gains(y, label_gain))
     at = [k or int(queries.sizes.max())]

@@ -84,7 +84,7 @@ class Objective:
         c such that |L'''| <= c L'' for the loss L of a row along a step of its scores:
         generalized self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the
         steps, because longer steps could increase the loss. 0: no limit, as for
-        quadratic losses, or no known bound.
+        quadratic losses and where no bound is known.
     queries : Queries or None
         The queries of the rows, for objectives of rankings.
     link : Link
@@ -167,20 +167,9 @@ class Objective:
     ) -> None:
         """First and second derivatives of the loss by each score, without weights.
 
-        Parameters
-        ----------
-        scores : (K, n) float64, C-contiguous
-        gradient_out : (K, n) float32, C-contiguous
-        hessian_out : (K, n) float32, C-contiguous, or None
-            Not written, and may be None, if ``constant_hessian``.
-        n_threads : int
-            The results are the same bits for any number.
-
-        Raises
-        ------
-        ValueError
-            If a user's function returns something other than finite numbers of the
-            right shape.
+        All arrays are C-contiguous and of shape (n_scores, n_rows). Hessians are not
+        written, and may be None, if ``constant_hessian``. ValueError if a user's
+        function returns something other than finite numbers of the right shape.
         """
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
         if not self.trained.all():
@@ -196,18 +185,9 @@ class Objective:
     ) -> Floats:
         """The new values of leaves: percentiles of their residuals.
 
-        Parameters
-        ----------
-        score : (n,) float64
-            The scores before the tree.
-        groups : sequence of sequences of (m,) int
-            For each value, the rows of one leaf or of several.
-        weight : (n,) float64 or None
-            The rows' weights in this round.
-
-        Returns
-        -------
-        (n_groups,) float64
+        ``score`` are the scores of the rows before the tree, and ``weight`` their
+        weights in this round. Each of ``groups`` has the rows of one leaf or of
+        several, and gets a value.
         """
         # Rows of a leaf are in order. Sorting them takes as long as the percentile.
         joined = [
@@ -239,9 +219,8 @@ def make_objective(
 
     Parameters
     ----------
-    settings : object
-        It has the attributes ``objective`` (a name, an alias or a callable), and
-        those in ``OPTIONS``; ``objective_seed`` is an int.
+    settings : Settings
+        ``objective``, which is a name, an alias or a callable, and ``OPTIONS``.
 
         A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
         ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
@@ -432,7 +411,7 @@ def _classes(
 
 
 def _binary_codes(name: str, rows: TrainingRows) -> Floats:
-    """The codes 0 and 1 of two classes that are given as numbers."""
+    """The codes 0 and 1 of two classes that the user has numbered."""
     fits = any(rows.all((rows.y == low) | (rows.y == 1.0)) for low in (0.0, -1.0))
     if name != "binary" or not fits:
         raise ValueError(

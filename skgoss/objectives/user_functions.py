@@ -11,31 +11,21 @@ from numpy.typing import NDArray
 
 
 class UserFunction:
-    """A function of targets and predictions.
+    """A function of targets and predictions, which is an objective or a metric.
 
-    Parameters
-    ----------
-    function : callable
-        ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
-        weight, group)``.
-    role : str
-        The role of the function in messages.
-
-    Attributes
-    ----------
-    name : str
-    n_arguments : int
-
-    Raises
-    ------
-    TypeError
-        If the function does not take 2, 3 or 4 arguments.
+    It is ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
+    weight, group)``. Other numbers of arguments raise TypeError, with ``role`` as the
+    word for the function.
     """
 
     def __init__(self, function: Callable[..., Any], role: str) -> None:
         self.function = function
         self.name = name_of(function)
-        self.n_arguments = _count_arguments(function)
+        # Keyword-only parameters include those that functools.partial has bound.
+        self.n_arguments = sum(
+            parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+            for parameter in inspect.signature(function).parameters.values()
+        )
         if not 2 <= self.n_arguments <= 4:
             raise TypeError(
                 f"Self-defined {role} function should have 2, 3 or 4 arguments, got "
@@ -49,25 +39,19 @@ class UserFunction:
         weight: NDArray[np.float64] | None,
         sizes: NDArray[np.int64] | None,
     ) -> Any:
-        """Call the function with as many of the arguments as it takes.
+        """Call the function with as many arguments as it takes: see `predictions`.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-        scores : ndarray of shape (n_scores, n)
-            The function gets a copy of shape (n,), or (n, n_scores) for several scores.
-        weight : ndarray of shape (n,), or None
-        sizes : ndarray of shape (n_queries,), or None
+        ``sizes`` are those of the queries.
         """
-        given = (y, predictions(scores), weight, sizes)
-        return self.function(*given[: self.n_arguments])
+        arguments = (y, predictions(scores), weight, sizes)
+        return self.function(*arguments[: self.n_arguments])
 
 
 class OfDataset:
-    """An objective ``f(predictions, dataset)`` as one of targets, scores and weights.
+    """An objective ``f(predictions, dataset)``, called as one of three arguments.
 
-    It is called with the weights, because the function has them in the data set: its
-    gradients are not multiplied by them.
+    The function finds the weights in the data set, so its gradients must not be
+    multiplied by them. An objective that takes the weights says just this.
     """
 
     def __init__(self, function: Callable[..., Any], dataset: Any) -> None:
@@ -81,7 +65,6 @@ class OfDataset:
         predicted: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
     ) -> Any:
-        """Call the function."""
         return self.function(predicted, self.dataset)
 
 
@@ -93,11 +76,3 @@ def name_of(function: Callable[..., Any]) -> str:
 def predictions(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """A copy of scores, (n_scores, n), of shape (n,), or (n, n_scores) for several."""
     return scores[0].copy() if len(scores) == 1 else scores.T.copy()
-
-
-def _count_arguments(function: Callable[..., Any]) -> int:
-    # Keyword-only parameters include those that functools.partial has bound.
-    return sum(
-        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
-        for parameter in inspect.signature(function).parameters.values()
-    )

@@ -112,7 +112,7 @@ def status(name: str, main: str) -> tuple[str, str]:
         return SAME, OF_FILES
     for option in OPTIONS:
         if name in option.names:
-            no_effect, _, why = option.meaning.partition(": ")
+            no_effect, _, why = " ".join(option.meaning.split()).partition(": ")
             if no_effect == "Has no effect":
                 return NO_EFFECT, why[:1].upper() + why[1:]
             return SAME, REMARKS.get(option.name, "")

@@ -85,7 +85,7 @@ def row(option: Option) -> str:
         f"`{option.name}`",
         f"`{option.default!r}`",
         option.domain.description,
-        option.meaning.replace("``", "`"),
+        " ".join(option.meaning.split()).replace("``", "`"),
         ", ".join(
             f"*{alias}*" if alias == option.lightgbm else alias
             for alias in option.aliases

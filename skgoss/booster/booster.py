@@ -175,7 +175,7 @@ class Booster(Elsewhere):
 
     # --- Predictions ------------------------------------------------------------------
 
-    @docstrings.of_booster()
+    @docstrings.of_booster
     def predict(
         self,
         data: ArrayLike,
@@ -227,7 +227,7 @@ class Booster(Elsewhere):
             data, model.schema, compute, open_file, to_parquet
         )
 
-    @docstrings.of_booster()
+    @docstrings.of_booster
     def explain(
         self,
         data: ArrayLike,
@@ -508,18 +508,7 @@ class Booster(Elsewhere):
             return table
         return pandas.DataFrame(table, columns=["SplitValue", "Count"])
 
-    @docstrings.of_booster(
-        importance_type=(
-            "{'split', 'gain', 'cover'}, default='split'",
-            "What ``feature_importances`` measure: see `feature_importance`. They"
-            " are whole numbers.",
-        ),
-        object_hook=(
-            "callable, default=None",
-            "A function that is called with each dict, the inner ones first. Its"
-            " result replaces the dict, as in ``json.loads``.",
-        ),
-    )
+    @docstrings.of_booster
     def dump_model(
         self,
         num_iteration: int | None = None,
@@ -532,6 +521,12 @@ class Booster(Elsewhere):
         Parameters
         ----------
         {parameters}
+        importance_type : {'split', 'gain', 'cover'}, default='split'
+            What ``feature_importances`` measure: see `feature_importance`. They are
+            whole numbers.
+        object_hook : callable, default=None
+            A function that is called with each dict, the inner ones first. Its result
+            replaces the dict, as in ``json.loads``.
 
         Returns
         -------
@@ -810,7 +805,7 @@ class Booster(Elsewhere):
 
     # --- Files ------------------------------------------------------------------------
 
-    @docstrings.of_booster()
+    @docstrings.of_booster
     def save_model(
         self,
         filename: str | PathLike[str],
@@ -851,7 +846,7 @@ class Booster(Elsewhere):
             file.write(text.encode())
         return self
 
-    @docstrings.of_booster()
+    @docstrings.of_booster
     def model_to_string(
         self,
         num_iteration: int | None = None,

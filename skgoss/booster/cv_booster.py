@@ -77,7 +77,7 @@ class CVBooster:
         """The names of the evaluation sets that models learn from."""
         return set().union(*(booster._training_names for booster in self.boosters))
 
-    @docstrings.of_booster()
+    @docstrings.of_booster
     def model_to_string(
         self,
         num_iteration: int | None = None,
@@ -136,7 +136,7 @@ class CVBooster:
         self.best_iteration = best_iteration
         return self
 
-    @docstrings.of_booster()
+    @docstrings.of_booster
     def save_model(
         self,
         filename: str | PathLike[str],

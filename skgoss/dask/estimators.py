@@ -88,8 +88,7 @@ def _of_collections(method: Function) -> Function:
 
 def _documented(cls: type) -> type:
     """Describe parameters and attributes in the docstring of a class."""
-    entries = {name: [(name, *text)] for name, text in descriptions.CLIENT.items()}
-    cls.__doc__ = docstrings.filled(cls.__doc__ or "", **entries)
+    cls.__doc__ = docstrings.filled(cls.__doc__, **descriptions.CLIENT)
     return docstrings.of_estimator(cls)
 
 

@@ -1,11 +1,13 @@
-"""Decorators that write descriptions of arguments and attributes into docstrings."""
+"""Decorators that write descriptions of arguments and attributes into docstrings.
+
+The mark ``{parameters}`` stands for the arguments that `descriptions` has. Those that
+only one function has are described below the mark.
+"""
 
 from __future__ import annotations
 
-import functools
 import inspect
-import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from skgoss.parameters.descriptions import (
@@ -16,11 +18,11 @@ from skgoss.parameters.descriptions import (
     FIT_OF_DASK,
     PLOT,
     PREDICTION,
+    entries,
 )
 from skgoss.parameters.table import OPTIONS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Descriptions = dict[str, tuple[str, str]]
 
 _OF_FIT = """Fit the model.
 
@@ -56,12 +58,8 @@ iterator of ndarray of shape {shape}
     What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
 """
 
-# What follows the first words of a plot's docstring.
+# What follows the arguments of a plot.
 _OF_PLOT = """
-
-Parameters
-----------
-{{parameters}}
 
 Returns
 -------
@@ -86,39 +84,24 @@ Examples
 """
 
 
-def filled(doc: str, **lists: Iterable[tuple[str, str, str]]) -> str:
-    """Write lists of arguments or attributes in the places marked in a docstring.
-
-    Parameters
-    ----------
-    doc : str
-        It may have the indentation of the source.
-    **lists : iterables of (name, type, meaning)
-        By mark: ``parameters`` replaces ``{parameters}``.
-    """
-    doc = inspect.cleandoc(doc)
-    for mark, entries in lists.items():
-        listed = "\n".join(_entry(*entry) for entry in entries)
-        doc = doc.replace(f"{{{mark}}}", listed)
+def filled(doc: str | None, **texts: str) -> str:
+    """A docstring without the indentation of the source, with texts for its marks."""
+    doc = inspect.cleandoc(doc or "")
+    for mark, text in texts.items():
+        doc = doc.replace(f"{{{mark}}}", text)
     return doc
-
-
-# Four estimators and all predictions describe the same arguments, at each import.
-@functools.cache
-def _entry(name: str, type_: str, meaning: str) -> str:
-    filled = textwrap.fill(meaning, 80, break_on_hyphens=False)
-    return f"{name} : {type_}\n{textwrap.indent(filled, '    ')}"
 
 
 def of_estimator(cls: type) -> type:
     """Describe the options and the attributes in the docstring of a class."""
     options = [
-        (o.name, f"{o.domain.type}, default={o.default!r}", o.meaning) for o in OPTIONS
+        f"{o.name} : {o.domain.type}, default={o.default!r}\n{o.meaning}"
+        for o in OPTIONS
     ]
     cls.__doc__ = filled(
-        cls.__doc__ or "",
-        parameters=[*options, ("**kwargs", *CONSTRUCTOR_KWARGS)],
-        attributes=[(name, *text) for name, text in ATTRIBUTES.items()],
+        cls.__doc__,
+        parameters="\n".join([*options, CONSTRUCTOR_KWARGS]),
+        attributes="\n".join(ATTRIBUTES.values()),
     )
     return cls
 
@@ -151,15 +134,9 @@ def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
     return describe
 
 
-def of_booster(**changes: tuple[str, str]) -> Callable[[Function], Function]:
-    """Describe the arguments of a Booster's method in its docstring.
-
-    Parameters
-    ----------
-    **changes : (type, meaning)
-        By name: arguments that `BOOSTER` lacks, or that differ in this method.
-    """
-    return lambda method: _describe(method, BOOSTER | changes)
+def of_booster(method: Function) -> Function:
+    """Describe the arguments of a Booster's method in its docstring."""
+    return _describe(method, BOOSTER)
 
 
 def of_plot(
@@ -167,9 +144,8 @@ def of_plot(
     *see_also: str,
     returns: str = "matplotlib.axes.Axes\n    Where the plot is.",
     fit: str = "",
-    **changes: tuple[str, str],
 ) -> Callable[[Function], Function]:
-    """Add all but the first words to the docstring of a plot.
+    """Add the sections that follow the arguments to the docstring of a plot.
 
     Parameters
     ----------
@@ -181,8 +157,6 @@ def of_plot(
         The entry of the section "Returns".
     fit : str
         More arguments of ``fit`` in the example.
-    **changes : (type, meaning)
-        By name: arguments that `PLOT` lacks, or that differ in this plot.
     """
 
     def describe(plot: Function) -> Function:
@@ -194,22 +168,24 @@ def of_plot(
             example=example,
         )
         plot.__doc__ = inspect.cleandoc(plot.__doc__ or "") + rest
-        return _describe(plot, PLOT | changes)
+        return _describe(plot, PLOT)
 
     return describe
 
 
-def of_tree(**changes: tuple[str, str]) -> Callable[[Function], Function]:
-    """Describe the arguments of a tree's drawing in its docstring: see `of_plot`."""
-    return lambda plot: _describe(plot, PLOT | changes)
+def of_tree(plot: Function) -> Function:
+    """Describe the arguments of a tree's drawing in its docstring."""
+    return _describe(plot, PLOT)
 
 
-def _describe(method: Function, descriptions: Descriptions) -> Function:
+def _describe(function: Function, descriptions: dict[str, str]) -> Function:
     """Write the arguments of the signature in the place marked in the docstring."""
-    entries = [
-        ("**kwargs" if name == "kwargs" else name, *descriptions[name])
-        for name in inspect.signature(method).parameters
-        if name != "self"
-    ]
-    method.__doc__ = filled(method.__doc__ or "", parameters=entries)
-    return method
+    doc = inspect.cleandoc(function.__doc__ or "")
+    before, mark, after = doc.partition("{parameters}")
+    own, gap, rest = after.partition("\n\n")
+    if mark:
+        descriptions = descriptions | entries(own)
+        names = inspect.signature(function).parameters
+        listed = "\n".join(descriptions[name] for name in names if name != "self")
+        function.__doc__ = f"{before}{listed}{gap}{rest}"
+    return function

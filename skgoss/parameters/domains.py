@@ -61,6 +61,7 @@ class Option:
     default : object
     domain : Domain
     meaning : str
+        The lines below the name in a docstring.
     lightgbm : str
         LightGBM's main name.
     aliases : tuple of str
@@ -165,15 +166,16 @@ def real(
     return Domain("float", f"a float in the range {bounds}", convert)
 
 
-def choice(**names: str) -> Domain:
-    """Names, in upper or lower case. Each keyword is a name; its value replaces it."""
+def choice(*names: str, **replaced: str) -> Domain:
+    """Names, in upper or lower case. The value of a keyword replaces its name."""
+    values = dict(zip(names, names, strict=True)) | replaced
 
     def convert(value: Any) -> Any:
         if not isinstance(value, str):
             return NotImplemented
-        return names.get(value.lower(), NotImplemented)
+        return values.get(value.lower(), NotImplemented)
 
-    listed = ", ".join(repr(name) for name in names)
+    listed = ", ".join(map(repr, values))
     return Domain(f"{{{listed}}}", f"a str among {{{listed}}}", convert)
 
 

@@ -31,33 +31,6 @@ History = Mapping[str, Mapping[str, Sequence[float]]]
     'ax = plot_importance(model, importance_type="gain")',
     "Booster.feature_importance : The numbers.",
     "plot_split_value_histogram : Where the splits of a column lie.",
-    height=(
-        "float, default=0.2",
-        "Height of the bars. The distance between bars is 1.",
-    ),
-    xlabel=(
-        "str or None, default='Feature importance'",
-        "The label of the x-axis. ``@importance_type@`` is replaced by the type of the"
-        " importances.",
-    ),
-    importance_type=(
-        "{'auto', 'split', 'gain', 'cover'}, default='auto'",
-        "The type of the importances: see ``Booster.feature_importance``. 'auto' means"
-        " ``importance_type`` of the estimator, or 'split' for a Booster.",
-    ),
-    max_num_features=(
-        "int, default=None",
-        "Number of columns to plot, starting with the most important one. None or"
-        " values <= 0: all columns.",
-    ),
-    ignore_zero=(
-        "bool, default=True",
-        "Whether to leave out columns with an importance of zero.",
-    ),
-    kwargs=(
-        "dict",
-        "Arguments of ``Axes.barh``.",
-    ),
 )
 def plot_importance(
     booster: Booster | LGBMModel,
@@ -77,7 +50,27 @@ def plot_importance(
     precision: int | None = 3,
     **kwargs: Any,
 ) -> Axes:
-    """Plot the importances of the columns."""
+    """Plot the importances of the columns.
+
+    Parameters
+    ----------
+    {parameters}
+    height : float, default=0.2
+        Height of the bars. The distance between bars is 1.
+    xlabel : str or None, default='Feature importance'
+        The label of the x-axis. ``@importance_type@`` is replaced by the type of the
+        importances.
+    importance_type : {'auto', 'split', 'gain', 'cover'}, default='auto'
+        The type of the importances: see ``Booster.feature_importance``. 'auto' means
+        ``importance_type`` of the estimator, or 'split' for a Booster.
+    max_num_features : int, default=None
+        Number of columns to plot, starting with the most important one. None or values
+        <= 0: all columns.
+    ignore_zero : bool, default=True
+        Whether to leave out columns with an importance of zero.
+    **kwargs : dict
+        Arguments of ``Axes.barh``.
+    """
     check(
         xlim=xlim,
         ylim=ylim,
@@ -146,28 +139,6 @@ def _importance_type(booster: Booster | LGBMModel) -> str:
     'ax = plot_split_value_histogram(model, "bmi")',
     "Booster.get_split_value_histogram : The numbers.",
     "plot_importance : How much each column is used.",
-    feature=(
-        "int or str",
-        "The number or name of a numeric column.",
-    ),
-    bins=(
-        "int or str, default=None",
-        "Number of bins, or a rule of ``numpy.histogram``. None: the number of"
-        " distinct split values.",
-    ),
-    width_coef=(
-        "float, default=0.8",
-        "Width of the bars, as a fraction of the width of the bins.",
-    ),
-    title=(
-        "str or None",
-        "The title. ``@feature@`` is replaced by ``feature``, and ``@index/name@`` by"
-        " the word 'index' or 'name'.",
-    ),
-    kwargs=(
-        "dict",
-        "Arguments of ``Axes.bar``.",
-    ),
 )
 def plot_split_value_histogram(
     booster: Booster | LGBMModel,
@@ -185,7 +156,24 @@ def plot_split_value_histogram(
     grid: bool = True,
     **kwargs: Any,
 ) -> Axes:
-    """Plot a histogram of the split values of a column."""
+    """Plot a histogram of the split values of a column.
+
+    Parameters
+    ----------
+    {parameters}
+    feature : int or str
+        The number or name of a numeric column.
+    bins : int or str, default=None
+        Number of bins, or a rule of ``numpy.histogram``. None: the number of distinct
+        split values.
+    width_coef : float, default=0.8
+        Width of the bars, as a fraction of the width of the bins.
+    title : str or None
+        The title. ``@feature@`` is replaced by ``feature``, and ``@index/name@`` by the
+        word 'index' or 'name'.
+    **kwargs : dict
+        Arguments of ``Axes.bar``.
+    """
     check(xlim=xlim, ylim=ylim, figsize=figsize)
     model = booster_of(booster, "booster")
     counts, edges = cast(
@@ -213,23 +201,6 @@ def plot_split_value_histogram(
     "ax = plot_metric(model)",
     "record_evaluation : The metrics of a fit in a dictionary.",
     fit=", eval_set=[(X, y)]",
-    booster=(
-        "dict or fitted estimator",
-        "A fitted estimator, or a dict of recorded metrics: ``evals_result_`` of an"
-        " estimator, or the dict that ``record_evaluation`` has filled.",
-    ),
-    metric=(
-        "str, default=None",
-        "The metric to plot. None: the only metric, or the last one with a warning.",
-    ),
-    dataset_names=(
-        "list of str, default=None",
-        "The evaluation sets to plot. None: all sets that have the metric.",
-    ),
-    ylabel=(
-        "str or None, default='@metric@'",
-        "The label of the y-axis. ``@metric@`` is replaced by the name of the metric.",
-    ),
 )
 def plot_metric(
     booster: History | LGBMModel,
@@ -245,7 +216,21 @@ def plot_metric(
     dpi: float | None = None,
     grid: bool = True,
 ) -> Axes:
-    """Plot a metric of the evaluation sets over the rounds."""
+    """Plot a metric of the evaluation sets over the rounds.
+
+    Parameters
+    ----------
+    {parameters}
+    booster : dict or fitted estimator
+        A fitted estimator, or a dict of recorded metrics: ``evals_result_`` of an
+        estimator, or the dict that ``record_evaluation`` has filled.
+    metric : str, default=None
+        The metric to plot. None: the only metric, or the last one with a warning.
+    dataset_names : list of str, default=None
+        The evaluation sets to plot. None: all sets that have the metric.
+    ylabel : str or None, default='@metric@'
+        The label of the y-axis. ``@metric@`` is replaced by the name of the metric.
+    """
     check(xlim=xlim, ylim=ylim, figsize=figsize)
     history = _history(booster)
     metric, curves = _curves(history, metric, dataset_names)

@@ -43,10 +43,6 @@ _RANKDIR = {"horizontal": "LR", "vertical": "TB"}
     "draw_tree : A tree as text.",
     "plot_tree : A tree in a figure of matplotlib.",
     returns="graphviz.Digraph\n    The graph, which notebooks show.",
-    kwargs=(
-        "dict",
-        "Arguments of ``graphviz.Digraph``.",
-    ),
 )
 def create_tree_digraph(
     booster: Booster | LGBMModel,
@@ -62,6 +58,12 @@ def create_tree_digraph(
 
     Rendering the graph needs the program ``dot`` of graphviz. Its attribute ``source``
     and the functions ``draw_tree`` and ``plot_tree`` do not need it.
+
+    Parameters
+    ----------
+    {parameters}
+    **kwargs : dict
+        Arguments of ``graphviz.Digraph``.
     """
     check(orientation=orientation)
     tree = tree_labels(
@@ -143,15 +145,6 @@ _EDGE_TEXT = dict(_PLAIN, size=_EDGE_FONT_SIZE, va="bottom", color="#707070")
     "ax = plot_tree(model, tree_index=3)",
     "draw_tree : A tree as text.",
     "create_tree_digraph : A tree as a graph of graphviz.",
-    figsize=(
-        "pair of float, default=None",
-        "Width and height of a new figure, in inches. None: as the tree requires.",
-    ),
-    kwargs=(
-        "dict",
-        "``max_category_values``, as in ``draw_tree``. Arguments of"
-        " ``graphviz.Digraph`` have no effect, with an ``UnusedParameterWarning``.",
-    ),
 )
 def plot_tree(
     booster: Booster | LGBMModel,
@@ -169,6 +162,15 @@ def plot_tree(
 
     It needs matplotlib and igraph, but not graphviz. The size of the text is chosen so
     that the tree fits into the axes.
+
+    Parameters
+    ----------
+    {parameters}
+    figsize : pair of float, default=None
+        Width and height of a new figure, in inches. None: as the tree requires.
+    **kwargs : dict
+        ``max_category_values``, as in ``draw_tree``. Arguments of ``graphviz.Digraph``
+        have no effect, with an ``UnusedParameterWarning``.
     """
     check(figsize=figsize, orientation=orientation)
     tree = tree_labels(

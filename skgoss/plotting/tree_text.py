@@ -57,12 +57,7 @@ class TreeText:
     __str__ = __repr__ = to_text
 
 
-@docstrings.of_tree(
-    orientation=(
-        "{'horizontal', 'vertical'}, default='horizontal'",
-        "Has no effect on the text. It is accepted because `plot_tree` has it.",
-    ),
-)
+@docstrings.of_tree
 def draw_tree(
     booster: Booster | LGBMModel,
     tree_index: int = 0,
@@ -78,6 +73,8 @@ def draw_tree(
     Parameters
     ----------
     {parameters}
+    orientation : {'horizontal', 'vertical'}, default='horizontal'
+        Has no effect on the text. It is accepted because `plot_tree` has it.
 
     Returns
     -------

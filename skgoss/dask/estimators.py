@@ -199,6 +199,7 @@ class _OnCluster(LGBMModel):
         local = self._local.__new__(self._local)
         names = {
             *constructor_defaults(cast(type, self._local)),
+            "_passed",
             "_unused_params",
         } & vars(self).keys()
         local.__dict__.update({name: vars(self)[name] for name in names})

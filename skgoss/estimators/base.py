@@ -149,6 +149,9 @@ class LGBMModel(
     # The unknown names that were passed to the constructor: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
+    # The options that were passed to the constructor or to `set_params`.
+    _passed: tuple[str, ...] = ()
+
     # The model that fit returned, and the Booster of it, once somebody asks for it.
     _fitted: FittedModel
     _booster: Booster
@@ -332,6 +335,7 @@ class LGBMModel(
             name: options.pop(name) for name in self._unused_params if name in options
         }
         super().set_params(**options)
+        parameters.remember_passed(self, options)
         if unused:
             self._unused_params = {**self._unused_params, **unused}
         return self
@@ -342,16 +346,17 @@ class LGBMModel(
         return type(self).__name__
 
     def __sklearn_clone__(self) -> Self:
-        if not self._unused_params:
-            return super().__sklearn_clone__()
         # The constructor warned of the unknown names; cloning must not warn again.
         plain = copy.copy(self)
-        del plain._unused_params
+        vars(plain).pop("_unused_params", None)
         cloned = super(LGBMModel, plain).__sklearn_clone__()
-        cloned._unused_params = {
-            name: clone(value, safe=False)
-            for name, value in self._unused_params.items()
-        }
+        if self._passed:
+            cloned._passed = self._passed
+        if self._unused_params:
+            cloned._unused_params = {
+                name: clone(value, safe=False)
+                for name, value in self._unused_params.items()
+            }
         return cloned
 
     def __sklearn_tags__(self) -> Tags:
@@ -473,9 +478,10 @@ class LGBMModel(
         )
 
     def _passed_parameters(self) -> dict[str, Any]:
-        """The parameters that differ from the defaults of the class."""
+        """The parameters that were passed, or differ from the defaults of the class."""
         estimator_class: type = type(self)
-        return changed_values(vars(self), constructor_defaults(estimator_class))
+        changed = changed_values(vars(self), constructor_defaults(estimator_class))
+        return changed | {name: getattr(self, name) for name in self._passed}
 
     # --- Predictions ------------------------------------------------------------------
 

@@ -62,8 +62,10 @@ class FitData:
     init_model : FittedModel or None
         The model that training continues from.
     searches : bool, default=True
-        Whether a preset may find the number of rounds by further fits. If not, early
-        stopping ends the rounds.
+        Whether a preset may find the number of rounds by further fits.
+    is_evaluated : bool, default=False
+        Whether there are evaluation sets of other rows. A preset does not search then:
+        early stopping ends the rounds.
 
     Attributes
     ----------
@@ -110,6 +112,7 @@ class FitData:
         task: Task,
         init_model: FittedModel | None,
         searches: bool = True,
+        is_evaluated: bool = False,
     ) -> None:
         if training.parts is not None and training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
@@ -136,7 +139,7 @@ class FitData:
         self.preset_params: dict[str, Any] = {}
         self.search: presets.Search | None = None
         if settings.preset is not None:
-            self._apply_preset(searches)
+            self._apply_preset(searches and not is_evaluated, is_evaluated)
 
     def replaced(self, **attributes: Any) -> Self:
         """The same data with other values of some attributes."""
@@ -313,7 +316,7 @@ class FitData:
                 f" {self.settings.alpha}."
             )
 
-    def _apply_preset(self, searches: bool) -> None:
+    def _apply_preset(self, searches: bool, is_evaluated: bool) -> None:
         """Replace the options that the user has not passed as the preset asks."""
         passed = set(self.settings.passed)
         if self.arguments.early_stopping_round is not None:
@@ -324,9 +327,14 @@ class FitData:
             passed,
             max((len(vocabulary.values) for vocabulary in vocabularies), default=0),
         )
-        self.settings = self.settings.checked(self.preset_params, self.task.owner)
+        chosen = self.settings.checked(self.preset_params, self.task.owner)
         if searches:
-            self.search = presets.search(self.settings, self.preset_params)
+            self.search = presets.search(chosen, self.preset_params)
+        if self.search is None and chosen.folds is None and not is_evaluated:
+            # Rows would have to be held out.
+            self.preset_params.pop("early_stopping_round", None)
+            chosen = self.settings.checked(self.preset_params, self.task.owner)
+        self.settings = chosen
 
     def evaluation_set(self, input_set: InputSet) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""

@@ -55,7 +55,10 @@ def start(
         See `Fit`.
     """
     training, *others = sets
-    data = FitData(training, arguments, settings, task, init_model, searches)
+    is_evaluated = not all(other.holds_same_rows(training) for other in others)
+    data = FitData(
+        training, arguments, settings, task, init_model, searches, is_evaluated
+    )
     named = [data.evaluation_set(input_set) for input_set in others] if others else []
     data, named = data.with_held_out(named)
     fit = Fit(data, record, n_threads)

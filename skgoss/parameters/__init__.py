@@ -12,6 +12,7 @@ from skgoss.parameters.aliases import (
 )
 from skgoss.parameters.constructor import (
     ALIASES_FIRST,
+    remember_passed,
     set_options,
     show_inherited,
     warn_of_unknown,
@@ -46,6 +47,7 @@ __all__ = [
     "make_settings",
     "n_jobs",
     "names_used",
+    "remember_passed",
     "resolve",
     "resolve_or_warn",
     "same",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from skgoss.parameters.aliases import (
+    CANONICAL_NAME,
     OPTION,
     check_available,
     group_by_option,
@@ -60,6 +61,17 @@ def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
         _set_aliases(estimator, by_option)
     warn_of_unknown(unknown, estimator._owner)
     return unknown
+
+
+def remember_passed(estimator: Any, names: Iterable[str]) -> None:
+    """Let an estimator know which options were passed, defaults among them.
+
+    A call with all options, as in ``type(model)(**model.get_params())``, tells nothing.
+    Then those options count as passed that are not at their defaults.
+    """
+    passed = {CANONICAL_NAME.get(name, name) for name in names} & OPTION.keys()
+    if len(passed) < len(OPTION) and not passed.issubset(estimator._passed):
+        estimator._passed = tuple(sorted(passed.union(estimator._passed)))
 
 
 def warn_of_unknown(names: Iterable[str], owner: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from skgoss.parameters.aliases import CANONICAL_NAME
+from skgoss.parameters.constructor import remember_passed
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import hint
 
@@ -18,7 +19,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def keywords_only(init: Function) -> Function:
-    """Let a constructor without positional arguments say how to name them."""
+    """Let a constructor without positional arguments say how to name them.
+
+    The estimator learns which arguments were passed: `constructor.remember_passed`.
+    """
 
     @functools.wraps(init)
     def named(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -30,6 +34,7 @@ def keywords_only(init: Function) -> Function:
                 f" {cls}(n_estimators=100, learning_rate=0.1)."
             )
         init(self, **kwargs)
+        remember_passed(self, kwargs)
 
     # scikit-learn asks for it whenever it copies an estimator.
     named.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]

@@ -422,10 +422,11 @@ BAD = [
 @pytest.mark.parametrize(("name", "value", "expected"), BAD)
 def test_bad_value_is_refused_at_fit(name, value, expected):
     model = LGBMClassifier(**{name: value})
+    before = set(vars(model))
     match = f"The '{name}' parameter of LGBMClassifier must be .*{expected}"
     with pytest.raises(ValueError, match=match):
         model.fit([[0.0], [1.0]], [0, 1])
-    assert not vars(model).keys() - model.get_params().keys()
+    assert set(vars(model)) == before
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16])

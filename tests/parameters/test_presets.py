@@ -1,5 +1,8 @@
 """Presets: what they choose, and that options of the user win."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -60,6 +63,100 @@ def test_options_of_the_user_win():
     booster = skgoss.train({**ACCURATE, "eta": 0.3, "verbosity": -1}, Dataset(X, y), 7)
     assert booster.current_iteration() <= 7
     assert LGBMRegressor().fit(X, y).preset_params_ == {}
+
+
+def passed_by_constructor(**options):
+    return LGBMRegressor(**ACCURATE, **options)
+
+
+def passed_by_set_params(**options):
+    return LGBMRegressor(**ACCURATE).set_params(**options)
+
+
+class Noted(LGBMRegressor):
+    def __init__(self, *, note="", **kwargs):
+        super().__init__(**kwargs)
+        self.note = note
+
+
+def passed_by_subclass(**options):
+    return Noted(note="a", **ACCURATE, **options)
+
+
+COPIES = {
+    "itself": lambda model: model,
+    "clone": clone,
+    "clone of a clone": lambda model: clone(clone(model)),
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "deepcopy": copy.deepcopy,
+    "Booster": lambda m: type(m).from_booster(m.fit(*numbers(40)).booster_),
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize(
+    "passed", [passed_by_constructor, passed_by_set_params, passed_by_subclass]
+)
+def test_a_default_that_was_passed_stays(passed, copied):
+    model = copied(passed(num_leaves=31, eta=0.1, n_estimators=20))
+    X, y = numbers()
+    chosen = model.fit(X, y).preset_params_
+    assert not {"num_leaves", "learning_rate", "n_estimators"} & chosen.keys()
+    assert "reg_lambda" in chosen
+    assert model.booster_.num_trees() == 20
+
+
+def test_a_search_fits_candidates_that_are_defaults():
+    X, y = numbers()
+    rates = {"learning_rate": [0.05, 0.1]}
+    model = LGBMRegressor(**ACCURATE, n_estimators=20)
+    scores = GridSearchCV(model, rates, cv=2).fit(X, y).cv_results_["mean_test_score"]
+    alone = [
+        GridSearchCV(clone(model), {"learning_rate": [rate]}, cv=2).fit(X, y)
+        for rate in rates["learning_rate"]
+    ]
+    assert scores.tolist() == [search.best_score_ for search in alone]
+    assert scores[0] != scores[1]
+
+
+def test_all_parameters_at_once_tell_only_what_differs():
+    X, y = numbers()
+    model = LGBMRegressor(**ACCURATE, num_leaves=9)
+    again = LGBMRegressor(**model.get_params()).fit(X, y)
+    assert again.preset_params_ == model.fit(X, y).preset_params_
+    assert "num_leaves" not in again.preset_params_
+
+
+def test_rounds_of_the_user_need_no_rows_of_their_own():
+    X, y = numbers()
+    model = LGBMRegressor(**ACCURATE, n_estimators=5, subsample=1.0).fit(X, y)
+    assert "early_stopping_round" not in model.preset_params_
+    roots = model.booster_.dump_model()["tree_info"]
+    assert {tree["tree_structure"]["internal_count"] for tree in roots} == {150}
+    live = skgoss.Booster({**ACCURATE, "subsample": 1, "verbosity": -1}, Dataset(X, y))
+    live.update()
+    root = live.dump_model()["tree_info"][0]["tree_structure"]
+    assert root["internal_count"] == 150
+
+
+def test_evaluation_sets_of_the_user_decide():
+    X, y = classes(300)
+    fitted, valid = (X[:200], y[:200]), (X[200:], y[200:])
+    model = LGBMClassifier(**ACCURATE, subsample=1.0).fit(*fitted, eval_set=[valid])
+    losses = model.evals_result_["valid_0"]["binary_logloss"]
+    assert model.best_iteration_ == np.argmin(losses) + 1 < len(losses)
+    root = model.booster_.dump_model()["tree_info"][0]["tree_structure"]
+    assert root["internal_count"] == 200
+    booster = skgoss.train(
+        {**ACCURATE, "objective": "binary", "subsample": 1.0, "verbosity": -1},
+        Dataset(*fitted),
+        valid_sets=[Dataset(*valid)],
+    )
+    np.testing.assert_array_equal(booster.predict(X), model.predict_proba(X)[:, 1])
+    # The training set decides nothing.
+    shown = LGBMClassifier(**ACCURATE).fit(*fitted, eval_set=[fitted])
+    searched = LGBMClassifier(**ACCURATE).fit(*fitted)
+    assert shown.preset_params_ == searched.preset_params_
 
 
 def test_the_three_tasks():

@@ -1183,7 +1183,7 @@ class Dataset:
 
     def _read_binary(self, path: str | PathLike[str]) -> None:
         """Read a file that `save_binary` has written."""
-        memory, mapped = Memory(self.memory_map), FileState.of(path)
+        memory, mapped = Memory(self.memory_map), FileState.from_path(path)
         binned, content = binary_files.read(path, threads.n_threads(None), memory)
         owner = f"the file {fspath(path)}"
         inputs = BinningInputs.from_state(content, binned, owner)

@@ -28,9 +28,7 @@ _SUFFIXES = {
 
 def format_of(path: Any) -> str | None:
     """The format of the files that a path names; None: it names no files of Arrow."""
-    if not isinstance(path, str | os.PathLike):
-        return None
-    name = os.fspath(path)
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
         return None
     if os.path.isdir(name):
@@ -40,9 +38,8 @@ def format_of(path: Any) -> str | None:
         return suffix
     with open(name, "rb") as file:
         start = file.read(6)
-    return next(
-        (kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None
-    )
+    kinds = (kind for magic, kind in _MAGIC.items() if start.startswith(magic))
+    return next(kinds, None)
 
 
 def from_paths(paths: Sequence[Any]) -> FilesSource:
@@ -50,12 +47,9 @@ def from_paths(paths: Sequence[Any]) -> FilesSource:
 
     Raises
     ------
-    ImportError
-        If pyarrow is not installed.
-    OSError
-        If there are no such files.
-    ValueError
-        If files have different columns.
+    ImportError, OSError, ValueError
+        If pyarrow is not installed, if there are no such files, or if files have
+        different columns.
     """
     try:
         import pyarrow.dataset as ds
@@ -64,30 +58,31 @@ def from_paths(paths: Sequence[Any]) -> FilesSource:
             "Parquet files are read with pyarrow, which is not installed: run pip"
             " install pyarrow."
         ) from error
+
+    def opened(names: Any, kind: str | None) -> Any:
+        dataset = ds.dataset(names, format=kind, partitioning="hive")
+        if not dataset.files:
+            raise FileNotFoundError(f"There are no files of Parquet in {names}.")
+        return dataset
+
     names = [name for path in paths for name in _matching(os.fspath(path))]
-    kind = format_of(names[0])
-    source: Any = names if len(names) > 1 else names[0]
-    if len(names) > 1 and any(map(os.path.isdir, names)):
-        source = [_dataset(ds, name, format_of(name)) for name in names]
-        return FilesSource(ds.dataset(source), strict=True)
-    return FilesSource(_dataset(ds, source, kind), strict=True)
-
-
-def _dataset(ds: Any, source: Any, kind: str | None) -> Any:
-    found = ds.dataset(source, format=kind, partitioning="hive")
-    if not found.files:
-        raise FileNotFoundError(f"There are no files of Parquet in {source}.")
-    return found
+    if len(names) == 1:
+        dataset = opened(names[0], format_of(names[0]))
+    elif any(map(os.path.isdir, names)):
+        dataset = ds.dataset([opened(name, format_of(name)) for name in names])
+    else:
+        dataset = opened(names, format_of(names[0]))
+    return FilesSource(dataset, strict=True)
 
 
 def _matching(name: str) -> list[str]:
     """The files of a pattern, or the path itself."""
     if os.path.exists(name) or not glob.has_magic(name):
         return [name]
-    found = sorted(glob.glob(name))
-    if not found:
+    names = sorted(glob.glob(name))
+    if not names:
         raise FileNotFoundError(f"No file matches {name}.")
-    return found
+    return names
 
 
 class FilesSource(Source):
@@ -137,14 +132,13 @@ class FilesSource(Source):
         self._stamps  # noqa: B018 - before anything is read
         if self._fragments is None:
             return self.dataset.count_rows()
-        return sum(map(self._checked_rows, self._fragments))
-
-    def _checked_rows(self, fragment: Any) -> int:
-        """The number of rows of a file, whose columns are checked."""
-        with errors_at(_name(fragment)):
-            if self.strict:
-                _check_schema(fragment, self.dataset.schema)
-            return fragment.count_rows()
+        n_rows = 0
+        for fragment in self._fragments:
+            with errors_at(_name(fragment)):
+                if self.strict:
+                    _check_schema(fragment, self.dataset.schema)
+                n_rows += fragment.count_rows()
+        return n_rows
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -163,8 +157,8 @@ class FilesSource(Source):
     def select(self, names: list[str]) -> FilesSource:
         self.check_names(names)
         chosen = FilesSource(self.dataset, names, self.strict)
-        known = ("_fragments", "_stamps", "_n_rows")
-        vars(chosen).update({name: getattr(self, name) for name in known})
+        computed = ("_fragments", "_stamps", "_n_rows")
+        vars(chosen).update({name: getattr(self, name) for name in computed})
         return chosen
 
     def batches(self) -> Iterator[Batch]:
@@ -191,19 +185,15 @@ class FilesSource(Source):
         from pyarrow import parquet
 
         keys = ds.get_partition_keys(fragment.partition_expression)
-        stored = [name for name in self.names if name not in keys]
-        path = _name(fragment)
-        with (
-            errors_at(path),
-            fragment.filesystem.open_input_file(fragment.path) as file,
-        ):
+        path, filesystem = _name(fragment), fragment.filesystem
+        with errors_at(path), filesystem.open_input_file(fragment.path) as file:
             opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
-            in_file = set(opened.schema_arrow.names)
-            stored = [name for name in stored if name in in_file]
-            for group in [group.id for group in fragment.row_groups]:
+            in_file = set(opened.schema_arrow.names) - keys.keys()
+            stored = [name for name in self.names if name in in_file]
+            for group in fragment.row_groups:
                 yield from _placed(
-                    _row_group_batches(opened, group, stored, size),
-                    f"{path}, row group {group}",
+                    _row_group_batches(opened, group.id, stored, size),
+                    f"{path}, row group {group.id}",
                     lambda batch: _conformed(batch, self._schema, keys),
                 )
 
@@ -222,7 +212,7 @@ def _placed(
 
 
 def _row_group_batches(opened: Any, group: int, columns: list[str], size: int) -> Any:
-    """Batches of a row group; one without columns if only partitions are asked for."""
+    """Batches of a row group; one without columns if only partitions are read."""
     import pyarrow
 
     if columns:
@@ -254,23 +244,18 @@ def _conformed(batch: Any, schema: Any, keys: dict[str, Any]) -> Any:
 
 
 def _check_schema(fragment: Any, schema: Any) -> None:
-    """Raise ValueError unless a file has the columns of the first one."""
+    """Check that a file has the columns of the first one, in any order."""
     from pyarrow import dataset as ds
 
     keys = ds.get_partition_keys(fragment.partition_expression)
-    own = {field.name: field.type for field in fragment.physical_schema}
-    expected = {field.name: field.type for field in schema if field.name not in keys}
-    if own.keys() - keys.keys() == expected.keys() and all(
-        own[name] == expected[name] for name in expected
-    ):
-        return
-    for name in [*expected, *own]:
-        one, two = expected.get(name), own.get(name)
-        if one != two and name not in keys:
+    here = {field.name: field.type for field in fragment.physical_schema}
+    first = {field.name: field.type for field in schema}
+    for name in dict.fromkeys([*first, *here]):
+        if name not in keys and here.get(name) != first.get(name):
             raise ValueError(
-                f"the column {name!r} is {_of_type(two)} in this file, but"
-                f" {_of_type(one)} in the first one. To convert columns, pass"
-                " pyarrow.dataset.dataset(path, schema=...)."
+                f"the column {name!r} is {_of_type(here.get(name))} in this file, but"
+                f" {_of_type(first.get(name))} in the first one. To convert columns,"
+                " pass pyarrow.dataset.dataset(path, schema=...)."
             )
 
 
@@ -303,7 +288,7 @@ def _table(batch: Any) -> Any:
 
 
 def _release_memory() -> None:
-    """Return to the system what is kept for later: about 100 MB after a pass."""
+    """Release memory that is kept for later: about 100 MB after a pass."""
     import pyarrow
 
     pyarrow.default_memory_pool().release_unused()
@@ -311,12 +296,12 @@ def _release_memory() -> None:
 
 
 def is_read_once(X: Any) -> bool:
-    """Whether data are an Arrow record batch reader, which nobody can read again."""
+    """Whether data are an Arrow record batch reader, which can be read only once."""
     return hasattr(X, "__arrow_c_stream__") and hasattr(X, "read_next_batch")
 
 
 def refuse_read_once(X: Any) -> NoReturn:
-    """Raise ValueError, before anything is read."""
+    """Raise the error for data that can be read only once."""
     raise ValueError(
         f"data are a {type(X).__name__}, which can be read only once, but rows are read"
         " several times. Pass a function without arguments that returns a new reader"
@@ -325,13 +310,7 @@ def refuse_read_once(X: Any) -> NoReturn:
 
 
 class ReaderSource(Source):
-    """A function that returns a new Arrow record batch reader each time.
-
-    Parameters
-    ----------
-    make : callable
-        It takes no arguments.
-    """
+    """A function without arguments that returns a new Arrow record batch reader."""
 
     names: list[str]
 
@@ -425,14 +404,14 @@ class LazySource(Source):
         return chosen
 
     def batches(self) -> Iterator[Batch]:
-        found = self.lazy.collect_batches(
+        batches = self.lazy.collect_batches(
             chunk_size=batch_rows(len(self.names)), maintain_order=True
         )
         n_read = 0
         while True:
             place = f"the LazyFrame, from row {n_read} on"
             with errors_at(place):
-                rows = next(found, None)
+                rows = next(batches, None)
             if rows is None:
                 return
             n_read += len(rows)

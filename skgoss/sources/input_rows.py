@@ -1,4 +1,4 @@
-"""Data as users pass them: how many rows there are, chunks of rows, some rows."""
+"""Data as users pass them: their kind and shape, some rows, joined columns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ issparse: Callable[[Any], bool] = sparse.issparse
 
 
 def is_source(X: Any) -> bool:
-    """Whether `source` reads data in batches; files are not opened for it."""
-    return any(belongs(X) for belongs, _ in _SOURCES) or _is_list_of_sources(X)
+    """Whether `source` reads data in batches, told without opening files."""
+    return any(is_kind(X) for is_kind, _ in _SOURCES) or _is_list_of_sources(X)
 
 
 def is_file(X: Any) -> bool:
@@ -30,7 +30,7 @@ def is_file(X: Any) -> bool:
 
 
 def are_files(X: Any) -> bool:
-    """Whether data are the path of a file of text or bins, or a list of those."""
+    """Whether data are the path of a file of text or bins, or a list of paths."""
     return all(map(is_file, X)) if isinstance(X, list) and X else is_file(X)
 
 
@@ -39,8 +39,7 @@ def is_streamed(X: Any) -> bool:
 
     Arrays, also in lists and in files, are used as if they were in memory.
     """
-    arrays = X if isinstance(X, list | tuple) else [X]
-    return not all(isinstance(part, np.ndarray) for part in arrays) and is_source(X)
+    return is_source(X) and not all(isinstance(p, np.ndarray) for p in _listed(X))
 
 
 def source(X: Any) -> Source | None:
@@ -51,8 +50,8 @@ def source(X: Any) -> Source | None:
     OSError, ValueError
         If files do not exist, or do not have the same columns.
     """
-    for belongs, make in _SOURCES:
-        if belongs(X):
+    for is_kind, make in _SOURCES:
+        if is_kind(X):
             return make(X)
     if _is_list_of_sources(X):
         parts = [source(part) for part in X]
@@ -60,13 +59,17 @@ def source(X: Any) -> Source | None:
     return None
 
 
+def _listed(X: Any) -> list[Any] | tuple[Any, ...]:
+    return X if isinstance(X, list | tuple) else [X]
+
+
 def _is_list_of_sources(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and all(map(is_source, X))
 
 
 def _are_paths(X: Any) -> bool:
-    paths = X if isinstance(X, list | tuple) else [X]
-    return len(paths) > 0 and all(arrow_sources.format_of(path) for path in paths)
+    paths = _listed(X)
+    return len(paths) > 0 and all(map(arrow_sources.format_of, paths))
 
 
 def _is_pyarrow_dataset(X: Any) -> bool:
@@ -78,13 +81,10 @@ def _is_function(X: Any) -> bool:
     return callable(X) and not isinstance(X, type) and not hasattr(X, "__array__")
 
 
-# Which data are read in batches, and by what.
+# The kinds of data that are read in batches, and what reads them.
 _SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, Source), lambda X: X),
-    (
-        _are_paths,
-        lambda X: arrow_sources.from_paths(X if isinstance(X, list | tuple) else [X]),
-    ),
+    (_are_paths, lambda X: arrow_sources.from_paths(_listed(X))),
     (_is_pyarrow_dataset, arrow_sources.FilesSource),
     (arrow_sources.is_lazy, arrow_sources.LazySource),
     (sequences.are_chunks, sequences.ChunkSource),
@@ -94,12 +94,12 @@ _SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
 
 
 def shape(X: Any) -> tuple[int | None, int | None]:
-    """The numbers of rows and columns, where they are known without reading."""
+    """The numbers of rows and columns; None: they are not known without reading."""
     if sequences.are_chunks(X):
         return sequences.shape(X)
-    known = getattr(X, "shape", None)
-    if isinstance(known, tuple) and len(known) == 2:
-        return int(known[0]), int(known[1])
+    own = getattr(X, "shape", None)
+    if isinstance(own, tuple) and len(own) == 2:
+        return int(own[0]), int(own[1])
     is_sized = isinstance(X, Sized) and not isinstance(X, str)
     return (len(X) if is_sized and not is_source(X) else None), None
 
@@ -107,12 +107,12 @@ def shape(X: Any) -> tuple[int | None, int | None]:
 def loaded(X: Any) -> Any:
     """Data in memory.
 
-    Sources of batches are read where they allow it, lazy frames and streams are
-    collected. Other data are returned as they are.
+    Sources are read where they allow it, and lazy frames are collected. Other data are
+    returned as they are.
     """
-    found = source(X)
-    if found is not None:
-        return found.loaded()
+    batches = source(X)
+    if batches is not None:
+        return batches.loaded()
     if X is None or issparse(X) or isinstance(X, np.ndarray | list | tuple):
         return X
     frame = dataframes.as_dataframe(X)
@@ -120,9 +120,9 @@ def loaded(X: Any) -> Any:
 
 
 def named(X: Any) -> Any:
-    """Data of which no column has a name unless all names are strings.
+    """Data whose column names are all strings, or all something else.
 
-    Frames of pandas may have both strings and numbers as names: all become strings.
+    If a pandas frame has names of both kinds, all of them become strings.
     """
     if not hasattr(X, "iloc") or len({isinstance(name, str) for name in X.columns}) < 2:
         return X
@@ -134,10 +134,7 @@ def named(X: Any) -> Any:
 def take(X: Any, rows: NDArray[np.int64]) -> Any:
     """Some rows of data, in a container of the same kind.
 
-    Parameters
-    ----------
-    X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
-        Lists become arrays, sparse matrices CSR, and streams of Arrow tables.
+    Lists become arrays, sparse matrices CSR, and Arrow streams tables.
     """
     X = loaded(X)
     if issparse(X):
@@ -151,13 +148,9 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
-    """The columns of two data, in a container of the first kind; None if impossible.
+    """The columns of two containers in one like the first; None if that is impossible.
 
-    Parameters
-    ----------
-    first, second : array, sparse matrix or data frame
-    names : sequence of str, or None
-        The names of all columns, if ``first`` is a data frame.
+    ``names`` are those of all columns, if ``first`` is a data frame.
     """
     if any(X is None or is_source(X) for X in (first, second)):
         return None
@@ -191,9 +184,8 @@ def _with_columns(native: Any, second: Any, names: Sequence[str] | None) -> Any:
         right = nw.from_numpy(added, backend=left.implementation)
     else:
         right = nw.from_native(frame.native, eager_only=True)
-    n_own = len(left.columns)
     if left.implementation is not right.implementation or names is None:
         return None
+    new = zip(right.columns, names[len(left.columns) :], strict=True)
     left = left.rename(dict(zip(left.columns, names, strict=False)))
-    new = zip(right.columns, names[n_own:], strict=True)
     return left.with_columns(right[old].alias(name) for old, name in new).to_native()

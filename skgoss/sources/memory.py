@@ -60,18 +60,22 @@ class Memory:
     def _tell_if_large(self, n_bytes: int) -> None:
         """Warn when the arrays begin to take more memory than there is."""
         before, self._n_bytes = self._n_bytes, self._n_bytes + n_bytes
-        there = of_machine()
-        if there is not None and before <= there < self._n_bytes:
+        limit = memory_limit()
+        if limit is not None and before <= limit < self._n_bytes:
             warn(
                 f"The bins take {self._n_bytes / 1e9:.1f} GB in {self.folder}, but"
-                f" there are {there / 1e9:.1f} GB of memory: rounds go on at the speed"
+                f" there are {limit / 1e9:.1f} GB of memory: rounds go on at the speed"
                 " of the disk."
             )
 
 
-def of_machine() -> int | None:
-    """The bytes of memory that this process may use at most; None: it is not known."""
-    limits = [limit for limit in map(_limit_in, _limit_files()) if limit is not None]
+def memory_limit() -> int | None:
+    """The most bytes of memory that this process may use; None: no limit was read."""
+    limits = []
+    for path in _limit_files():
+        # "max" stands for no limit.
+        with suppress(OSError, ValueError), open(path, encoding="ascii") as file:
+            limits.append(int(file.read()))
     with suppress(AttributeError, ValueError, OSError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return min(limits, default=None)
@@ -87,19 +91,13 @@ def _limit_files() -> Iterator[str]:
                 yield from (f"{root}{group}/{name}", f"{root}/{name}")
 
 
-def _limit_in(path: str) -> int | None:
-    with suppress(OSError, ValueError), open(path, encoding="ascii") as file:
-        return int(file.read())  # "max" stands for none
-    return None
-
-
 class FileState(NamedTuple):
-    """What tells whether a file has changed.
+    """The facts that show whether a file has changed.
 
     Attributes
     ----------
     number, size, time : int
-        The inode, the bytes, and when it was written, in nanoseconds.
+        The inode, the size in bytes, and the time of the last write in nanoseconds.
     """
 
     path: str
@@ -108,32 +106,27 @@ class FileState(NamedTuple):
     time: int
 
     @classmethod
-    def of(cls, path: str | PathLike[str]) -> FileState:
-        """The state that a file has now."""
-        found = os.stat(path)
-        return cls(os.fspath(path), found.st_ino, found.st_size, found.st_mtime_ns)
+    def from_path(cls, path: str | PathLike[str]) -> FileState:
+        """The present state of a file."""
+        stat = os.stat(path)
+        return cls(os.fspath(path), stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
     def check_unchanged(self) -> None:
-        """Raise ValueError unless the same file is there, as it was."""
-        self._check(FileState.of(self.path) == self)
+        """Check that the path has the same file, in the same state."""
+        self._check(FileState.from_path(self.path) == self)
 
     def check_mapped(self, *, by_time: bool) -> None:
-        """Raise ValueError if the file is there, but is shorter, or written later.
+        """Check that the file has not become shorter, nor ``by_time`` been written to.
 
-        What is mapped into memory remains if another file takes its place; but reading
-        behind the end of a file ends the process.
-
-        Parameters
-        ----------
-        by_time : bool
-            Whether to check when it was written.
+        A mapped file stays readable if another file takes its place. But reading behind
+        the end of a file ends the process.
         """
         try:
-            now = FileState.of(self.path)
+            now = FileState.from_path(self.path)
         except FileNotFoundError:
             return
-        is_cut = now.size < self.size or (by_time and now.time != self.time)
-        self._check(now.number != self.number or not is_cut)
+        is_changed = now.size < self.size or (by_time and now.time != self.time)
+        self._check(now.number != self.number or not is_changed)
 
     def _check(self, is_same: bool) -> None:
         if not is_same:

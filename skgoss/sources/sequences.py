@@ -68,31 +68,29 @@ class Sequence(ABC):
 def are_chunks(X: Any) -> bool:
     """Whether data are a `Sequence`, a memory map, or a list of those or of arrays."""
     chunks = _listed(X)
-    return len(chunks) > 0 and all(map(_is_chunk, chunks))
+    return len(chunks) > 0 and all(
+        isinstance(chunk, Sequence)
+        or (isinstance(chunk, np.ndarray) and chunk.ndim == 2)
+        for chunk in chunks
+    )
 
 
 def shape(X: Any) -> tuple[int, int | None]:
-    """The number of rows of chunks, and that of columns where it is known."""
+    """The numbers of rows and columns of chunks; columns of a `Sequence` are None."""
     chunks = _listed(X)
-    n_features = None
-    if isinstance(chunks[0], np.ndarray):
-        n_features = chunks[0].shape[1]
-    return sum(map(len, chunks)), n_features
+    is_array = isinstance(chunks[0], np.ndarray)
+    return sum(map(len, chunks)), chunks[0].shape[1] if is_array else None
 
 
 class ChunkSource(Source):
     """Chunks of rows: `Sequence` objects and two-dimensional arrays.
 
-    Parameters
-    ----------
-    X : Sequence, array, or list of those
-
     Raises
     ------
     ValueError
-        If there are no rows, or if arrays have other columns than the first row. When
-        it is read: if a batch has other columns, a dtype that does not fit into that of
-        the first rows, or another number of rows than was asked for.
+        If there are no rows. When they are read: if a batch has other columns than the
+        first row, a dtype that does not fit into that of the first rows, or another
+        number of rows than its slice.
     """
 
     def __init__(self, X: Any) -> None:
@@ -100,7 +98,7 @@ class ChunkSource(Source):
         if not self.chunks:
             raise ValueError("data must have a row, but all of its chunks are empty.")
         maps = [chunk for chunk in self.chunks if _is_memory_map(chunk)]
-        self._mapped = [FileState.of(X.filename) for X in maps if X.filename]
+        self._mapped = [FileState.from_path(X.filename) for X in maps if X.filename]
         firsts = [_first_row(chunk) for chunk in self.chunks]
         self.dtype = reduce(np.promote_types, [row.dtype for row in firsts])
         self._shape = sum(map(len, self.chunks)), len(firsts[0])
@@ -162,10 +160,6 @@ class ChunkSource(Source):
 
 def _is_memory_map(X: Any) -> bool:
     return isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "biuf"
-
-
-def _is_chunk(X: Any) -> bool:
-    return isinstance(X, Sequence) or (isinstance(X, np.ndarray) and X.ndim == 2)
 
 
 def _listed(X: Any) -> list[Any] | tuple[Any, ...]:

@@ -17,33 +17,24 @@ from numpy.typing import NDArray
 
 from skgoss.utils.messages import hint
 
-# So many values, and at least so many rows, are read at a time: enough work for several
-# threads, and little memory.
+# The values of a batch, and its rows at least: enough work for several threads, and
+# little memory.
 BATCH_VALUES = 1 << 21
 MIN_ROWS = 256
-
 
 # Marks are computed for so many values at a time, by the top byte of a product with an
 # odd number near 2^64 divided by the golden ratio (Knuth, vol. 3, section 6.4).
 _MARKED = 1 << 18
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
-# Hears how much of what has been done: f(3, 10, "rows read").
+# A function that is told how far reading is: f(3, 10, "rows read").
 READS: ContextVar[Callable[[int, int, str], None] | None] = ContextVar(
     "READS", default=None
 )
 
 
 class Batch(NamedTuple):
-    """Consecutive rows.
-
-    Attributes
-    ----------
-    rows : ndarray, data frame or CSR matrix
-        What `skgoss.columns.containers` reads.
-    place : str
-        Where the rows come from, for messages.
-    """
+    """Consecutive rows in a container, and the place that they come from."""
 
     rows: Any
     place: str
@@ -77,23 +68,17 @@ class Source(ABC):
         """The same rows with some of the columns."""
 
     def check_unchanged(self) -> None:
-        """Raise ValueError if the rows are no longer those that were there at first."""
+        """Check that the rows are those of the first pass."""
         for part in self.parts:
             part.check_unchanged()
 
     def release_memory(self) -> None:
-        """Return to the system what readers keep for later."""
+        """Release memory that readers keep for later."""
         for part in self.parts:
             part.release_memory()
 
     def loaded(self) -> Any:
-        """All rows in memory.
-
-        Raises
-        ------
-        ValueError
-            If they may be too many.
-        """
+        """All rows in memory; ValueError if they may be too many."""
         raise ValueError(
             "data are read in batches, so there are no values in memory. If they fit,"
             " read them first, for example with pyarrow.dataset.dataset(path)"
@@ -101,18 +86,18 @@ class Source(ABC):
         )
 
     def without(self, taken: dict[str, NDArray[Any]]) -> Source:
-        """The same rows without some columns, whose values are known."""
+        """The same rows without some columns, whose values have been read."""
         return RemainingColumns(self, taken) if taken else self
 
     def check_names(self, names: list[str]) -> None:
-        """Raise ValueError unless columns of these names exist."""
-        own = dict.fromkeys(self.names or ())
+        """Check that there are columns of these names."""
+        existing = dict.fromkeys(self.names or ())
         for name in names:
-            if name not in own:
-                shown = ", ".join(map(repr, list(own)[:20]))
+            if name not in existing:
+                shown = ", ".join(map(repr, list(existing)[:20]))
                 there = f"the columns are {shown}" if shown else "columns have no names"
                 raise ValueError(
-                    f"data has no column {name!r}: {there}.{hint(name, own)}"
+                    f"data has no column {name!r}: {there}.{hint(name, existing)}"
                 )
 
     def values(self, names: list[str]) -> dict[str, NDArray[Any]]:
@@ -120,20 +105,20 @@ class Source(ABC):
         if not names:
             return {}
         self.check_names(names)
-        found: dict[str, NDArray[Any]] = {}
+        values: dict[str, NDArray[Any]] = {}
         start = 0
         for batch in read(self.select(names)):
             frame = nw.from_native(batch.rows, eager_only=True)
             for name in names:
                 part = frame[name].to_numpy()
-                if name not in found:
-                    found[name] = np.empty(self.shape[0], part.dtype)
-                elif found[name].dtype != part.dtype:  # integers become floats by nulls
-                    dtype = np.result_type(found[name].dtype, part.dtype)
-                    found[name] = found[name].astype(dtype, copy=False)
-                found[name][start : start + len(part)] = part
+                if name not in values:
+                    values[name] = np.empty(self.shape[0], part.dtype)
+                # Integers become floats by nulls.
+                dtype = np.result_type(values[name].dtype, part.dtype)
+                values[name] = values[name].astype(dtype, copy=False)
+                values[name][start : start + len(part)] = part
             start += len(frame)
-        return found
+        return values
 
 
 class RemainingColumns(Source):
@@ -145,8 +130,8 @@ class RemainingColumns(Source):
     Parameters
     ----------
     taken : dict
-        The values of the other columns by their names. Of numbers, only a byte for each
-        is kept.
+        The values of the other columns by their names. Of a number, only a byte is
+        kept.
     """
 
     names: list[str]
@@ -185,7 +170,10 @@ class RemainingColumns(Source):
             for name, values in self.taken.items():
                 again = _marks(frame[name].to_numpy().astype(self.dtypes[name]))
                 before = values[start : start + len(again)]
-                if len(before) == len(again) and not _are_equal(before, again):
+                if len(before) < len(again):
+                    continue  # `read` finds that there are more rows
+                are_missing = (before != before) & (again != again)
+                if not ((before == again) | are_missing).all():
                     raise ValueError(
                         f"{place}: column {name!r} has other values than before. Data"
                         " must not change while they are read, and a query must return"
@@ -196,7 +184,7 @@ class RemainingColumns(Source):
 
 
 def _marks(values: NDArray[Any]) -> NDArray[Any]:
-    """A byte for each number, by which other numbers are found; or other values."""
+    """A byte for each number, which other numbers rarely share; or other values."""
     if values.dtype.kind not in "iufmM" or values.dtype.itemsize > 8:
         return values
     marks = np.empty(len(values), dtype=np.uint8)
@@ -205,11 +193,6 @@ def _marks(values: NDArray[Any]) -> NDArray[Any]:
         bits = part.view(f"u{part.dtype.itemsize}").astype(np.uint64)
         marks[start : start + len(bits)] = (bits * _MIXER) >> np.uint64(56)
     return marks
-
-
-def _are_equal(one: NDArray[Any], two: NDArray[Any]) -> bool:
-    """Whether values are equal; missing values are, too."""
-    return bool(((one == two) | ((one != one) & (two != two))).all())
 
 
 class JoinedSource(Source):
@@ -255,16 +238,16 @@ def block_bytes() -> int:
 
 
 def read(source: Source) -> Iterator[Batch]:
-    """The rows of a source, which are checked; a thread reads the next batch.
+    """The rows of a source; a thread reads the next batch.
 
     Raises
     ------
     ValueError, OSError
-        If there are more or fewer rows than the source has said, or as its `batches`.
+        If there are more or fewer rows than in `Source.shape`, or as in its `batches`.
     """
     n_rows, n_read = source.shape[0], 0
     source.check_unchanged()
-    source.release_memory()  # what was done with the pass before, too
+    source.release_memory()  # that of the pass before, too
     place = "data"
     for batch in _ahead(source.batches()):
         place = batch.place
@@ -302,10 +285,10 @@ def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 class _BatchReader(Thread):
-    """Reads batches when it is asked to.
+    """Reads one batch for each call of `ask`.
 
-    Nobody waits for a batch that nobody needs, such as after Ctrl-C: not even Python,
-    when it ends.
+    It is a daemon, so nothing waits for a batch that is not needed any more, such as
+    after Ctrl-C: not even Python when it ends.
     """
 
     def __init__(self, batches: Iterator[Batch]) -> None:
@@ -336,6 +319,6 @@ class _BatchReader(Thread):
 
 
 def check_needed() -> None:
-    """Raise an error if nobody needs the batch that this thread reads in pieces."""
+    """Check that the batch that this thread reads in pieces is still needed."""
     if not getattr(current_thread(), "is_needed", True):
-        raise RuntimeError("nobody needs this batch any more")
+        raise RuntimeError("this batch is not needed any more")

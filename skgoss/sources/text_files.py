@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -33,7 +34,9 @@ Chosen = tuple[str | int, ...]
 
 
 class FileOptions(NamedTuple):
-    """What the user tells about a file.
+    """The options that say how a file is read.
+
+    Numbers of columns do not count that of the label.
 
     Attributes
     ----------
@@ -42,11 +45,9 @@ class FileOptions(NamedTuple):
     label_column : tuple
         One column; empty: the first.
     weight_column, group_column : tuple
-        One column, or none. Numbers do not count the column of the label.
-    ignore_column : tuple
-        Any columns. Numbers do not count the column of the label.
+        One column, or none.
     init_score_column : tuple
-        None, one column, or one for each class; the same.
+        No column, one, or one for each class.
     """
 
     header: bool = False
@@ -58,7 +59,7 @@ class FileOptions(NamedTuple):
 
 
 class TextData(NamedTuple):
-    """What files, and the files beside them, hold.
+    """The data in text files and in the files beside them.
 
     Attributes
     ----------
@@ -67,14 +68,13 @@ class TextData(NamedTuple):
         keep their place: all values are missing, or not stored.
     names : list of str, or None
         The names of the columns of ``data``, if there is a header.
-    label : ndarray of shape (n_rows,), float64, or None
+    label : ndarray of shape (n_rows,), or None
         None: LibSVM files without labels.
-    weight : ndarray of shape (n_rows,), float64, or None
-    group : ndarray of shape (n_queries,), int64, or None
+    group : ndarray of shape (n_queries,), or None
         The sizes of the queries.
-    init_score : ndarray of shape (n_rows,) or (n_rows, n_scores), float64, or None
-    position : ndarray of shape (n_rows,), int64, or None
-        Numbers of the positions, in the order in which they are first met.
+    init_score : ndarray of shape (n_rows,) or (n_rows, n_scores), or None
+    position : ndarray of shape (n_rows,), or None
+        Numbers of the positions, in the order in which they first occur.
     """
 
     data: TextSource
@@ -93,7 +93,6 @@ class TextSource(Source):
 
     Parameters
     ----------
-    tables : list of TextTable
     n_columns : int
         The number of columns; LibSVM files may end before the last one.
     n_rows : int, default=None
@@ -114,10 +113,12 @@ class TextSource(Source):
     ) -> None:
         self.tables = tables
         self.n_columns = n_columns
-        self.n_rows = _counted(tables) if n_rows is None else n_rows
+        if n_rows is None:
+            n_rows = sum(table.n_rows(block) for table in tables for block in table)
+        self.n_rows = n_rows
         self.kept = kept
         self.cleared = list(cleared)
-        # A file that is read at once needs not be read again.
+        # A file of one batch is read once.
         self._only_batch: Batch | None = None
 
     @property
@@ -144,7 +145,7 @@ class TextSource(Source):
         batch, n_batches = None, 0
         for table in self.tables:
             with disk.named(table.path):
-                for block in table.blocks():
+                for block in table:
                     place = f"{table.path}, from line {block.line} on"
                     batch = Batch(self._features(table, block), place)
                     n_batches += 1
@@ -156,7 +157,7 @@ class TextSource(Source):
             stored = table.parse(block).data
             if stored.shape[1] > self.n_columns:
                 raise _other_width(stored.shape[1], self.n_columns)
-            stored = _with_columns(stored, self.n_columns)
+            stored.resize(stored.shape[0], self.n_columns)
             if self.cleared:
                 stored.data[np.isin(stored.indices, self.cleared)] = 0
                 stored.eliminate_zeros()
@@ -177,16 +178,15 @@ def read(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]],
     options: FileOptions | None = None,
 ) -> TextData:
-    """Find training data in text files; all but the features are read.
+    """Open the text files of a training set, and read all columns but the features.
 
     The files ``path`` + ``.weight``, ``.query``, ``.init`` and ``.position`` are read,
-    too, if they are there. Columns of the file have priority.
+    too, if they exist. Columns of the file have priority.
 
     Parameters
     ----------
     paths : str, path or list of those
         Files whose names end in ``.gz`` are decompressed.
-    options : FileOptions, default=None
 
     Raises
     ------
@@ -202,23 +202,21 @@ def read(
     tables = _opened([os.fspath(file) for file in files], options.header)
     with disk.named(tables[0].path):
         layout = _layout(tables[0], options, _MANY)
-    tell = _teller(sum(table.n_bytes for table in tables))
-    parts = [_fields_in_columns(table, layout, tell) for table in tables]
+    parts = _fields_in_columns(tables, layout)
     rows = _joined(parts)
-    if tables[0].is_libsvm:
-        with disk.named(tables[0].path):
-            layout = _layout(tables[0], options, rows.n_columns)
-    of_files = _fields_in_files(tables, [part.n_rows for part in parts])
+    in_files = _fields_in_files(tables, [part.n_rows for part in parts])
     with disk.named(tables[0].path):
         if rows.n_rows == 0:  # all lines of LibSVM are comments
             raise ValueError(NO_ROWS)
         if rows.n_columns == 0:
             raise ValueError("the file has no column but the label.")
-        of_columns = rows.fields(layout)
+        if tables[0].is_libsvm:
+            layout = _layout(tables[0], options, rows.n_columns)
+        in_columns = rows.fields(layout)
     source = TextSource(
         tables, rows.n_columns, rows.n_rows, layout.features, layout.cleared
     )
-    return TextData(source, layout.names, **(of_files | of_columns))
+    return TextData(source, layout.names, **(in_files | in_columns))
 
 
 def read_features(
@@ -228,53 +226,34 @@ def read_features(
     header: bool = False,
     label_column: Chosen = (),
 ) -> TextSource:
-    """Find rows to predict, with or without their labels.
+    """The rows of a file to predict, with the columns of a model.
 
     Columns are found by their names if there is a header that has them. Otherwise they
     stand in the order of the model; if there is one column more, it is the label.
 
     Parameters
     ----------
-    path : str or path
     names : sequence of str
         The columns of the model.
-    header : bool, default=False
-        Whether the first line holds names.
-    label_column : tuple, default=()
-        As in `FileOptions`.
-
-    Returns
-    -------
-    TextSource
-        With the columns of the model.
+    header, label_column : bool, tuple
+        See `FileOptions`.
 
     Raises
     ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        As for `read`; or if the file does not have the columns of the model.
+    OSError, ValueError
+        As for `read`; also if the file does not have the columns of the model.
     """
     file = os.fspath(path)
     with disk.named(file):
-        table = TextTable(file, header)
-        return TextSource([table], len(names), kept=_kept(table, names, label_column))
-
-
-def _kept(
-    table: TextTable, names: Sequence[str], label_column: Chosen
-) -> list[int] | None:
-    """The columns of a model, as far as they are not all in order."""
-    if table.is_libsvm:
-        return None
-    if table.names and _is_by_name(names, table.names):
-        number = {name: j for j, name in enumerate(table.names)}
-        return [number[name] for name in names]
-    if table.width == len(names) + 1:
-        return _besides(table, _label(table, label_column))
-    if table.width != len(names):
-        raise _other_width(table.width, len(names))
-    return None
+        table, kept = TextTable(file, header), None
+        if table.names and _is_by_name(names, table.names):
+            number = {name: j for j, name in enumerate(table.names)}
+            kept = [number[name] for name in names]
+        elif table.width == len(names) + 1:
+            kept = _other_columns(table, _label(table, label_column))
+        elif not table.is_libsvm and table.width != len(names):
+            raise _other_width(table.width, len(names))
+        return TextSource([table], len(names), kept=kept)
 
 
 def _other_width(n_columns: int, expected: int) -> ValueError:
@@ -285,11 +264,11 @@ def _other_width(n_columns: int, expected: int) -> ValueError:
 
 
 def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
-    """Whether the columns of a model are found by name; else, by place."""
-    there = set(header)
-    missing = [name for name in names if name not in there]
-    are_given = list(names) != default_names(len(names))
-    if missing and (are_given or len(missing) < len(names)):
+    """Whether a header has the names of a model; ValueError if it has some of them."""
+    in_header = set(header)
+    missing = [name for name in names if name not in in_header]
+    has_names = list(names) != default_names(len(names))
+    if missing and (has_names or len(missing) < len(names)):
         raise ValueError(
             f"the header does not have the column {missing[0]!r} of the model."
             f"{hint(missing[0], header)}"
@@ -317,68 +296,55 @@ def _opened(files: list[str], header: bool) -> list[TextTable]:
     return tables
 
 
-def _counted(tables: list[TextTable]) -> int:
-    n_rows = 0
-    for table in tables:
-        with disk.named(table.path):
-            n_rows += sum(map(table.n_rows, table.blocks()))
-    return n_rows
-
-
 # --- Columns --------------------------------------------------------------------------
 
 
-def _numbers(
-    names: list[str] | None, n_columns: int, option: str, chosen: Chosen
-) -> list[int]:
-    """The numbers of the columns that an option names."""
-    by_name = {name: j for j, name in enumerate(names or ())}
-    numbers = []
-    for column in chosen:
-        if isinstance(column, str) and names is None:
+def _number(
+    names: list[str] | None, n_columns: int, option: str, column: str | int
+) -> int:
+    """The number of a column that an option names."""
+    if isinstance(column, str):
+        if names is None:
             raise ValueError(
                 f"{option}='name:{column}' needs a first line of names and header=True."
             )
-        if isinstance(column, str):
-            number = by_name.get(column, -1)
-            columns = ", ".join(map(repr, list(by_name)[:10]))
-            columns += ", ..." if len(by_name) > 10 else ""
-        else:
-            number, columns = column, f"0 to {n_columns - 1}"
-        if not 0 <= number < n_columns:
-            raise ValueError(
-                f"{option}: there is no column {column!r}; columns are {columns} (all"
-                " options but label_column do not count the label)."
-            )
-        numbers.append(number)
-    return numbers
+        number = names.index(column) if column in names else -1
+        columns = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
+    else:
+        number, columns = column, f"0 to {n_columns - 1}"
+    if not 0 <= number < n_columns:
+        raise ValueError(
+            f"{option}: there is no column {column!r}; columns are {columns} (all"
+            " options but label_column do not count the label)."
+        )
+    return number
 
 
 def _label(table: TextTable, label_column: Chosen) -> int:
     """The number of the column of the label."""
-    [number] = _numbers(table.names, table.width, "label_column", label_column or (0,))
-    return number
+    [column] = label_column or (0,)
+    return _number(table.names, table.width, "label_column", column)
 
 
-def _besides(table: TextTable, label: int) -> list[int]:
+def _other_columns(table: TextTable, label: int) -> list[int]:
     return [number for number in range(table.width) if number != label]
 
 
 class _FileLayout(NamedTuple):
-    """Which columns of a table are what.
+    """The meaning of the columns of a table.
 
     Attributes
     ----------
     features : list of int, or None
         The columns of the features; None: LibSVM, all.
     names : list of str, or None
-        Those of the features.
+        The names of the features.
     fields : dict
-        The columns of the label, weight and query, as far as there are any.
+        The columns of the label, weight and query, if there are any.
     scores : list of int
         The columns of the start scores.
     cleared : list of int
-        The features without values, among them the weight and the query.
+        The features that get no values, among them the weight and the query.
     """
 
     features: list[int] | None
@@ -398,45 +364,41 @@ _MANY = 1 << 31
 
 
 def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayout:
-    """Find the columns that options name; LibSVM files have so many."""
+    """Find the columns that options name; LibSVM files have ``n_columns``."""
     features, names, fields = None, None, {}
     if not table.is_libsvm:
         fields["label"] = _label(table, options.label_column)
-        features = _besides(table, fields["label"])
+        features = _other_columns(table, fields["label"])
         names = table.names and [table.names[number] for number in features]
         n_columns = len(features)
     elif options.label_column not in ((), (0,)):
         raise ValueError("label_column must be 0: in LibSVM, the label is first.")
     chosen = {
-        option: _numbers(names, n_columns, option, getattr(options, option))
-        for option in FileOptions._fields
+        option: [_number(names, n_columns, option, column) for column in columns]
+        for option, columns in options._asdict().items()
         if option not in ("header", "label_column")
     }
-    of_table = {
+    in_table = {
         option: [j if features is None else features[j] for j in numbers]
         for option, numbers in chosen.items()
     }
     for name in ("weight", "group"):
-        for number in of_table[f"{name}_column"]:
+        for number in in_table[f"{name}_column"]:
             fields[name] = number
-    return _FileLayout(
-        features,
-        names,
-        fields,
-        of_table["init_score_column"],
-        [j for js in chosen.values() for j in js],
-    )
+    cleared = list(chain.from_iterable(chosen.values()))
+    scores = in_table["init_score_column"]
+    return _FileLayout(features, names, fields, scores, cleared)
 
 
 class _Rows(NamedTuple):
-    """What is read of rows besides their features.
+    """The values of rows that are no features.
 
     Attributes
     ----------
-    columns : ndarray of shape (n_rows, n_fields), float64
-        Those of `_FileLayout.read_first`.
+    columns : ndarray of shape (n_rows, n_fields)
+        The columns `_FileLayout.read_first`.
     label, queries : ndarray of shape (n_rows,), or None
-        Of LibSVM.
+        Those of LibSVM files.
     """
 
     n_rows: int
@@ -447,49 +409,36 @@ class _Rows(NamedTuple):
 
     def fields(self, layout: _FileLayout) -> dict[str, NDArray[Any]]:
         """The fields of the rows, by their names."""
-        found: dict[str, NDArray[Any]] = {}
+        fields: dict[str, NDArray[Any]] = {}
         if self.label is not None:
-            found["label"] = self.label
+            fields["label"] = self.label
         if self.queries is not None:
-            found["group"] = queries.run_lengths(self.queries)
-        n_fields = len(layout.fields)
-        scores = self.columns[:, n_fields:]
-        if layout.scores:
-            found["init_score"] = scores[:, 0] if scores.shape[1] == 1 else scores
-        for name, values in zip(
-            layout.fields, self.columns[:, :n_fields].T, strict=True
-        ):
+            fields["group"] = queries.run_lengths(self.queries)
+        for name, values in zip(layout.fields, self.columns.T, strict=False):
             if name != "label" and np.isnan(values).any():
                 raise ValueError(f"{name}_column has missing values.")
             is_group = name == "group"
-            found[name] = queries.run_lengths(values) if is_group else values.copy()
-        return found
+            fields[name] = queries.run_lengths(values) if is_group else values.copy()
+        if layout.scores:
+            fields["init_score"] = _one_or_more(self.columns[:, len(layout.fields) :])
+        return fields
 
 
-def _fields_in_columns(
-    table: TextTable, layout: _FileLayout, tell: Callable[[int], None]
-) -> _Rows:
-    """Read a file for all but its features."""
-    parts = []
-    with disk.named(table.path):
-        for block in table.blocks():
-            parts.append(_rows(table, block, layout))
-            tell(len(block.body))
-        return _joined(parts)
-
-
-def _teller(n_bytes: int) -> Callable[[int], None]:
-    """Tells how many bytes have been read; the text of gzip files has more."""
-    n_read = 0
-
-    def tell(n_more: int) -> None:
-        nonlocal n_read
-        n_read += n_more
-        report = READS.get()
-        if report is not None:
-            report(n_read, max(n_read, n_bytes), "bytes searched for labels")
-
-    return tell
+def _fields_in_columns(tables: list[TextTable], layout: _FileLayout) -> list[_Rows]:
+    """Read each file without its features."""
+    files = []
+    n_bytes, n_read, report = sum(table.n_bytes for table in tables), 0, READS.get()
+    for table in tables:
+        blocks = []
+        with disk.named(table.path):
+            for block in table:
+                blocks.append(_rows(table, block, layout))
+                n_read += len(block.body)
+                if report is not None:  # gzip files hold more bytes than their size
+                    most = max(n_read, n_bytes)
+                    report(n_read, most, "bytes searched for labels")
+            files.append(_joined(blocks))
+    return files
 
 
 def _rows(table: TextTable, block: TextBlock, layout: _FileLayout) -> _Rows:
@@ -499,14 +448,8 @@ def _rows(table: TextTable, block: TextBlock, layout: _FileLayout) -> _Rows:
         return _Rows(len(columns), table.width - 1, columns, None, None)
     data, label, query = table.parse(block)
     n_rows, n_columns = data.shape
-    data = _with_columns(data, max([n_columns, *(number + 1 for number in numbers)]))
+    data.resize(n_rows, max([n_columns, *(number + 1 for number in numbers)]))
     return _Rows(n_rows, n_columns, data[:, numbers].toarray(), label, query)
-
-
-def _with_columns(stored: sparse.csr_matrix, n_columns: int) -> sparse.csr_matrix:
-    """The same values in a matrix of more columns."""
-    arrays = stored.data, stored.indices, stored.indptr
-    return sparse.csr_matrix(arrays, shape=(stored.shape[0], n_columns))
 
 
 def _joined(parts: list[_Rows]) -> _Rows:
@@ -520,7 +463,7 @@ def _joined(parts: list[_Rows]) -> _Rows:
 
 
 def _all_or_none(what: str, parts: list[Any]) -> Any:
-    """Values of all parts, if there are any."""
+    """The values of all parts; None if no part has any."""
     if all(part is None for part in parts):
         return None
     if any(part is None for part in parts):
@@ -534,14 +477,14 @@ def _all_or_none(what: str, parts: list[Any]) -> Any:
 def _fields_in_files(
     tables: list[TextTable], n_rows: list[int]
 ) -> dict[str, NDArray[Any]]:
-    """Weights, groups and other fields in files beside files."""
+    """The fields that stand in files beside the files."""
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
         "weight": (".weight", _column),
         "group": (".query", _group),
-        "init_score": (".init", _scores),
-        "position": (".position", _words),
+        "init_score": (".init", lambda file: _one_or_more(read_table(file))),
+        "position": (".position", lambda file: np.array(read_words(file), bytes)),
     }
-    found = {}
+    fields = {}
     for name, (suffix, reader) in readers.items():
         files = [table.path + suffix for table in tables]
         if not any(map(os.path.exists, files)):
@@ -556,19 +499,22 @@ def _fields_in_files(
                         f"this is for {n} rows, but the data have {expected}."
                     )
             parts.append(values)
-        found[name] = np.concatenate(parts)
-    if "position" in found:
-        found["position"] = _numbered(found["position"])
-    return found
+        fields[name] = np.concatenate(parts)
+    if "position" in fields:
+        number: dict[bytes, int] = {}
+        words = fields["position"].tolist()
+        numbers = [number.setdefault(word, len(number)) for word in words]
+        fields["position"] = np.array(numbers, np.int64)
+    return fields
 
 
-def _scores(file: str) -> NDArray[np.float64]:
-    scores = read_table(file)
+def _one_or_more(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores in one dimension if there is one column."""
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def _column(file: str) -> NDArray[np.float64]:
-    column = _scores(file)
+    column = _one_or_more(read_table(file))
     if column.ndim != 1:
         raise ValueError(f"one column is expected, got {column.shape[1]}.")
     return column
@@ -579,13 +525,3 @@ def _group(file: str) -> NDArray[np.int64]:
     if not (np.isfinite(sizes) & (sizes >= 0) & (sizes == np.floor(sizes))).all():
         raise ValueError("the sizes of queries are whole numbers >= 0.")
     return sizes.astype(np.int64)
-
-
-def _words(file: str) -> NDArray[np.bytes_]:
-    return np.array(read_words(file), dtype=bytes)
-
-
-def _numbered(words: NDArray[np.bytes_]) -> NDArray[np.int64]:
-    """Numbers of words, in the order in which they are first met."""
-    number: dict[bytes, int] = {}
-    return np.array([number.setdefault(w, len(number)) for w in words], np.int64)

@@ -30,9 +30,8 @@ Values = NDArray[np.float64] | sparse.csr_matrix
 # Missing values, in any case.
 _MISSING = frozenset({"", "na", "nan", "null"})
 _SPELLINGS = [
-    change_case(text)
-    for text in sorted(_MISSING)
-    for change_case in (str.lower, str.upper, str.title)
+    *(text for word in _MISSING for text in (word, word.upper(), word.title())),
+    "NaN",
 ]
 NO_ROWS = "the file has no rows."
 # The format is guessed from so many lines.
@@ -69,16 +68,7 @@ class TextBlock(NamedTuple):
 
 
 class SparseRows(NamedTuple):
-    """What a block of LibSVM holds.
-
-    Attributes
-    ----------
-    data : CSR matrix of shape (n_rows, n_columns), float64
-        The features.
-    label : ndarray of shape (n_rows,), float64, or None
-    queries : ndarray of shape (n_rows,), int64, or None
-        The query of each row.
-    """
+    """Rows of a LibSVM file: their features, labels and queries."""
 
     data: sparse.csr_matrix
     label: NDArray[np.float64] | None
@@ -113,8 +103,8 @@ class TextTable:
     def __init__(self, path: str, header: bool) -> None:
         self.path = path
         self.has_header = header
-        self._state = FileState.of(path)
-        first = next(self.blocks(), None)
+        self._state = FileState.from_path(path)
+        first = next(iter(self), None)
         if first is None:
             raise ValueError(NO_ROWS)
         start = b"".join(islice(io.BytesIO(first.body), _N_LINES))
@@ -140,7 +130,7 @@ class TextTable:
         """Raise ValueError if the file is no longer that which was opened."""
         self._state.check_unchanged()
 
-    def blocks(self) -> Iterator[TextBlock]:
+    def __iter__(self) -> Iterator[TextBlock]:
         """The rows, without the header."""
         line, is_header = 1, self.has_header
         for content in _blocks(self.path):
@@ -160,14 +150,14 @@ class TextTable:
         Parameters
         ----------
         numbers : list of int, default=None
-            Which, in any order; None: all.
+            Which columns, in any order; None: all.
         quick : bool, default=False
-            Whether the others are not read. Their errors may not be found then.
+            Whether to leave the others unread. Errors in them may then stay unnoticed.
 
         Raises
         ------
         ValueError
-            If there is something else than numbers, or too few or too many. The message
+            If a row has other values than numbers, or too few or too many. The message
             names the line.
         """
         read = sorted(set(numbers or ())) if quick else None
@@ -196,7 +186,7 @@ def read_table(path: str) -> NDArray[np.float64]:
     table = TextTable(path, False)
     if table.is_libsvm:
         raise ValueError("columns between tabs or commas are expected, not LibSVM.")
-    return np.concatenate([table.columns(block) for block in table.blocks()])
+    return np.concatenate([table.columns(block) for block in table])
 
 
 def read_words(path: str) -> list[bytes]:
@@ -207,12 +197,12 @@ def read_words(path: str) -> list[bytes]:
 def _blocks(path: str) -> Iterator[bytes]:
     """Whole lines of a file, a few MB at a time."""
     opened = gzip.open if path.endswith(".gz") else open
-    size, rest, is_first = block_bytes(), b"", True
+    size, rest = block_bytes(), b""
     try:
         with opened(path, "rb") as file:
+            if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+                file.seek(0)
             while content := file.read(size):
-                if is_first:
-                    content, is_first = content.removeprefix(codecs.BOM_UTF8), False
                 if b"\0" in content:
                     raise ValueError("this is no text in UTF-8, but a binary file.")
                 content = rest + content
@@ -252,13 +242,17 @@ def _names(head: str, separator: str, width: int) -> list[str]:
 # --- LibSVM ---------------------------------------------------------------------------
 
 
+# Overflows are those of huge column numbers.
+_LIBSVM_ERRORS = ValueError, OverflowError
+
+
 def _parse_libsvm(block: TextBlock, is_labeled: bool) -> SparseRows:
     try:
         return _load_libsvm(block.body, is_labeled)
-    except (ValueError, OverflowError) as error:  # of huge column numbers
-        found = _describe_libsvm_error(block, is_labeled) or str(error)
+    except _LIBSVM_ERRORS as error:
+        reason = _describe_libsvm_error(block, is_labeled) or str(error)
         raise ValueError(
-            f"read as LibSVM, as the first lines have colons: {found}"
+            f"read as LibSVM, as the first lines have colons: {reason}"
         ) from error
 
 
@@ -279,11 +273,11 @@ def _load_libsvm(body: bytes, is_labeled: bool) -> SparseRows:
 
 
 def _describe_libsvm_error(block: TextBlock, is_labeled: bool) -> str | None:
-    """What is wrong with the first line that cannot be read alone, and where."""
+    """The error of the first line that cannot be read alone, with its number."""
     for n, line in enumerate(io.BytesIO(block.body), start=block.line):
         try:
             _load_libsvm(line, is_labeled)
-        except (ValueError, OverflowError) as error:
+        except _LIBSVM_ERRORS as error:
             return f"line {n}: {error}"
     return None
 
@@ -294,7 +288,7 @@ def _describe_libsvm_error(block: TextBlock, is_labeled: bool) -> str | None:
 def _parse_by_pandas(
     block: TextBlock, separator: str, width: int, columns: list[int] | None
 ) -> NDArray[np.float64] | None:
-    """The numbers of a table; None: pandas cannot tell."""
+    """The numbers of a table; None: pandas is not installed, or finds an error."""
     has_cr = b"\r" in block.body
     if has_cr and block.body.count(b"\r") != block.body.count(b"\r\n"):
         return None  # pandas loses empty columns after lines that end in \r
@@ -311,7 +305,7 @@ def _parse_by_pandas(
             dtype=np.float64,
             quoting=csv.QUOTE_NONE,
             keep_default_na=False,
-            na_values=[*_SPELLINGS, "NaN"],
+            na_values=_SPELLINGS,
             **optional.pandas_exact_floats(pandas),
         )
     except ValueError:
@@ -324,7 +318,7 @@ def _parse_by_pandas(
 
 
 def _parse_by_item(block: TextBlock, separator: str, width: int) -> NDArray[np.float64]:
-    """The numbers of a table; ValueError says what is wrong with it, and where."""
+    """The numbers of a table; errors name the line."""
     values = array("d")
     text = io.TextIOWrapper(io.BytesIO(block.body), encoding="utf-8")
     for n, line in enumerate(text, start=block.line):

@@ -454,14 +454,15 @@ def test_subsets_and_folds_of_bins_on_disk_lie_there(folder, tmp_path, monkeypat
 
 
 def test_bins_larger_than_memory_are_told(folder, tmp_path, monkeypatch):
-    assert memory.of_machine() > 1 << 27
-    group = tmp_path / "memory.max"
-    for content, expected in (("max\n", None), ("12345\n", 12345)):
+    assert memory.memory_limit() > 1 << 27
+    group, none = tmp_path / "memory.max", tmp_path / "none"
+    for content, is_limit in (("max\n", False), ("12345\n", True)):
         group.write_text(content)
-        assert memory._limit_in(str(group)) == expected
-    assert memory._limit_in(str(tmp_path / "none")) is None
+        with monkeypatch.context() as patch:
+            patch.setattr(memory, "_limit_files", lambda: [str(none), str(group)])
+            assert (memory.memory_limit() == 12345) == is_limit
     for limit, is_told in ((N, True), (1 << 40, False), (None, False)):
-        monkeypatch.setattr(memory, "of_machine", lambda limit=limit: limit)
+        monkeypatch.setattr(memory, "memory_limit", lambda limit=limit: limit)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             train(PARAMS, Dataset(folder, label="y", memory_map=tmp_path), 1)

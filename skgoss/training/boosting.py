@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model.linear_kernels import group_rows
-from skgoss._engine.training.forest import Forest
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.binning.binned_dataset import BinnedDataset
@@ -40,15 +39,9 @@ class ScoredRows(NamedTuple):
 class FinishedRounds:
     """The rounds that are finished: what readers see of a fit that goes on.
 
-    It never changes but for `ensemble`, which is set when it is first needed.
-
-    Attributes
-    ----------
-    start : ndarray of shape (n_scores,)
-    factors : ndarray of shape (n,), or None
-    n_drops : int
-        How often trees had been dropped from the forest: if it has become more, the
-        forest may hold others.
+    It never changes but for `ensemble`, which is set when it is first needed. If trees
+    have been dropped from the forest more than ``n_drops`` times, the forest may hold
+    others.
     """
 
     n: int
@@ -83,6 +76,9 @@ class Boosting(Rounds):
     make_training_set : callable, default=None
         Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
     """
+
+    # Made only if a column can be split.
+    grower: TreeGrower
 
     # Whether the grower may add the values of new trees to the training scores itself.
     adds_while_growing = True
@@ -139,13 +135,15 @@ class Boosting(Rounds):
         self.linear: list[list[LinearLeaves]] = []
         # The number of constant rounds, where no column can be split.
         self.n_constant = 0
-        # Trees are asked for at any time, but all processes must communicate at the
-        # same time.
-        self._size = (0, 0.0) if len(dataset.feature) else objective.size()
+        self.can_split = len(dataset.feature) > 0
+        # The size of constant trees. These are asked for at any time, but all processes
+        # must communicate at the same time.
+        self._size = (0, 0.0) if self.can_split else objective.size()
         # The number of rounds before a round that failed, until it is undone.
         self._n_before_failure: int | None = None
         self.constraints = constraints.tree_constraints(self.settings, dataset)
-        self.grower = self._grower() if len(dataset.feature) else None
+        if self.can_split:
+            self.grower = self._grower()
         # The settings that the sampler and the grower were made of.
         self._used_settings = self.settings
         self._publish()
@@ -192,7 +190,7 @@ class Boosting(Rounds):
             self.start,
             self._factor_by_round(),
             list(self.linear),
-            0 if self.grower is None else self.grower.forest.n_drops,
+            self.grower.forest.n_drops if self.can_split else 0,
         )
 
     def ensemble(self) -> Ensemble:
@@ -206,26 +204,13 @@ class Boosting(Rounds):
 
         None if these rounds were taken back while their trees were read.
         """
-        if finished.ensemble is None:
-            forest = self._forest_of(finished)
-            if forest is not None and forest.n_drops != finished.n_drops:
+        if finished.ensemble is not None:
+            return finished.ensemble
+        if self.can_split:
+            forest = self.grower.forest.part(0, finished.n * self.n_scores)
+            if forest.n_drops != finished.n_drops:
                 return None
-            finished.ensemble = self._build_ensemble(finished, forest)
-        return finished.ensemble
-
-    def _forest_of(self, finished: FinishedRounds) -> Forest | None:
-        """A copy of the trees of some rounds; None if rounds have no trees."""
-        if self.grower is None:
-            return None
-        return self.grower.forest.part(0, finished.n * self.n_scores)
-
-    def _build_ensemble(
-        self, finished: FinishedRounds, forest: Forest | None
-    ) -> Ensemble:
-        grown = (
-            self._constant(finished.start).truncated(finished.n)
-            if forest is None
-            else ensemble_builder.ensemble(
+            grown = ensemble_builder.ensemble(
                 forest,
                 self.dataset,
                 self._start_by_round(finished),
@@ -233,12 +218,15 @@ class Boosting(Rounds):
                 finished.linear,
                 average=self.average_output,
             )
-        )
-        return grown if self.init_ensemble is None else self.init_ensemble.joined(grown)
-
-    def _constant(self, start: Floats) -> Ensemble:
-        values = self.objective.average if self.has_default_start else start
-        return ensemble_builder.constant(values, self.dataset.n_features, *self._size)
+        else:
+            start = self.objective.average if self.has_default_start else finished.start
+            tree = ensemble_builder.constant(
+                start, self.dataset.n_features, *self._size
+            )
+            grown = tree.truncated(finished.n)
+        earlier = self.init_ensemble
+        finished.ensemble = grown if earlier is None else earlier.joined(grown)
+        return finished.ensemble
 
     def _start_by_round(self, finished: FinishedRounds) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
@@ -253,7 +241,7 @@ class Boosting(Rounds):
     @property
     def _n_grown(self) -> int:
         """The number of rounds whose trees were grown in this fit."""
-        if self.grower is None:
+        if not self.can_split:
             return self.n_constant
         return self.grower.forest.n_trees // self.n_scores
 
@@ -271,8 +259,11 @@ class Boosting(Rounds):
             return
         self._used_settings = self.settings
         self.sampler = self._sampler()
-        if self.grower is not None:
+        if self.can_split:
             self.grower = self._grower(self.grower.forest)
+
+    def expect(self, n_rounds: int) -> None:
+        """Do nothing: a round needs the scores of the one before."""
 
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
         with self._lock:
@@ -305,18 +296,18 @@ class Boosting(Rounds):
         with self._lock:
             self._undo_failed_round()
             n_scores = self.n_scores
-            own = tree - self.first_round * n_scores
-            if self.grower is None or own < 0:
+            number = tree - self.first_round * n_scores
+            if number < 0 or not self.can_split:
                 raise ValueError(
                     f"The leaves of tree {tree} cannot be changed in training: it was"
                     " not grown in this training. Call free_dataset() first, which"
                     " ends the training."
                 )
-            index, k = divmod(own, n_scores)
+            index, k = divmod(number, n_scores)
             factors = self._factor_by_round()
             value -= self._start_by_round(self.finished)[index, k]
             value /= 1.0 if factors is None else factors[index]
-            self.grower.forest.set_leaf_value(own, leaf, value)
+            self.grower.forest.set_leaf_value(number, leaf, value)
             self._read_trees_again()
             self._rewind(self._n_grown)
 
@@ -350,7 +341,7 @@ class Boosting(Rounds):
             return
         self.initial_start, self.start = other.initial_start, other.start
         self.linear, self.n_constant = list(other.linear), other.n_constant
-        if self.grower is not None:
+        if self.can_split:
             self.grower = self._grower(other.grower.forest.part())
 
     def _undo_failed_round(self) -> None:
@@ -372,10 +363,10 @@ class Boosting(Rounds):
 
     def _drop_trees(self, n_rounds: int) -> None:
         """Forget the trees of later rounds."""
-        if self.grower is None:
-            self.n_constant = n_rounds
-        else:
+        if self.can_split:
             self.grower.forest.drop(n_rounds * self.n_scores)
+        else:
+            self.n_constant = n_rounds
         self.linear = self.linear[:n_rounds]
         if n_rounds == 0:
             self.start = self.initial_start
@@ -396,13 +387,13 @@ class Boosting(Rounds):
             self._add_all_trees([scored_rows])
 
     def _binned_sets(self) -> list[EvaluationSet]:
-        """The evaluation sets that have scores of their own."""
+        """The evaluation sets whose scores are not those of the training rows."""
         return [e for e in (*self.sets, *self.unlisted_sets) if e.binned is not None]
 
     def _boost_round(self, round_index: int) -> bool:
         """Grow the trees of one round: see `boost`."""
         before = self._n_grown
-        if self.grower is None:
+        if not self.can_split:
             self._keep_average(np.ones(self.n_scores, dtype=bool))
             self.n_constant = 1
             return False
@@ -572,7 +563,7 @@ class Boosting(Rounds):
 
     def _trees_by_round(self) -> list[BinnedTrees]:
         """The trees of each round."""
-        if self.grower is None:
+        if not self.can_split:
             return []
         trees = BinnedTrees(*self.grower.forest.arrays())
         return trees.by_round(self.n_scores, self.linear)

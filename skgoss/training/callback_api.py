@@ -224,18 +224,6 @@ def _are_results(value: object) -> bool:
     )
 
 
-def as_stop(error: Any) -> EarlyStopException | None:
-    """The error as an `EarlyStopException`; None if it does not ask to end the fit.
-
-    lightgbm's exception of the same name asks to end the fit, too. The result is a
-    new exception: the traceback of ``error`` would keep the rows of the fit alive.
-    """
-    names = [base.__name__ for base in type(error).__mro__]
-    if EarlyStopException.__name__ not in names or not hasattr(error, "best_score"):
-        return None
-    return EarlyStopException(error.best_iteration, error.best_score)
-
-
 Callback = Callable[[CallbackEnv], None]
 History = dict[str, dict[str, list[float]]]
 
@@ -295,21 +283,11 @@ class Recorder:
 
 
 class CallbackList:
-    """The callbacks of a fit, in the order in which they are called.
+    """The callbacks of a fit that are called before and after each round.
 
-    Parameters
-    ----------
-    callbacks : sequence of callable
-        They are sorted by their attribute ``order``. Those without it come first, in
-        the order in which they are passed.
-    after_round : callable, default=None
-        Called after those of a round with the index of the round; the fit is over if it
-        returns True.
-
-    Attributes
-    ----------
-    before, after : list of callable
-        Those that are called before and after a round.
+    They are sorted by their attribute ``order``. Those without it come first, in the
+    order in which they are passed. After those of a round, ``after_round`` is called
+    with the index of the round; if it returns True, the fit is over.
     """
 
     def __init__(
@@ -320,7 +298,7 @@ class CallbackList:
         self.before: list[Callback] = []
         self.after: list[Callback] = []
         self._after_round = after_round
-        for callback in sorted(callbacks, key=_order):
+        for callback in sorted(callbacks, key=lambda c: getattr(c, "order", -1)):
             is_before = getattr(callback, "before_iteration", False)
             (self.before if is_before else self.after).append(callback)
 
@@ -342,19 +320,22 @@ class CallbackList:
             if isinstance(callback, Listener):
                 callback.at_end()
 
-    def stop_of(self, error: Exception) -> EarlyStopException | None:
-        """What ends the rounds after an error; None if it is a failure."""
-        return as_stop(error)
+    def stop_from(self, error: Any) -> EarlyStopException | None:
+        """What ends the rounds after an error; None if it is a failure.
+
+        lightgbm's exception of the same name ends them, too. The result is a new
+        exception: the traceback of ``error`` would keep the rows of the fit alive.
+        """
+        names = [base.__name__ for base in type(error).__mro__]
+        if EarlyStopException.__name__ not in names or not hasattr(error, "best_score"):
+            return None
+        return EarlyStopException(error.best_iteration, error.best_score)
 
     def close(self) -> None:
         """The fit has ended, perhaps by an error."""
         for callback in self.after:
             if isinstance(callback, Listener):
                 callback.close()
-
-
-def _order(callback: Callback) -> float:
-    return getattr(callback, "order", -1)
 
 
 def may_lag(callbacks: Sequence[Callback]) -> bool:

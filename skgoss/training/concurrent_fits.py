@@ -29,17 +29,7 @@ _SIGNAL_INTERVAL = 0.1
 
 
 def at_once(n_fits: int, n_threads: int) -> tuple[int, int]:
-    """How many fits run at once, and how many threads each of them has.
-
-    Parameters
-    ----------
-    n_fits, n_threads : int
-
-    Returns
-    -------
-    n_at_once, n_threads_each : int
-        Their product is at most ``n_threads``.
-    """
+    """How many fits run at once, and how many of the threads each of them has."""
     best = max(
         range(1, min(n_fits, n_threads) + 1),
         key=lambda n: (n * (n_threads // n) ** _EFFICIENCY, n),
@@ -54,18 +44,9 @@ def call_side_by_side(
 ) -> list[Result]:
     """Call functions, several at once, and return their results.
 
-    Parameters
-    ----------
-    functions : sequence of callable
-    n_at_once : int
-        1: one after the other, in this thread.
-    cancel : callable
-        Called if a function raises, so that the others may end.
-
-    Raises
-    ------
-    BaseException
-        The first error of a function, in their order.
+    If ``n_at_once`` is 1, they are called one after the other in this thread. If one
+    raises, ``cancel`` is called, so that the others may end, and the first error, in
+    the order of the functions, is raised.
     """
     if n_at_once == 1 or len(functions) == 1:
         return [function() for function in functions]
@@ -91,7 +72,6 @@ class ConcurrentFits:
 
     Parameters
     ----------
-    fits : sequence of Rounds
     n_at_once : int, default=1
         How many of them advance at the same time; 1: in the thread that calls.
     ahead : int, default=0
@@ -173,10 +153,8 @@ class ConcurrentFits:
             for name, metric, value, maximize in fit.results[self.index]:
                 values.setdefault((name, metric, maximize), []).append(value)
         return [
-            EvalResult(
-                name, metric, float(np.mean(seen)), maximize, float(np.std(seen))
-            )
-            for (name, metric, maximize), seen in values.items()
+            EvalResult(name, metric, float(np.mean(v)), maximize, float(np.std(v)))
+            for (name, metric, maximize), v in values.items()
         ]
 
     def histories(self) -> list[History]:
@@ -211,25 +189,17 @@ class ConcurrentFits:
 
 
 class _Fit:
-    """One of the fits.
-
-    Attributes
-    ----------
-    results : list of list of EvalResult
-        The metrics after each round.
-    n_grown : int
-        The number of rounds whose trees have grown.
-    error : BaseException or None
-        What the last round raised.
-    is_busy : bool
-        Whether a thread advances it.
-    """
+    """One of the fits."""
 
     def __init__(self, boosting: Rounds) -> None:
         self.boosting = boosting
+        # The metrics after each round.
         self.results: list[list[EvalResult]] = []
+        # The number of rounds whose trees have grown.
         self.n_grown = 0
+        # What the last round raised.
         self.error: BaseException | None = None
+        # Whether a thread advances it.
         self.is_busy = False
 
     def can_advance(self, limit: int) -> bool:

@@ -111,24 +111,11 @@ def resolve_columns(
 ) -> Settings:
     """The settings with numbers of columns in place of names.
 
-    Parameters
-    ----------
-    categorical : container of int
-        The numbers of the columns that hold categories.
-    names : sequence of str, or None
-        The names of the columns.
-
-    Returns
-    -------
-    Settings
-        Options with a value for each column are lists of these values. Interaction
-        constraints are lists of numbers, forced splits lists of `ForcedSplit`.
-
-    Raises
-    ------
-    ValueError
-        If a column is unknown, a list does not have one entry for each column, or a
-        constraint is not possible.
+    Options with a value for each column become lists of these values, interaction
+    constraints lists of numbers, and forced splits lists of `ForcedSplit`. Columns
+    whose numbers are in ``categorical`` hold categories. ValueError if a column is
+    unknown, a list does not have one entry for each column, or a constraint is not
+    possible.
     """
     if all([getattr(settings, option) is None for option in OPTIONS]):
         return settings
@@ -224,13 +211,7 @@ def _check_monotone(
 def tree_constraints(
     settings: Settings, dataset: BinnedDataset
 ) -> TreeConstraints | None:
-    """The constraints on the trees of a fit; None if there are none.
-
-    Parameters
-    ----------
-    settings : Settings
-        As returned by `resolve_columns`.
-    """
+    """The constraints in the settings of `resolve_columns`; None: there are none."""
     used = dataset.feature
     signs, factors = settings.monotone_constraints, settings.feature_contri
     sets, forced = settings.interaction_constraints, settings.forcedsplits_filename
@@ -272,21 +253,14 @@ def _forced_bins(
     forced: list[ForcedSplit], dataset: BinnedDataset
 ) -> NDArray[np.int32]:
     number = {column: j for j, column in enumerate(dataset.feature.tolist())}
-    rows = [
-        (*_bin_of_split(split, number, dataset), split.left, split.right)
-        for split in forced
-    ]
+    rows = []
+    for split in forced:
+        feature, bin_ = number.get(split.column, 0), NO_BIN
+        if split.column in number:
+            bounds = dataset.upper_bounds[feature]
+            bin_ = int(np.searchsorted(bounds, split.threshold))
+        rows.append((feature, bin_, split.left, split.right))
     return np.array(rows, dtype=np.int32).reshape(-1, 4)
-
-
-def _bin_of_split(
-    split: ForcedSplit, number: dict[int, int], dataset: BinnedDataset
-) -> tuple[int, int]:
-    """The feature of a split, and the bin of its threshold."""
-    if split.column not in number:
-        return 0, NO_BIN
-    feature = number[split.column]
-    return feature, int(np.searchsorted(dataset.upper_bounds[feature], split.threshold))
 
 
 # --- Renewed leaves -------------------------------------------------------------------
@@ -304,17 +278,9 @@ def clip_to_monotone(
     most, on the other at least, the mean of the values that its children would have as
     leaves.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_leaves,)
-        The values without constraints.
-    nodes : structured ndarray of shape (n_leaves - 1,)
-        ``feature``, ``left`` and ``right``, in order of creation.
-    sign : ndarray of int8
-        See `TreeConstraints`.
-    values_of : callable (list of lists of int) -> ndarray of float64
-        The values of leaves that have the rows of some leaves each. No leaf is in two
-        lists.
+    ``nodes`` have ``feature``, ``left`` and ``right``, in order of creation; for
+    ``sign``, see `TreeConstraints`. ``values_of`` computes the values of leaves that
+    have the rows of several leaves each. No leaf is in two of these lists.
     """
     below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
     for index in range(len(nodes) - 1, -1, -1):

@@ -28,14 +28,8 @@ _ONE_OF_SEVERAL = (
 class Outcome(NamedTuple):
     """What the callbacks of rank 0 have done to the fit.
 
-    Attributes
-    ----------
-    stop : tuple or None
-        The arguments of the `EarlyStopException` that ended it.
-    is_over : bool
-        Whether it ended without one.
-    changed : dict
-        Settings with new values.
+    They ended it by an `EarlyStopException` with the arguments ``stop``, or without one
+    if it ``is_over``. Or they have ``changed`` the values of settings.
     """
 
     stop: tuple[int, list[EvalResult] | None] | None
@@ -54,15 +48,8 @@ class DistributedCallbacks(CallbackList):
     method ``on_other_ranks`` if it decides by the metrics alone: it returns a callback
     that decides the same, and prints nothing.
 
-    Parameters
-    ----------
-    boosting : Rounds or ConcurrentFits
-    callbacks : sequence of callable
-        Those of this rank. Other ranks than 0 need not have them.
-    recorder : Recorder
-        Called on all ranks.
-    after_round : callable, default=None
-        Called on rank 0: see `CallbackList`.
+    Other ranks than 0 need not have ``callbacks``. ``recorder`` is called on all ranks,
+    ``after_round`` on rank 0: see `CallbackList`.
     """
 
     def __init__(
@@ -117,8 +104,8 @@ class DistributedCallbacks(CallbackList):
             self._is_over = True
             self._synchronize()
 
-    def stop_of(self, error: Exception) -> EarlyStopException | None:
-        stop = super().stop_of(error)
+    def stop_from(self, error: Any) -> EarlyStopException | None:
+        stop = super().stop_from(error)
         if stop is None or not self._in_callbacks:
             return None
         if self._is_first:

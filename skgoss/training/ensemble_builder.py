@@ -36,12 +36,10 @@ def ensemble(
     *,
     average: bool = False,
 ) -> Ensemble:
-    """Make an ensemble of grown trees.
+    """Make an ensemble of the trees of a forest that were grown on a data set.
 
     Parameters
     ----------
-    dataset : BinnedDataset
-        The data set that the trees were grown on.
     starts : ndarray of shape (n_rounds, n_scores)
         A constant that is added to the values of each tree.
     factors : ndarray of shape (n_rounds,), default=None
@@ -51,10 +49,6 @@ def ensemble(
         constant.
     average : bool, default=False
         Whether predictions are means over rounds and not sums.
-
-    Returns
-    -------
-    Ensemble
     """
     nodes, leaves, leaf_start, words = forest.arrays()
     feature = nodes["feature"]
@@ -148,14 +142,7 @@ def _sets(
 
 
 def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensemble:
-    """An ensemble of trees with one leaf, for data in which no column can be split.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_scores,)
-    mass : float
-        The weight of the rows.
-    """
+    """Trees with one leaf, for rows of the weight ``mass`` that no column can split."""
     tree = {
         field.name: np.empty(0, NODE_TYPES.get(field.name)) for field in fields(Tree)
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -22,14 +22,9 @@ Floats = NDArray[np.float64]
 
 
 class NamedRows(NamedTuple):
-    """The rows of an evaluation set.
+    """The rows of an evaluation set, and the ``data`` that the user passed.
 
-    Attributes
-    ----------
-    is_training : bool
-        Whether the model learns from the rows: early stopping ignores such sets.
-    data : object
-        What the user passed.
+    Early stopping ignores it if it ``is_training``: the model learns from the rows.
     """
 
     name: str
@@ -119,37 +114,24 @@ class EvaluationSet:
 
     def _distinct(self, results: list[Result]) -> list[Result]:
         """The results, renamed if an earlier result has the same name."""
-        old_names = [result.name for result in results]
-        if len(set(old_names)) == len(old_names):
-            return results
-        names = _distinct_names(old_names)
-        renamed = [
-            result._replace(name=name)
-            for name, result in zip(names, results, strict=True)
-        ]
-        if not self._warned:
+        distinct: dict[str, Result] = {}
+        renamed = []
+        for result in results:
+            name, number = result.name, 1
+            while name in distinct:
+                number += 1
+                name = f"{result.name} ({number})"
+            distinct[name] = result
+            if number > 1:
+                distinct[name] = result._replace(name=name)
+                renamed.append(repr(name))
+        if renamed and not self._warned:
             self._warned = True
-            new = [
-                name for name, old in zip(names, old_names, strict=True) if name != old
-            ]
             warn(
                 "Several metrics have the same name; the later ones are recorded as"
-                f" {', '.join(map(repr, new))}. Return another name from each"
-                " metric function."
+                f" {', '.join(renamed)}. Return another name from each metric function."
             )
-        return renamed
-
-
-def _distinct_names(names: Iterable[str]) -> list[str]:
-    """The names, with a number added to names that are repeated."""
-    taken: dict[str, None] = {}
-    for name in names:
-        candidate, number = name, 1
-        while candidate in taken:
-            number += 1
-            candidate = f"{name} ({number})"
-        taken[candidate] = None
-    return list(taken)
+        return list(distinct.values())
 
 
 def by_name(results: Sequence[EvalResult]) -> dict[str, dict[str, float]]:

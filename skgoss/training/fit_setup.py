@@ -36,16 +36,8 @@ _SMALL = 10_000
 class FitSetup:
     """What a fit needs besides the rows.
 
-    Attributes
-    ----------
-    settings : Settings
-    n_scores : int
-        The number of trees of a round.
-    metrics : list of Metric or CustomMetric
-        Those of the evaluation sets.
-    n_threads : int
-    init_ensemble : Ensemble or None
-        The trees of ``init_model``.
+    A round has ``n_scores`` trees. The metrics are those of the evaluation sets, and
+    ``init_ensemble`` has the trees of ``init_model``.
     """
 
     settings: Settings
@@ -62,7 +54,11 @@ class FitSetup:
 
     def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Rounds:
         """Bin the rows to learn from, and those of the evaluation sets."""
-        settings, n_threads = self._settings_for(rows), self.n_threads
+        settings, n_threads = self.settings, self.n_threads
+        if rows.source is not None and callable(settings.objective):
+            # An objective f(predictions, dataset) gets these rows.
+            function = OfDataset(settings.objective, rows.source)
+            settings = settings.replaced(objective=function)
         objective = make_objective(
             settings,
             rows.target,
@@ -100,13 +96,6 @@ class FitSetup:
                 "training", rows, metrics, None, is_training=True
             ),
         )
-
-    def _settings_for(self, rows: Rows) -> Settings:
-        """The settings; an objective ``f(predictions, dataset)`` gets these rows."""
-        objective = self.settings.objective
-        if rows.source is None or not callable(objective):
-            return self.settings
-        return self.settings.replaced(objective=OfDataset(objective, rows.source))
 
     def binned(self, rows: Rows) -> BinnedDataset:
         """The bins of the rows to learn from."""
@@ -172,7 +161,11 @@ class FitSetup:
         """The raw scores of ``init_model`` plus the user's ``init_score``."""
         if self.init_ensemble is None:
             return rows.init_score
-        scores = _raw_scores(self.init_ensemble, rows, self.n_threads)
+        assert rows.columns is not None
+        raw = self.init_ensemble.raw_scores(rows.columns, n_threads=self.n_threads)
+        scores = np.ascontiguousarray(
+            (raw if rows.numbers is None else raw[rows.numbers]).T
+        )
         return scores if rows.init_score is None else scores + rows.init_score
 
     def _check_init_ensemble(self) -> None:
@@ -194,12 +187,8 @@ class FitSetup:
 class MultiOutputSetup(FitSetup):
     """What a fit of several outputs needs besides the rows.
 
-    Attributes
-    ----------
-    outputs : sequence of FitSetup
-        What the fit of each output needs. They have no ``init_ensemble``.
-    names : sequence of str
-        What messages call the outputs.
+    ``outputs`` are what the fit of each output needs, without an ``init_ensemble``, and
+    ``names`` what messages call them.
     """
 
     outputs: Sequence[FitSetup] = ()
@@ -228,7 +217,7 @@ class MultiOutputSetup(FitSetup):
         first = 0
         for k, output in enumerate(self.outputs):
             stop = first + output.n_scores
-            own = replace(
+            setup = replace(
                 output,
                 n_threads=n_threads,
                 init_ensemble=self.init_ensemble
@@ -237,7 +226,7 @@ class MultiOutputSetup(FitSetup):
             learned = replace(rows, binned=dataset).of_output(k, first, stop)
             with about(self.names[k]):
                 learned = learned.without_missing_targets().without_zero_weights()
-                parts.append(cast(Boosting, own.begin(learned, [])))
+                parts.append(cast(Boosting, setup.begin(learned, [])))
             first = stop
         is_complete = all(part.dataset.n_rows == dataset.n_rows for part in parts)
 
@@ -258,12 +247,3 @@ class MultiOutputSetup(FitSetup):
         for named in sets:
             joint.add(evaluation_set(named))
         return joint
-
-
-def _raw_scores(ensemble: Ensemble, rows: Rows, n_threads: int) -> Floats:
-    """The raw scores of rows, (n_scores, n_rows)."""
-    assert rows.columns is not None
-    scores = ensemble.raw_scores(rows.columns, n_threads=n_threads)
-    if rows.numbers is not None:
-        scores = scores[rows.numbers]
-    return np.ascontiguousarray(scores.T)

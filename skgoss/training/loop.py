@@ -67,7 +67,6 @@ def train(
 
     Parameters
     ----------
-    boosting : Rounds
     model : object, default=None
         What callbacks get as the model.
     history : dict, default=None
@@ -79,10 +78,6 @@ def train(
         ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
     n_rounds : int, default=None
         The maximum number of rounds; None: ``settings.n_estimators``.
-
-    Returns
-    -------
-    Trained
 
     Raises
     ------
@@ -100,7 +95,8 @@ def train(
             model,
             history=history,
             callbacks=callbacks,
-            after_round=after_round,
+            after_round=after_round
+            and (lambda index: after_round(index, boosting.ensemble)),
             n_rounds=n_rounds,
         )
     finally:
@@ -115,7 +111,7 @@ def run(
     *,
     history: History,
     callbacks: Sequence[Callback] = (),
-    after_round: AfterRound | None = None,
+    after_round: Callable[[int], bool] | None = None,
     n_rounds: int | None = None,
 ) -> EarlyStopException | None:
     """Run the rounds: see `train`.
@@ -125,14 +121,11 @@ def run(
     first, n_planned = boosting.first_round, boosting.settings.n_estimators
     collectives = boosting.partition.collectives
     recorder = Recorder(history)
-    after: Callable[[int], bool] | None = None
-    if after_round is not None:
-        after = partial(_after_round, after_round, boosting)
     caller: CallbackList
     if collectives.n_ranks == 1:
-        caller = CallbackList([*callbacks, recorder], after)
+        caller = CallbackList([*callbacks, recorder], after_round)
     else:
-        caller = DistributedCallbacks(boosting, callbacks, recorder, after)
+        caller = DistributedCallbacks(boosting, callbacks, recorder, after_round)
     params = dict(vars(boosting.settings)) if callbacks else {}
 
     def env_of(index: int, results: list[EvalResult]) -> CallbackEnv:
@@ -153,7 +146,7 @@ def run(
                 break
         caller.at_end()
     except Exception as error:
-        stop = caller.stop_of(error)
+        stop = caller.stop_from(error)
         if stop is None:
             raise
         recorder.complete(env or env_of(0, []))
@@ -161,10 +154,6 @@ def run(
     finally:
         caller.close()
     return None
-
-
-def _after_round(after_round: AfterRound, boosting: Any, index: int) -> bool:
-    return after_round(index, boosting.ensemble)
 
 
 def result(

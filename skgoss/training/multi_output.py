@@ -1,8 +1,8 @@
 """Several outputs: a fit for each of them, side by side on the same bins.
 
-Each output has its own loss, start score, sample of rows and trees, so its trees are
-those of a fit of this output alone. Readers see one fit whose rounds have the trees of
-all outputs.
+The loss, start scores, samples of rows and trees of an output depend on no other, so
+its trees are those of a fit of this output alone. Readers see one fit whose rounds have
+the trees of all outputs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Finished:
 class MultiOutput(Rounds):
     """Fits of several outputs that advance together.
 
-    An output whose trees can no longer be split is finished, as in a fit of its own.
+    An output whose trees can no longer be split is finished, as in a fit of it alone.
     The others go on.
 
     Parameters
@@ -183,7 +183,11 @@ class MultiOutput(Rounds):
         call_side_by_side([work] * self.n_at_once, self.n_at_once, is_over.set)
         for index in range(max(map(len, rounds))):
             self._grown.append(
-                {k: own[index] for k, own in enumerate(rounds) if index < len(own)}
+                {
+                    k: grown[index]
+                    for k, grown in enumerate(rounds)
+                    if index < len(grown)
+                }
             )
 
     def rollback(self) -> None:
@@ -242,13 +246,13 @@ class MultiOutput(Rounds):
     def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
         sets = self._sets_of[evaluation_set]
         return np.concatenate(
-            [part.raw_scores(own) for part, own in zip(self.parts, sets, strict=True)]
+            [part.raw_scores(rows) for part, rows in zip(self.parts, sets, strict=True)]
         )
 
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         sets = self._sets_of[evaluation_set] = self._parts_of(evaluation_set)
-        for part, own in zip(self.parts, sets, strict=True):
-            part.add(own)
+        for part, rows in zip(self.parts, sets, strict=True):
+            part.add(rows)
 
     def _parts_of(self, evaluation_set: EvaluationSet) -> list[EvaluationSet]:
         """The rows of an evaluation set with the start scores of each output."""

@@ -39,21 +39,13 @@ class NonBlockingLock:
 class Rounds(ABC):
     """What boosts: the interface of `Boosting` and `MultiOutput`.
 
-    Parameters
-    ----------
-    n_threads : int
-    make_training_set : callable, default=None
-        Returns an evaluation set of the training rows, for `eval_train`.
+    ``make_training_set`` returns an evaluation set of the training rows, for
+    `eval_train`.
 
     Attributes
     ----------
-    settings : Settings
     dataset : BinnedDataset
         The training rows.
-    partition : RowPartition
-        Which of the rows of all processes are those of the training set.
-    first_round : int
-        The number of the first new round.
     sets : list of EvaluationSet
         Those that are evaluated after each round.
     unlisted_sets : list of EvaluationSet
@@ -104,33 +96,19 @@ class Rounds(ABC):
 
     @abstractmethod
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
-        """Grow the trees of one round.
+        """Grow the trees of one round; returns whether a tree could be split.
 
-        If this fails, the round has not happened.
-
-        Parameters
-        ----------
-        begin : callable, default=None
-            Called as soon as no other round goes on.
-
-        Returns
-        -------
-        bool
-            Whether a tree could be split. If none could, no trees are added, except
-            constant trees in the first round.
-
-        Raises
-        ------
-        RuntimeError
-            If a round is going on.
+        If none could, no trees are added, except constant trees in the first round. If
+        the round fails, it has not happened. RuntimeError if a round is going on;
+        ``begin`` is called as soon as none is.
         """
 
+    @abstractmethod
     def expect(self, n_rounds: int) -> None:
         """Let so many rounds grow at once: nobody watches or changes the fit meanwhile.
 
         They are finished one by one, by `boost`. 0: this is over.
         """
-        raise NotImplementedError
 
     @abstractmethod
     def rollback(self) -> None:
@@ -167,11 +145,11 @@ class Rounds(ABC):
 
     def training_sets(self) -> list[EvaluationSet]:
         """The evaluation sets that are the training set, at least one."""
-        known = [e for e in (*self.sets, *self.unlisted_sets) if e.is_training]
-        if not known:
+        added = [e for e in (*self.sets, *self.unlisted_sets) if e.is_training]
+        if not added:
             assert self.make_training_set is not None
             self.add(self.make_training_set(), is_listed=False)
-        return known or self.unlisted_sets[-1:]
+        return added or self.unlisted_sets[-1:]
 
     def eval_train(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
         """The metrics of the training set after the last round.

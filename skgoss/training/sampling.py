@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,8 @@ class Sample(NamedTuple):
     hessian: Singles | None
 
 
-class Sampler(Protocol):
-    """Draws a round's rows, the same on any number of threads."""
+class Sampler:
+    """Draws the rows of each round, the same on any number of threads: here, all."""
 
     def draw(
         self,
@@ -53,15 +53,10 @@ class Sampler(Protocol):
     ) -> Sample:
         """The rows of a round.
 
-        Parameters
-        ----------
-        gradient : ndarray of shape (n_scores, n_rows), float32
-            Without weights. One-side sampling scales it, and ``hessian``, in the rows
-            that are drawn to stand for others.
-        hessian : ndarray of shape (n_scores, n_rows), float32, or None
-            None: ones.
+        Gradients and hessians have the shape (n_scores, n_rows), and no weights.
+        One-side sampling scales them in the rows that are drawn to stand for others.
         """
-        ...
+        return Sample(None, hessian)
 
 
 def make(
@@ -78,15 +73,15 @@ def make(
     weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
     y : ndarray of shape (n_rows,), float64
         The target; rows with y > 0 are positive.
-    partition : RowPartition, default=None
-        Which of the rows of all processes these are; None: all.
     """
     partition = partition or RowPartition.alone(len(y))
     if settings.data_sample_strategy == "goss":
         return OneSideSampling(settings, weight, partition)
-    fractions = _bagging_fractions(settings)
+    fractions = 1.0, 1.0
+    if settings.objective == "binary":
+        fractions = settings.neg_bagging_fraction, settings.pos_bagging_fraction
     if settings.subsample_freq <= 0 or min(settings.subsample, *fractions) == 1.0:
-        return AllRows()
+        return Sampler()
     if settings.bagging_by_query and queries is not None:
         return Bagging(
             settings, queries.partition(partition.collectives), unit=queries.number
@@ -96,28 +91,7 @@ def make(
     return Bagging(settings, partition)
 
 
-def _bagging_fractions(settings: Settings) -> tuple[float, float]:
-    """The fractions of negative and of positive rows; 1 if not for two classes."""
-    if settings.objective != "binary":
-        return 1.0, 1.0
-    return settings.neg_bagging_fraction, settings.pos_bagging_fraction
-
-
-class AllRows:
-    """Every row, in every round."""
-
-    def draw(
-        self,
-        round_index: int,
-        gradient: Singles,
-        hessian: Singles | None,
-        n_threads: int,
-    ) -> Sample:
-        """All rows."""
-        return Sample(None, hessian)
-
-
-class Bagging:
+class Bagging(Sampler):
     """A new random sample of rows every ``subsample_freq`` rounds.
 
     Parameters
@@ -195,7 +169,7 @@ class Bagging:
         return masks[0] if len(masks) == 1 else np.concatenate([*masks, _EMPTY])
 
 
-class OneSideSampling:
+class OneSideSampling(Sampler):
     """Gradient-based one-side sampling (GOSS).
 
     The fraction ``top_rate`` of the rows, those with the largest gradients, is kept.
@@ -246,21 +220,14 @@ class OneSideSampling:
             if self.counts is None:
                 self.counts = np.ones_like(gradient)
             hessian = self.counts
-        sample = self._sample if self.partition.is_alone else self._sample_of_all_ranks
-        rows = sample(gradient, hessian, round_index, n_threads, is_constant)
-        return Sample(rows, hessian)
-
-    def _sample(
-        self,
-        gradient: Singles,
-        hessian: Singles,
-        round_index: int,
-        n_threads: int,
-        is_constant: bool,
-    ) -> NDArray[np.uint32]:
+        if not self.partition.is_alone:
+            rows = self._sample_of_all_ranks(
+                gradient, hessian, round_index, n_threads, is_constant
+            )
+            return Sample(rows, hessian)
         if self.scratch is None:
             self.scratch = np.empty((3, gradient.shape[1]), dtype=np.uint32)
-        return one_side_sample(
+        rows = one_side_sample(
             gradient,
             hessian,
             self.weight,
@@ -272,6 +239,7 @@ class OneSideSampling:
             is_constant,
             self.scratch,
         )
+        return Sample(rows, hessian)
 
     def _sample_of_all_ranks(
         self,

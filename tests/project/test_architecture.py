@@ -39,7 +39,7 @@ MOST_LINES = {
     "parameters": 3_400,
     "plotting": 1_400,
     "sources": 2_150,
-    "training": 3_700,
+    "training": 3_500,
     "utils": 1_200,
 }
 # Modules without a test file of their name, by the tests that run their code. The list

@@ -25,7 +25,7 @@ from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.binning_inputs import OPTIONS, BinningInputs, Reading
 from skgoss.dataset.fields import CHECKS, Fields
 from skgoss.dataset.raw_data import RawData
-from skgoss.parameters import signatures
+from skgoss.parameters import docstrings, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows, sequences
 from skgoss.sources.memory import FileState, Memory
@@ -99,11 +99,6 @@ class Prepared(NamedTuple):
     binned: BinnedDataset | None = None
     schema: ColumnSchema | None = None
     root: BinnedDataset | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.columns.n_rows if self.binned is None else self.binned.n_rows
 
 
 class _FieldAttribute:
@@ -303,79 +298,41 @@ class Dataset:
             return self._fields.with_column(name, value)
         return self._fields.with_array(name, value, self._shape[0])
 
+    @docstrings.of_setter(
+        "array-like of shape (n_samples,) or None", "Numbers, or labels of classes."
+    )
     def set_label(self, label: ArrayLike | None) -> Self:
-        """Set the target. None removes it.
-
-        Parameters
-        ----------
-        label : array-like of shape (n_samples,) or None
-            Numbers, or labels of classes.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
+        """Set the target. None removes it."""
         return self.set_field("label", label)
 
+    @docstrings.of_setter(
+        "array-like of shape (n_samples,) or None", "Numbers, which are at least 0."
+    )
     def set_weight(self, weight: ArrayLike | None) -> Self:
-        """Set the weights of the rows. None: all weights are 1.
-
-        Parameters
-        ----------
-        weight : array-like of shape (n_samples,) or None
-            Numbers, which are at least 0.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
+        """Set the weights of the rows. None: all weights are 1."""
         return self.set_field("weight", weight)
 
+    @docstrings.of_setter(
+        "array-like of shape (n_queries,) or None", "The number of rows of each query."
+    )
     def set_group(self, group: ArrayLike | None) -> Self:
-        """Set the sizes of the queries. None: there are no queries.
-
-        Parameters
-        ----------
-        group : array-like of shape (n_queries,) or None
-            The number of rows of each query.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
+        """Set the sizes of the queries. None: there are no queries."""
         return self.set_field("group", group)
 
+    @docstrings.of_setter(
+        "array-like of shape (n_samples,) or (n_samples, n_classes), or None",
+        "Finite numbers.",
+    )
     def set_init_score(self, init_score: ArrayLike | None) -> Self:
-        """Set the raw scores from which boosting starts. None: the best constant.
-
-        Parameters
-        ----------
-        init_score : array-like of shape (n_samples,) or (n_samples, n_classes), or None
-            Finite numbers.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
+        """Set the raw scores from which boosting starts. None: the best constant."""
         return self.set_field("init_score", init_score)
 
+    @docstrings.of_setter(
+        "array-like of shape (n_samples,) or None",
+        "Values that can be sorted, such as numbers.",
+    )
     def set_position(self, position: ArrayLike | None) -> Self:
-        """Set the positions at which documents were shown. None: they are not known.
-
-        Parameters
-        ----------
-        position : array-like of shape (n_samples,) or None
-            Values that can be sorted, such as numbers.
-
-        Returns
-        -------
-        self
-            The data set.
-        """
+        """Set the positions at which documents were shown. None: they are not known."""
         return self.set_field("position", position)
 
     def set_field(self, field_name: str, data: ArrayLike | None) -> Self:
@@ -401,57 +358,32 @@ class Dataset:
         setattr(self, dataset_fields.canonical(field_name), data)
         return self
 
+    @docstrings.of_getter("(n_samples,)")
     def get_label(self) -> NDArray[Any] | None:
-        """Return the target: a float64 array if it holds numbers; or None.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or None
-            A copy.
-        """
+        """Return the target: a float64 array if it holds numbers; or None."""
         label = self._copy("label")
         if label is None or label.dtype.kind not in "biuf":
             return label
         return label.astype(np.float64)
 
+    @docstrings.of_getter("(n_samples,)")
     def get_weight(self) -> NDArray[np.float64] | None:
-        """Return the weights of the rows, or None if all are 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or None
-            A copy.
-        """
+        """Return the weights of the rows, or None if all are 1."""
         return self._copy("weight")
 
+    @docstrings.of_getter("(n_queries,)")
     def get_group(self) -> NDArray[np.int64] | None:
-        """Return the sizes of the queries, or None if there are none.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,) or None
-            A copy.
-        """
+        """Return the sizes of the queries, or None if there are none."""
         return self._copy("group")
 
+    @docstrings.of_getter("(n_samples,) or (n_samples, n_classes),")
     def get_init_score(self) -> NDArray[np.float64] | None:
-        """Return the initial raw scores as they were passed, or None.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes), or None
-            A copy.
-        """
+        """Return the initial raw scores as they were passed, or None."""
         return self._copy("init_score")
 
+    @docstrings.of_getter("(n_samples,)")
     def get_position(self) -> NDArray[Any] | None:
-        """Return the positions of documents, or None.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or None
-            A copy.
-        """
+        """Return the positions of documents, or None."""
         return self._copy("position")
 
     def get_field(self, field_name: str) -> NDArray[Any] | None:
@@ -647,8 +579,9 @@ class Dataset:
         ValueError
             If the data were freed.
         """
-        if self.used_indices is not None:
-            return input_rows.take(self.reference.get_data(), self.used_indices)
+        if (subset := self._subset) is not None:
+            whole, rows = subset
+            return input_rows.take(whole.get_data(), rows)
         if self._raw.are_files:
             self._rows_to_read()
         self._raw.check_there("return its data")
@@ -684,8 +617,9 @@ class Dataset:
         binned = self._binned
         if binned is not None:
             return binned.n_rows, binned.n_features
-        if self.used_indices is not None:
-            return len(self.used_indices), self.reference._shape[1]
+        if (subset := self._subset) is not None:
+            whole, rows = subset
+            return len(rows), whole._shape[1]
         return self._raw.shape
 
     def _read_by(self, options: Mapping[str, Any]) -> None:
@@ -712,10 +646,9 @@ class Dataset:
         raw, fields = self._raw.opened(
             self._fields, to_disk=self.memory_map is not None
         )
-        text = raw.source
-        is_libsvm = isinstance(text, TextSource) and text.is_sparse
-        if is_libsvm and self.reference is not None:
-            # Columns behind the last value of a file are not in it.
+        text, has_reference = raw.source, self.reference is not None
+        if isinstance(text, TextSource) and text.is_sparse and has_reference:
+            # A LibSVM file lacks the columns behind its last value.
             text.n_columns = max(text.n_columns, self._root.num_feature())
         names_ = self._passed_names or raw.found.get("feature_name")
         vars(self).update(_raw=raw, _fields=fields, _passed_names=names_)
@@ -829,7 +762,7 @@ class Dataset:
             self._mapped.check_mapped(by_time=True)
         root, schema, needs = request.root, request.schema, request.needs_values_for
         if self.reference is not None:
-            root, schema = self._share(request)
+            root, schema = self._share(self.reference, request)
             binned = self._binned
         elif root is None:
             self._bin_as_asked(request)
@@ -879,7 +812,9 @@ class Dataset:
         self.categorical_feature = categorical
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
 
-    def _share(self, request: Request) -> tuple[BinnedDataset | None, ColumnSchema]:
+    def _share(
+        self, reference: Dataset, request: Request
+    ) -> tuple[BinnedDataset | None, ColumnSchema]:
         """Put the rows into the bins of the reference; return its root and schema.
 
         Other threads may change the reference as soon as it is prepared.
@@ -887,7 +822,7 @@ class Dataset:
         rows = self.used_indices
         if rows is None:
             request = request._replace(needs_values_for="")
-        prepared = self.reference._prepare(request)
+        prepared = reference._prepare(request)
         # A data set that is prepared has both.
         base = cast(BinnedDataset, prepared.binned)
         schema = cast(ColumnSchema, prepared.schema)
@@ -939,9 +874,9 @@ class Dataset:
         self, needed: str, schema: ColumnSchema | None
     ) -> tuple[Columns, NDArray[np.int64] | None]:
         """The columns, and the numbers of the rows in them; None: all."""
-        rows = self.used_indices
-        if rows is not None:
-            columns, numbers = self.reference._values(needed, schema)
+        if (subset := self._subset) is not None:
+            whole, rows = subset
+            columns, numbers = whole._values(needed, schema)
             return columns, rows if numbers is None else numbers[rows]
         self._raw.check_there(f"be used with {needed}")
         if self._raw.source is not None:
@@ -973,6 +908,12 @@ class Dataset:
                 return root
             root = root.reference
         raise _too_many_references()
+
+    @property
+    def _subset(self) -> tuple[Dataset, NDArray[np.int64]] | None:
+        """The data set whose rows these are, and their numbers; None: no subset."""
+        whole, rows = self.reference, self.used_indices
+        return None if whole is None or rows is None else (whole, rows)
 
     def create_valid(
         self,
@@ -1173,7 +1114,13 @@ class Dataset:
             If the file cannot be written.
         """
         binned, root = self._constructed(), self._root
-        content = {"params": root.get_params(), **root._inputs.state()}
+        inputs = root._inputs
+        if inputs is None:
+            raise ValueError(
+                "The Dataset has the bins of an earlier reference. Make it again, with"
+                " the new one."
+            )
+        content = {"params": root.get_params(), **inputs.state()}
         if root.params.get("linear_tree"):
             columns, rows = self._values("linear_tree", self._schema)
             values = typed_columns.numbers(columns)

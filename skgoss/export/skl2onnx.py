@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, is_classifier
 
 from skgoss.utils import optional
@@ -41,14 +42,14 @@ _OPTIONS = {
 def _set_shapes(operator: Any) -> None:
     """Set the types of an operator's outputs: see `skl2onnx`."""
     n = operator.inputs[0].get_first_dimension()
-    exported = _exported_step(operator.raw_operator)
+    exported, classes = _exported_step(operator.raw_operator)
     double = types.DoubleTensorType
     is_double = any(isinstance(value.type, double) for value in operator.inputs)
     # Dictionaries of probabilities, which skl2onnx makes by default, hold float32.
     readers = [reader.type for reader in operator.outputs[-1].operators_inputs_]
     is_double &= "SklearnZipMap" not in readers
     floats = double if is_double else types.FloatTensorType
-    classes, width = exported.classes, exported.ensemble.n_scores
+    width = exported.ensemble.n_scores
     if classes is not None:
         is_string = classes.dtype == STRING
         label = types.StringTensorType if is_string else types.Int64TensorType
@@ -57,19 +58,21 @@ def _set_shapes(operator: Any) -> None:
     operator.outputs[-1].type = floats([n, width])
 
 
-def _exported_step(model: Any) -> ExportedModel:
+def _exported_step(model: Any) -> tuple[ExportedModel, NDArray[Any] | None]:
+    """The model of a step, and the labels of its only target."""
     if is_classifier(model) and callable(model.objective_):
         raise ValueError(
             "The objective of the classifier is a function, so it has no probabilities"
             " or labels. Convert it with skgoss.to_onnx, which exports raw scores."
         )
     exported = exported_model(model)
-    if isinstance(exported.classes, list):
+    classes = exported.classes
+    if isinstance(classes, list):
         raise ValueError(
             "A classifier of several targets has an output for the probabilities of"
             " each, but a step of a pipeline has one. Convert it with skgoss.to_onnx."
         )
-    return exported
+    return exported, classes
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -79,8 +82,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         for v in operator.inputs
     ]
     graph = Graph(scope.get_unique_variable_name)
-    exported = _exported_step(operator.raw_operator)
-    if exported.classes is not None:
+    exported, classes = _exported_step(operator.raw_operator)
+    if classes is not None:
         options = container.get_options(operator.raw_operator, {"raw_scores": False})
         exported = exported._replace(is_raw=options["raw_scores"])
     values = add_model(graph, exported, inputs).values()

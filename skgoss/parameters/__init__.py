@@ -10,13 +10,6 @@ from skgoss.parameters.aliases import (
     suggestion,
     updated,
 )
-from skgoss.parameters.constructor import (
-    ALIASES_FIRST,
-    remember_passed,
-    set_options,
-    show_inherited,
-    warn_of_unknown,
-)
 from skgoss.parameters.lightgbm_text import (
     from_lightgbm,
     to_lightgbm,
@@ -29,6 +22,13 @@ from skgoss.parameters.options import (
     n_jobs,
 )
 from skgoss.parameters.settings import Settings, changes, draw_seed, make_settings
+from skgoss.parameters.signatures import (
+    ALIASES_FIRST,
+    remember_passed,
+    set_options,
+    show_inherited,
+    warn_of_unknown,
+)
 from skgoss.parameters.table import DEFAULTS, OPTIONS
 
 __all__ = [

@@ -60,77 +60,40 @@ def canonical(
     keep: Collection[str] = (),
     last: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Replace aliases by canonical names.
+    """Replace aliases by canonical names, in messages those of the ``owner``.
 
-    Parameters
-    ----------
-    values : mapping
-        Values by any names. Unknown names are kept; those of options without effect are
-        left out.
-    owner : str
-        Whose parameters they are, for messages.
-    keep : collection of str, default=()
-        Names that are kept, because they are parameters of a subclass.
-    last : collection of str, default=()
-        Canonical names that all others precede.
-
-    Returns
-    -------
-    dict
-        The values by canonical names.
-
-    Warns
-    -----
-    UnusedParameterWarning
-        If several names of an option have different values: see `preferred`.
+    Unknown names are kept; those of options without effect are left out. ``keep`` are
+    names that are kept, because they are parameters of a subclass, and ``last``
+    canonical names that all others precede. Warns if several names of an option have
+    different values: see `preferred`.
     """
     by_name: dict[str, dict[str, Any]] = {}
-    for passed, value in values.items():
-        if passed in keep or passed not in _WITHOUT_EFFECT:
-            name = passed if passed in keep else CANONICAL_NAME.get(passed, passed)
-            by_name.setdefault(name, {})[passed] = value
+    for word, value in values.items():
+        if word in keep or word not in _WITHOUT_EFFECT:
+            name = word if word in keep else CANONICAL_NAME.get(word, word)
+            by_name.setdefault(name, {})[word] = value
     return {
-        name: next(iter(given.values()))
-        if len(given) == 1
-        else preferred(OPTION[name], given, owner, name if name in last else None)
-        for name, given in by_name.items()
+        name: next(iter(passed.values()))
+        if len(passed) == 1
+        else preferred(OPTION[name], passed, owner, name if name in last else None)
+        for name, passed in by_name.items()
     }
 
 
 def resolve(
     values: Mapping[str, Any], owner: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separate the options from unknown names.
+    """Separate the options, by canonical names, from unknown names.
 
-    Parameters
-    ----------
-    values : mapping
-        Values by any names. Numbers may be strings. None: the option is not given.
-    owner : str
-        Whose parameters they are, for messages.
-
-    Returns
-    -------
-    options : dict
-        The values by canonical names.
-    unknown : dict
-        The values of unknown names.
-
-    Raises
-    ------
-    TypeError
-        If a name is not a str.
-
-    Warns
-    -----
-    UnusedParameterWarning
-        If several names of an option have different values: see `preferred`.
+    Numbers may be strings; None means that the option is not passed. TypeError if a
+    name is not a str. Warns if several names of an option have different values: see
+    `preferred`.
     """
     invalid = [name for name in values if not isinstance(name, str)]
     if invalid:
         raise TypeError(f"The parameters of {owner} have names, got {invalid[0]!r}.")
-    given = {name: value for name, value in values.items() if value is not None}
-    by_option, unknown = group_by_option(given)
+    passed = {name: value for name, value in values.items() if value is not None}
+    by_option, unknown = group_by_option(passed)
     options = {}
     for name, by_alias in by_option.items():
         option = OPTION[name]
@@ -158,23 +121,18 @@ def names_used(values: Mapping[str, Any]) -> dict[str, str]:
 
 def updated(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Values with some changed, whatever names these options have there."""
-    given = {name: value for name, value in changes.items() if value is not None}
-    changed = {CANONICAL_NAME.get(name, name) for name in given}
+    passed = {name: value for name, value in changes.items() if value is not None}
+    changed = {CANONICAL_NAME.get(name, name) for name in passed}
     kept = {n: v for n, v in values.items() if CANONICAL_NAME.get(n, n) not in changed}
-    return kept | given
+    return kept | passed
 
 
 def group_by_option(
     values: Mapping[str, Any],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Group values by their options.
+    """Group values by options, and return those of unknown names, too.
 
-    Returns
-    -------
-    by_option : dict of dicts
-        By canonical name: the values by the names that were passed.
-    unknown : dict
-        The values of unknown names.
+    By the canonical name of an option: its values by the names that were passed.
     """
     by_option: dict[str, dict[str, Any]] = {}
     unknown: dict[str, Any] = {}
@@ -201,23 +159,8 @@ def preferred(
 ) -> Any:
     """Return the value to use if several names of an option are passed.
 
-    It is the first in LightGBM's order of precedence; for ``n_jobs``, the smallest
-    number of threads.
-
-    Parameters
-    ----------
-    option : Option
-    values : mapping
-        Values by names of the option.
-    owner : str
-        Whose parameters they are, for messages.
-    last : str, default=None
-        A name that all others precede.
-
-    Warns
-    -----
-    UnusedParameterWarning
-        If the values differ.
+    It is the first in LightGBM's order of precedence, with the name ``last`` behind all
+    others; for ``n_jobs``, the smallest number of threads. Warns if the values differ.
     """
     names = sorted(values, key=lambda n: (n == last, option.precedence.index(n)))
     valid = all(option.domain.convert(values[n]) is not NotImplemented for n in names)
@@ -235,13 +178,7 @@ def preferred(
 
 
 def check_available(values: Mapping[str, Any], owner: str) -> None:
-    """Check that no option is asked for that must not be ignored.
-
-    Raises
-    ------
-    ValueError
-        If one is passed, and not empty.
-    """
+    """Check that no option is passed that must not be ignored; ValueError if so."""
     for name in REFUSED:
         if values.get(name):
             raise ValueError(

@@ -58,6 +58,28 @@ iterator of ndarray of shape {shape}
     What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
 """
 
+# What follows the first words of a method that sets a field of a `Dataset`.
+_OF_SETTER = """
+
+Parameters
+----------
+{name} : {type_}
+    {meaning}
+
+Returns
+-------
+self
+    The data set.
+"""
+
+_OF_GETTER = """
+
+Returns
+-------
+ndarray of shape {shape} or None
+    A copy.
+"""
+
 # What follows the arguments of a plot.
 _OF_PLOT = """
 
@@ -128,7 +150,7 @@ def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
 
     def describe(method: Function) -> Function:
         name = method.__name__.removeprefix("staged_")
-        method.__doc__ = _OF_STAGES.format(what=what, name=name, shape=shape)
+        method = _extended(method, _OF_STAGES, what=what, name=name, shape=shape)
         return _describe(method, PREDICTION)
 
     return describe
@@ -137,6 +159,21 @@ def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
 def of_booster(method: Function) -> Function:
     """Describe the arguments of a Booster's method in its docstring."""
     return _describe(method, BOOSTER)
+
+
+def of_setter(type_: str, meaning: str) -> Callable[[Function], Function]:
+    """Describe the argument of a method ``set_<name>`` of `Dataset`."""
+
+    def describe(method: Function) -> Function:
+        name = method.__name__.removeprefix("set_")
+        return _extended(method, _OF_SETTER, name=name, type_=type_, meaning=meaning)
+
+    return describe
+
+
+def of_getter(shape: str) -> Callable[[Function], Function]:
+    """Describe the result of a method of `Dataset` that returns a field."""
+    return lambda method: _extended(method, _OF_GETTER, shape=shape)
 
 
 def of_plot(
@@ -160,14 +197,8 @@ def of_plot(
     """
 
     def describe(plot: Function) -> Function:
-        rest = _OF_PLOT.format(
-            returns=returns,
-            see_also="\n".join(see_also),
-            name=plot.__name__,
-            fit=fit,
-            example=example,
-        )
-        plot.__doc__ = inspect.cleandoc(plot.__doc__ or "") + rest
+        values = {"returns": returns, "see_also": "\n".join(see_also), "fit": fit}
+        _extended(plot, _OF_PLOT, name=plot.__name__, example=example, **values)
         return _describe(plot, PLOT)
 
     return describe
@@ -176,6 +207,12 @@ def of_plot(
 def of_tree(plot: Function) -> Function:
     """Describe the arguments of a tree's drawing in its docstring."""
     return _describe(plot, PLOT)
+
+
+def _extended(function: Function, text: str, **values: str) -> Function:
+    """Add a text, with values for its marks, to a docstring."""
+    function.__doc__ = inspect.cleandoc(function.__doc__ or "") + text.format(**values)
+    return function
 
 
 def _describe(function: Function, descriptions: dict[str, str]) -> Function:

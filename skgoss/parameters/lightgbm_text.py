@@ -7,32 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from skgoss.parameters.aliases import CANONICAL_NAME, OPTION
-from skgoss.parameters.domains import (
-    AUC_MU_WEIGHTS,
-    CATEGORICAL_FEATURE,
-    EVAL_AT,
-    FEATURE_CONTRI,
-    FORCED_SPLITS,
-    INTERACTION_CONSTRAINTS,
-    LABEL_GAIN,
-    MAX_BIN_BY_FEATURE,
-    METRIC,
-    MONOTONE_CONSTRAINTS,
-    Option,
-    parse_number,
-)
+from skgoss.parameters.domains import Option, parse_number
 from skgoss.parameters.settings import Settings
-from skgoss.parameters.table import (
-    FILE_OPTIONS,
-    NOT_IN_LIGHTGBM,
-    OPTIONS,
-)
+from skgoss.parameters.table import FILE_OPTIONS, NOT_IN_LIGHTGBM, OPTIONS
 
 # Options that are lists also in files where they have a single item.
-_LISTS = (
-    *(AUC_MU_WEIGHTS, CATEGORICAL_FEATURE, EVAL_AT, FEATURE_CONTRI, LABEL_GAIN),
-    *(INTERACTION_CONSTRAINTS, MAX_BIN_BY_FEATURE, METRIC, MONOTONE_CONSTRAINTS),
-)
+_LISTS = """
+    auc_mu_weights categorical_feature eval_at feature_contri interaction_constraints
+    label_gain max_bin_by_feature metric monotone_constraints
+"""
 _OPTIONS = OPTION | {option.name: option for option in FILE_OPTIONS}
 # The options that LightGBM's estimators rename.
 _NAMES_OF_TRAIN = ("num_iterations", "num_threads")
@@ -47,7 +30,7 @@ def _value(name: str, text: str) -> Any:
     option = _OPTIONS.get(CANONICAL_NAME.get(name, name))
     if option is not None and isinstance(option.default, bool):
         return text not in ("0", "False", "false")
-    if option is not None and option.domain in _LISTS and ":" not in text:
+    if option is not None and option.name in _LISTS.split() and ":" not in text:
         return _list(option, text)
     if "," in text and "[" not in text:
         return [parse_number(item) for item in text.split(",")]
@@ -59,7 +42,7 @@ def _list(option: Option, text: str) -> Any:
     try:
         return json.loads(f"[{text}]")
     except ValueError:
-        return text.split(",") if option.domain is METRIC else text
+        return text.split(",") if option.name == "metric" else text
 
 
 def with_constructor_names(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,11 +69,12 @@ def to_lightgbm(settings: Settings) -> dict[str, str]:
 def _text(option: Option, value: Any) -> str:
     if not isinstance(value, list | tuple):
         return _text_of_scalar(value) if value != "auto" else ""
-    if option.domain is CATEGORICAL_FEATURE and any(isinstance(c, str) for c in value):
+    is_text = any(isinstance(item, str) for item in value)
+    if option.name == "categorical_feature" and is_text:
         return ""  # our names of columns are not those in LightGBM's files
     if isinstance(option.default, float):
         return ""  # LightGBM takes a single number here, not a list
-    if option.domain is FORCED_SPLITS:
+    if option.name == "forcedsplits_filename":
         return ""  # the contents of a file, whose name is not known
     if all(isinstance(item, list | tuple) for item in value):
         return ",".join(f"[{','.join(map(_text_of_scalar, items))}]" for items in value)

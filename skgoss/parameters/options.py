@@ -28,22 +28,10 @@ def checked_value(name: str, value: Any, owner: str) -> Any:
 def checked_options(
     values: Mapping[str, Any], names: Iterable[str], owner: str
 ) -> dict[str, Any]:
-    """Return the checked values of some options.
+    """Return the checked values of the options with these canonical names.
 
-    Parameters
-    ----------
-    values : mapping
-        Values by any names. Options that are absent have their defaults.
-    names : iterable of str
-        The canonical names of the options to return. Seeds that are None are derived
-        from ``random_state``.
-    owner : str
-        Whose parameters they are, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a value is outside its domain.
+    Options that are absent have their defaults. Seeds that are None are derived from
+    ``random_state``. ValueError if a value is outside its domain.
     """
     options = canonical(values, owner)
 
@@ -59,25 +47,9 @@ def checked_options(
 def file_options(
     values: Mapping[str, Any], owner: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separate the options of data files from all others.
+    """Separate the options of data files, checked and by canonical names, from others.
 
-    Parameters
-    ----------
-    values : mapping
-        Values by any names.
-    owner : str
-        Whose parameters they are, for messages.
-
-    Returns
-    -------
-    of_files : dict
-        The checked values of the options that were passed, by canonical names.
-    others : dict
-
-    Raises
-    ------
-    ValueError
-        If a value is outside its domain, or a parser is asked for.
+    ValueError if a value is outside its domain, or a parser is asked for.
     """
     check_available(values, owner)
     of_files, others = {}, {n: v for n, v in values.items() if v is not None}

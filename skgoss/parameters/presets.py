@@ -100,20 +100,10 @@ _PRESETS = {"accurate": Preset(_ACCURATE, _ACCURATE_ON_FOLDS)}
 def chosen(
     settings: Settings, passed: Collection[str], most_categories: int
 ) -> dict[str, Any]:
-    """The options that the preset chooses.
+    """The options that the preset chooses, by name; empty without a preset.
 
-    Parameters
-    ----------
-    settings : Settings
-    passed : collection of str
-        The options that the user has passed: they stay.
-    most_categories : int
-        The largest number of categories of a column.
-
-    Returns
-    -------
-    dict
-        Options by name; empty without a preset.
+    Those that the user has ``passed`` stay. ``most_categories`` is the largest number
+    of categories of a column.
     """
     if settings.preset is None:
         return {}

@@ -72,10 +72,7 @@ class Settings:
     def checked(self, options: Mapping[str, Any], owner: str) -> Settings:
         """Return settings with other values of some options, which are checked.
 
-        Raises
-        ------
-        ValueError
-            If a value is outside its domain, or options contradict each other.
+        ValueError if a value is outside its domain, or options contradict each other.
         """
         checked = vars(self) | {
             name: OPTION[name].checked(value, owner) for name, value in options.items()
@@ -84,18 +81,9 @@ class Settings:
         return Settings(checked, self.passed)
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
-        """Return settings with other values of options of single trees.
+        """Return settings with other values of options in ``CHANGEABLE``.
 
-        Parameters
-        ----------
-        values : mapping
-            Values by the names of options in ``CHANGEABLE``.
-
-        Raises
-        ------
-        ValueError
-            If an option does not belong to single trees, or a value is outside its
-            domain.
+        ValueError if an option is not among them, or a value is outside its domain.
         """
         fixed = values.keys() - CHANGEABLE
         if fixed:
@@ -112,17 +100,10 @@ def changes(
 ) -> dict[str, Any]:
     """The options by canonical names, without those that cannot change and do not.
 
-    Parameters
-    ----------
-    values : mapping
-        Values by any names. None: the option is not given.
-    kept : mapping
-        The values of the fit by canonical names.
-    owner : str
-        Whose parameters they are, for messages.
+    ``kept`` are the values of the fit. An option whose value is None is not passed.
     """
-    given = {name: value for name, value in values.items() if value is not None}
-    options = canonical(given, owner, ["num_class"])
+    passed = {name: value for name, value in values.items() if value is not None}
+    options = canonical(passed, owner, ["num_class"])
     return {
         name: value
         for name, value in options.items()
@@ -145,24 +126,9 @@ def make_settings(
 ) -> Settings:
     """Check all options and resolve the seeds.
 
-    Parameters
-    ----------
-    values : mapping
-        Values by canonical names. Options that are absent have their defaults. A
-        generator in ``random_state`` draws a number.
-    owner : str
-        Whose options they are, for messages.
-    passed : mapping, default=None
-        The options that the user has passed.
-
-    Returns
-    -------
-    Settings
-
-    Raises
-    ------
-    ValueError
-        If an option is outside its domain, or options contradict each other.
+    Options that are absent have their defaults. A generator in ``random_state`` draws a
+    number. ``passed`` are the options that the user has passed. ValueError if an option
+    is outside its domain, or options contradict each other.
     """
     options = dict(DEFAULTS)
     for name, value in values.items():

@@ -1,27 +1,107 @@
-"""Errors for arguments that do not exist, which name the one that was meant."""
+"""Signatures: the constructor of estimators, and errors for unknown arguments."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from skgoss.parameters.aliases import CANONICAL_NAME
-from skgoss.parameters.constructor import remember_passed
+from skgoss.parameters.aliases import (
+    CANONICAL_NAME,
+    OPTION,
+    check_available,
+    group_by_option,
+    preferred,
+    same,
+    suggestion,
+    warn_no_effect,
+)
+from skgoss.parameters.descriptions import FIT
+from skgoss.parameters.domains import Option
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import hint
 
-# The names of the options of data files, which estimators do not have.
-OF_FILES = {name for option in FILE_OPTIONS for name in option.names}
-
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+# The names of the options of data files, which estimators do not have.
+_OF_FILES = {name for option in FILE_OPTIONS for name in option.names}
+
+# Options whose aliases take precedence over these names, as in LightGBM's estimators.
+ALIASES_FIRST = ("n_estimators", "objective")
+
+# --- The constructor of estimators ----------------------------------------------------
+
+
+def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Set the attributes of an estimator from the arguments of its constructor.
+
+    ``arguments`` are the options by canonical names. The item ``kwargs`` holds all
+    others: options by aliases, and unknown names. Warns of unknown names, and returns
+    them with their values. Warns if several names of an option have different values,
+    too: see `preferred`. A canonical name counts as passed if its value is not the
+    default in the signature of the estimator's class.
+
+    The estimator keeps an attribute that a subclass has set before it called the
+    constructor, if the argument is the default.
+    """
+    of_subclass = {n: v for n, v in vars(estimator).items() if n in OPTION}
+    if len(of_subclass) == len(OPTION):
+        of_subclass = {}  # the constructor is called again: these are old values
+    for name in OPTION:
+        setattr(estimator, name, arguments[name])
+    for name, value in of_subclass.items():
+        if same(arguments[name], OPTION[name].default):
+            setattr(estimator, name, value)
+    check_available(arguments["kwargs"], estimator._owner)
+    by_option, unknown = group_by_option(arguments["kwargs"])
+    if by_option:
+        _set_aliases(estimator, by_option)
+    warn_of_unknown(unknown, estimator._owner)
+    return unknown
+
+
+def remember_passed(estimator: Any, names: Iterable[str]) -> None:
+    """Let an estimator know which options were passed, defaults among them.
+
+    A call with all options, as in ``type(model)(**model.get_params())``, tells nothing.
+    Then those options count as passed that are not at their defaults.
+    """
+    passed = {CANONICAL_NAME.get(name, name) for name in names} & OPTION.keys()
+    if len(passed) < len(OPTION) and not passed.issubset(estimator._passed):
+        estimator._passed = tuple(sorted(passed.union(estimator._passed)))
+
+
+def warn_of_unknown(names: Iterable[str], owner: str) -> None:
+    """Warn of names that are not options of a constructor or of `train`."""
+    for name in names:
+        of_fit = " It is an argument of fit." if name in FIT else ""
+        advice = of_fit or suggestion(name)
+        warn_no_effect(f"{owner} has no parameter {name!r}", advice)
+
+
+def _set_aliases(estimator: Any, by_option: Mapping[str, dict[str, Any]]) -> None:
+    """Set options that were passed by aliases."""
+    signature = inspect.signature(type(estimator).__init__).parameters
+    for name, values in by_option.items():
+        option, value = OPTION[name], getattr(estimator, name)
+        values = {n: v for n, v in values.items() if not _is_absent(option, v)}
+        default = signature[name].default if name in signature else option.default
+        if not same(value, default):
+            values = {name: value, **values}
+        last = name if name in ALIASES_FIRST else None
+        if values:
+            setattr(estimator, name, preferred(option, values, estimator._owner, last))
+
+
+def _is_absent(option: Option, value: Any) -> bool:
+    return value is None and option.domain.convert(None) is NotImplemented
 
 
 def keywords_only(init: Function) -> Function:
     """Let a constructor without positional arguments say how to name them.
 
-    The estimator learns which arguments were passed: `constructor.remember_passed`.
+    The estimator learns which arguments were passed: `remember_passed`.
     """
 
     @functools.wraps(init)
@@ -39,6 +119,31 @@ def keywords_only(init: Function) -> Function:
     # scikit-learn asks for it whenever it copies an estimator.
     named.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]
     return named  # type: ignore[return-value]
+
+
+def show_inherited(cls: type) -> None:
+    """Add the inherited parameters to the signature of a constructor with ``**kwargs``.
+
+    scikit-learn reads the parameters of an estimator from this signature.
+    """
+    init = vars(cls).get("__init__")
+    if init is None:
+        return
+    signature = inspect.signature(init)
+    parameters = {
+        name: parameter
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    }
+    if len(parameters) == len(signature.parameters):
+        return
+    parent = next(base for base in cls.__mro__[1:] if "__init__" in vars(base))
+    inherited = inspect.signature(vars(parent)["__init__"]).parameters
+    merged = parameters | {k: v for k, v in inherited.items() if k not in parameters}
+    init.__signature__ = signature.replace(parameters=list(merged.values()))
+
+
+# --- Unknown arguments ----------------------------------------------------------------
 
 
 def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]:
@@ -59,14 +164,14 @@ def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        known = signature.parameters.keys()
-        own_options = OF_FILES if options == "params" else ()
+        arguments = signature.parameters.keys()
+        of_files = _OF_FILES if options == "params" else ()
         owner = function.__qualname__.removesuffix(".__init__")
 
         @functools.wraps(function)
         def named(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs:
-                if name not in known:
+                if name not in arguments:
                     advice = _advice(name)
                     raise TypeError(f"{owner} has no argument {name!r}.{advice}")
             return function(*args, **kwargs)
@@ -74,9 +179,9 @@ def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]
         def _advice(name: str) -> str:
             if name in instead:
                 return f" Use {instead[name]}."
-            if options and (name in CANONICAL_NAME or name in own_options):
+            if options and (name in CANONICAL_NAME or name in of_files):
                 return f" It belongs to {options}."
-            return hint(name, known)
+            return hint(name, arguments)
 
         # For inspect.getfullargspec, which does not look behind decorators.
         named.__signature__ = signature  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ from skgoss.utils.messages import hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # The metrics of all rounds by the names of evaluation set and metric.
 History = Mapping[str, Mapping[str, Sequence[float]]]
@@ -95,7 +96,7 @@ def plot_importance(
             " ignore_zero=False to plot columns that are not used."
         )
     widths, places = importance[order], np.arange(len(order))
-    is_new, ax = ax is None, axes(ax, figsize, dpi)
+    ax, figure = axes(ax, figsize, dpi)
     try:
         ax.barh(places, widths, align="center", height=height, **kwargs)
     except AttributeError as error:  # of an argument that matplotlib does not know
@@ -118,7 +119,7 @@ def plot_importance(
     ax.set_xlim(xlim or (0, 1.1 * largest if largest > 0 else 1.0))
     ax.set_ylim(ylim or (-1, len(order)))
     return _finish(
-        ax, title, xlabel, ylabel, grid, {"@importance_type@": importance_type}, is_new
+        ax, title, xlabel, ylabel, grid, {"@importance_type@": importance_type}, figure
     )
 
 
@@ -185,7 +186,7 @@ def plot_split_value_histogram(
             f"Cannot plot split values of the column {feature!r}: no split uses it."
         )
     ticker = optional("matplotlib.ticker")
-    is_new, ax = ax is None, axes(ax, figsize, dpi)
+    ax, figure = axes(ax, figsize, dpi)
     middles, widths = (edges[:-1] + edges[1:]) / 2, width_coef * np.diff(edges)
     ax.bar(middles, counts, align="center", width=widths, **kwargs)
     margin = 0.2 * (edges[-1] - edges[0])
@@ -194,7 +195,7 @@ def plot_split_value_histogram(
     ax.yaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     kind = "name" if isinstance(feature, str) else "index"
     marks = {"@feature@": str(feature), "@index/name@": kind}
-    return _finish(ax, title, xlabel, ylabel, grid, marks, is_new)
+    return _finish(ax, title, xlabel, ylabel, grid, marks, figure)
 
 
 @docstrings.of_plot(
@@ -234,13 +235,13 @@ def plot_metric(
     check(xlim=xlim, ylim=ylim, figsize=figsize)
     history = _history(booster)
     metric, curves = _curves(history, metric, dataset_names)
-    is_new, ax = ax is None, axes(ax, figsize, dpi)
+    ax, figure = axes(ax, figsize, dpi)
     for name, values in curves.items():
         ax.plot(range(len(values)), values, label=name)
     ax.legend(loc="best")
     ax.set_xlim(xlim or (0, max(map(len, curves.values()))))
     ax.set_ylim(ylim or _ylim(curves.values()))
-    return _finish(ax, title, xlabel, ylabel, grid, {"@metric@": metric}, is_new)
+    return _finish(ax, title, xlabel, ylabel, grid, {"@metric@": metric}, figure)
 
 
 def _ylim(curves: Iterable[Sequence[float]]) -> Pair | None:
@@ -303,9 +304,12 @@ def _finish(
     ylabel: str | None,
     grid: bool,
     marks: Mapping[str, str],
-    is_new: bool,
+    figure: Figure | None,
 ) -> Axes:
-    """Write the title and the labels, with marks replaced, and draw the grid."""
+    """Write the title and the labels, with marks replaced, and draw the grid.
+
+    ``figure`` is a new one, which gets room for the labels.
+    """
     for name, text in (("title", title), ("xlabel", xlabel), ("ylabel", ylabel)):
         if text is not None:
             for mark, value in marks.items():
@@ -313,7 +317,7 @@ def _finish(
             ax.set(**{name: text})
     ax.grid(grid)
     ax.set_axisbelow(True)
-    if is_new:
+    if figure is not None:
         for _ in range(2):  # labels on the right move when names on the left get room
-            ax.get_figure().tight_layout()
+            figure.tight_layout()
     return ax

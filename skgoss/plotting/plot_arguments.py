@@ -14,6 +14,7 @@ from skgoss.utils import optional as packages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Pair = tuple[float, float]
 Orientation = Literal["horizontal", "vertical"]
@@ -62,13 +63,16 @@ def optional(module: str) -> ModuleType:
     return packages.optional(module, "This plot")
 
 
-def axes(ax: Axes | None, figsize: Pair | None, dpi: float | None) -> Axes:
-    """Check ``ax``, or make the axes of a new figure if it is None."""
+def axes(
+    ax: Axes | None, figsize: Pair | None, dpi: float | None
+) -> tuple[Axes, Figure | None]:
+    """Check ``ax``, or make the axes of a new figure if it is None; and this figure."""
     if ax is None:
-        return optional("matplotlib.pyplot").subplots(figsize=figsize, dpi=dpi)[1]
+        figure, ax = optional("matplotlib.pyplot").subplots(figsize=figsize, dpi=dpi)
+        return ax, figure
     if not isinstance(ax, optional("matplotlib.axes").Axes):
         raise TypeError(
             f"ax must be Axes of matplotlib, got {type(ax).__name__}. Pass other"
             " arguments by name, such as tree_index=0."
         )
-    return ax
+    return ax, None

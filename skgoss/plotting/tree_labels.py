@@ -101,7 +101,6 @@ class TreeLabels:
 def tree_labels(
     model: Booster | LGBMModel,
     tree_index: int,
-    *,
     show_info: Sequence[str] | str | None,
     precision: int | None,
     example_case: ArrayLike | None,

@@ -24,6 +24,7 @@ from skgoss.utils import messages
 if TYPE_CHECKING:
     from graphviz import Digraph
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
 Floats = NDArray[np.float64]
@@ -67,12 +68,7 @@ def create_tree_digraph(
     """
     check(orientation=orientation)
     tree = tree_labels(
-        booster,
-        tree_index,
-        show_info=show_info,
-        precision=precision,
-        example_case=example_case,
-        max_category_values=max_category_values,
+        booster, tree_index, show_info, precision, example_case, max_category_values
     )
     graphviz = optional("graphviz")
     style = {"nodesep": "0.05", "ranksep": "0.3", "rankdir": _RANKDIR[orientation]}
@@ -173,24 +169,21 @@ def plot_tree(
         have no effect, with an ``UnusedParameterWarning``.
     """
     check(figsize=figsize, orientation=orientation)
+    options = _label_options(kwargs)
     tree = tree_labels(
-        booster,
-        tree_index,
-        show_info=show_info,
-        precision=precision,
-        example_case=example_case,
-        **_label_options(kwargs),
+        booster, tree_index, show_info, precision, example_case, **options
     )
     optional("igraph")
-    is_new, ax = ax is None, axes(ax, figsize, dpi)
-    if is_new:
-        ax.get_figure().subplots_adjust(0, 0, 1, 1)
-    _draw(ax, tree, orientation == "horizontal", resize=is_new and figsize is None)
+    ax, figure = axes(ax, figsize, dpi)
+    if figure is not None:
+        figure.subplots_adjust(0, 0, 1, 1)
+    resized = figure if figsize is None else None
+    _draw(ax, tree, orientation == "horizontal", resized)
     return ax
 
 
-def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resize: bool) -> None:
-    """Draw a tree on axes, or resize the figure of the axes to the tree before."""
+def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resized: Figure | None) -> None:
+    """Draw a tree on axes, whose figure may first be resized to the tree."""
     alignment = {"ha": "left"} if horizontal else {"va": "top"}
     texts = [
         ax.text(0, 0, "\n".join([*node.heading, *node.info]), **_TEXT | alignment)
@@ -207,7 +200,7 @@ def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resize: bool) -> None:
     width, height = layout.size[::step]
     if tree.has_constraints:
         width, height = max(width, _LEGEND[0]), height + _LEGEND[1]
-    scale = _fit(ax, width, height, resize)
+    scale = _fit(ax, width, height, resized)
     places = zip(layout.start, layout.bend, layout.middle, strict=True)
     for node, text, edge, place in zip(tree.nodes, texts, edges, places, strict=True):
         start, bend, middle = place
@@ -231,20 +224,19 @@ def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resize: bool) -> None:
 def _sizes(texts: Sequence[Text]) -> Floats:
     """Widths and heights in points."""
     bounds = [text.get_window_extent() for text in texts]
-    points = 72 / texts[0].get_figure().dpi
+    points = 72 / texts[0].figure.dpi
     return points * np.array([(box.width, box.height) for box in bounds])
 
 
-def _fit(ax: Axes, width: float, height: float, resize: bool) -> float:
+def _fit(ax: Axes, width: float, height: float, resized: Figure | None) -> float:
     """Set the limits in points; return the size of these points in the axes."""
-    figure = ax.get_figure()
-    if resize:
+    if resized is not None:
         size = np.array([width, height]) / 72
-        figure.set_size_inches(size * min(1, _LARGEST / size.max()))
+        resized.set_size_inches(size * min(1, _LARGEST / size.max()))
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
     ax.set_axis_off()
     bounds = ax.get_window_extent()
-    return 72 / figure.dpi * min(bounds.width / width, bounds.height / height)
+    return 72 / ax.figure.dpi * min(bounds.width / width, bounds.height / height)
 
 
 def _box(node: NodeLabel) -> dict[str, Any]:
@@ -339,28 +331,17 @@ def _smallest_unit(
 
 
 # Arguments of graphviz.Digraph, which LightGBM's plot_tree passes on.
-_OF_DIGRAPH = (
-    "name",
-    "comment",
-    "filename",
-    "directory",
-    "format",
-    "engine",
-    "encoding",
-    "graph_attr",
-    "node_attr",
-    "edge_attr",
-    "body",
-    "strict",
-    "renderer",
-    "formatter",
-)
+_OF_DIGRAPH = """
+    name comment filename directory format engine encoding graph_attr node_attr
+    edge_attr body strict renderer formatter
+"""
 
 
 def _label_options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `tree_labels` among those that `plot_tree` passes on."""
     options = dict(kwargs)
-    unused = [name for name in _OF_DIGRAPH if options.pop(name, None) is not None]
+    names = _OF_DIGRAPH.split()
+    unused = [name for name in names if options.pop(name, None) is not None]
     if unused:
         messages.warn(
             f"plot_tree draws without graphviz: {', '.join(unused)} has no effect. Use"

@@ -112,11 +112,6 @@ def draw_tree(
     """
     check(orientation=orientation)
     tree = tree_labels(
-        booster,
-        tree_index,
-        show_info=show_info,
-        precision=precision,
-        example_case=example_case,
-        max_category_values=max_category_values,
+        booster, tree_index, show_info, precision, example_case, max_category_values
     )
     return TreeText(tree.name, tree.nodes)

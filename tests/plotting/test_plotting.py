@@ -469,8 +469,8 @@ def test_nothing_overlaps(n_leaves, orientation):
         nodes = labels(show_info=["leaf_count", "split_gain"]).nodes(
             grown(n_leaves, seed)
         )
-        _, ax = plt.subplots()
-        _draw(ax, TreeLabels("", nodes, False), is_horizontal, resize=True)
+        figure, ax = plt.subplots()
+        _draw(ax, TreeLabels("", nodes, False), is_horizontal, figure)
         boxes, texts = bounds_of(ax)
         solids = np.array([solid.extents for solid in [*boxes, *texts]])
         for i, solid in enumerate([*boxes, *texts]):

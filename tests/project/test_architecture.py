@@ -159,7 +159,6 @@ TESTED_IN = {
     ],
     "parameters/test_parameters.py": [
         "parameters/aliases",
-        "parameters/constructor",
         "parameters/descriptions",
         "parameters/docstrings",
         "parameters/domains",

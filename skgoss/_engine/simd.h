@@ -1,14 +1,17 @@
 /* One loop, three instruction sets, chosen when the program starts.
  *
- * Write the loop as an inline function whose name ends in _body and let SIMD_KERNEL
- * compile it for plain x86-64, AVX2 and AVX-512 and make the function that calls the
- * best of the three:
+ * Write SIMD_KERNEL as the head of a function. Its body is compiled for plain x86-64, AVX2 and
+ * AVX-512, and the function calls the best of the three:
  *
- *     static SIMD_INLINE void twice_body(const double *x, int64_t n, double *x_out) {...}
  *     SIMD_KERNEL(twice, (const double *x, int64_t n, double *x_out), (x, n, x_out))
+ *     {
+ *         for (int64_t i = 0; i < n; i++)
+ *             x_out[i] = 2 * x[i];
+ *     }
  *
  *     twice(x, n, x_out);
  *
+ * `twice_body` is the body alone, for other such kernels.
  * The compiler does the vectorizing. The three versions give the same bits as long as
  * the body works element by element: no sum across elements, and the build says
  * -ffp-contract=off. Call a kernel on blocks of some thousand elements, as each call
@@ -68,6 +71,7 @@ __attribute__((constructor)) static void simd_choose_level(void)
 }
 
 #define SIMD_KERNEL(name, parameters, arguments)                                    \
+    static SIMD_INLINE void name##_body parameters;                                 \
     static void name##_plain parameters { name##_body arguments; }                  \
     SIMD_FOR_AVX2 static void name##_avx2 parameters { name##_body arguments; }     \
     SIMD_FOR_AVX512 static void name##_avx512 parameters { name##_body arguments; } \
@@ -76,14 +80,17 @@ __attribute__((constructor)) static void simd_choose_level(void)
         static void (*const levels[]) parameters                                    \
             = {name##_plain, name##_avx2, name##_avx512};                           \
         levels[simd_level] arguments;                                               \
-    }
+    }                                                                               \
+    static SIMD_INLINE void name##_body parameters
 
 #else
 
 enum { simd_level = SIMD_PLAIN };
 
-#define SIMD_KERNEL(name, parameters, arguments) \
-    static void name parameters { name##_body arguments; }
+#define SIMD_KERNEL(name, parameters, arguments)           \
+    static SIMD_INLINE void name##_body parameters;        \
+    static void name parameters { name##_body arguments; } \
+    static SIMD_INLINE void name##_body parameters
 
 #endif
 #endif

@@ -129,8 +129,7 @@ def bin_columns(
         kernels.bin_columns(
             block,
             rows,
-            *_plan_search(chosen),
-            np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
+            _bin_search(chosen),
             team(bins_out[span].size, n_threads),
             bins_out[span],
         )
@@ -186,9 +185,7 @@ def bin_sparse_columns(
             rows,
             places,
             n_rows,
-            *_plan_search(chosen),
-            np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
-            np.array([mapper.zero_bin for mapper in chosen], dtype=np.int32),
+            _bin_search(chosen),
             team(n_values_of(block, n_rows).sum(), n_threads),
             start[edges],
         )
@@ -205,16 +202,7 @@ def bin_sparse_columns(
     return start, list_rows, bin_start, list_bins
 
 
-def _plan_search(
-    mappers: list[BinMapper],
-) -> tuple[
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.uint16],
-]:
-    """Bounds of all columns, and the grids that find the place to search among them."""
+def _bin_search(mappers: list[BinMapper]) -> kernels.BinSearch:
     counts = [len(mapper.upper_bounds) - 1 for mapper in mappers]
     n_bounds = np.array(counts, dtype=np.int64)
     # A search that starts at the last bound must still meet infinity.
@@ -224,13 +212,15 @@ def _plan_search(
         for mapper, count in zip(mappers, counts, strict=True)
         for part in (mapper.upper_bounds[:-1], infinite[: count + 1])
     ]
-    bounds = np.concatenate(parts)
     length = 2 * n_bounds + 1
-    start = length.cumsum() - length
-    grid = np.empty((len(mappers), kernels.GRID_FIELDS))
     first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
     n_buckets = np.minimum(BUCKETS_PER_BOUND * n_bounds, MAX_BUCKETS)
     np.maximum(n_buckets, 1).cumsum(out=first_start[1:])
-    first = np.empty(first_start[-1], dtype=np.uint16)
-    kernels.plan_search(bounds, start, n_bounds, first_start, grid, first)
-    return bounds, start, grid, first_start, first
+    return kernels.BinSearch(
+        np.concatenate(parts),
+        length.cumsum() - length,
+        n_bounds,
+        first_start,
+        np.array([mapper.nan_bin for mapper in mappers], dtype=np.int32),
+        np.array([mapper.zero_bin for mapper in mappers], dtype=np.int32),
+    )

@@ -7,7 +7,6 @@ NO_MISSING: int
 ZERO_IS_MISSING: int
 NAN_IS_MISSING: int
 ZERO_BOUND: float
-GRID_FIELDS: int
 def scratch_per_value(n_features: int, n_threads: int) -> int: ...
 def find_bounds(
     columns: object, rows: NDArray[np.int64] | None, place: NDArray[np.int32] | None,
@@ -19,16 +18,15 @@ def find_bounds(
     missing_type_out: NDArray[np.uint8], n_occupied_out: NDArray[np.int32],
     range_out: NDArray[np.float64], zero_share_out: NDArray[np.float64],
 ) -> None: ...
-def plan_search(
-    bounds: NDArray[np.float64], bounds_start: NDArray[np.int64],
-    n_bounds: NDArray[np.int64], first_start: NDArray[np.int64],
-    grid_out: NDArray[np.float64], first_out: NDArray[np.uint16],
-) -> None: ...
+class BinSearch:
+    def __init__(
+        self, bounds: NDArray[np.float64], bounds_start: NDArray[np.int64],
+        n_bounds: NDArray[np.int64], first_start: NDArray[np.int64],
+        nan_bin: NDArray[np.int32], zero_bin: NDArray[np.int32],
+    ) -> None: ...
 def bin_columns(
-    columns: object, rows: NDArray[np.int64] | None, bounds: NDArray[np.float64],
-    bounds_start: NDArray[np.int64], grid: NDArray[np.float64],
-    first_start: NDArray[np.int64], first: NDArray[np.uint16],
-    nan_bin: NDArray[np.int32], n_threads: int, columns_out: NDArray[Any],
+    columns: object, rows: NDArray[np.int64] | None, search: BinSearch, n_threads: int,
+    columns_out: NDArray[Any],
 ) -> None: ...
 def count_others(
     columns: object, rows: NDArray[np.int64] | None, place: NDArray[np.int32] | None,
@@ -37,9 +35,7 @@ def count_others(
 ) -> None: ...
 def list_columns(
     columns: object, rows: NDArray[np.int64] | None, place: NDArray[np.int32] | None,
-    n_rows: int, bounds: NDArray[np.float64], bounds_start: NDArray[np.int64],
-    grid: NDArray[np.float64], first_start: NDArray[np.int64],
-    first: NDArray[np.uint16], nan_bin: NDArray[np.int32], zero_bin: NDArray[np.int32],
-    n_threads: int, start_inout: NDArray[np.int64], bin_start: NDArray[np.int64] | None,
-    rows_out: NDArray[np.uint32] | None, bins_out: NDArray[np.uint16] | None,
+    n_rows: int, search: BinSearch, n_threads: int, start_inout: NDArray[np.int64],
+    bin_start: NDArray[np.int64] | None, rows_out: NDArray[np.uint32] | None,
+    bins_out: NDArray[np.uint16] | None,
 ) -> bool: ...

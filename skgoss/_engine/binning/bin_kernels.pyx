@@ -46,9 +46,6 @@ NAN_IS_MISSING = MISSING_NAN
 cdef double ZERO = 1.0000000180025095e-35
 ZERO_BOUND = ZERO
 
-#: Numbers of a grid's description.
-GRID_FIELDS = 4
-
 cdef enum:
     SCRATCH_PER_VALUE = 7
     # Columns read together: where a row's values lie side by side, a line of the cache
@@ -104,18 +101,19 @@ cdef struct Grid:
     double origin
     double scale
     double last
-    # Steps of the search within a bucket; as wide as the other fields.
-    int64_t n_steps
+    # Steps of the search within a bucket.
+    int32_t n_steps
 
 
-cdef struct BinSearch:
-    # How the bins of columns are found: see `plan_search`.
+cdef struct Plan:
+    # How the bins of columns are found: see `BinSearch`.
     const double* bounds
     const int64_t* bounds_start
-    const Grid* grid
+    Grid* grid
     const int64_t* first_start
-    const uint16_t* first
+    uint16_t* first
     const int32_t* nan_bin
+    const int32_t* zero_bin
 
 
 cdef struct Tally:
@@ -276,12 +274,8 @@ cdef inline void tally_value(
 
 
 cdef void load_tile(
-    const InputColumns* inputs,
-    Py_ssize_t first,
-    Py_ssize_t n_columns,
-    const int64_t* rows,
-    int64_t n,
-    double* values_out,
+    const InputColumns* inputs, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
+    int64_t n, double* values_out,
 ) noexcept nogil:
     """Read some columns, those that are not sparse, each n values after the last."""
     cdef int64_t block, start
@@ -308,12 +302,8 @@ cdef Tally read_values(
 
 
 cdef Tally read_sparse(
-    const InputColumns* inputs,
-    Py_ssize_t column,
-    const int32_t* place,
-    const double* weight,
-    int64_t n,
-    SortScratch* scratch_out,
+    const InputColumns* inputs, Py_ssize_t column, const int32_t* place,
+    const double* weight, int64_t n, SortScratch* scratch_out,
 ) noexcept nogil:
     """The same of a sparse column; ``place``: of each row in the sample, -1 if outside.
 
@@ -468,13 +458,8 @@ cdef int32_t bound_side(
 
 
 cdef int32_t bound_around_zero(
-    const Side* left,
-    const Side* right,
-    int64_t n_zero,
-    int32_t max_bin,
-    int64_t min_count,
-    double* bounds_out,
-    int32_t* n_occupied_out,
+    const Side* left, const Side* right, int64_t n_zero, int32_t max_bin, int64_t min_count,
+    double* bounds_out, int32_t* n_occupied_out,
 ) noexcept nogil:
     """Boundaries of a column: the negative values, zero alone, the positive values."""
     cdef int32_t n_left = 0
@@ -564,14 +549,8 @@ cdef int32_t count_occupied(
 
 
 cdef int32_t bound_between(
-    const Side* left,
-    const Side* right,
-    const Forced* forced,
-    double total,
-    int32_t max_bin,
-    int64_t min_count,
-    double* fixed,
-    double* bounds_out,
+    const Side* left, const Side* right, const Forced* forced, double total,
+    int32_t max_bin, int64_t min_count, double* fixed, double* bounds_out,
 ) noexcept nogil:
     """Boundaries of a column for which the user gives some.
 
@@ -603,21 +582,10 @@ cdef int32_t bound_between(
 
 
 cdef void find_column_bounds(
-    const InputColumns* inputs,
-    Py_ssize_t column,
-    const double* values,
-    const int32_t* place,
-    const double* weight,
-    int64_t n,
-    double total,
-    BinningRules rule,
-    Forced forced,
-    SortScratch scratch,
-    double* bounds_out,
-    int32_t* n_bounds_out,
-    uint8_t* missing_type_out,
-    int32_t* n_occupied_out,
-    double* range_out,
+    const InputColumns* inputs, Py_ssize_t column, const double* values,
+    const int32_t* place, const double* weight, int64_t n, double total, BinningRules rule,
+    Forced forced, SortScratch scratch, double* bounds_out, int32_t* n_bounds_out,
+    uint8_t* missing_type_out, int32_t* n_occupied_out, double* range_out,
     double* zero_share_out,
 ) noexcept nogil:
     """Find the boundaries of one column: sort its sampled values, and merge equal ones.
@@ -671,26 +639,12 @@ cdef void find_column_bounds(
 
 
 def find_bounds(
-    columns,
-    const int64_t[::1] rows,
-    const int32_t[::1] place,
-    const double[::1] weight,
-    int64_t n_rows,
-    int32_t max_bin,
-    int64_t min_data_in_bin,
-    bint use_missing,
-    bint zero_as_missing,
-    const int64_t[::1] forced_start,
-    const double[::1] forced_bound,
-    const int32_t[::1] forced_rank,
-    int n_threads,
-    const int64_t[::1] bounds_start,
-    uint64_t[:, ::1] scratch_out,
-    double[::1] bounds_out,
-    int32_t[::1] n_bounds_out,
-    uint8_t[::1] missing_type_out,
-    int32_t[::1] n_occupied_out,
-    double[:, ::1] range_out,
+    columns, const int64_t[::1] rows, const int32_t[::1] place, const double[::1] weight,
+    int64_t n_rows, int32_t max_bin, int64_t min_data_in_bin, bint use_missing,
+    bint zero_as_missing, const int64_t[::1] forced_start, const double[::1] forced_bound,
+    const int32_t[::1] forced_rank, int n_threads, const int64_t[::1] bounds_start,
+    uint64_t[:, ::1] scratch_out, double[::1] bounds_out, int32_t[::1] n_bounds_out,
+    uint8_t[::1] missing_type_out, int32_t[::1] n_occupied_out, double[:, ::1] range_out,
     double[::1] zero_share_out,
 ) -> None:
     """Find the boundaries of every column.
@@ -743,12 +697,7 @@ def find_bounds(
     if weight is not None:
         total = np.sum(weight)
     for first in prange(
-        0,
-        n_features,
-        width,
-        nogil=True,
-        schedule="dynamic",
-        num_threads=n_threads,
+        0, n_features, width, nogil=True, schedule="dynamic", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
         if is_stopped(&watch):
@@ -833,52 +782,62 @@ cdef Grid plan_grid(const double* bound, int64_t n, int64_t n_buckets) noexcept 
     return best
 
 
-def plan_search(
-    const double[::1] bounds,
-    const int64_t[::1] bounds_start,
-    const int64_t[::1] n_bounds,
-    const int64_t[::1] first_start,
-    double[:, ::1] grid_out,
-    uint16_t[::1] first_out,
-) -> None:
-    """Prepare the search for bins: a grid says where among the bounds it starts.
+cdef class BinSearch:
+    """How the bins of some columns of numbers are found: grids say where a search starts.
 
     Parameters
     ----------
     bounds : array
-        The bounds of all columns.
+        Of each column all upper bounds but that of the last bin, and then more infinities
+        than there are bounds.
     bounds_start, n_bounds : arrays of shape (n_columns,)
         Where the bounds of a column begin, and how many there are.
-    grid_out : array of shape (n_columns, GRID_FIELDS)
-        Origin, scale and last bucket of the grid, and the steps within a bucket.
     first_start : array of shape (n_columns + 1,)
-        Where the buckets of a column begin.
-    first_out : array of shape (first_start[-1],)
-        For each bucket the number of bounds in lower ones.
+        Where the buckets of a column's grid begin.
+    nan_bin, zero_bin : arrays of shape (n_columns,)
+        The bins of NaN and zero.
     """
-    cdef Py_ssize_t j
-    cdef int64_t i, bucket, n_buckets
-    cdef const double* bound
-    cdef uint16_t* first
-    cdef Grid* grid
-    with nogil:
-        for j in range(bounds_start.shape[0]):
-            bound = &bounds[bounds_start[j]]
-            grid = <Grid*> &grid_out[j, 0]
-            n_buckets = first_start[j + 1] - first_start[j]
-            first = &first_out[first_start[j]]
-            grid[0] = plan_grid(bound, n_bounds[j], n_buckets)
-            bucket = 0
-            for i in range(n_bounds[j]):
-                while bucket <= bucket_of(bound[i], grid):
-                    first[bucket] = <uint16_t> i
-                    bucket += 1
-            for bucket in range(bucket, n_buckets):
-                first[bucket] = <uint16_t> n_bounds[j]
+
+    cdef Plan plan
+    cdef object arrays
+
+    def __cinit__(
+        self, const double[::1] bounds, const int64_t[::1] bounds_start,
+        const int64_t[::1] n_bounds, const int64_t[::1] first_start,
+        const int32_t[::1] nan_bin, const int32_t[::1] zero_bin,
+    ):
+        cdef Py_ssize_t n_columns = n_bounds.shape[0]
+        cdef uint8_t[::1] grids = np.empty(n_columns * sizeof(Grid), dtype=np.uint8)
+        cdef uint16_t[::1] first = np.empty(first_start[n_columns], dtype=np.uint16)
+        cdef Py_ssize_t j
+        self.arrays = bounds, bounds_start, first_start, nan_bin, zero_bin, grids, first
+        self.plan = Plan(
+            &bounds[0], &bounds_start[0], <Grid*> &grids[0], &first_start[0], &first[0],
+            &nan_bin[0], &zero_bin[0])
+        with nogil:
+            for j in range(n_columns):
+                plan_column(&self.plan, j, n_bounds[j])
+
+
+cdef void plan_column(const Plan* plan, Py_ssize_t column, int64_t n_bounds) noexcept nogil:
+    """Choose a grid, and write how many bounds are in lower buckets than each."""
+    cdef const double* bound = plan.bounds + plan.bounds_start[column]
+    cdef uint16_t* first = plan.first + plan.first_start[column]
+    cdef Grid* grid = plan.grid + column
+    cdef int64_t n_buckets = plan.first_start[column + 1] - plan.first_start[column]
+    cdef int64_t bucket = 0
+    cdef int64_t i
+    grid[0] = plan_grid(bound, n_bounds, n_buckets)
+    for i in range(n_bounds):
+        while bucket <= bucket_of(bound[i], grid):
+            first[bucket] = <uint16_t> i
+            bucket += 1
+    for bucket in range(bucket, n_buckets):
+        first[bucket] = <uint16_t> n_bounds
 
 
 cdef inline void search_block(
-    const double* value, int64_t n, const BinSearch* plan, Py_ssize_t column, bin_t* bins_out,
+    const double* value, int64_t n, const Plan* plan, Py_ssize_t column, bin_t* bins_out,
 ) noexcept nogil:
     """Bins of ``n`` values of a column: for each the number of bounds below it.
 
@@ -907,14 +866,8 @@ cdef inline void search_block(
 
 
 cdef void bin_block(
-    const InputColumns* inputs,
-    const int64_t* rows,
-    int64_t start,
-    int64_t n,
-    const BinSearch* plan,
-    int64_t n_columns,
-    int64_t stride,
-    bin_t* columns_out,
+    const InputColumns* inputs, const int64_t* rows, int64_t start, int64_t n,
+    const Plan* plan, int64_t n_columns, int64_t stride, bin_t* columns_out,
 ) noexcept nogil:
     """Put some rows of all columns into their bins."""
     cdef double[BLOCK] values
@@ -928,15 +881,7 @@ cdef void bin_block(
 
 
 def bin_columns(
-    columns,
-    const int64_t[::1] rows,
-    const double[::1] bounds,
-    const int64_t[::1] bounds_start,
-    const double[:, ::1] grid,
-    const int64_t[::1] first_start,
-    const uint16_t[::1] first,
-    const int32_t[::1] nan_bin,
-    int n_threads,
+    columns, const int64_t[::1] rows, BinSearch search, int n_threads,
     bin_t[:, :] columns_out,
 ) -> None:
     """Put every value of every column into its bin.
@@ -946,24 +891,14 @@ def bin_columns(
     columns : skgoss.columns.columns.Columns
     rows : array of shape (n_rows,) or None
         The rows to read; None reads all.
-    bounds : array
-        For each of the columns, all upper bounds but that of the last bin, and after
-        them more infinities than there are bounds.
-    bounds_start : array of shape (n_columns,)
-        Where the bounds of a column begin.
-    grid, first_start, first : arrays
-        As for ``plan_search``.
-    nan_bin : array of shape (n_columns,)
-        The bin of NaN.
+    search : BinSearch
+        Of these columns.
     n_threads : int
     columns_out : array of shape (n_columns, n_rows)
         The bins. Those of a column lie one after the other, columns anywhere.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef InputColumns inputs = read_columns(columns)
-    cdef BinSearch plan = BinSearch(
-        &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
-        &nan_bin[0])
     cdef int64_t n_rows = columns_out.shape[1]
     cdef int64_t stride = columns_out.strides[0] // <int64_t> sizeof(bin_t)
     cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
@@ -972,46 +907,39 @@ def bin_columns(
     if n_rows > 1 and columns_out.strides[1] != <int64_t> sizeof(bin_t):
         raise ValueError("the bins of a column must lie one after the other")
     for block in prange(
-        n_blocks,
-        nogil=True,
-        schedule="static",
-        num_threads=n_threads,
+        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
             bin_block(
-                &inputs, row, block * BLOCK,
-                min(<int64_t> BLOCK, n_rows - block * BLOCK),
-                &plan, columns_out.shape[0], stride, &columns_out[0, 0],
-            )
+                &inputs, row, block * BLOCK, min(<int64_t> BLOCK, n_rows - block * BLOCK),
+                &search.plan, columns_out.shape[0], stride, &columns_out[0, 0])
     end_watch(&watch)
 
 
-cdef struct Search:
+cdef struct ZeroBin:
     # A column whose rows are listed: it has numbers from `low` on, without it, up to `high`
     # in the bin of zero.
     Py_ssize_t column
     double low
     double high
-    int32_t zero_bin
+    int32_t number
     bint nan_is_zero
 
 
-cdef Search plan_list(
-    const BinSearch* plan, const int32_t* zero_bin, Py_ssize_t column,
-) noexcept nogil:
+cdef ZeroBin zero_bin_of(const Plan* plan, Py_ssize_t column) noexcept nogil:
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
-    cdef Search search
-    search.column = column
-    search.zero_bin = zero_bin[column]
-    search.low = bound[search.zero_bin - 1] if search.zero_bin > 0 else -INFINITY
-    search.high = bound[search.zero_bin]
-    search.nan_is_zero = plan.nan_bin[column] == search.zero_bin
-    return search
+    cdef ZeroBin zero
+    zero.column = column
+    zero.number = plan.zero_bin[column]
+    zero.low = bound[zero.number - 1] if zero.number > 0 else -INFINITY
+    zero.high = bound[zero.number]
+    zero.nan_is_zero = plan.nan_bin[column] == zero.number
+    return zero
 
 
 cdef int64_t keep_others(
-    const double* values, int64_t n, const Search* search, const int32_t* numbers, int64_t start,
+    const double* values, int64_t n, const ZeroBin* zero, const int32_t* numbers, int64_t start,
     const int32_t* place, double* values_out, uint32_t* rows_out,
 ) noexcept nogil:
     """Keep the values of a block that are not in the bin of zero, and their rows.
@@ -1028,15 +956,15 @@ cdef int64_t keep_others(
         row = start + i
         if numbers != NULL:
             row = place[numbers[i]] if place != NULL else numbers[i]
-        is_other = not (search.low < values[i] <= search.high)
+        is_other = not (zero.low < values[i] <= zero.high)
         values_out[n_kept] = values[i]
         rows_out[n_kept] = <uint32_t> row
-        n_kept += is_other and row >= 0 and not (search.nan_is_zero and isnan(values[i]))
+        n_kept += is_other and row >= 0 and not (zero.nan_is_zero and isnan(values[i]))
     return n_kept
 
 
 cdef int64_t list_block(
-    const double* values, int64_t n, const BinSearch* plan, const Search* search,
+    const double* values, int64_t n, const Plan* plan, const ZeroBin* zero,
     const int32_t* numbers, int64_t start, const int32_t* place, int64_t room,
     uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
@@ -1049,7 +977,7 @@ cdef int64_t list_block(
     cdef uint16_t[BLOCK + SEARCH_WIDTH] bins
     cdef int64_t i
     cdef int64_t n_listed = keep_others(
-        values, n, search, numbers, start, place, others, other_rows)
+        values, n, zero, numbers, start, place, others, other_rows)
     if n_listed > room:
         return n_listed
     if rows_out != NULL:
@@ -1057,9 +985,9 @@ cdef int64_t list_block(
     if bins_out == NULL:
         return n_listed
     memset(others + n_listed, 0, SEARCH_WIDTH * sizeof(double))
-    search_block(others, n_listed, plan, search.column, &bins[0])
+    search_block(others, n_listed, plan, zero.column, &bins[0])
     for i in range(n_listed):
-        bins_out[i] = bins[i] - (bins[i] > search.zero_bin)
+        bins_out[i] = bins[i] - (bins[i] > zero.number)
     return n_listed
 
 
@@ -1108,14 +1036,8 @@ cdef int64_t count_column(
 
 
 def count_others(
-    columns,
-    const int64_t[::1] rows,
-    const int32_t[::1] place,
-    int64_t n_rows,
-    int64_t limit,
-    bint nan_is_zero,
-    int n_threads,
-    int64_t[::1] count_out,
+    columns, const int64_t[::1] rows, const int32_t[::1] place, int64_t n_rows,
+    int64_t limit, bint nan_is_zero, int n_threads, int64_t[::1] count_out,
 ) -> None:
     """Count the rows of every column that are not zero.
 
@@ -1157,8 +1079,8 @@ cdef bint do_ascend(const uint32_t* rows, int64_t n) noexcept nogil:
 
 cdef bint list_tile(
     const InputColumns* inputs, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
-    const int32_t* place, int64_t n_rows, const BinSearch* plan, const int32_t* zero_bin,
-    int64_t* start_inout, const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
+    const int32_t* place, int64_t n_rows, const Plan* plan, int64_t* start_inout,
+    const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
     """List the rows of some columns, or with NULL for out count them.
 
@@ -1168,7 +1090,7 @@ cdef bint list_tile(
     cdef int32_t[BLOCK] numbers
     cdef int64_t[SPARSE_TILE] length
     cdef bint is_right = True
-    cdef Search[SPARSE_TILE] search
+    cdef ZeroBin[SPARSE_TILE] zero
     cdef uint32_t* to_rows[SPARSE_TILE]
     cdef uint16_t* to_bins[SPARSE_TILE]
     cdef int64_t[SPARSE_TILE] at
@@ -1177,7 +1099,7 @@ cdef bint list_tile(
     cdef int64_t start = 0
     cdef Py_ssize_t k
     for k in range(n_columns):
-        search[k] = plan_list(plan, zero_bin, first + k)
+        zero[k] = zero_bin_of(plan, first + k)
         to_rows[k] = NULL
         to_bins[k] = NULL
         length[k] = n_rows
@@ -1196,7 +1118,7 @@ cdef bint list_tile(
                 if is_sparse(inputs, first + k):
                     load_rows(inputs, first + k, start, n, numbers)
                 at[k] += list_block(
-                    values, n, plan, &search[k],
+                    values, n, plan, &zero[k],
                     numbers if is_sparse(inputs, first + k) else NULL, start, place,
                     length[k] - at[k],
                     to_rows[k] + at[k] if to_rows[k] != NULL else NULL,
@@ -1211,22 +1133,9 @@ cdef bint list_tile(
 
 
 def list_columns(
-    columns,
-    const int64_t[::1] rows,
-    const int32_t[::1] place,
-    int64_t n_rows,
-    const double[::1] bounds,
-    const int64_t[::1] bounds_start,
-    const double[:, ::1] grid,
-    const int64_t[::1] first_start,
-    const uint16_t[::1] first,
-    const int32_t[::1] nan_bin,
-    const int32_t[::1] zero_bin,
-    int n_threads,
-    int64_t[::1] start_inout,
-    const int64_t[::1] bin_start,
-    uint32_t[::1] rows_out,
-    uint16_t[::1] bins_out,
+    columns, const int64_t[::1] rows, const int32_t[::1] place, int64_t n_rows,
+    BinSearch search, int n_threads, int64_t[::1] start_inout, const int64_t[::1] bin_start,
+    uint32_t[::1] rows_out, uint16_t[::1] bins_out,
 ) -> bool:
     """List the rows of every column that are not in its bin of zero.
 
@@ -1238,9 +1147,8 @@ def list_columns(
     place : array of shape (columns.n_rows,) or None
         Where each row of the data is in ``rows``, -1 if it is not.
     n_rows : int
-    bounds, bounds_start, grid, first_start, first, nan_bin
-        As for ``bin_columns``.
-    zero_bin : array of shape (n_columns,)
+    search : BinSearch
+        Of these columns.
     n_threads : int
     start_inout : array of shape (n_columns + 1,)
         Where the lists begin; written, and nothing else, when ``rows_out`` is None.
@@ -1260,14 +1168,11 @@ def list_columns(
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
     cdef InputColumns inputs = read_columns(columns)
-    cdef Py_ssize_t n_columns = zero_bin.shape[0]
+    cdef Py_ssize_t n_columns = start_inout.shape[0] - 1
     cdef bint counts = rows_out is None
     cdef uint32_t* to_rows = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
     cdef uint16_t* to_bins = NULL if bins_out is None or len(bins_out) == 0 else &bins_out[0]
     cdef const int64_t* to_start = NULL if bin_start is None else &bin_start[0]
-    cdef BinSearch plan = BinSearch(
-        &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
-        &nan_bin[0])
     cdef Py_ssize_t width = max(
         1, min(<Py_ssize_t> SPARSE_TILE, n_columns // (2 * n_threads)))
     cdef Py_ssize_t n_wrong = 0
@@ -1281,8 +1186,8 @@ def list_columns(
     ):
         if not is_stopped(&watch):
             n_wrong += not list_tile(
-                &inputs, j, min(width, n_columns - j), row, row_place, n_rows, &plan,
-                &zero_bin[0], &start_inout[0], to_start, to_rows, to_bins)
+                &inputs, j, min(width, n_columns - j), row, row_place, n_rows,
+                &search.plan, &start_inout[0], to_start, to_rows, to_bins)
     end_watch(&watch)
     if counts:
         for j in range(n_columns):

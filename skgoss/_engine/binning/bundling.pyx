@@ -131,8 +131,7 @@ cdef void place(
 
 cdef Py_ssize_t fill_slots(
     const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n,
-    int32_t first_bundle,
-    int* n_opened_out, int32_t* bundle_out, Watch* watch,
+    int32_t first_bundle, int* n_opened_out, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """First fit into at most 64 new bundles; keeps the columns that fit none, returns how many."""
     cdef int64_t conflicts[SLOTS]
@@ -163,8 +162,7 @@ cdef Py_ssize_t fill_slots(
 
 cdef void first_fit_passes(
     const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes,
-    int32_t* bundle_out,
-    Watch* watch,
+    int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """Sixty-four bundles a pass: the columns that are left see what one long search would."""
     cdef Py_ssize_t n = sparse.n_columns

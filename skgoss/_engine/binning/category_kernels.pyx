@@ -27,13 +27,8 @@ cdef inline int64_t entry_of(double value, int64_t n_categories) noexcept nogil:
 
 
 cdef void count_column(
-    const InputColumns* inputs,
-    Py_ssize_t column,
-    const int64_t* rows,
-    const double* weight,
-    int64_t n_rows,
-    int64_t n_categories,
-    int64_t* count_out,
+    const InputColumns* inputs, Py_ssize_t column, const int64_t* rows,
+    const double* weight, int64_t n_rows, int64_t n_categories, int64_t* count_out,
     double* mass_out,
 ) noexcept nogil:
     """Count the rows of each category of a column, and sum their masses."""
@@ -51,14 +46,8 @@ cdef void count_column(
 
 
 def count_categories(
-    columns,
-    const int64_t[::1] rows,
-    const double[::1] weight,
-    int64_t n_rows,
-    const int64_t[::1] first,
-    int n_threads,
-    int64_t[::1] count_out,
-    double[::1] mass_out,
+    columns, const int64_t[::1] rows, const double[::1] weight, int64_t n_rows,
+    const int64_t[::1] first, int n_threads, int64_t[::1] count_out, double[::1] mass_out,
 ) -> None:
     """Count the rows of every category of every column.
 
@@ -97,14 +86,8 @@ def count_categories(
 
 
 cdef void bin_rows(
-    const InputColumns* inputs,
-    Py_ssize_t column,
-    const int64_t* rows,
-    int64_t start,
-    int64_t stop,
-    const uint16_t* bin_of,
-    int64_t n_categories,
-    bin_t* bins_out,
+    const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start,
+    int64_t stop, const uint16_t* bin_of, int64_t n_categories, bin_t* bins_out,
 ) noexcept nogil:
     """Put some rows of a column of categories into their bins."""
     cdef double[BLOCK] values
@@ -118,12 +101,8 @@ cdef void bin_rows(
 
 
 def bin_categories(
-    columns,
-    const int64_t[::1] rows,
-    const uint16_t[::1] bin_of,
-    const int64_t[::1] first,
-    int n_threads,
-    bin_t[:, ::1] bins_out,
+    columns, const int64_t[::1] rows, const uint16_t[::1] bin_of, const int64_t[::1] first,
+    int n_threads, bin_t[:, ::1] bins_out,
 ) -> None:
     """Put every category of every column into its bin.
 

@@ -41,11 +41,8 @@ cdef void pack_block(
 
 
 def pack_rows(
-    const code_t[:, ::1] columns,
-    const int32_t[::1] lane,
-    const int32_t[::1] radix,
-    int n_threads,
-    code_t[:, ::1] rows_out,
+    const code_t[:, ::1] columns, const int32_t[::1] lane, const int32_t[::1] radix,
+    int n_threads, code_t[:, ::1] rows_out,
 ) -> None:
     """Write columns as digits of the numbers of rows, of one byte or two.
 
@@ -76,13 +73,9 @@ def pack_rows(
 
 
 def pack_entries(
-    const int64_t[::1] sparse_start,
-    const uint32_t[::1] sparse_rows,
-    const int64_t[::1] bin_start,
-    const uint16_t[::1] bins,
-    const int64_t[::1] chosen,
-    const int64_t[::1] sparse_place,
-    int64_t[::1] entry_start_out,
+    const int64_t[::1] sparse_start, const uint32_t[::1] sparse_rows,
+    const int64_t[::1] bin_start, const uint16_t[::1] bins, const int64_t[::1] chosen,
+    const int64_t[::1] sparse_place, int64_t[::1] entry_start_out,
     uint32_t[::1] entries_out,
 ) -> None:
     """Write each row's places: those of the sparse columns that store it.

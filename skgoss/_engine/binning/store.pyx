@@ -51,17 +51,11 @@ cdef class BinStore:
     """
 
     def __cinit__(
-        self,
-        const int32_t[::1] n_bins,
-        const int32_t[::1] implied,
-        const int32_t[::1] column,
-        const int32_t[::1] first_code,
-        const uint8_t[:, ::1] bytes,
-        const uint16_t[:, ::1] shorts,
-        const int64_t[::1] sparse_start,
-        const uint32_t[::1] sparse_rows,
-        const int64_t[::1] bin_start,
-        const uint16_t[::1] sparse_bins,
+        self, const int32_t[::1] n_bins, const int32_t[::1] implied,
+        const int32_t[::1] column, const int32_t[::1] first_code,
+        const uint8_t[:, ::1] bytes, const uint16_t[:, ::1] shorts,
+        const int64_t[::1] sparse_start, const uint32_t[::1] sparse_rows,
+        const int64_t[::1] bin_start, const uint16_t[::1] sparse_bins,
     ):
         cdef Py_ssize_t j
         cdef const uint16_t[::1] zeros
@@ -117,11 +111,9 @@ cdef class BinStore:
             gather_columns(columns, rows, n_threads, taken)
             dense.append(taken)
         return BinStore(
-            *features,
-            *dense,
+            *features, *dense,
             *gather_sparse_columns(
-                sparse_start, sparse_rows, bin_start, sparse_bins, place, n_threads),
-        )
+                sparse_start, sparse_rows, bin_start, sparse_bins, place, n_threads))
 
     def bins(self, int feature):
         """Every row's bin of a feature: ndarray of shape (n_rows,), uint16."""

@@ -176,10 +176,7 @@ cdef class Export:
         return 0
 
     def locate(
-        self,
-        categorical,
-        uint64_t[::1] address_out,
-        int64_t[::1] stride_out,
+        self, categorical, uint64_t[::1] address_out, int64_t[::1] stride_out,
         uint8_t[::1] kind_out,
     ) -> None:
         """Write where the numbers of each column lie.
@@ -210,11 +207,7 @@ cdef class Export:
         return True
 
     cdef int _gather(
-        self,
-        Py_ssize_t column,
-        uint8_t kind,
-        uint64_t* address_out,
-        int64_t* stride_out,
+        self, Py_ssize_t column, uint8_t kind, uint64_t* address_out, int64_t* stride_out,
         uint8_t* kind_out,
     ) except -1:
         """Copy the values of a column into one piece of memory."""

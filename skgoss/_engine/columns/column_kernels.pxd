@@ -39,11 +39,7 @@ ctypedef fused number:
 
 
 cdef inline void _load(
-    const number* first,
-    int64_t stride,
-    const int64_t* rows,
-    int64_t start,
-    int64_t n,
+    const number* first, int64_t stride, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
     cdef int64_t i
@@ -59,13 +55,8 @@ cdef inline void _load(
 
 
 cdef inline void load_values(
-    uint64_t address,
-    int64_t stride,
-    uint8_t kind,
-    const int64_t* rows,
-    int64_t start,
-    int64_t n,
-    double* values_out,
+    uint64_t address, int64_t stride, uint8_t kind, const int64_t* rows, int64_t start,
+    int64_t n, double* values_out,
 ) noexcept nogil:
     """Read values start, ..., start + n - 1 of an array as float64.
 
@@ -125,12 +116,8 @@ cdef inline void load_rows(
 
 
 cdef inline void load_sparse(
-    const InputColumns* inputs,
-    Py_ssize_t column,
-    const int64_t* rows,
-    int64_t start,
-    int64_t n,
-    double* values_out,
+    const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start,
+    int64_t n, double* values_out,
 ) noexcept nogil:
     cdef const int32_t* index = <const int32_t*> inputs.index[column]
     cdef int64_t length = inputs.length[column]
@@ -148,12 +135,8 @@ cdef inline void load_sparse(
 
 
 cdef inline void load_block(
-    const InputColumns* inputs,
-    Py_ssize_t column,
-    const int64_t* rows,
-    int64_t start,
-    int64_t n,
-    double* values_out,
+    const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start,
+    int64_t n, double* values_out,
 ) noexcept nogil:
     """Read values start, ..., start + n - 1 of a column as float64.
 

@@ -118,15 +118,9 @@ cdef void move_rows(
 
 
 def move_columns(
-    const index_t[::1] start,
-    const index_t[::1] columns,
-    const bits_t[::1] values,
-    const int64_t[::1] chunk_start,
-    int64_t first_column,
-    int32_t[::1] read_inout,
-    int64_t[:, ::1] place_inout,
-    const int64_t[:, ::1] place_stop,
-    int32_t[::1] rows_out,
+    const index_t[::1] start, const index_t[::1] columns, const bits_t[::1] values,
+    const int64_t[::1] chunk_start, int64_t first_column, int32_t[::1] read_inout,
+    int64_t[:, ::1] place_inout, const int64_t[:, ::1] place_stop, int32_t[::1] rows_out,
     bits_t[::1] values_out,
 ) -> None:
     """Write the entries of the next columns, one column after the other.

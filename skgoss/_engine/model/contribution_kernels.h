@@ -70,9 +70,9 @@ enum { SHAP_NEAR, SHAP_FAR, SHAP_SQUARE, SHAP_ALONG, SHAP_WIDTH = SHAP_ALONG + 2
 
 /* The constants of all nodes of a tree at the points of a pass: rows share them, so divisions
  * are made once a node and not once a row. */
-static SIMD_INLINE void shap_fill_body(const shap_node *nodes, int64_t n_nodes,
-                                       const double *known, const double *unknown,
-                                       int with_pairs, double *table_out)
+SIMD_KERNEL(shap_fill, (const shap_node *nodes, int64_t n_nodes, const double *known,
+             const double *unknown, int with_pairs, double *table_out),
+            (nodes, n_nodes, known, unknown, with_pairs, table_out))
 {
     for (int64_t i = 0; i < n_nodes; i++, table_out += SHAP_CONSTANTS) {
         const shap_node *node = nodes + i;
@@ -94,10 +94,6 @@ static SIMD_INLINE void shap_fill_body(const shap_node *nodes, int64_t n_nodes,
         }
     }
 }
-SIMD_KERNEL(shap_fill,
-            (const shap_node *nodes, int64_t n_nodes, const double *known,
-             const double *unknown, int with_pairs, double *table_out),
-            (nodes, n_nodes, known, unknown, with_pairs, table_out))
 
 /* A tree as a block of rows meets it; `n` points of the quadrature. */
 typedef struct {
@@ -291,7 +287,7 @@ static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pa
 }
 
 /* The contributions of one tree to a block of rows. */
-static SIMD_INLINE void shap_block_body(const shap_run *run, int with_pairs)
+SIMD_KERNEL(shap_block, (const shap_run *run, int with_pairs), (run, with_pairs))
 {
     for (int q = 0; q < run->n; q++)
         EACH_ROW run->P[q * SHAP_ROWS + r] = run->weight[q];
@@ -300,6 +296,5 @@ static SIMD_INLINE void shap_block_body(const shap_run *run, int with_pairs)
     else
         shap_steps(run, run->n, 0);
 }
-SIMD_KERNEL(shap_block, (const shap_run *run, int with_pairs), (run, with_pairs))
 
 #endif

@@ -595,12 +595,8 @@ cdef class Explainer:
     cdef readonly object pairs
 
     def __cinit__(
-        self,
-        Predictor predictor,
-        const int64_t[::1] leaf_start,
-        const int64_t[::1] leaf_count,
-        const int32_t[::1] slot,
-        int64_t n_slots,
+        self, Predictor predictor, const int64_t[::1] leaf_start,
+        const int64_t[::1] leaf_count, const int32_t[::1] slot, int64_t n_slots,
         bint with_pairs,
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
@@ -634,9 +630,7 @@ cdef class Explainer:
         free(self.trees)
 
     cdef object write(
-        self,
-        const int64_t[::1] leaf_start,
-        const int64_t[::1] leaf_count,
+        self, const int64_t[::1] leaf_start, const int64_t[::1] leaf_count,
         const int32_t[::1] slot,
     ):
         """Write the steps; return the most features on a path of each tree."""
@@ -721,14 +715,8 @@ cdef class Explainer:
         return 0
 
     def run(
-        self,
-        columns,
-        int64_t first_tree,
-        int64_t stop_tree,
-        double divisor,
-        const int64_t[::1] target,
-        const int64_t[:, ::1] pair_target,
-        int n_threads,
+        self, columns, int64_t first_tree, int64_t stop_tree, double divisor,
+        const int64_t[::1] target, const int64_t[:, ::1] pair_target, int n_threads,
         double[:, ::1] values_out,
     ):
         """Explain the sum over trees ``first_tree`` to ``stop_tree``.

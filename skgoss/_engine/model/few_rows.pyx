@@ -183,17 +183,10 @@ cdef class FewRowsPredictor:
     cdef const uint32_t[::1] set_words
 
     def __cinit__(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const int32_t[::1] feature,
-        const double[::1] threshold,
-        const uint8_t[::1] decision,
-        const int64_t[::1] leaf_start,
-        const double[::1] leaf_value,
-        const int64_t[::1] set_start,
-        const uint32_t[::1] set_words,
-        int n_scores,
+        self, const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] feature,
+        const double[::1] threshold, const uint8_t[::1] decision,
+        const int64_t[::1] leaf_start, const double[::1] leaf_value,
+        const int64_t[::1] set_start, const uint32_t[::1] set_words, int n_scores,
     ):
         cdef int64_t n_nodes = left.shape[0]
         cdef int64_t n_trees = leaf_start.shape[0] - 1

@@ -29,8 +29,8 @@ static SIMD_INLINE double linear_dot(const double *restrict a, const double *res
 }
 
 /* Whether all values of p columns are finite. */
-static SIMD_INLINE void are_finite_body(const double *block, ptrdiff_t n, int64_t p,
-                                        int *finite_out)
+SIMD_KERNEL(are_finite, (const double *block, ptrdiff_t n, int64_t p, int *finite_out),
+            (block, n, p, finite_out))
 {
     const uint64_t exponent = (uint64_t)0x7FF << 52;
     uint64_t broken = 0;
@@ -44,17 +44,15 @@ static SIMD_INLINE void are_finite_body(const double *block, ptrdiff_t n, int64_
     }
     *finite_out = !broken;
 }
-SIMD_KERNEL(are_finite, (const double *block, ptrdiff_t n, int64_t p, int *finite_out),
-            (block, n, p, finite_out))
 
 /* Count p columns from their centers, and add their sums weighted by hessians, their
  * products with gradients, and hessians times the products of two of them. The block gets
  * the columns counted from their centers; it has gradients and hessians as columns p and
  * p + 1, and room for whole lanes. It may be the source itself. */
-static SIMD_INLINE void add_products_body(const double *source, double *block, ptrdiff_t n,
-                                          int64_t p, const double *center,
-                                          double *sum_inout, double *slope_inout,
-                                          double *moment_inout)
+SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int64_t p,
+             const double *center, double *sum_inout, double *slope_inout,
+             double *moment_inout),
+            (source, block, n, p, center, sum_inout, slope_inout, moment_inout))
 {
     const ptrdiff_t padded = (n + LINEAR_WIDTH - 1) / LINEAR_WIDTH * LINEAR_WIDTH;
     double *gradient = block + p * LINEAR_ROWS;
@@ -76,17 +74,13 @@ static SIMD_INLINE void add_products_body(const double *source, double *block, p
             moment_inout[j * p + k] += linear_dot(weighted, block + k * LINEAR_ROWS, padded);
     }
 }
-SIMD_KERNEL(add_products,
-            (const double *source, double *block, ptrdiff_t n, int64_t p,
-             const double *center, double *sum_inout, double *slope_inout,
-             double *moment_inout),
-            (source, block, n, p, center, sum_inout, slope_inout, moment_inout))
 
 /* The values of n rows of a leaf: `otherwise` where they are not finite. Coefficients of 0
  * are no part of the model: their columns need not be finite. */
-static SIMD_INLINE void line_values_body(const double *block, ptrdiff_t n, int64_t p,
-                                         const double *coefficient, double constant,
-                                         double otherwise, double *restrict value_out)
+SIMD_KERNEL(line_values, (const double *block, ptrdiff_t n, int64_t p,
+             const double *coefficient, double constant, double otherwise,
+             double *restrict value_out),
+            (block, n, p, coefficient, constant, otherwise, value_out))
 {
     for (ptrdiff_t i = 0; i < n; i++)
         value_out[i] = constant;
@@ -97,9 +91,5 @@ static SIMD_INLINE void line_values_body(const double *block, ptrdiff_t n, int64
     for (ptrdiff_t i = 0; i < n; i++)
         value_out[i] = fabs(value_out[i]) <= DBL_MAX ? value_out[i] : otherwise;
 }
-SIMD_KERNEL(line_values,
-            (const double *block, ptrdiff_t n, int64_t p, const double *coefficient,
-             double constant, double otherwise, double *restrict value_out),
-            (block, n, p, coefficient, constant, otherwise, value_out))
 
 #endif

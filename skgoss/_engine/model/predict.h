@@ -22,9 +22,9 @@ enum { MISSING_NONE = 0, MISSING_ZERO = 1 };
 
 /* How many of the n > 0 ascending thresholds lie below each value: a binary search whose
  * steps the whole tile takes together. */
-static SIMD_INLINE void rank_values_body(const double *restrict threshold, int64_t n,
-                                          const double *restrict value,
-                                          int64_t *restrict rank_out)
+SIMD_KERNEL(rank_values, (const double *restrict threshold, int64_t n,
+             const double *restrict value, int64_t *restrict rank_out),
+            (threshold, n, value, rank_out))
 {
     for (int r = 0; r < LEAF_TILE; r++)
         rank_out[r] = 0;
@@ -36,14 +36,10 @@ static SIMD_INLINE void rank_values_body(const double *restrict threshold, int64
     for (int r = 0; r < LEAF_TILE; r++)
         rank_out[r] += threshold[rank_out[r]] < value[r];
 }
-SIMD_KERNEL(rank_values,
-            (const double *threshold, int64_t n, const double *value, int64_t *rank_out),
-            (threshold, n, value, rank_out))
 
 /* 0xFF for missing values, else 0. Where none is missing, NaN becomes zero. */
-static SIMD_INLINE void find_missing_body(int missing, double zero,
-                                                 double *restrict value,
-                                                 uint8_t *restrict missing_out)
+SIMD_KERNEL(find_missing, (int missing, double zero, double *restrict value,
+             uint8_t *restrict missing_out), (missing, zero, value, missing_out))
 {
     if (missing == MISSING_NONE)
         for (int r = 0; r < LEAF_TILE; r++) {
@@ -57,15 +53,12 @@ static SIMD_INLINE void find_missing_body(int missing, double zero,
         for (int r = 0; r < LEAF_TILE; r++)
             missing_out[r] = value[r] == value[r] ? 0 : 0xFF;
 }
-SIMD_KERNEL(find_missing,
-            (int missing, double zero, double *value, uint8_t *missing_out),
-            (missing, zero, value, missing_out))
 
 /* The ranks among thresholds first, ..., first + 254: 0 below them, 255 above. Missing
  * values have the rank `filled`. */
-static SIMD_INLINE void bytes_of_ranks_body(const int64_t *restrict rank, int64_t first,
-                                               const uint8_t *restrict missing,
-                                               uint8_t filled, uint8_t *restrict byte_out)
+SIMD_KERNEL(bytes_of_ranks, (const int64_t *restrict rank, int64_t first,
+             const uint8_t *restrict missing, uint8_t filled, uint8_t *restrict byte_out),
+            (rank, first, missing, filled, byte_out))
 {
     for (int r = 0; r < LEAF_TILE; r++) {
         const int64_t above = rank[r] - first;
@@ -74,19 +67,13 @@ static SIMD_INLINE void bytes_of_ranks_body(const int64_t *restrict rank, int64_
         byte_out[r] = (byte & ~missing[r]) | (filled & missing[r]);
     }
 }
-SIMD_KERNEL(bytes_of_ranks,
-            (const int64_t *rank, int64_t first, const uint8_t *missing, uint8_t filled,
-             uint8_t *byte_out),
-            (rank, first, missing, filled, byte_out))
 
 /* One of the eight bytes of each word. */
-static SIMD_INLINE void bytes_of_words_body(const uint64_t *restrict word, int shift,
-                                                   uint8_t *restrict byte_out)
+SIMD_KERNEL(bytes_of_words, (const uint64_t *restrict word, int shift,
+             uint8_t *restrict byte_out), (word, shift, byte_out))
 {
     for (int r = 0; r < LEAF_TILE; r++)
         byte_out[r] = (uint8_t)(word[r] >> shift);
 }
-SIMD_KERNEL(bytes_of_words, (const uint64_t *word, int shift, uint8_t *byte_out),
-            (word, shift, byte_out))
 
 #endif

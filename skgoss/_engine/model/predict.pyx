@@ -350,29 +350,16 @@ cdef class Predictor:
     """
 
     def __cinit__(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const double[::1] threshold,
-        const int32_t[::1] column,
-        const int32_t[::1] byte_column,
-        const uint8_t[::1] bits,
-        const uint8_t[::1] limit,
-        const int64_t[::1] leaf_start,
-        const double[::1] leaf_value,
-        const int32_t[::1] slot_feature,
-        const uint8_t[::1] slot_missing,
-        const int32_t[:, ::1] slot_column,
-        const int32_t[:, ::1] slot_bytes,
-        const int64_t[::1] slot_start,
-        const double[::1] slot_threshold,
-        const int64_t[::1] slot_set,
-        const int64_t[::1] set_start,
-        const uint32_t[::1] set_words,
-        const uint8_t[::1] slot_bit,
-        const int64_t[::1] outside_start,
-        int64_t n_bytes,
-        int n_scores,
+        self, const int32_t[::1] left, const int32_t[::1] right,
+        const double[::1] threshold, const int32_t[::1] column,
+        const int32_t[::1] byte_column, const uint8_t[::1] bits, const uint8_t[::1] limit,
+        const int64_t[::1] leaf_start, const double[::1] leaf_value,
+        const int32_t[::1] slot_feature, const uint8_t[::1] slot_missing,
+        const int32_t[:, ::1] slot_column, const int32_t[:, ::1] slot_bytes,
+        const int64_t[::1] slot_start, const double[::1] slot_threshold,
+        const int64_t[::1] slot_set, const int64_t[::1] set_start,
+        const uint32_t[::1] set_words, const uint8_t[::1] slot_bit,
+        const int64_t[::1] outside_start, int64_t n_bytes, int n_scores,
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
         cdef int64_t n_leaves = leaf_value.shape[0]
@@ -415,11 +402,7 @@ cdef class Predictor:
         free_routes(&self.routes)
 
     def scores(
-        self,
-        columns,
-        int64_t first_tree,
-        int64_t stop_tree,
-        int n_threads,
+        self, columns, int64_t first_tree, int64_t stop_tree, int n_threads,
         double[:, ::1] scores_out,
     ):
         """Add the leaf values of trees ``first_tree`` to ``stop_tree`` to the scores."""
@@ -440,11 +423,7 @@ cdef class Predictor:
         return np.asarray(bytes)
 
     def add_ranked(
-        self,
-        uint8_t[::1] bytes,
-        int64_t first_tree,
-        int64_t stop_tree,
-        int n_threads,
+        self, uint8_t[::1] bytes, int64_t first_tree, int64_t stop_tree, int n_threads,
         double[:, ::1] scores_inout,
     ):
         """Add the leaf values of some trees to the scores of rows from `ranked`."""
@@ -454,11 +433,7 @@ cdef class Predictor:
                 Sink(&scores_inout[0, 0], NULL, first_tree, stop_tree))
 
     def leaves(
-        self,
-        columns,
-        int64_t first_tree,
-        int64_t stop_tree,
-        int n_threads,
+        self, columns, int64_t first_tree, int64_t stop_tree, int n_threads,
         int32_t[:, ::1] leaves_out,
     ):
         """Write the number of the leaf that each row reaches in each tree."""
@@ -487,14 +462,9 @@ cdef class Predictor:
 
 
 cdef void fill_slots(
-    Predictor self,
-    const int32_t[::1] feature,
-    const uint8_t[::1] missing,
-    const int32_t[:, ::1] column,
-    const int32_t[:, ::1] bytes,
-    const int64_t[::1] start,
-    const int64_t[::1] set_of,
-    const int64_t[::1] set_start,
+    Predictor self, const int32_t[::1] feature, const uint8_t[::1] missing,
+    const int32_t[:, ::1] column, const int32_t[:, ::1] bytes, const int64_t[::1] start,
+    const int64_t[::1] set_of, const int64_t[::1] set_start,
 ) noexcept:
     cdef Py_ssize_t s
     self.tables.n_columns = 1
@@ -544,12 +514,8 @@ cdef void fill_sets(
 
 
 cdef int fill_trees(
-    Predictor self,
-    const int32_t[::1] left,
-    const int32_t[::1] right,
-    const double[::1] threshold,
-    const int32_t[::1] column,
-    const int64_t[::1] leaf_start,
+    Predictor self, const int32_t[::1] left, const int32_t[::1] right,
+    const double[::1] threshold, const int32_t[::1] column, const int64_t[::1] leaf_start,
 ) except -1:
     cdef int32_t[::1] place = np.empty(left.shape[0] + 1, dtype=np.int32)
     cdef int64_t node
@@ -565,12 +531,8 @@ cdef int fill_trees(
 
 
 cdef int fill_routes(
-    Predictor self,
-    const int32_t[::1] left,
-    const int32_t[::1] right,
-    const int32_t[::1] column,
-    const uint8_t[::1] bits,
-    const uint8_t[::1] limit,
+    Predictor self, const int32_t[::1] left, const int32_t[::1] right,
+    const int32_t[::1] column, const uint8_t[::1] bits, const uint8_t[::1] limit,
     const int64_t[::1] leaf_start,
 ) except -1:
     cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))

@@ -40,10 +40,7 @@ cdef inline const char* after(const char* end, const char* stop) noexcept nogil:
 
 
 def read_floats(
-    bytes text not None,
-    const int64_t[::1] start,
-    const int64_t[::1] stop,
-    int kind,
+    bytes text not None, const int64_t[::1] start, const int64_t[::1] stop, int kind,
     double[::1] values_out,
 ) -> int:
     """Read the numbers of lines, with spaces between them.
@@ -85,9 +82,7 @@ def read_floats(
 
 
 def read_ints(
-    bytes text not None,
-    const int64_t[::1] start,
-    const int64_t[::1] stop,
+    bytes text not None, const int64_t[::1] start, const int64_t[::1] stop,
     int64_t[::1] values_out,
 ) -> int:
     """Read whole numbers of at most 18 digits: see `read_floats`."""

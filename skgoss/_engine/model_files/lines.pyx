@@ -25,13 +25,8 @@ cdef int64_t items(const char* at, const char* end) noexcept nogil:
 
 
 def find(
-    bytes text not None,
-    list keys not None,
-    int64_t[::1] start_out,
-    int64_t[::1] stop_out,
-    int64_t[::1] key_out,
-    int64_t[::1] value_out,
-    int64_t[::1] n_items_out,
+    bytes text not None, list keys not None, int64_t[::1] start_out, int64_t[::1] stop_out,
+    int64_t[::1] key_out, int64_t[::1] value_out, int64_t[::1] n_items_out,
 ) -> int:
     """Find the lines of a text, and the keys before the first '=' of lines.
 

@@ -38,8 +38,8 @@ enum {
 #define LEAST_EXPONENT (-1074)
 
 /* Multiply terms by their weights; the sum of their sizes. */
-static SIMD_INLINE void weigh_terms_body(double *restrict term, const double *restrict weight,
-                                         int64_t n, double *restrict size_out)
+SIMD_KERNEL(weigh_terms, (double *restrict term, const double *restrict weight, int64_t n,
+             double *restrict size_out), (term, weight, n, size_out))
 {
     double partial[EXACT_WIDTH] = {0.0};
     int64_t i = 0;
@@ -56,9 +56,6 @@ static SIMD_INLINE void weigh_terms_body(double *restrict term, const double *re
         *size_out += partial[l];
 }
 
-SIMD_KERNEL(weigh_terms, (double *term, const double *weight, int64_t n, double *size_out),
-            (term, weight, n, size_out))
-
 static SIMD_INLINE uint64_t bits_of(double x)
 {
     uint64_t bits;
@@ -69,10 +66,9 @@ static SIMD_INLINE uint64_t bits_of(double x)
 /* Take multiples of two units from each term: their sums, and the bits that are left in any
  * term. `shift` is 1.5 * 2**52 units, so that the sum with a term has the multiple in its
  * last bits. */
-static SIMD_INLINE void cut_terms_body(double *restrict term, int64_t n,
-                                       const double *restrict shift,
-                                       int64_t *restrict whole_out,
-                                       uint64_t *restrict left_out)
+SIMD_KERNEL(cut_terms, (double *restrict term, int64_t n, const double *restrict shift,
+             int64_t *restrict whole_out, uint64_t *restrict left_out),
+            (term, n, shift, whole_out, left_out))
 {
     const double shift_high = shift[0], shift_low = shift[1];
     uint64_t high = 0, low = 0, left = 0;
@@ -90,11 +86,6 @@ static SIMD_INLINE void cut_terms_body(double *restrict term, int64_t n,
     whole_out[1] = (int64_t)(low - (uint64_t)n * bits_of(shift_low));
     *left_out = left;
 }
-
-SIMD_KERNEL(cut_terms,
-            (double *term, int64_t n, const double *shift, int64_t *whole_out,
-             uint64_t *left_out),
-            (term, n, shift, whole_out, left_out))
 
 /* Add `whole` times 2**exponent. */
 static inline void add_limbs(int64_t whole, int exponent, int64_t *sum_inout)

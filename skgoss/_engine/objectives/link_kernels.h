@@ -13,8 +13,8 @@
 /* From scores to probabilities in place: n rows, class-major, `stride` rows a class. The
  * largest score of a row is subtracted first, so that no exponential is infinite.
  * work: 2 n doubles. */
-static SIMD_INLINE void softmax_link_body(double *restrict x, int64_t n_classes, int64_t stride,
-                                          int64_t n, double *restrict work)
+SIMD_KERNEL(softmax_link, (double *restrict x, int64_t n_classes, int64_t stride, int64_t n,
+             double *restrict work), (x, n_classes, stride, n, work))
 {
     double *restrict top = work;
     double *restrict total = work + n;
@@ -43,11 +43,13 @@ static SIMD_INLINE void softmax_link_body(double *restrict x, int64_t n_classes,
     }
 }
 
-SIMD_KERNEL(softmax_link,
-            (double *x, int64_t n_classes, int64_t stride, int64_t n, double *work),
-            (x, n_classes, stride, n, work))
-
 /* ------------------------------------------------- links of single scores, in place */
+
+static SIMD_INLINE double identity_of(double f, double slope)
+{
+    (void)slope;
+    return f;
+}
 
 static SIMD_INLINE double exp_of(double f, double slope)
 {
@@ -75,28 +77,22 @@ static SIMD_INLINE double signed_square_of(double f, double slope)
 
 /* The kernel of a link, `<link>_of` of each score. */
 #define LINK(name)                                                                         \
-    static SIMD_INLINE void name##_link_body(double *x, double slope, int64_t n)           \
+    SIMD_KERNEL(name##_link, (double *x, double slope, int64_t n), (x, slope, n))          \
     {                                                                                      \
         for (int64_t i = 0; i < n; i++)                                                    \
             x[i] = name##_of(x[i], slope);                                                 \
-    }                                                                                      \
-    SIMD_KERNEL(name##_link, (double *x, double slope, int64_t n), (x, slope, n))
+    }
 
-LINK(exp)
-LINK(logistic)
-LINK(log1p_exp)
-LINK(signed_square)
+#define LINKS(X) X(identity) X(exp) X(logistic) X(log1p_exp) X(signed_square)
 
-static void identity_link(double *x, double slope, int64_t n)
-{
-    (void)x, (void)slope, (void)n;
-}
+LINKS(LINK)
+
+#define LINK_KERNEL(name) name##_link,
+#define LINK_NAME(name) #name,
 
 typedef void (*link_rows)(double *x, double slope, int64_t n);
 
-/* In the order of LINKS in links.pyx. */
-static const link_rows LINKS[] = {
-    identity_link, exp_link, logistic_link, log1p_exp_link, signed_square_link,
-};
+static const char *const LINK_NAMES[] = {LINKS(LINK_NAME) NULL};
+static const link_rows LINK_KERNELS[] = {LINKS(LINK_KERNEL) NULL};
 
 #endif

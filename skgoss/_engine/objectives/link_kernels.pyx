@@ -7,32 +7,35 @@ from libc.string cimport memcpy
 
 cdef extern from "link_kernels.h" nogil:
     ctypedef void (*link_rows)(double*, double, int64_t) noexcept nogil
-    const link_rows* LINK_TABLE "LINKS"
+    const link_rows* LINK_KERNELS
+    const char* const* LINK_NAMES
     void softmax_link(
         double* x, int64_t n_classes, int64_t stride, int64_t n, double* work
     ) noexcept
 
-# The links of single scores and the place of each in the table LINKS of links.h; that of
-# all the scores of a row comes last.
-LINKS = {
-    name: code
-    for code, name in enumerate((
-        "identity", "exp", "logistic", "log1p_exp", "signed_square", "softmax",
-    ))
-}
-cdef int SOFTMAX = LINKS["softmax"]
-
-# Rows a block: scores and results of one block fit the level 1 cache.
 cdef enum:
-    BLOCK = 1024
     # Doubles a block of softmax works on (they must stay in the level 2 cache).
     WORK = 32768
-    # Below this many rows (times classes) starting a thread team costs more than it saves.
-    MIN_ROWS_FOR_TEAM = 20000
 
 
-cdef int64_t _softmax_rows(int64_t n_classes) noexcept nogil:
-    """The rows of a block of softmax."""
+cdef dict numbers_of(const char* const* names):
+    """The names of a table, which ends with NULL, and their places."""
+    cdef int place = 0
+    numbers = {}
+    while names[place] != NULL:
+        numbers[names[place].decode()] = place
+        place += 1
+    return numbers
+
+
+# The links of single scores; that of all the scores of a row comes last.
+LINKS = numbers_of(LINK_NAMES)
+cdef int SOFTMAX = len(LINKS)
+LINKS["softmax"] = SOFTMAX
+
+
+cdef int64_t softmax_block(int64_t n_classes) noexcept nogil:
+    """The rows of a block of softmax, which needs n_classes + 2 doubles for each."""
     return max(<int64_t> 16, min(<int64_t> BLOCK, <int64_t> WORK // (n_classes + 2)))
 
 
@@ -77,12 +80,12 @@ def apply(
         bint by_row = kind == SOFTMAX
         int64_t n_classes = scores.shape[0] if by_row else 1
         int64_t n = scores.shape[1] if by_row else scores.shape[0] * scores.shape[1]
-        int64_t size = _softmax_rows(n_classes) if by_row else BLOCK
+        int64_t size = softmax_block(n_classes) if by_row else BLOCK
         int64_t n_blocks = (n + size - 1) // size
         int64_t block, start
         const double* x = &scores[0, 0] if scores.size else NULL
         double* x_out = &predictions_out[0, 0] if scores.size else NULL
-        link_rows rows = NULL if by_row else LINK_TABLE[kind]
+        link_rows rows = NULL if by_row else LINK_KERNELS[kind]
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(

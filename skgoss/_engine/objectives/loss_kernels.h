@@ -308,16 +308,13 @@ static SIMD_INLINE void odds_loop(margin_row margin, odds_row row, const double 
 
 /* The kernel of a loss: a loop, with what it calls for each row. */
 #define LOSS(name, loop, ...)                                                              \
-    static SIMD_INLINE void name##_loss_body(const double *score, const double *y, double a, \
-                                             double b, int64_t n, float *gradient_out,     \
-                                             float *hessian_out)                           \
-    {                                                                                      \
-        loop(__VA_ARGS__, score, y, a, b, n, gradient_out, hessian_out);                   \
-    }                                                                                      \
     SIMD_KERNEL(name##_loss,                                                               \
                 (const double *score, const double *y, double a, double b, int64_t n,      \
                  float *gradient_out, float *hessian_out),                                 \
-                (score, y, a, b, n, gradient_out, hessian_out))
+                (score, y, a, b, n, gradient_out, hessian_out))                            \
+    {                                                                                      \
+        loop(__VA_ARGS__, score, y, a, b, n, gradient_out, hessian_out);                   \
+    }
 
 /* The losses of objectives: the name, and a loop with what it calls for each row. */
 #define LOSSES(X)                                                                          \
@@ -345,10 +342,9 @@ typedef void (*pointwise_loss)(const double *score, const double *y, double a, d
 static const char *const LOSS_NAMES[] = {LOSSES(NAME) NULL};
 static const pointwise_loss LOSS_KERNELS[] = {LOSSES(LOSS_KERNEL) NULL};
 
-static SIMD_INLINE void intensity_body(const double *restrict score, const double *restrict y,
-                                       const double *restrict weight, int64_t n,
-                                       float *restrict gradient_out,
-                                       float *restrict hessian_out)
+SIMD_KERNEL(intensity, (const double *restrict score, const double *restrict y,
+             const double *restrict weight, int64_t n, float *restrict gradient_out,
+             float *restrict hessian_out), (score, y, weight, n, gradient_out, hessian_out))
 {
     for (int64_t i = 0; i < n; i++) {
         gradient_pair pair = intensity_row(score[i], y[i], weight[i]);
@@ -357,21 +353,15 @@ static SIMD_INLINE void intensity_body(const double *restrict score, const doubl
     }
 }
 
-SIMD_KERNEL(intensity,
-            (const double *score, const double *y, const double *weight, int64_t n,
-             float *gradient_out, float *hessian_out),
-            (score, y, weight, n, gradient_out, hessian_out))
-
 /* ---------------------------------------------------------------------------- softmax */
 
 /* The gradients and hessians of n rows whose scores and results are class-major, `stride`
  * rows a class: p - 1(y = k) and factor p (1 - p), with p = softmax(scores).
  * work: (n_classes + 2) * n doubles. */
-static SIMD_INLINE void softmax_body(const double *restrict score, const double *restrict y,
-                                     int64_t n_classes, int64_t stride, double factor,
-                                     int64_t n, double *restrict work,
-                                     float *restrict gradient_out,
-                                     float *restrict hessian_out)
+SIMD_KERNEL(softmax, (const double *restrict score, const double *restrict y,
+             int64_t n_classes, int64_t stride, double factor, int64_t n,
+             double *restrict work, float *restrict gradient_out, float *restrict hessian_out),
+            (score, y, n_classes, stride, factor, n, work, gradient_out, hessian_out))
 {
     double *probability = work + 2 * n;
     for (int64_t k = 0; k < n_classes; k++)
@@ -388,26 +378,16 @@ static SIMD_INLINE void softmax_body(const double *restrict score, const double 
     }
 }
 
-SIMD_KERNEL(softmax,
-            (const double *score, const double *y, int64_t n_classes, int64_t stride,
-             double factor, int64_t n, double *work, float *gradient_out,
-             float *hessian_out),
-            (score, y, n_classes, stride, factor, n, work, gradient_out, hessian_out))
-
 /* ----------------------------------------------------------------------------- values */
 
 /* The kernel of a loss's values, `<loss>_of` of each row. */
 #define VALUE(name)                                                                        \
-    static SIMD_INLINE void name##_value_body(const double *restrict y,                    \
-                                              const double *restrict p, double a,          \
-                                              int64_t n, double *restrict loss_out)        \
+    SIMD_KERNEL(name##_value, (const double *restrict y, const double *restrict p, double a, \
+                               int64_t n, double *restrict loss_out), (y, p, a, n, loss_out)) \
     {                                                                                      \
         for (int64_t i = 0; i < n; i++)                                                    \
             loss_out[i] = name##_of(y[i], p[i], a);                                        \
-    }                                                                                      \
-    SIMD_KERNEL(name##_value,                                                              \
-                (const double *y, const double *p, double a, int64_t n, double *loss_out), \
-                (y, p, a, n, loss_out))
+    }
 
 /* The losses of metrics, by the name of the function of a row. */
 #define VALUES(X)                                                                          \
@@ -426,21 +406,18 @@ static const char *const VALUE_NAMES[] = {VALUES(NAME) NULL};
 static const loss_values VALUE_KERNELS[] = {VALUES(VALUE_KERNEL) NULL};
 
 /* The log loss of the probabilities of the rows' own classes. */
-static SIMD_INLINE void share_losses_body(const double *restrict own, int64_t n,
-                                          double *restrict loss_out)
+SIMD_KERNEL(share_losses, (const double *restrict own, int64_t n, double *restrict loss_out),
+            (own, n, loss_out))
 {
     for (int64_t i = 0; i < n; i++)
         loss_out[i] = -logarithm(at_least(own[i], TINY));
 }
 
-SIMD_KERNEL(share_losses, (const double *own, int64_t n, double *loss_out),
-            (own, n, loss_out))
-
 /* Whether more than top_k of the class-major scores, `stride` rows a class, are no less
  * than the row's own. */
-static SIMD_INLINE void class_errors_body(const double *restrict score, int64_t stride,
-                                          int64_t n_classes, const double *restrict own,
-                                          double top_k, int64_t n, double *restrict loss_out)
+SIMD_KERNEL(class_errors, (const double *restrict score, int64_t stride, int64_t n_classes,
+             const double *restrict own, double top_k, int64_t n, double *restrict loss_out),
+            (score, stride, n_classes, own, top_k, n, loss_out))
 {
     for (int64_t i = 0; i < n; i++)
         loss_out[i] = 0.0;
@@ -452,10 +429,5 @@ static SIMD_INLINE void class_errors_body(const double *restrict score, int64_t 
     for (int64_t i = 0; i < n; i++)
         loss_out[i] = loss_out[i] > top_k ? 1.0 : 0.0;
 }
-
-SIMD_KERNEL(class_errors,
-            (const double *score, int64_t stride, int64_t n_classes, const double *own,
-             double top_k, int64_t n, double *loss_out),
-            (score, stride, n_classes, own, top_k, n, loss_out))
 
 #endif

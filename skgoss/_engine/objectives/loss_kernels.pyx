@@ -8,6 +8,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
 from skgoss._engine.objectives.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
+from skgoss._engine.objectives.link_kernels cimport (
+    BLOCK, MIN_ROWS_FOR_TEAM, numbers_of, softmax_block)
 from skgoss._engine.runtime cimport omp_get_thread_num
 
 import numpy as np
@@ -38,28 +40,12 @@ cdef extern from "loss_kernels.h" nogil:
     ) noexcept
 
 
-cdef dict _numbers(const char* const* names):
-    """The names of a table of loss_kernels.h, which ends with NULL, and their places."""
-    cdef int place = 0
-    numbers = {}
-    while names[place] != NULL:
-        numbers[names[place].decode()] = place
-        place += 1
-    return numbers
-
-
 # The losses of objectives, and those of metrics.
-LOSSES = _numbers(LOSS_NAMES)
-VALUES = _numbers(VALUE_NAMES)
+LOSSES = numbers_of(LOSS_NAMES)
+VALUES = numbers_of(VALUE_NAMES)
 
-# Rows a block: scores, targets and results of one block fit the level 1 cache.
 cdef enum:
-    BLOCK = 1024
-    # Doubles a block of softmax works on (they must stay in the level 2 cache).
-    WORK = 32768
-    # Below this many rows (times classes) starting a thread team costs more than it saves.
-    MIN_ROWS_FOR_TEAM = 20000
-    # The same where values are summed.
+    # As MIN_ROWS_FOR_TEAM, where values are summed.
     MIN_SUMMED_FOR_TEAM = 500000
 
 
@@ -134,19 +120,14 @@ def cross_entropy_lambda(
         )
 
 
-cdef int64_t _softmax_block(int64_t n_classes) noexcept nogil:
-    return max(<int64_t> 16, min(<int64_t> BLOCK, <int64_t> WORK // (n_classes + 2)))
-
-
 def softmax_rows_per_block(int n_classes) -> int:
     """Rows of a block of ``softmax``, which needs n_classes + 2 doubles for each."""
-    return _softmax_block(n_classes)
+    return softmax_block(n_classes)
 
 
 def softmax(
-    const double[:, ::1] scores, const double[::1] y, double factor,
-    double[:, ::1] work, int n_threads,
-    float[:, ::1] gradient_out, float[:, ::1] hessian_out,
+    const double[:, ::1] scores, const double[::1] y, double factor, double[:, ::1] work,
+    int n_threads, float[:, ::1] gradient_out, float[:, ::1] hessian_out,
 ):
     """Derivatives of the cross entropy of softmax(scores), class-major.
 
@@ -176,17 +157,65 @@ def softmax(
         start = block * size
         softmax_rows(
             &scores[0, start], &y[start], n_classes, n, factor, min(n - start, size),
-            &work[omp_get_thread_num(), 0], &gradient_out[0, start],
-            &hessian_out[0, start],
+            &work[omp_get_thread_num(), 0], &gradient_out[0, start], &hessian_out[0, start],
         )
 
 
 # ------------------------------------------------------------------------ sums of values
 
 
+cdef void class_losses(
+    const double* y, const double* score, int64_t stride, int64_t n_classes, int top_k,
+    int64_t n, double* own, double* loss_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        own[i] = score[<int64_t>y[i] * stride + i]
+    if top_k == 0:
+        share_losses(own, n, loss_out)
+    else:
+        class_errors(score, stride, n_classes, own, top_k, n, loss_out)
+
+
+cdef sum_losses(
+    loss_values rows, const double[::1] y, const double[:, ::1] prediction,
+    const double[::1] weight, double parameter, int n_threads,
+):
+    """The sum of the losses times weights; without ``rows`` of the losses of classes."""
+    cdef:
+        int64_t n_classes = prediction.shape[0]
+        int64_t n = y.shape[0]
+        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
+        int64_t[:, ::1] sums
+        double[:, ::1] losses
+        int64_t block, start, size
+        double* loss
+    if n * n_classes < MIN_SUMMED_FOR_TEAM:
+        n_threads = 1
+    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+    sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
+    for block in prange(
+        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        start = block * EXACT_BLOCK
+        size = min(n - start, EXACT_BLOCK)
+        loss = &losses[omp_get_thread_num(), 0]
+        if rows != NULL:
+            rows(&y[start], &prediction[0, start], parameter, size, loss)
+        else:
+            class_losses(
+                &y[start], &prediction[0, start], n, n_classes, <int>parameter, size,
+                loss + EXACT_BLOCK, loss)
+        add_exact(
+            loss, &weight[start] if weight is not None else NULL, size,
+            &sums[omp_get_thread_num(), 0])
+    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
+
+
 def sum_values(
-    int kind, const double[::1] y, const double[::1] prediction, const double[::1] weight,
-    double parameter, int n_threads,
+    int kind, const double[::1] y, prediction, const double[::1] weight, double parameter,
+    int n_threads,
 ):
     """The weighted sum of a loss over rows.
 
@@ -208,92 +237,18 @@ def sum_values(
         The exact sum of the losses times weights, each rounded: see `exact_sum.rounded`.
         Sums are added element by element.
     """
-    cdef:
-        int64_t n = y.shape[0]
-        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
-        int64_t[:, ::1] sums
-        double[:, ::1] losses
-        loss_values rows = VALUE_KERNELS[kind]
-        int64_t block, start, size
-        double* loss
-    if n < MIN_SUMMED_FOR_TEAM:
-        n_threads = 1
-    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
-    sums, losses = of_threads, np.empty((n_threads, EXACT_BLOCK))
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
-        start = block * EXACT_BLOCK
-        size = min(n - start, EXACT_BLOCK)
-        loss = &losses[omp_get_thread_num(), 0]
-        rows(&y[start], &prediction[start], parameter, size, loss)
-        add_exact(
-            loss, &weight[start] if weight is not None else NULL, size,
-            &sums[omp_get_thread_num(), 0])
-    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
-
-
-cdef void class_losses(
-    const double* y, const double* score, int64_t stride, int64_t n_classes, int top_k,
-    int64_t n, double* own, double* loss_out,
-) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        own[i] = score[<int64_t>y[i] * stride + i]
-    if top_k == 0:
-        share_losses(own, n, loss_out)
-    else:
-        class_errors(score, stride, n_classes, own, top_k, n, loss_out)
+    return sum_losses(
+        VALUE_KERNELS[kind], y, prediction[None], weight, parameter, n_threads)
 
 
 def sum_by_class(
     const double[::1] y, const double[:, ::1] prediction, const double[::1] weight, int top_k,
     int n_threads,
 ):
-    """The weighted sum of the log losses, or of the errors, of class probabilities.
+    """The same of the log losses, or of the errors, of class probabilities.
 
-    Parameters
-    ----------
-    y : (n,) float64
-        The number of the class of each row.
-    prediction : (n_classes, n) float64
-    weight : (n,) float64 or None
-        None: ones.
-    top_k : int
-        0: log loss; else a row is an error whose class has no place of its own among so
-        many best.
-    n_threads : int
-
-    Returns
-    -------
-    (EXACT_SIZE,) int64
-        The exact sum of the losses times weights, each rounded: see `exact_sum.rounded`.
-        Sums are added element by element.
+    ``y`` has the number of the class of each row, and ``prediction`` a row for each class.
+    ``top_k``: 0: log loss; else a row is an error whose class has no place of its own among
+    so many best.
     """
-    cdef:
-        int64_t n_classes = prediction.shape[0]
-        int64_t n = y.shape[0]
-        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
-        int64_t[:, ::1] sums
-        double[:, ::1] losses
-        int64_t block, start, size
-        double* loss
-    if n * n_classes < MIN_SUMMED_FOR_TEAM:
-        n_threads = 1
-    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
-    sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
-        start = block * EXACT_BLOCK
-        size = min(n - start, EXACT_BLOCK)
-        loss = &losses[omp_get_thread_num(), 0]
-        class_losses(
-            &y[start], &prediction[0, start], n, n_classes, top_k, size,
-            loss + EXACT_BLOCK, loss)
-        add_exact(
-            loss, &weight[start] if weight is not None else NULL, size,
-            &sums[omp_get_thread_num(), 0])
-    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
+    return sum_losses(NULL, y, prediction, weight, top_k, n_threads)

@@ -15,9 +15,9 @@
 #define METRIC_WIDTH 8
 
 /* The least and the largest of n > 0 scores. */
-static SIMD_INLINE void range_of_scores_body(const double *restrict score, int64_t n,
-                                             double *restrict least_out,
-                                             double *restrict largest_out)
+SIMD_KERNEL(range_of_scores, (const double *restrict score, int64_t n,
+             double *restrict least_out, double *restrict largest_out),
+            (score, n, least_out, largest_out))
 {
     double low[METRIC_WIDTH], high[METRIC_WIDTH];
     for (int l = 0; l < METRIC_WIDTH; l++)
@@ -41,17 +41,12 @@ static SIMD_INLINE void range_of_scores_body(const double *restrict score, int64
     *largest_out = high[0];
 }
 
-SIMD_KERNEL(range_of_scores,
-            (const double *score, int64_t n, double *least_out, double *largest_out),
-            (score, n, least_out, largest_out))
-
 /* The places of rows, by score and class: twice the number of the bucket, which rises as
  * scores fall, and one more for rows that are not positive. Bucket 0 has NaN as well, which
  * differences of infinite ranges are. */
-static SIMD_INLINE void find_places_body(const double *restrict y,
-                                         const double *restrict score, int64_t n, double best,
-                                         double scale, int64_t n_buckets,
-                                         uint32_t *restrict place_out)
+SIMD_KERNEL(find_places, (const double *restrict y, const double *restrict score, int64_t n,
+             double best, double scale, int64_t n_buckets, uint32_t *restrict place_out),
+            (y, score, n, best, scale, n_buckets, place_out))
 {
     const double last = (double)(n_buckets - 1);
     for (int64_t i = 0; i < n; i++) {
@@ -62,16 +57,11 @@ static SIMD_INLINE void find_places_body(const double *restrict y,
     }
 }
 
-SIMD_KERNEL(find_places,
-            (const double *y, const double *score, int64_t n, double best, double scale,
-             int64_t n_buckets, uint32_t *place_out),
-            (y, score, n, best, scale, n_buckets, place_out))
-
 /* Twice the pairs of a positive and a negative score in the right order; equal ones count
  * one half. */
-static SIMD_INLINE void count_pairs_body(const double *restrict positive, int64_t n_positive,
-                                         const double *restrict negative, int64_t n_negative,
-                                         int64_t *restrict pairs_out)
+SIMD_KERNEL(count_pairs, (const double *restrict positive, int64_t n_positive,
+             const double *restrict negative, int64_t n_negative, int64_t *restrict pairs_out),
+            (positive, n_positive, negative, n_negative, pairs_out))
 {
     int64_t pairs[METRIC_WIDTH] = {0};
     for (int64_t start = 0; start < n_negative; start += METRIC_WIDTH) {
@@ -86,11 +76,6 @@ static SIMD_INLINE void count_pairs_body(const double *restrict positive, int64_
     for (int l = 0; l < METRIC_WIDTH; l++)
         *pairs_out += pairs[l];
 }
-
-SIMD_KERNEL(count_pairs,
-            (const double *positive, int64_t n_positive, const double *negative,
-             int64_t n_negative, int64_t *pairs_out),
-            (positive, n_positive, negative, n_negative, pairs_out))
 
 /* Bits of a number, ordered as numbers are. */
 static inline uint64_t ordered_bits(double x)

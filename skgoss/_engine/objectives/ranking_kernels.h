@@ -18,8 +18,8 @@
 
 /* How many of n <= RANK_RUN documents come before each: those of higher scores, and of equal
  * scores the earlier ones. NaN is the lowest score. */
-static SIMD_INLINE void count_before_body(const double *restrict score, int64_t n,
-                                          int64_t *restrict before_out)
+SIMD_KERNEL(count_before, (const double *restrict score, int64_t n,
+             int64_t *restrict before_out), (score, n, before_out))
 {
     double key[RANK_RUN];
     for (int64_t i = 0; i < n; i++)
@@ -44,9 +44,6 @@ static SIMD_INLINE void count_before_body(const double *restrict score, int64_t 
             before_out[start + k] = before[k];
     }
 }
-
-SIMD_KERNEL(count_before, (const double *score, int64_t n, int64_t *before_out),
-            (score, n, before_out))
 
 static SIMD_INLINE double sum_of_partials(const double *partial)
 {
@@ -115,12 +112,13 @@ static SIMD_INLINE void add_pairs(const double *restrict score, double *restrict
 }
 
 /* Factors of 1 are known to the compiler in the default options. */
-static SIMD_INLINE void rank_pairs_body(const double *restrict score, double *restrict gain,
-                                        const double *restrict discount, int64_t n,
-                                        int64_t n_top, double factor, double offset,
-                                        double slope, double sigmoid, double *restrict odds,
-                                        double *restrict gradient, double *restrict hessian,
-                                        double *restrict magnitude_out)
+SIMD_KERNEL(rank_pairs, (const double *restrict score, double *restrict gain,
+             const double *restrict discount, int64_t n, int64_t n_top, double factor,
+             double offset, double slope, double sigmoid, double *restrict odds,
+             double *restrict gradient, double *restrict hessian,
+             double *restrict magnitude_out),
+            (score, gain, discount, n, n_top, factor, offset, slope, sigmoid, odds, gradient,
+             hessian, magnitude_out))
 {
     if (slope == 1.0 && sigmoid == 1.0)
         add_pairs(score, gain, discount, n, n_top, factor, offset, 1.0, 1.0, odds, gradient,
@@ -129,12 +127,5 @@ static SIMD_INLINE void rank_pairs_body(const double *restrict score, double *re
         add_pairs(score, gain, discount, n, n_top, factor, offset, slope, sigmoid, odds,
                   gradient, hessian, magnitude_out);
 }
-
-SIMD_KERNEL(rank_pairs,
-            (const double *score, double *gain, const double *discount, int64_t n,
-             int64_t n_top, double factor, double offset, double slope, double sigmoid,
-             double *odds, double *gradient, double *hessian, double *magnitude_out),
-            (score, gain, discount, n, n_top, factor, offset, slope, sigmoid, odds,
-             gradient, hessian, magnitude_out))
 
 #endif

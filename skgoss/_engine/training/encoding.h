@@ -65,17 +65,14 @@ static SIMD_INLINE void gather_counts(const uint32_t *values, const uint32_t *re
 }
 
 /* Copies what n of the rows meant have, from `first` on. */
-static SIMD_INLINE void gather_gradients_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
-                                              const Gathered *out)
+SIMD_KERNEL(gather_gradients, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
+             const Gathered *out), (rows, first, n, out))
 {
     gather_floats(rows->gradient, rows->sampled, first, n, out->gradient);
     gather_floats(rows->hessian, rows->sampled, first, n, out->hessian);
     gather_doubles(rows->weight, rows->sampled, first, n, out->weight);
     gather_counts(rows->copies, rows->sampled, first, n, out->copies);
 }
-SIMD_KERNEL(gather_gradients,
-            (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, const Gathered *out),
-            (rows, first, n, out))
 
 /* Extremes of every STAT_WIDTH-th row. Compilers vectorize a maximum of each element, but not one
    of all elements. */
@@ -109,8 +106,8 @@ static SIMD_INLINE void extremes_of_rows(const float *gradient, const float *hes
 }
 
 /* Of n of the rows, from `first` on. */
-static SIMD_INLINE void gradient_stats_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
-                                            GradientStats *out)
+SIMD_KERNEL(gradient_stats, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
+             GradientStats *out), (rows, first, n, out))
 {
     const float *g = rows->gradient, *h = rows->hessian;
     Extremes of;
@@ -130,9 +127,6 @@ static SIMD_INLINE void gradient_stats_body(const Gradients *rows, ptrdiff_t fir
         out->zero += of.zero[k];
     }
 }
-SIMD_KERNEL(gradient_stats,
-            (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, GradientStats *out),
-            (rows, first, n, out))
 
 /* The square root of a magnitude, in ROOT_LEVELS. */
 static SIMD_INLINE int64_t root_level(double x)
@@ -164,9 +158,9 @@ static SIMD_INLINE void roots_of_rows(const float *gradient, const float *hessia
 }
 
 /* Of n of the rows, from `first` on. The hessians' are 0 where all of them are 1. */
-static SIMD_INLINE void sum_roots_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
-                                       double gradient_scale, double hessian_scale,
-                                       Roots *out)
+SIMD_KERNEL(sum_roots, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
+             double gradient_scale, double hessian_scale, Roots *out),
+            (rows, first, n, gradient_scale, hessian_scale, out))
 {
     const float *g = rows->gradient, *h = rows->hessian;
     if (rows->weight || rows->copies)
@@ -177,10 +171,6 @@ static SIMD_INLINE void sum_roots_body(const Gradients *rows, ptrdiff_t first, p
     else
         roots_of_rows(g, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
 }
-SIMD_KERNEL(sum_roots,
-            (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
-             double hessian_scale, Roots *out),
-            (rows, first, n, gradient_scale, hessian_scale, out))
 
 /* The same: two products, two roundings and two shifts a row. */
 static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
@@ -199,9 +189,10 @@ static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
 }
 
 /* Records of a packed round: of n of the rows, from `first` on. */
-static SIMD_INLINE void encode_packed_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
-                                           double gradient_scale, double hessian_scale,
-                                           const Encoding *encoding, uint64_t *records_out)
+SIMD_KERNEL(encode_packed, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
+             double gradient_scale, double hessian_scale, const Encoding *encoding,
+             uint64_t *records_out),
+            (rows, first, n, gradient_scale, hessian_scale, encoding, records_out))
 {
     const float *g = rows->gradient, *h = rows->hessian;
     const double *w = rows->weight;
@@ -223,15 +214,11 @@ static SIMD_INLINE void encode_packed_body(const Gradients *rows, ptrdiff_t firs
         encode_rows(g, NULL, NULL, NULL, NULL, first, n, gradient_scale, hs, encoding,
                     records_out);
 }
-SIMD_KERNEL(encode_packed,
-            (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
-             double hessian_scale, const Encoding *encoding, uint64_t *records_out),
-            (rows, first, n, gradient_scale, hessian_scale, encoding, records_out))
 
 /* Pairs of integers of a wide round, by row: of n of the rows, from `first` on. */
-static SIMD_INLINE void encode_wide_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
-                                         double gradient_scale, double hessian_scale,
-                                         int64_t *pairs_out)
+SIMD_KERNEL(encode_wide, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
+             double gradient_scale, double hessian_scale, int64_t *pairs_out),
+            (rows, first, n, gradient_scale, hessian_scale, pairs_out))
 {
     for (ptrdiff_t i = first; i < first + n; i++) {
         int64_t *pair = pairs_out + 2 * (rows->ids ? (ptrdiff_t)rows->ids[i] : i);
@@ -239,9 +226,5 @@ static SIMD_INLINE void encode_wide_body(const Gradients *rows, ptrdiff_t first,
         pair[1] = row_integer(rows->hessian, rows->weight, rows->copies, i, hessian_scale);
     }
 }
-SIMD_KERNEL(encode_wide,
-            (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
-             double hessian_scale, int64_t *pairs_out),
-            (rows, first, n, gradient_scale, hessian_scale, pairs_out))
 
 #endif

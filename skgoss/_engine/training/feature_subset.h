@@ -12,8 +12,8 @@
 #define SUBSET_BLOCK 512
 
 /* Eight lanes of up to SUBSET_BLOCK rows: out[stride * i + j] = lanes[j][i]. */
-static SIMD_INLINE void interleave_body(const uint8_t *const *lanes, ptrdiff_t n,
-                                        ptrdiff_t stride, uint8_t *out)
+SIMD_KERNEL(interleave, (const uint8_t *const *lanes, ptrdiff_t n, ptrdiff_t stride,
+             uint8_t *out), (lanes, n, stride, out))
 {
     const uint8_t *restrict a = lanes[0], *restrict b = lanes[1], *restrict c = lanes[2],
                   *restrict d = lanes[3], *restrict e = lanes[4], *restrict f = lanes[5],
@@ -33,18 +33,13 @@ static SIMD_INLINE void interleave_body(const uint8_t *const *lanes, ptrdiff_t n
     for (ptrdiff_t i = 0; i < n; i++)
         memcpy(out + stride * i, octets + 8 * i, 8);
 }
-SIMD_KERNEL(interleave,
-            (const uint8_t *const *lanes, ptrdiff_t n, ptrdiff_t stride, uint8_t *out),
-            (lanes, n, stride, out))
 
 /* Adds codes, times the radix of their group, to a lane. */
-static SIMD_INLINE void add_digits_body(const uint8_t *restrict codes, ptrdiff_t n,
-                                        int radix, uint8_t *restrict lane)
+SIMD_KERNEL(add_digits, (const uint8_t *restrict codes, ptrdiff_t n, int radix,
+             uint8_t *restrict lane), (codes, n, radix, lane))
 {
     for (ptrdiff_t i = 0; i < n; i++)
         lane[i] += (uint8_t)(codes[i] * radix);
 }
-SIMD_KERNEL(add_digits, (const uint8_t *codes, ptrdiff_t n, int radix, uint8_t *lane),
-            (codes, n, radix, lane))
 
 #endif

@@ -149,11 +149,10 @@ static void add_packed_bytes(const Binned *data, const Encoding *encoding,
 
 /* Adds packed accumulators to separate sums, or stores them there
    if these are the `first`, and clears the accumulators. */
-static SIMD_INLINE void spill_packed_body(int64_t *restrict packed, int n_bins,
-                                          const Encoding *encoding, int first,
-                                          int64_t *restrict gradient_out,
-                                          int64_t *restrict hessian_out,
-                                          int32_t *restrict count_out)
+SIMD_KERNEL(spill_packed, (int64_t *restrict packed, int n_bins, const Encoding *encoding,
+             int first, int64_t *restrict gradient_out, int64_t *restrict hessian_out,
+             int32_t *restrict count_out),
+            (packed, n_bins, encoding, first, gradient_out, hessian_out, count_out))
 {
     const Encoding local = *encoding;
     int64_t keep = first ? 0 : -1;
@@ -165,28 +164,22 @@ static SIMD_INLINE void spill_packed_body(int64_t *restrict packed, int n_bins,
         packed[b] = 0;
     }
 }
-SIMD_KERNEL(spill_packed,
-            (int64_t *packed, int n_bins, const Encoding *encoding, int first,
-             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
-            (packed, n_bins, encoding, first, gradient_out, hessian_out, count_out))
 
 /* The same where histograms are written as accumulators are. */
-static SIMD_INLINE void spill_compact_body(int64_t *restrict sums, int n_bins, int first,
-                                           int64_t *restrict sums_out)
+SIMD_KERNEL(spill_compact, (int64_t *restrict sums, int n_bins, int first,
+             int64_t *restrict sums_out), (sums, n_bins, first, sums_out))
 {
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++)
         sums_out[b] = (sums_out[b] & keep) + sums[b];
     memset(sums, 0, n_bins * sizeof *sums);
 }
-SIMD_KERNEL(spill_compact, (int64_t *sums, int n_bins, int first, int64_t *sums_out),
-            (sums, n_bins, first, sums_out))
 
 /* The same with accumulators of a wide round. */
-static SIMD_INLINE void spill_wide_body(int64_t *restrict sums, int n_bins, int first,
-                                        int64_t *restrict gradient_out,
-                                        int64_t *restrict hessian_out,
-                                        int32_t *restrict count_out)
+SIMD_KERNEL(spill_wide, (int64_t *restrict sums, int n_bins, int first,
+             int64_t *restrict gradient_out, int64_t *restrict hessian_out,
+             int32_t *restrict count_out),
+            (sums, n_bins, first, gradient_out, hessian_out, count_out))
 {
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++) {
@@ -197,10 +190,6 @@ static SIMD_INLINE void spill_wide_body(int64_t *restrict sums, int n_bins, int 
     }
     memset(sums, 0, WIDE_PARTS * n_bins * sizeof *sums);
 }
-SIMD_KERNEL(spill_wide,
-            (int64_t *sums, int n_bins, int first, int64_t *gradient_out, int64_t *hessian_out,
-             int32_t *count_out),
-            (sums, n_bins, first, gradient_out, hessian_out, count_out))
 
 /* Adds an addend to an accumulator, in one vector addition. */
 static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *sums)
@@ -313,8 +302,8 @@ static SIMD_INLINE void add_wide_strided(const Binned *data, const uint64_t *rec
 
 /* Adds rows of one-byte bins to the accumulators of a wide round. Constant strides make the
    addresses part of the instructions. */
-static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const uint64_t *records,
-                                            ptrdiff_t n, const int64_t *pairs, int64_t *sums)
+SIMD_KERNEL(add_wide_bytes, (const Binned *data, const uint64_t *records, ptrdiff_t n,
+             const int64_t *pairs, int64_t *sums), (data, records, n, pairs, sums))
 {
     if (data->lane_stride == 24)
         add_wide_strided(data, records, n, pairs, 24, sums);
@@ -323,10 +312,6 @@ static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const uint64_t *
     else
         add_wide_strided(data, records, n, pairs, 264, sums);
 }
-SIMD_KERNEL(add_wide_bytes,
-            (const Binned *data, const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
-             int64_t *sums),
-            (data, records, n, pairs, sums))
 
 /* The first short after the tile that begins with `first`. */
 static SIMD_INLINE int end_of_tile(const Binned *data, int first, ptrdiff_t tile)
@@ -415,8 +400,8 @@ static void add_packed_shorts(const Binned *data, const Encoding *encoding,
 }
 
 /* The same in a wide round. */
-static SIMD_INLINE void add_wide_shorts_body(const Binned *data, const uint64_t *records,
-                                             ptrdiff_t n, const int64_t *pairs, int64_t *sums)
+SIMD_KERNEL(add_wide_shorts, (const Binned *data, const uint64_t *records, ptrdiff_t n,
+             const int64_t *pairs, int64_t *sums), (data, records, n, pairs, sums))
 {
     int64_t addends[WIDE_PARTS * ROW_BLOCK];
     for (ptrdiff_t first = 0; first < n && data->n_shorts > 0; first += ROW_BLOCK) {
@@ -427,10 +412,6 @@ static SIMD_INLINE void add_wide_shorts_body(const Binned *data, const uint64_t 
         add_short_block(data, records + first, m, ~(uint64_t)0, addends, WIDE_PARTS, sums);
     }
 }
-SIMD_KERNEL(add_wide_shorts,
-            (const Binned *data, const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
-             int64_t *sums),
-            (data, records, n, pairs, sums))
 
 /* Asks for what is needed soon after the i-th of n rows: entries of another one. */
 static SIMD_INLINE void prefetch_entries(const Binned *data, const uint64_t *records, ptrdiff_t i,
@@ -476,8 +457,8 @@ static void add_packed_entries(const Binned *data, const Encoding *encoding,
 }
 
 /* The same in a wide round. */
-static SIMD_INLINE void add_wide_entries_body(const Binned *data, const uint64_t *records,
-                                              ptrdiff_t n, const int64_t *pairs, int64_t *sums)
+SIMD_KERNEL(add_wide_entries, (const Binned *data, const uint64_t *records, ptrdiff_t n,
+             const int64_t *pairs, int64_t *sums), (data, records, n, pairs, sums))
 {
     if (data->entries == NULL || data->entry_start[data->n_rows] == 0)
         return;
@@ -488,14 +469,10 @@ static SIMD_INLINE void add_wide_entries_body(const Binned *data, const uint64_t
         add_row_entries(data, (ptrdiff_t)records[i], x, WIDE_PARTS, sums);
     }
 }
-SIMD_KERNEL(add_wide_entries,
-            (const Binned *data, const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
-             int64_t *sums),
-            (data, records, n, pairs, sums))
 
 /* Sums of the rows of a packed round. */
-static SIMD_INLINE void sum_packed_body(const uint64_t *records, ptrdiff_t n,
-                                        const Encoding *encoding, Sums *out)
+SIMD_KERNEL(sum_packed, (const uint64_t *records, ptrdiff_t n, const Encoding *encoding,
+             Sums *out), (records, n, encoding, out))
 {
     const int down = encoding->gradient_down, hessian_down = encoding->hessian_down;
     const uint64_t mask = encoding->hessian_mask;
@@ -509,9 +486,6 @@ static SIMD_INLINE void sum_packed_body(const uint64_t *records, ptrdiff_t n,
     out->hessian = encoding->constant_hessian ? n : (int64_t)hessian;
     out->count = n;
 }
-SIMD_KERNEL(sum_packed,
-            (const uint64_t *records, ptrdiff_t n, const Encoding *encoding, Sums *out),
-            (records, n, encoding, out))
 
 /* For each value d of the highest digit, one block of `radix` sums: their total is that of d,
    and the blocks are added up for the digits that remain. */
@@ -537,20 +511,18 @@ static SIMD_INLINE void fold_parts(int64_t *sums, int radix, int n, const int pa
 
 /* Splits the sums by a number's digits into those of its highest digit, of n values worth
    `radix` each, and those of the rest, which stay first. */
-static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n, int parts,
-                                        int64_t *digit_out)
+SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int parts, int64_t *digit_out),
+            (sums, radix, n, parts, digit_out))
 {
     if (parts == 1)
         fold_parts(sums, radix, n, 1, digit_out);
     else
         fold_parts(sums, radix, n, WIDE_PARTS, digit_out);
 }
-SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int parts, int64_t *digit_out),
-            (sums, radix, n, parts, digit_out))
 
 /* Adds values to sums, or subtracts them where sign is negative. */
-static SIMD_INLINE void add_longs_body(int n, int sign, const int64_t *restrict values,
-                                       int64_t *restrict sums_inout)
+SIMD_KERNEL(add_longs, (int n, int sign, const int64_t *restrict values,
+             int64_t *restrict sums_inout), (n, sign, values, sums_inout))
 {
     if (sign > 0)
         for (int b = 0; b < n; b++)
@@ -559,11 +531,9 @@ static SIMD_INLINE void add_longs_body(int n, int sign, const int64_t *restrict 
         for (int b = 0; b < n; b++)
             sums_inout[b] -= values[b];
 }
-SIMD_KERNEL(add_longs, (int n, int sign, const int64_t *values, int64_t *sums_inout),
-            (n, sign, values, sums_inout))
 
-static SIMD_INLINE void add_ints_body(int n, int sign, const int32_t *restrict values,
-                                      int32_t *restrict sums_inout)
+SIMD_KERNEL(add_ints, (int n, int sign, const int32_t *restrict values,
+             int32_t *restrict sums_inout), (n, sign, values, sums_inout))
 {
     if (sign > 0)
         for (int b = 0; b < n; b++)
@@ -572,13 +542,11 @@ static SIMD_INLINE void add_ints_body(int n, int sign, const int32_t *restrict v
         for (int b = 0; b < n; b++)
             sums_inout[b] -= values[b];
 }
-SIMD_KERNEL(add_ints, (int n, int sign, const int32_t *values, int32_t *sums_inout),
-            (n, sign, values, sums_inout))
 
 /* Writes separate sums as packed ones, over the first of them. */
-static SIMD_INLINE void pack_sums_body(int n, const Encoding *encoding, int64_t *gradient_inout,
-                                       const int64_t *restrict hessian,
-                                       const int32_t *restrict count)
+SIMD_KERNEL(pack_sums, (int n, const Encoding *encoding, int64_t *gradient_inout,
+             const int64_t *restrict hessian, const int32_t *restrict count),
+            (n, encoding, gradient_inout, hessian, count))
 {
     const Encoding local = *encoding;
     for (int b = 0; b < n; b++) {
@@ -586,17 +554,12 @@ static SIMD_INLINE void pack_sums_body(int n, const Encoding *encoding, int64_t 
         gradient_inout[b] = pack(sums, &local);
     }
 }
-SIMD_KERNEL(pack_sums,
-            (int n, const Encoding *encoding, int64_t *gradient_inout, const int64_t *hessian,
-             const int32_t *count),
-            (n, encoding, gradient_inout, hessian, count))
 
 /* Subtracts packed sums from separate ones. */
-static SIMD_INLINE void subtract_packed_body(int n, const Encoding *encoding,
-                                             const int64_t *restrict packed,
-                                             int64_t *restrict gradient_inout,
-                                             int64_t *restrict hessian_inout,
-                                             int32_t *restrict count_inout)
+SIMD_KERNEL(subtract_packed, (int n, const Encoding *encoding, const int64_t *restrict packed,
+             int64_t *restrict gradient_inout, int64_t *restrict hessian_inout,
+             int32_t *restrict count_inout),
+            (n, encoding, packed, gradient_inout, hessian_inout, count_inout))
 {
     const Encoding local = *encoding;
     for (int b = 0; b < n; b++) {
@@ -606,9 +569,5 @@ static SIMD_INLINE void subtract_packed_body(int n, const Encoding *encoding,
         count_inout[b] -= (int32_t)sums.count;
     }
 }
-SIMD_KERNEL(subtract_packed,
-            (int n, const Encoding *encoding, const int64_t *packed, int64_t *gradient_inout,
-             int64_t *hessian_inout, int32_t *count_inout),
-            (n, encoding, packed, gradient_inout, hessian_inout, count_inout))
 
 #endif

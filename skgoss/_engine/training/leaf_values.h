@@ -28,10 +28,10 @@ static SIMD_INLINE void sum_records_of(const Gradients *rows, const float *hessi
 }
 
 /* Adds the gradients and hessians of n records' rows to the sums of a leaf. */
-static SIMD_INLINE void add_leaf_rows_body(const Gradients *rows, const uint32_t *position,
-                                           const uint64_t *records, ptrdiff_t n,
-                                           uint64_t id_mask, double gradient_scale,
-                                           double hessian_scale, Sums *sums_inout)
+SIMD_KERNEL(add_leaf_rows, (const Gradients *rows, const uint32_t *position,
+             const uint64_t *records, ptrdiff_t n, uint64_t id_mask, double gradient_scale,
+             double hessian_scale, Sums *sums_inout),
+            (rows, position, records, n, id_mask, gradient_scale, hessian_scale, sums_inout))
 {
     const float *h = rows->hessian;
     const double *w = rows->weight;
@@ -49,10 +49,6 @@ static SIMD_INLINE void add_leaf_rows_body(const Gradients *rows, const uint32_t
         sum_records_of(rows, NULL, NULL, NULL, NULL, records, n, id_mask, gradient_scale,
                        hessian_scale, sums_inout);
 }
-SIMD_KERNEL(add_leaf_rows,
-            (const Gradients *rows, const uint32_t *position, const uint64_t *records, ptrdiff_t n,
-             uint64_t id_mask, double gradient_scale, double hessian_scale, Sums *sums_inout),
-            (rows, position, records, n, id_mask, gradient_scale, hessian_scale, sums_inout))
 
 /* Adds a leaf's value to the scores of n records' rows. */
 static inline void add_leaf_value(double value, const uint32_t *position,

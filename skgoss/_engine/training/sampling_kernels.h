@@ -62,15 +62,13 @@ static inline ptrdiff_t list_kept(const uint8_t *kept, uint32_t first, ptrdiff_t
     return list_kept_plain(kept, first, n, numbers_out);
 }
 
-static SIMD_INLINE void count_kept_body(const uint8_t *kept, ptrdiff_t n, int64_t *n_out)
+SIMD_KERNEL(count_kept, (const uint8_t *kept, ptrdiff_t n, int64_t *n_out), (kept, n, n_out))
 {
     int64_t total = 0;
     for (ptrdiff_t i = 0; i < n; i++)
         total += kept[i];
     *n_out = total;
 }
-SIMD_KERNEL(count_kept, (const uint8_t *kept, ptrdiff_t n, int64_t *n_out),
-            (kept, n, n_out))
 
 /* ---------------------------------------------------------------------------- hashes */
 
@@ -89,16 +87,12 @@ static SIMD_INLINE uint64_t row_bits(uint64_t row_key, uint64_t row)
 }
 
 /* Which rows have a hash below `threshold`, of 53 bits. */
-static SIMD_INLINE void bag_rows_body(uint64_t row_key, uint64_t threshold, ptrdiff_t first,
-                                      ptrdiff_t n, uint8_t *kept_out)
+SIMD_KERNEL(bag_rows, (uint64_t row_key, uint64_t threshold, ptrdiff_t first, ptrdiff_t n,
+             uint8_t *kept_out), (row_key, threshold, first, n, kept_out))
 {
     for (ptrdiff_t i = 0; i < n; i++)
         kept_out[i] = (row_bits(row_key, (uint64_t)(first + i)) >> 11) < threshold;
 }
-SIMD_KERNEL(bag_rows,
-            (uint64_t row_key, uint64_t threshold, ptrdiff_t first, ptrdiff_t n,
-             uint8_t *kept_out),
-            (row_key, threshold, first, n, kept_out))
 
 /* ------------------------------------------------------------------------- one side */
 
@@ -131,19 +125,16 @@ static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n
 }
 
 /* At most SAMPLING_TILE rows. */
-static SIMD_INLINE void rank_rows_body(const float *gradient, ptrdiff_t stride, int n_scores,
-                                       const double *weight, ptrdiff_t weight_stride,
-                                       ptrdiff_t step, int n, uint32_t *keys_out)
+SIMD_KERNEL(rank_rows, (const float *gradient, ptrdiff_t stride, int n_scores,
+             const double *weight, ptrdiff_t weight_stride, ptrdiff_t step, int n,
+             uint32_t *keys_out),
+            (gradient, stride, n_scores, weight, weight_stride, step, n, keys_out))
 {
     if (step == 1)
         rank_tile(gradient, stride, n_scores, weight, weight_stride, 1, n, keys_out);
     else
         rank_tile(gradient, stride, n_scores, weight, weight_stride, step, n, keys_out);
 }
-SIMD_KERNEL(rank_rows,
-            (const float *gradient, ptrdiff_t stride, int n_scores, const double *weight,
-             ptrdiff_t weight_stride, ptrdiff_t step, int n, uint32_t *keys_out),
-            (gradient, stride, n_scores, weight, weight_stride, step, n, keys_out))
 
 /* A number from 1 to 2**31, a hash of `row_key` and the row's number. */
 static SIMD_INLINE uint32_t row_draw(uint64_t row_key, uint64_t row)
@@ -152,38 +143,29 @@ static SIMD_INLINE uint32_t row_draw(uint64_t row_key, uint64_t row)
 }
 
 /* Which rows have a key of at most `last_key` or a draw of at most `last_draw`. */
-static SIMD_INLINE void keep_either_body(const uint32_t *keys, uint32_t last_key,
-                                         uint64_t row_key, uint32_t last_draw,
-                                         ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out)
+SIMD_KERNEL(keep_either, (const uint32_t *keys, uint32_t last_key, uint64_t row_key,
+             uint32_t last_draw, ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out),
+            (keys, last_key, row_key, last_draw, first, n, kept_out))
 {
     for (ptrdiff_t i = 0; i < n; i++)
         kept_out[i]
             = (keys[i] <= last_key) | (row_draw(row_key, (uint64_t)(first + i)) <= last_draw);
 }
-SIMD_KERNEL(keep_either,
-            (const uint32_t *keys, uint32_t last_key, uint64_t row_key, uint32_t last_draw,
-             ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out),
-            (keys, last_key, row_key, last_draw, first, n, kept_out))
 
 /* The draws of some rows; 0 for those whose keys are at most `threshold`. */
-static SIMD_INLINE void draw_rows_body(uint64_t row_key, const uint32_t *restrict rows,
-                                       const uint32_t *restrict keys, uint32_t threshold,
-                                       ptrdiff_t n, uint32_t *restrict draws_out)
+SIMD_KERNEL(draw_rows, (uint64_t row_key, const uint32_t *restrict rows,
+             const uint32_t *restrict keys, uint32_t threshold, ptrdiff_t n,
+             uint32_t *restrict draws_out), (row_key, rows, keys, threshold, n, draws_out))
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         uint32_t drawn = row_draw(row_key, rows[i]);
         draws_out[i] = keys[i] <= threshold ? 0 : drawn;
     }
 }
-SIMD_KERNEL(draw_rows,
-            (uint64_t row_key, const uint32_t *rows, const uint32_t *keys, uint32_t threshold,
-             ptrdiff_t n, uint32_t *draws_out),
-            (row_key, rows, keys, threshold, n, draws_out))
 
 /* Which numbers are from `low` to `high`; adds how many are below. */
-static SIMD_INLINE void keep_between_body(const uint32_t *values, uint32_t low,
-                                          uint32_t high, ptrdiff_t n, uint8_t *kept_out,
-                                          int64_t *n_below)
+SIMD_KERNEL(keep_between, (const uint32_t *values, uint32_t low, uint32_t high, ptrdiff_t n,
+             uint8_t *kept_out, int64_t *n_below), (values, low, high, n, kept_out, n_below))
 {
     uint32_t below = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -192,27 +174,19 @@ static SIMD_INLINE void keep_between_body(const uint32_t *values, uint32_t low,
     }
     *n_below += below;
 }
-SIMD_KERNEL(keep_between,
-            (const uint32_t *values, uint32_t low, uint32_t high, ptrdiff_t n,
-             uint8_t *kept_out, int64_t *n_below),
-            (values, low, high, n, kept_out, n_below))
 
 /* Copies the numbers that `positions`, less `first`, name. */
-static SIMD_INLINE void copy_positions_body(const uint32_t *restrict values,
-                                            const uint32_t *restrict positions, uint32_t first,
-                                            ptrdiff_t n, uint32_t *restrict values_out)
+SIMD_KERNEL(copy_positions, (const uint32_t *restrict values,
+             const uint32_t *restrict positions, uint32_t first, ptrdiff_t n,
+             uint32_t *restrict values_out), (values, positions, first, n, values_out))
 {
     for (ptrdiff_t i = 0; i < n; i++)
         values_out[i] = values[positions[i] - first];
 }
-SIMD_KERNEL(copy_positions,
-            (const uint32_t *values, const uint32_t *positions, uint32_t first, ptrdiff_t n,
-             uint32_t *values_out),
-            (values, positions, first, n, values_out))
 
 /* Adds 1 to the numbers that equal `threshold`, but for the first `n_left` of them. */
-static SIMD_INLINE void part_equals_body(uint32_t threshold, ptrdiff_t n, uint32_t *values,
-                                         int64_t *n_left)
+SIMD_KERNEL(part_equals, (uint32_t threshold, ptrdiff_t n, uint32_t *values, int64_t *n_left),
+            (threshold, n, values, n_left))
 {
     uint32_t n_equal = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -227,12 +201,9 @@ static SIMD_INLINE void part_equals_body(uint32_t threshold, ptrdiff_t n, uint32
     for (ptrdiff_t i = start; i < n; i++)
         values[i] += values[i] == threshold;
 }
-SIMD_KERNEL(part_equals,
-            (uint32_t threshold, ptrdiff_t n, uint32_t *values, int64_t *n_left),
-            (threshold, n, values, n_left))
 
-static SIMD_INLINE void find_range_body(const uint32_t *values, ptrdiff_t n,
-                                        uint32_t *low_out, uint32_t *high_out)
+SIMD_KERNEL(find_range, (const uint32_t *values, ptrdiff_t n, uint32_t *low_out,
+             uint32_t *high_out), (values, n, low_out, high_out))
 {
     uint32_t low = UINT32_MAX, high = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -242,9 +213,6 @@ static SIMD_INLINE void find_range_body(const uint32_t *values, ptrdiff_t n,
     *low_out = low;
     *high_out = high;
 }
-SIMD_KERNEL(find_range,
-            (const uint32_t *values, ptrdiff_t n, uint32_t *low_out, uint32_t *high_out),
-            (values, n, low_out, high_out))
 
 /* Multiplies what some rows have. */
 static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *values)

@@ -451,16 +451,9 @@ def one_side_draws(const uint32_t[::1] numbers, is_top, uint64_t seed, uint64_t 
 
 
 def one_side_sample(
-    float[:, ::1] gradient,
-    float[:, ::1] hessian,
-    const double[:, ::1] weight,
-    int64_t n_top,
-    int64_t n_other,
-    uint64_t seed,
-    uint64_t round,
-    int n_threads,
-    bint constant_hessian=False,
-    uint32_t[:, ::1] room=None,
+    float[:, ::1] gradient, float[:, ::1] hessian, const double[:, ::1] weight,
+    int64_t n_top, int64_t n_other, uint64_t seed, uint64_t round, int n_threads,
+    bint constant_hessian=False, uint32_t[:, ::1] room=None,
 ):
     """Gradient-based one-side sampling: Algorithm 2 of Ke et al., NeurIPS 2017.
 

@@ -329,13 +329,8 @@ cdef void free_plan(ScorePlan* plan) noexcept:
 
 
 def add_tree(
-    BinStore store,
-    nodes,
-    const int32_t[::1] missing_bin,
-    const uint32_t[::1] words,
-    const double[::1] leaf_value,
-    int n_threads,
-    double[::1] score_inout,
+    BinStore store, nodes, const int32_t[::1] missing_bin, const uint32_t[::1] words,
+    const double[::1] leaf_value, int n_threads, double[::1] score_inout,
     const uint32_t[::1] numbers=None,
 ):
     """Add one tree's leaf values to the scores of all rows, or of some.

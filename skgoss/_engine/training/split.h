@@ -514,10 +514,10 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding
 }
 
 /* Improves *best_out by the best split of a set of features; ties go to the first. */
-static SIMD_INLINE void search_features_body(const Binned *data, const Encoding *encoding,
-                                             const Histogram *histogram, const FeatureSet *set,
-                                             const NodeStats *node, const SplitRules *rules,
-                                             double *scratch, Split *best_out)
+SIMD_KERNEL(search_features, (const Binned *data, const Encoding *encoding,
+             const Histogram *histogram, const FeatureSet *set, const NodeStats *node,
+             const SplitRules *rules, double *scratch, Split *best_out),
+            (data, encoding, histogram, set, node, rules, scratch, best_out))
 {
     switch (gain_form(rules)) {
     case FORM_RIDGE:
@@ -536,11 +536,5 @@ static SIMD_INLINE void search_features_body(const Binned *data, const Encoding 
                     best_out);
     }
 }
-
-SIMD_KERNEL(search_features,
-            (const Binned *data, const Encoding *encoding, const Histogram *histogram,
-             const FeatureSet *set, const NodeStats *node, const SplitRules *rules,
-             double *scratch, Split *best_out),
-            (data, encoding, histogram, set, node, rules, scratch, best_out))
 
 #endif

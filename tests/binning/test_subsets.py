@@ -300,6 +300,22 @@ def test_a_subset_of_a_dataset_is_its_rows_in_the_same_bins(options):
     assert_same_trees(one._model.trees.arrays, other._model.trees.arrays)
 
 
+@pytest.mark.parametrize("linear", [False, True])
+def test_a_subset_of_a_subset_is_a_subset(linear):
+    """Linear leaves also need the values of the rows, not only their bins."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(400, 3))
+    whole = Dataset(X, X[:, 0] * X[:, 1], free_raw_data=False)
+    first, second = np.arange(100, 400), np.arange(0, 300, 2)
+    options = {"linear_tree": linear, "verbose": -1}
+    one, other = (
+        train(options, data, 5)
+        for data in (whole.subset(first).subset(second), whole.subset(first[second]))
+    )
+    assert_same_trees(one._model.trees.arrays, other._model.trees.arrays)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
 # --- Other rows -----------------------------------------------------------------------
 
 

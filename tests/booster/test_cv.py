@@ -221,6 +221,15 @@ def test_linear_leaves_need_values():
         skgoss.cv(params, data, 3)
 
 
+def test_folds_of_a_subset_are_folds_of_its_rows():
+    X, y = rows()
+    some = np.arange(len(y)) % 3 > 0
+    whole = Dataset(X, y, free_raw_data=False)
+    again = Dataset(X[some], y[some], reference=whole, free_raw_data=False)
+    params = {**BINARY, "linear_tree": True, "linear_lambda": 1.0}
+    same(skgoss.cv(params, whole.subset(some), 3), skgoss.cv(params, again, 3))
+
+
 # --- Folds ----------------------------------------------------------------------------
 
 

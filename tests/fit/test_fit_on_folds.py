@@ -23,6 +23,8 @@ from sklearn.preprocessing import StandardScaler
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit import fold_fits
+from skgoss.training.concurrent_fits import at_once
+from skgoss.training.fit_setup import FitSetup
 
 SMALL = {"n_estimators": 30, "num_leaves": 7, "min_child_samples": 5}
 FOLDS = 4
@@ -150,6 +152,32 @@ def test_threads_do_not_change_a_bit(task):
         np.testing.assert_array_equal(
             one.predict(X, raw_score=True), other.predict(X, raw_score=True)
         )
+
+
+def test_folds_share_the_threads(monkeypatch):
+    seen = []
+    begin = FitSetup.begin
+
+    def spy(plan, *arguments):
+        seen.append(plan.n_threads)
+        return begin(plan, *arguments)
+
+    monkeypatch.setattr(FitSetup, "begin", spy)
+    for n_jobs, n_folds in ((2, 2), (6, 3), (5, 2)):
+        seen.clear()
+        fit(folds=n_folds, n_estimators=1, n_jobs=n_jobs)
+        n_at_once, n_each = at_once(n_folds, n_jobs)
+        assert seen == [n_each] * n_folds
+        assert n_at_once * n_each <= n_jobs
+
+
+def test_inner_values_are_means_of_their_leaves():
+    """With trees of one kind, and of two that a preset has weighted."""
+    for options in ({}, {"preset": "accurate", "reg_lambda": 0.0}):
+        model = fit(folds=3, n_estimators=3, early_stopping_round=0, **options)
+        for tree in model._model.trees.trees:
+            mean = np.average(tree.leaf_value, weights=tree.leaf_count)
+            assert tree.internal_value[0] == pytest.approx(mean, rel=1e-6, abs=1e-6)
 
 
 def test_continuing_a_model_keeps_its_rounds():

@@ -309,6 +309,22 @@ def test_booster_in_training():
     assert (np.diff(booster.predict(X)) >= 0).all()
 
 
+@pytest.mark.parametrize(("least", "n_rounds"), [(0.1, 4), (3.0, 7)])
+def test_outputs_that_have_ended_go_on_after_a_roll_back(least, n_rounds):
+    """One of them has ended, or all have, one after the other."""
+    options = {"alpha": [0.01, 0.1, 0.5], "min_split_gain": least, "eta": 0.5}
+    booster = Booster({**PARAMS, **options}, Dataset(X, label=Y))
+    finished = [booster.update() for _ in range(n_rounds)]
+    assert finished[-1] == (least == 3.0)
+    expected, n_grown = booster.predict(X), booster.current_iteration()
+    for n_back in (1, 2, n_grown):
+        for _ in range(n_back):
+            booster.rollback_one_iter()
+        assert not any(booster.update() for _ in range(n_back))
+        assert booster.current_iteration() == n_grown
+        np.testing.assert_array_equal(booster.predict(X), expected)
+
+
 def test_a_round_that_fails_has_not_happened(monkeypatch):
     data = Dataset(X, label=Y)
     booster = Booster(PARAMS, data)

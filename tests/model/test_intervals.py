@@ -241,6 +241,15 @@ def test_conformalized_quantiles_are_their_twin(quantiles, coverage, pair):
         assert_allclose(own, twin, rtol=1e-7)
 
 
+def test_small_coverages_leave_the_ends_in_order(regressor, quantiles):
+    _, _, X, _ = split(*numbers())
+    coverages = [0.01, 0.05, 0.1, 0.2]
+    for model in (regressor, quantiles):
+        for method in intervals.METHODS:
+            found = model.predict_interval(X, coverages, method=method)
+            assert (found[:, 0] <= found[:, 1]).all()
+
+
 def test_quantiles_are_wide_where_targets_spread(quantiles, regressor):
     _, _, X, _ = split(*numbers())
     lower, upper = quantiles.predict_interval(X, 0.8).T

@@ -296,6 +296,90 @@ def test_probabilities_of_folds_are_calibrated():
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(raw), rtol=2e-2)
 
 
+def test_the_larger_score_wins():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 5))
+    grades = np.clip(np.rint(X[:, 0] + rng.normal(size=240) + 1), 0, 3)
+    rounds = {"n_estimators": 15, "early_stopping_round": 0}
+    by_name, found = {}, {}
+    for refit in (False, True):
+        model = LGBMRanker(**ACCURATE, folds=3, refit=refit, **rounds)
+        found[refit] = model.fit(X, grades, group=[12] * 20).preset_params_
+    for name, kind in {"False": {}, "True": OTHER}.items():
+        options = {**presets._ACCURATE_ON_FOLDS, **rounds, **kind}
+        model = LGBMRanker(folds=3, **options).fit(X, grades, group=[12] * 20)
+        by_name[name] = model.oof_score_["ndcg@1"]
+    best = max(by_name, key=by_name.get)
+    assert found[True]["extra_trees"][best] == 1.0
+    assert found[False]["extra_trees"][best] > 0
+    assert len(set(by_name.values())) == 2
+
+
+def test_the_history_is_that_of_the_kind_with_the_most_weight():
+    X, y = numbers()
+    rounds = {"n_estimators": 12, "early_stopping_round": 0}
+    winners = set()
+    for target in (y, np.random.default_rng(1).normal(size=len(y))):
+        model = LGBMRegressor(**ACCURATE, folds=3, **rounds).fit(X, target)
+        shares = model.preset_params_["extra_trees"]
+        kind = OTHER if shares["True"] > 0.5 else {}
+        alone = of_folds(X, target, **presets._ACCURATE_ON_FOLDS | rounds | kind)
+        assert model.evals_result_ == alone.evals_result_
+        winners.add(len(kind))
+    assert len(winners) == 2
+
+
+@pytest.mark.parametrize("start", ["init_model", "init_score"])
+def test_what_goes_on_from_other_scores_is_not_calibrated(start):
+    """A factor would change the new trees, but not the scores that they go on from."""
+    X, y = classes(120)
+    rounds = {"n_estimators": 6, "early_stopping_round": 0}
+    first = LGBMClassifier(n_estimators=2).fit(X, y)
+    fit = {"init_model": first}
+    if start == "init_score":
+        fit = {"init_score": first.predict(X, raw_score=True)}
+    model = LGBMClassifier(**ACCURATE, folds=3, **rounds).fit(X, y, **fit)
+    share = model.preset_params_["extra_trees"]["True"]
+    kinds = [
+        LGBMClassifier(folds=3, **presets._ACCURATE_ON_FOLDS | rounds | kind)
+        .fit(X, y, **fit)
+        .predict(X, raw_score=True)
+        for kind in ({}, OTHER)
+    ]
+    raw = (1 - share) * kinds[0] + share * kinds[1]
+    np.testing.assert_allclose(model.predict(X, raw_score=True), raw, rtol=1e-9)
+
+
+SAMPLED = {"subsample", "subsample_freq"}
+OF_ROUNDS = {"learning_rate", "n_estimators", "early_stopping_round"}
+NOT_CHOSEN = {
+    "gbdt": ({}, set()),
+    "goss": ({"data_sample_strategy": "goss"}, SAMPLED),
+    "dart": ({"boosting_type": "dart"}, OF_ROUNDS),
+    "rf": ({"boosting_type": "rf", "subsample_freq": 2}, OF_ROUNDS),
+}
+
+
+@pytest.mark.parametrize("folds", [None, 2])
+@pytest.mark.parametrize("kind", NOT_CHOSEN)
+@pytest.mark.filterwarnings("ignore:Early stopping is not available")
+def test_passed_options_stay_for_each_kind_of_boosting(kind, folds):
+    X, y = numbers(60)
+    options, left = NOT_CHOSEN[kind]
+    passed = {"num_leaves": 3, "colsample_bytree": 0.5, "n_estimators": 2, **options}
+    model = LGBMRegressor(**ACCURATE, **passed, folds=folds).fit(X, y)
+    chosen = presets._ACCURATE.keys() - left - passed.keys()
+    if folds is None:
+        # Nothing is held out if the number of rounds is known.
+        chosen -= {"early_stopping_round"}
+    assert model.preset_params_.keys() == chosen
+    assert max(tree["num_leaves"] for tree in trees(model)) == 3
+
+
+def trees(model):
+    return model.booster_.dump_model()["tree_info"]
+
+
 def test_few_rows():
     X, y = numbers()
     assert (

@@ -246,6 +246,21 @@ def test_labels_of_words(folder):
     np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
 
 
+@pytest.mark.parametrize("missing", [slice(0, 90), slice(60, 150), slice(0, 200)])
+def test_a_column_may_be_missing_in_some_batches(tmp_path, monkeypatch, missing):
+    """Its categories are those of the other batches, if there are any."""
+    monkeypatch.setattr(source, "BATCH_VALUES", 2 * 30)
+    word = np.array(["a", "b", "c"], dtype=object)[np.arange(200) * 7 % 3]
+    y = np.arange(200) % 11 + 5.0 * (word == "b")
+    word[missing] = None
+    data = {"x": np.arange(200.0) % 11, "word": pyarrow.array(word, pyarrow.string())}
+    table = pyarrow.table(data)
+    for first in (0, 100):
+        parquet.write_table(table.slice(first, 100), tmp_path / f"{first:03}.parquet")
+    streamed = Dataset(tmp_path, label=y)
+    assert as_text(streamed) == as_text(table, label=y)
+
+
 @pytest.mark.parametrize("kind", SOURCES)
 def test_predictions_in_batches(folder, tmp_path, kind):
     model = LGBMRegressor(n_estimators=3).fit(X, VALUES["y"])

@@ -303,7 +303,7 @@ def early_stopping(
 
     It uses the metrics of the evaluation sets, except the training set. The model keeps
     the rounds up to the best one, even if training does not stop early. NaN is worse
-    than any number.
+    than any number, and a metric that is always NaN has no best round.
 
     Parameters
     ----------
@@ -374,20 +374,20 @@ def _whole(callback: str, name: str, value: Any) -> int:
 
 
 class _Watch:
-    """The best value so far of one metric of one set."""
+    """The best value so far of one metric of one set, which is never NaN."""
 
     def __init__(self, result: EvalResult, min_delta: float) -> None:
         self.dataset, self.metric = result.dataset_name, result.metric_name
         self.sign = 1.0 if result.maximize else -1.0
         self.min_delta = min_delta
         self.iteration = -1
-        self.value = 0.0
+        self.value = math.nan
         self.results: list[EvalResult] = []
 
     def see(self, iteration: int, value: float, results: list[EvalResult]) -> None:
         better = self.sign * (value - self.value) > self.min_delta
         is_first_number = math.isnan(self.value) and not math.isnan(value)
-        if self.iteration < 0 or better or is_first_number:
+        if better or is_first_number:
             self.iteration, self.value, self.results = iteration, value, results
 
 
@@ -449,14 +449,14 @@ class _EarlyStopping(Listener):
             watch.see(env.iteration, value, results)
         for watch, _ in watched:
             patience = max(self.stopping_rounds, self.share * (watch.iteration + 1))
-            if env.iteration - watch.iteration >= patience:
+            if watch.results and env.iteration - watch.iteration >= patience:
                 self._stop("Early stopping, best iteration is:", watch)
 
     def at_end(self) -> None:
         """Keep the rounds up to the best one, if boosting has not stopped early."""
-        if self.watches:
-            first = next(iter(self.watches.values()))
-            self._stop("Did not meet early stopping. Best iteration is:", first)
+        for watch in self.watches.values():
+            if watch.results:
+                self._stop("Did not meet early stopping. Best iteration is:", watch)
 
     def _begin(self, env: CallbackEnv) -> None:
         self.watches = self._watched(env)

@@ -239,12 +239,12 @@ def mean_rounds(models: Sequence[FoldModel]) -> float:
 
 
 def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:
-    """The mean over folds of the first metric, so that less is better."""
+    """The mean over folds of the first metric, so that less is better; NaN is worst."""
     losses = []
     for model in models:
         result = model.measure(metrics)[0]
         losses.append(-result.metric_value if result.maximize else result.metric_value)
-    return float(np.mean(losses))
+    return float(np.nan_to_num(np.mean(losses), nan=np.inf))
 
 
 def best_weights(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -285,22 +286,26 @@ def average_precision(data: EvalData, settings: Settings) -> float:
 
 
 def auc_mu(data: EvalData, settings: Settings) -> float:
-    """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
+    """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7.
+
+    Pairs of classes of which one has no rows are left out.
+    """
     n_classes = len(data.scores)
     costs = _auc_mu_costs(settings.auc_mu_weights, n_classes)
     order, ends = data.cached("classes", partial(_rows_by_class, data.y, n_classes))
     scores = np.split(data.scores[:, order], ends, axis=1)
     weights = None if data.weight is None else np.split(data.weight[order], ends)
-    pairs = list(combinations(range(n_classes), 2))
-    total = 0.0
-    for i, j in pairs:
+    areas = []
+    for i, j in combinations(range(n_classes), 2):
         direction = costs[i] - costs[j]
         direction *= direction[i] - direction[j]
         of_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
         distance = np.concatenate([_projected(direction, scores[k]) for k in (i, j)])
         weight = None if weights is None else np.concatenate([weights[i], weights[j]])
-        total += metric_kernels.auc(of_i, distance, weight, data.n_threads)
-    return total / len(pairs)
+        area = metric_kernels.auc(of_i, distance, weight, data.n_threads)
+        if not isnan(area):
+            areas.append(area)
+    return sum(areas) / len(areas) if areas else nan
 
 
 def _rows_by_class(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,7 @@ class EvaluationSet:
             first = queries.first_rows(partition.collectives)
             partition = replace(partition, first=first, length=queries.sizes)
         self._partition = partition
-        self._warned = False
+        self._warned = self._warned_of_nan = False
         # What metrics compute from targets and weights alone, for all rounds.
         self._cache: dict[Any, Any] = {}
 
@@ -110,7 +111,21 @@ class EvaluationSet:
                     self.rows.output_weight,
                 )
             )
-        return [EvalResult(self.name, *result) for result in self._distinct(results)]
+        distinct = self._distinct(results)
+        self._warn_of_nan(distinct)
+        return [EvalResult(self.name, *result) for result in distinct]
+
+    def _warn_of_nan(self, results: list[Result]) -> None:
+        """Warn once if a metric is NaN, which is never the best value."""
+        undefined = [result.name for result in results if isnan(result.value)]
+        if not undefined or self._warned_of_nan:
+            return
+        self._warned_of_nan = True
+        reason = " All its labels are equal." if len(set(self._target.flat)) == 1 else ""
+        warn(
+            f"The metric {', '.join(map(repr, undefined))} of {self.name!r} is NaN."
+            f"{reason} Early stopping ignores it."
+        )
 
     def _distinct(self, results: list[Result]) -> list[Result]:
         """The results, renamed if an earlier result has the same name."""

@@ -586,3 +586,13 @@ def test_init_scores_of_folds_are_those_of_their_rows():
             alone.predict(X[test], raw_score=True),
             rtol=1e-9,
         )
+
+
+def test_a_fold_of_one_class_stops_nothing():
+    X, y = rows()
+    order = np.argsort(y)
+    folds = [(order[30:], order[:30]), (order[:-30], order[-30:])]
+    callbacks = [skgoss.early_stopping(2, verbose=False)]
+    with pytest.warns(UserWarning, match="'auc' of 'valid' is NaN"):
+        results = cv({**BINARY, "metric": "auc"}, folds=folds, callbacks=callbacks)
+    assert np.isnan(results["valid auc-mean"]).tolist() == [True] * ROUNDS

@@ -378,9 +378,19 @@ def test_every_instruction_set_gives_the_same_bits(level):
 
 
 @pytest.mark.parametrize("name", ["auc", "average_precision"])
-def test_one_class_alone_is_ranked_perfectly(name):
-    for y in (np.zeros(4), np.ones(4)):
-        assert value(name, y, [0.1, 0.4, 0.2, 0.1]) == 1.0
+@pytest.mark.parametrize("weight", [None, np.array([0.0, 1, 1, 2])])
+def test_one_class_alone_has_no_rank(name, weight):
+    for y in (np.zeros(4), np.ones(4), [1.0, 0, 0, 0], [0.0, 1, 1, 1]):
+        if weight is not None or len(set(y)) == 1:
+            assert np.isnan(value(name, y, [0.1, 0.4, 0.2, 0.1], weight))
+
+
+def test_auc_mu_is_the_mean_of_the_pairs_of_classes_that_there_are():
+    y, scores = RNG.permutation(np.arange(60) % 3), RNG.normal(size=(4, 60))
+    pairs = [value("auc_mu", y[y != k], scores[:, y != k]) for k in range(3)]
+    assert value("auc_mu", y, scores) == pytest.approx(np.mean(pairs))
+    assert 0 < min(pairs) < max(pairs) < 1
+    assert np.isnan(value("auc_mu", np.zeros(5), scores[:, :5]))
 
 
 def test_ties_are_errors_of_many_classes():

@@ -584,8 +584,54 @@ def test_a_number_is_better_than_nan(maximize):
 
     improving.calls = 0
     model = regressor(early_stopping_round=3, metric="None")
-    model.fit(RX, RY, eval_X=RX[:50], eval_y=RY[:50], eval_metric=improving)
+    with pytest.warns(UserWarning, match="'m' of 'valid_0' is NaN") as caught:
+        model.fit(RX, RY, eval_X=RX[:50], eval_y=RY[:50], eval_metric=improving)
+    assert len(caught) == 1
     assert model.best_iteration_ == 12
+
+
+def undefined(y_true, y_pred):
+    return "undefined", np.nan, True
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"boosting_type": "rf", "colsample_bytree": 0.5}, {"folds": 3}, {"refit": True}],
+)
+def test_nan_is_never_the_best_value(options):
+    model = regressor(early_stopping_round=2, metric="None", **options)
+    sets = {} if "folds" in options else {"eval_set": [(RX[:50], RY[:50])]}
+    with pytest.warns(UserWarning, match="'undefined' of '.*' is NaN.* ignores it"):
+        model.fit(RX, RY, **sets, eval_metric=undefined)
+    n_models = options.get("folds", 1)
+    assert model.n_iter_ == 12 * n_models
+    assert model.best_iteration_ == 0
+
+
+def test_metrics_that_are_numbers_stop_beside_nan():
+    model = regressor(early_stopping_round=2, n_estimators=200, learning_rate=0.5)
+    sets = {"eval_set": [(RX[300:], RY[300:])]}
+    alone = clone(model).fit(RX[:300], RY[:300], **sets)
+    with pytest.warns(UserWarning, match="NaN") as caught:
+        model.fit(RX[:300], RY[:300], **sets, eval_metric=undefined)
+    assert len(caught) == 1
+    assert 0 < model.best_iteration_ == alone.best_iteration_ < 200
+    whole = clone(model).set_params(early_stopping_round=500)
+    with pytest.warns(UserWarning, match="NaN"):
+        whole.fit(RX[:300], RY[:300], **sets, eval_metric=undefined)
+    assert whole.best_iteration_ == np.argmin(whole.evals_result_["valid_0"]["l2"]) + 1
+
+
+@pytest.mark.parametrize("metric", ["auc", "average_precision"])
+def test_a_set_of_one_class_stops_nothing(metric):
+    kept = VALID[1] == 1
+    one = VALID[0][kept], VALID[1][kept]
+    model = classifier(early_stopping_round=2, metric=metric)
+    with pytest.warns(UserWarning, match="All its labels are equal") as caught:
+        model.fit(*TRAIN, eval_set=[one])
+    assert len(caught) == 1
+    assert np.isnan(model.evals_result_["valid_0"][metric]).all()
+    assert model.n_iter_ == 12
 
 
 def test_refit_uses_all_rows_for_the_best_number_of_rounds():

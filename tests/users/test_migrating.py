@@ -362,6 +362,10 @@ CHECKED_BY |= {
     "the same metric name twice": [
         "training/test_a_function_with_the_name_of_a_metric",
     ],
+    "AUC of one class": [
+        "training/test_a_set_of_one_class_stops_nothing",
+        "objectives/test_auc_mu_is_the_mean_of_the_pairs_of_classes_that_there_are",
+    ],
     "limits of leaves": [
         "project/test_no_leaf_has_fewer_rows",
         "project/test_no_leaf_has_less_curvature",

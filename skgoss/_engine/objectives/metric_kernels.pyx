@@ -5,6 +5,7 @@ They are computed in parts that do not depend on the number of threads.
 """
 
 from cython.parallel cimport prange
+from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -479,7 +480,7 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
         int64_t part, positive = 0, pairs, bucket
         double best, scale
     if n == 0:
-        return 1.0
+        return NAN
     best, scale = scale_of(score, size, n_parts, n_buckets)
     for part in prange(
         n_parts, nogil=True, schedule="static", num_threads=n_parts,
@@ -500,7 +501,7 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
     for bucket in range(n_buckets):
         positive += start[2 * bucket + 1] - start[2 * bucket]
     if positive == 0 or positive == n:
-        return 1.0
+        return NAN
     pairs = count_all_pairs(&dealt[0], start, n_threads)
     return 0.5 * pairs / (<double>positive * <double>(n - positive))
 
@@ -520,14 +521,14 @@ def auc(y, score, weight, n_threads):
     Returns
     -------
     float
-        1 if all rows are of one class; pairs of equal scores count one half.
+        NaN if all rows are of one class; pairs of equal scores count one half.
     """
     if weight is None:
         return area_of_pairs(y, score, n_threads if len(y) >= MIN_PAIRED_FOR_TEAM else 1)
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
     positive, negative = ranking.masses()
     if not (positive > 0 and negative > 0):
-        return 1.0
+        return NAN
     return ranking.area(roc) / (positive * negative)
 
 
@@ -542,10 +543,10 @@ def average_precision(y, score, weight, n_threads):
     Returns
     -------
     float
-        1 if all rows are of one class.
+        NaN if all rows are of one class.
     """
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
     positive, negative = ranking.masses()
     if not (positive > 0 and negative > 0):
-        return 1.0
+        return NAN
     return ranking.area(precision_and_recall) / positive

@@ -121,7 +121,9 @@ class EvaluationSet:
         if not undefined or self._warned_of_nan:
             return
         self._warned_of_nan = True
-        reason = " All its labels are equal." if len(set(self._target.flat)) == 1 else ""
+        reason = (
+            " All its labels are equal." if len(set(self._target.flat)) == 1 else ""
+        )
         warn(
             f"The metric {', '.join(map(repr, undefined))} of {self.name!r} is NaN."
             f"{reason} Early stopping ignores it."

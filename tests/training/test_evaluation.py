@@ -596,7 +596,12 @@ def undefined(y_true, y_pred):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"boosting_type": "rf", "colsample_bytree": 0.5}, {"folds": 3}, {"refit": True}],
+    [
+        {},
+        {"boosting_type": "rf", "colsample_bytree": 0.5},
+        {"folds": 3},
+        {"refit": True},
+    ],
 )
 def test_nan_is_never_the_best_value(options):
     model = regressor(early_stopping_round=2, metric="None", **options)

@@ -1197,7 +1197,7 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     """Start to train a model, without a round."""
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
-    options = TrainOptions.of(params, n_estimators=1)
+    options = TrainOptions.from_params(params, n_estimators=1)
     check_label(train_set, options, "train_set")
     word = options.task.objective
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:

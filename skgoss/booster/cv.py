@@ -180,7 +180,7 @@ def cv(
     check_rounds(num_boost_round)
 
     def make_options(params: Any) -> TrainOptions:
-        options = TrainOptions.of(
+        options = TrainOptions.from_params(
             params,
             owner="cv",
             fobj=fobj,

@@ -137,7 +137,7 @@ def train(
     """
     check_training_set(train_set, "train")
     check_rounds(num_boost_round)
-    options = TrainOptions.of(
+    options = TrainOptions.from_params(
         params,
         fobj=fobj,
         early_stopping_rounds=early_stopping_rounds,

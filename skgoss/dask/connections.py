@@ -1,11 +1,11 @@
 """The connections between the ranks of a fit on the workers of a Dask cluster.
 
-Each two ranks have a connection of Dask's own, from worker to worker, for as long as
-the fit runs. The thread that fits reads and writes sockets: messages through the event
-loops of both workers would take several times as long. Where the connection is plain
-TCP, the socket is its own. Otherwise, such as where it is encrypted, the socket is one
-of a connected pair, and the event loop copies data between the other one of the pair
-and the connection: a *bridge*.
+Each two ranks have a connection of Dask, from worker to worker, for as long as the fit
+runs. The thread that fits reads and writes sockets: messages through the event loops of
+both workers would take several times as long. Where the connection is plain TCP, this
+is the socket of the connection. Otherwise, such as where it is encrypted, the socket is
+one of a connected pair, and the event loop copies data between the other one of the
+pair and the connection: a *bridge*.
 """
 
 from __future__ import annotations
@@ -40,15 +40,8 @@ def key_of(fit: str, rank: int) -> str:
 class Connections:
     """The connections of a rank to all others.
 
-    The methods run on the event loop of the worker. The sockets are for the thread that
-    fits.
-
-    Parameters
-    ----------
-    worker : Worker
-        The worker of this rank.
-    fit : str
-        A name that no other fit has.
+    The methods run on the event loop of the worker of this rank. The sockets are for
+    the thread that fits. ``fit`` is a name that no other fit has.
 
     Attributes
     ----------
@@ -73,10 +66,7 @@ class Connections:
     async def open(self, addresses: Sequence[str]) -> None:
         """Connect to the ranks before this one, and wait for those after it.
 
-        Parameters
-        ----------
-        addresses : sequence of str
-            What `install` returned for the worker of each rank.
+        ``addresses`` are what `install` returned for the worker of each rank.
         """
         self._tasks += [
             asyncio.create_task(self._call(other, addresses[other]))
@@ -101,30 +91,25 @@ class Connections:
             await self.add(other, comm, called=True)
 
     async def add(self, other: int, comm: Comm, *, called: bool) -> None:
-        """Turn a connection to a rank into one of the sockets.
+        """Add the socket of a connection to another rank.
 
-        Parameters
-        ----------
-        other : int
-            The other rank.
-        called : bool
-            Whether this rank has called the other one.
+        ``called`` tells whether this rank has called the other one.
         """
         bridge = None
         try:
-            own = await internals.own_socket(comm, called=called)
+            near = await internals.take_socket(comm, called=called)
         except Exception as error:
             self._lose(other, error)
             return
-        if own is None:
-            own, far = socket.socketpair()
-            own.setblocking(False)
+        if near is None:
+            near, far = socket.socketpair()
+            near.setblocking(False)
             bridge = asyncio.create_task(_bridge(comm, far))
         if self.error is None:
-            self.sockets[other] = own
+            self.sockets[other] = near
             self._changed.set()
         else:
-            own.close()
+            near.close()
         if bridge is not None:
             self._tasks.append(bridge)
             await asyncio.wait([bridge])
@@ -287,14 +272,8 @@ def collectives(
 ) -> Iterator[DaskCollectives]:
     """The collective operations of the running task.
 
-    Parameters
-    ----------
-    fit : str
-        A name that no other fit has.
-    addresses : sequence of str
-        Where the workers of all ranks accept connections.
-    topic : str
-        The topic of the events.
+    The workers of all ranks accept connections at ``addresses``. Events have the
+    ``topic``. No other fit has the name ``fit``.
     """
     worker = get_worker()
     plugin = plugins[worker]
@@ -306,8 +285,8 @@ def collectives(
     failed = True
     try:
         _on_loop(plugin, plugin.join(connections, addresses))
-        with closing(DaskCollectives(connections, tell)) as found:
-            yield found
+        with closing(DaskCollectives(connections, tell)) as operations:
+            yield operations
         failed = False
     finally:
         _on_loop(plugin, plugin.leave(connections, failed=failed))

@@ -46,12 +46,8 @@ def is_cancelled(worker: Worker, key: str) -> bool:
 async def accept(worker: Worker, op: str, handler: Callable[..., Any]) -> Server:
     """Pass messages with the operation ``op`` to a handler, by `Worker.handlers`.
 
-    Without these, another server receives them, which needs another port.
-
-    Returns
-    -------
-    Server
-        The worker or the other server: messages are sent to its address.
+    Without these, another server receives them, which needs another port. Messages are
+    sent to the address of the server that is returned: the worker or the other one.
     """
     try:
         worker.handlers[op] = handler
@@ -65,19 +61,15 @@ async def accept(worker: Worker, op: str, handler: Callable[..., Any]) -> Server
     return worker
 
 
-async def own_socket(comm: Comm, *, called: bool) -> socket.socket | None:
-    """Take the socket of a plain TCP connection out of Dask's hands, by `TCP.stream`.
+async def take_socket(comm: Comm, *, called: bool) -> socket.socket | None:
+    """Take the socket of a plain TCP connection from Dask, by `TCP.stream`.
 
-    For other connections, and without streams, the result is None.
+    For other connections, and without streams, the result is None. ``called`` tells
+    whether this end has called the other one.
 
     While Dask has a socket, it may read what is not meant for it. So neither end may
-    send before the other has taken its own. The end that was called says when it has,
-    and waits for the other.
-
-    Parameters
-    ----------
-    called : bool
-        Whether this end has called the other one.
+    send before the other has taken its socket. The end that was called says when it
+    has, and waits for the other.
     """
     stream = getattr(comm, "stream", None)
     # Streams of TLS are of a subclass.
@@ -87,13 +79,13 @@ async def own_socket(comm: Comm, *, called: bool) -> socket.socket | None:
         await stream.read_bytes(1)
     else:
         await stream.write(b"")  # sends what Dask has not sent yet
-    own = stream.socket.dup()
+    taken = stream.socket.dup()
     comm.abort()
     try:
-        own.send(b"!")
-        if not called and not await asyncio.get_running_loop().sock_recv(own, 1):
+        taken.send(b"!")
+        if not called and not await asyncio.get_running_loop().sock_recv(taken, 1):
             raise ConnectionResetError("The other end has closed the connection.")
     except BaseException:
-        own.close()
+        taken.close()
         raise
-    return own
+    return taken

@@ -40,6 +40,40 @@ local estimator returns a list. Chunk lengths are known if those of ``X`` are kn
 Predictions of rows in memory are computed at once, in this process.
 """
 
+# What the docstrings of all estimators on a cluster say; {local} is the local one.
+_ON_CLUSTER = """\
+The rows stay on the workers that hold them. The model has the same bits as the
+model of `{local}` on the same rows, in the order of the partitions.
+
+Parameters
+----------
+{client}
+{parameters}
+
+Attributes
+----------
+{client_}
+{classes}{attributes}
+
+See Also
+--------
+skgoss.{local} : The same model, of rows in one process.
+
+Examples
+--------
+>>> import dask.array as da
+>>> from distributed import Client
+>>> from skgoss.dask import Dask{local}
+>>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
+>>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))"""
+
+_CLASSES = """\
+classes_ : ndarray of shape (n_classes,)
+    The sorted labels, including labels of rows with weight 0.
+n_classes_ : int
+    The number of classes.
+"""
+
 
 def _on_cluster(method: Function) -> Function:
     """``fit`` of a local estimator, described for Dask collections."""
@@ -86,21 +120,22 @@ def _of_collections(method: Function) -> Function:
     return cast(Function, score)
 
 
-def _documented(cls: type) -> type:
-    """Describe parameters and attributes in the docstring of a class."""
-    cls.__doc__ = docstrings.filled(cls.__doc__, **descriptions.CLIENT)
+def _documented(cls: type[_OnCluster]) -> type:
+    """Complete the docstring of a class."""
+    cls.__doc__ = docstrings.filled(
+        cls.__doc__,
+        on_cluster=_ON_CLUSTER,
+        local=cls._local.__name__,
+        classes=_CLASSES if issubclass(cls, LGBMClassifier) else "",
+        **descriptions.CLIENT,
+    )
     return docstrings.of_estimator(cls)
 
 
 class _OnCluster(LGBMModel):
-    """What the estimators on a cluster have in common.
+    """What the estimators on a cluster have in common."""
 
-    Attributes
-    ----------
-    _local : type
-        The class of the estimator that each worker fits.
-    """
-
+    # The class of the estimator that each worker fits.
     _local: type[LGBMModel]
 
     def __init__(self, *, client: Client | None = None, **kwargs: Any) -> None:
@@ -173,7 +208,7 @@ class _OnCluster(LGBMModel):
         client, local = self._waiting_client(), self._unfitted()
         settings = fits.checked(local, X, arguments)
         sets, delayed = partitions.cut(input_sets(X, y, arguments, settings))
-        calls = callbacks.of_one_fit(arguments.callbacks)
+        calls = callbacks.for_one_fit(arguments.callbacks)
         arguments = dataclasses.replace(
             arguments.without_values(),
             callbacks=calls,
@@ -215,34 +250,7 @@ class _OnCluster(LGBMModel):
 class DaskLGBMClassifier(_OnCluster, LGBMClassifier):
     """LGBMClassifier for data on the workers of a Dask cluster.
 
-    The rows stay on the workers that hold them. The model has the same bits as the
-    model of `LGBMClassifier` on the same rows, in the order of the partitions.
-
-    Parameters
-    ----------
-    {client}
-    {parameters}
-
-    Attributes
-    ----------
-    {client_}
-    classes_ : ndarray of shape (n_classes,)
-        The sorted labels, including labels of rows with weight 0.
-    n_classes_ : int
-        The number of classes.
-    {attributes}
-
-    See Also
-    --------
-    skgoss.LGBMClassifier : The same model, of rows in one process.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from distributed import Client
-    >>> from skgoss.dask import DaskLGBMClassifier
-    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
-    >>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))
+    {on_cluster}
     >>> y = X[:, 0] > 0
     >>> model = DaskLGBMClassifier(n_estimators=10).fit(X, y)
     >>> model.predict_proba(X).chunks
@@ -263,30 +271,7 @@ class DaskLGBMClassifier(_OnCluster, LGBMClassifier):
 class DaskLGBMRegressor(_OnCluster, LGBMRegressor):
     """LGBMRegressor for data on the workers of a Dask cluster.
 
-    The rows stay on the workers that hold them. The model has the same bits as the
-    model of `LGBMRegressor` on the same rows, in the order of the partitions.
-
-    Parameters
-    ----------
-    {client}
-    {parameters}
-
-    Attributes
-    ----------
-    {client_}
-    {attributes}
-
-    See Also
-    --------
-    skgoss.LGBMRegressor : The same model, of rows in one process.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from distributed import Client
-    >>> from skgoss.dask import DaskLGBMRegressor
-    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
-    >>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))
+    {on_cluster}
     >>> model = DaskLGBMRegressor(n_estimators=10).fit(X, X[:, 0])
     >>> model.predict(X).chunks
     ((500, 500, 500, 500),)
@@ -305,30 +290,9 @@ class DaskLGBMRanker(_OnCluster, LGBMRanker):
     """LGBMRanker for data on the workers of a Dask cluster.
 
     Pass the queries as ``qid`` or ``group``; all rows of a query must be in one
-    partition. The rows stay on the workers that hold them. The model has the same bits
-    as the model of `LGBMRanker` on the same rows, in the order of the partitions.
+    partition.
 
-    Parameters
-    ----------
-    {client}
-    {parameters}
-
-    Attributes
-    ----------
-    {client_}
-    {attributes}
-
-    See Also
-    --------
-    skgoss.LGBMRanker : The same model, of rows in one process.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from distributed import Client
-    >>> from skgoss.dask import DaskLGBMRanker
-    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
-    >>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))
+    {on_cluster}
     >>> y, qid = (X[:, 0] > 0).astype(int), da.arange(2000, chunks=500) // 10
     >>> model = DaskLGBMRanker(n_estimators=10).fit(X, y, qid=qid)
     >>> model.predict(X).chunks

@@ -35,12 +35,9 @@ _CATEGORIES = {
 
 
 def checked(estimator: LGBMModel, X: Any, arguments: FitArguments) -> Settings:
-    """The options of a fit, before any worker hears of them.
+    """The options of a fit, which no worker has seen yet.
 
-    Raises
-    ------
-    ValueError
-        If an option has an invalid value, or cannot be used on a cluster.
+    ValueError if one of them has an invalid value, or cannot be used on a cluster.
     """
     # The workers' fit warns of the same.
     token = LISTENER.set(lambda message, category: None)
@@ -63,7 +60,7 @@ class Work:
     arguments : FitArguments
         Those that do not belong to a set of rows.
     sets : list of InputSet
-        The training set, then the evaluation sets, as `parts.cut` returns them.
+        As `parts.cut` returns them.
     reports_rounds : bool
         Whether each round is an event for the client.
     """
@@ -77,8 +74,11 @@ class Work:
         self, collectives: DaskCollectives, held: dict[Any, parts.Part], n_threads: int
     ) -> FittedModel:
         """Fit a model to the rows of this process."""
-        tell = collectives.tell if collectives.rank == 0 else _to_nobody
-        token = LISTENER.set(lambda *message: tell(_event_of(*message)))
+        # Other processes would say the same as the first.
+        tell = collectives.tell if collectives.rank == 0 else lambda event: None
+        token = LISTENER.set(
+            lambda text, kind: tell(["message", text, kind and kind.__name__])
+        )
         try:
             # Nothing here holds the rows, which the fit forgets when they are in bins.
             fit = self._start(collectives, held, n_threads, tell)
@@ -108,14 +108,6 @@ class Work:
             self.estimator._settings(sets[0].X, arguments),
             n_threads if self.estimator.n_jobs is None else None,
         )
-
-
-def _to_nobody(event: Any) -> None:
-    """Other processes say the same as the first."""
-
-
-def _event_of(message: str, category: type[Warning] | None) -> list[Any]:
-    return ["message", message, category and category.__name__]
 
 
 class _RoundReporter(Listener):

@@ -50,11 +50,9 @@ def run(
     Parameters
     ----------
     parts : dict
-        Futures whose values are the parts of the data. The keys are the numbers of
-        the parts, or any other values that tell them apart, such as
-        ``("valid_0", 3)``. A part may be any value, such as a tuple of columns,
-        target and weights. Parts stay where they are. Of the workers that hold a part,
-        the one that has been given the fewest bytes is chosen.
+        Futures whose values are the parts of the data, by any keys. Parts stay where
+        they are. Of the workers that hold a part, the one with the fewest bytes of
+        earlier parts is chosen.
     work : callable
         ``work(collectives, held, n_threads)``. ``held`` are the values of the parts of
         the rank, by their keys, in the order of ``parts``. ``n_threads`` is the number
@@ -74,14 +72,8 @@ def run(
     -------
     object
         What the function returned on rank 0. What it returned on the other ranks is
-        dropped, on their workers.
-
-    Raises
-    ------
-    WorkersLost
-        A worker died or left the cluster.
-    Exception
-        What the function raised on a rank.
+        dropped, on their workers. What it raises on a rank is raised here, and
+        WorkersLost if a worker died or left the cluster.
     """
     _wait_for(parts)
     n_threads = client.nthreads()
@@ -127,13 +119,7 @@ class _Run:
 
     What happens on the cluster puts a function into the inbox. The thread that waits
     for the fit calls it: so callbacks run in that thread, and interrupts get through.
-
-    Parameters
-    ----------
-    workers : list of str
-        The addresses of the workers, by rank.
-    name, on_event
-        See `run`.
+    ``workers`` are the addresses of the workers, by rank.
     """
 
     def __init__(
@@ -269,6 +255,6 @@ def _task(
 ) -> Result | None:
     """The task of a rank."""
     secede()
-    with collectives(fit, rank, addresses, topic) as found:
-        result = work(found, held, n_threads)
+    with collectives(fit, rank, addresses, topic) as ranks:
+        result = work(ranks, held, n_threads)
     return result if rank == 0 else None

@@ -24,19 +24,11 @@ def lazily(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """Predict for a Dask collection.
+    """Predict for a Dask collection: a Dask array with the partitions of ``X``.
 
-    Parameters
-    ----------
-    method : callable
-        ``method(estimator, X, *args, **kwargs)`` predicts for rows in memory.
-    estimator : LGBMModel
-        A fitted local one. Each worker that predicts gets it once.
-
-    Returns
-    -------
-    dask.array.Array, or list of dask.array.Array
-        With the partitions of ``X``; a list where the method returns one.
+    ``method(estimator, X, *args, **kwargs)`` predicts for rows in memory. Where it
+    returns a list, there is a list of Dask arrays. The estimator is a fitted local one.
+    Each worker that predicts gets it once.
     """
     partitions = parts.partitions(X)
     n_rows = parts.lengths(X) or [np.nan] * len(partitions)

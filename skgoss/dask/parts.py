@@ -49,7 +49,7 @@ def partitions(data: Any) -> list[Delayed]:
 
 
 def lengths(data: Any) -> tuple[int, ...] | None:
-    """The number of rows of each partition; None if they are not known."""
+    """The number of rows of each partition; None if Dask does not know them."""
     if not isinstance(data, da.Array) or np.isnan(data.chunks[0]).any():
         return None
     return data.chunks[0]
@@ -59,12 +59,7 @@ def lengths(data: Any) -> tuple[int, ...] | None:
 class Column:
     """Stands for a collection, of which each `Part` of a table has a piece.
 
-    Attributes
-    ----------
-    table : int
-        The number of the set of rows.
-    number : int
-        The number of the collection.
+    ``table`` is the number of the set of rows, and ``number`` that of the collection.
     """
 
     table: int
@@ -73,13 +68,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a set: a piece of each of its collections.
-
-    Attributes
-    ----------
-    pieces : dict
-        The pieces, by the numbers of the collections.
-    """
+    """Some rows of a set: a piece of each of its collections, by their numbers."""
 
     pieces: dict[int, Any]
     n_rows: int
@@ -91,25 +80,10 @@ PartKey = tuple[int, int]
 def cut(sets: Sequence[InputSet]) -> tuple[list[InputSet], dict[PartKey, Delayed]]:
     """Cut the rows of a fit into parts: the partitions of each ``X``.
 
-    Parameters
-    ----------
-    sets : sequence of InputSet
-        The training set, then the evaluation sets.
-
-    Returns
-    -------
-    sets : list of InputSet
-        The same with a `Column` in the place of each collection. The training set and
-        evaluation sets that are the training set share columns.
-    parts : dict
-        A `Part` for each partition, by the numbers of the set and the partition.
-
-    Raises
-    ------
-    TypeError
-        If data is not lazy.
-    ValueError
-        If collections of a set have different partitions.
+    Returns the sets with a `Column` in the place of each collection, and a `Part` for
+    each partition, by the numbers of the set and the partition. The training set comes
+    first, and evaluation sets that are the training set share its columns. TypeError
+    if data is not lazy, ValueError if collections of a set have different partitions.
     """
     tables: dict[int, _Table] = {}
     without_rows = []
@@ -131,13 +105,7 @@ def cut(sets: Sequence[InputSet]) -> tuple[list[InputSet], dict[PartKey, Delayed
 
 
 class _Table:
-    """The collections of a set of rows.
-
-    Parameters
-    ----------
-    X : Dask collection or list of Delayed
-        Its partitions are those of all collections.
-    """
+    """The collections of a set of rows, which have the partitions of ``X``."""
 
     def __init__(self, number: int, X: Any) -> None:
         self.number = number
@@ -229,31 +197,21 @@ def together(
 ) -> list[InputSet]:
     """Put the parts of each set that a process holds together.
 
-    Parameters
-    ----------
-    sets : sequence of InputSet
-        With columns instead of rows: see `cut`.
-    held : dict
-        The parts of the process. They are emptied, so that nothing holds the pieces.
-    is_stacked : bool
-        Whether each ``X`` of several pieces becomes a `Stack`, instead of a copy of
-        all its rows. The rest is joined.
-
-    Returns
-    -------
-    list of InputSet
-        With the rows of the process, in the order of its parts. A process without rows
-        has one of another process.
+    The sets have columns instead of rows: see `cut`. Those that are returned have the
+    rows of the process, in the order of its parts. A process without rows gets one of
+    another process. The parts are emptied, so that nothing holds the pieces. If
+    ``is_stacked``, each ``X`` of several pieces becomes a `Stack`, instead of a copy of
+    all its rows. The rest is joined.
     """
     columns = {value for rows in sets for value in rows if isinstance(value, Column)}
     stacked = {rows.X for rows in sets} if is_stacked else set()
     values: dict[Column, Any] = {}
     parts: dict[int, Parts] = {}
     for table in sorted({column.table for column in columns}):
-        own = {i: held[t, i] for t, i in sorted(held) if t == table}
-        parts[table] = Parts(collectives, {i: part.n_rows for i, part in own.items()})
-        of_parts = _pieces(collectives, list(own.values()), sets[table].name)
-        places = [f"part {i}" for i, part in own.items() if part.n_rows > 0]
+        local = {i: held[t, i] for t, i in sorted(held) if t == table}
+        parts[table] = Parts(collectives, {i: part.n_rows for i, part in local.items()})
+        of_parts = _pieces(collectives, list(local.values()), sets[table].name)
+        places = [f"part {i}" for i, part in local.items() if part.n_rows > 0]
         for column in columns:
             if column.table == table:
                 pieces = [pieces.pop(column.number) for pieces in of_parts]
@@ -277,10 +235,10 @@ def together(
 
 
 def _pieces(
-    collectives: Collectives, own: Sequence[Part], name: str
+    collectives: Collectives, parts: Sequence[Part], name: str
 ) -> list[dict[int, Any]]:
     """The pieces of the parts that have rows; if none has, a row of another process."""
-    of_parts = [part.pieces for part in own if part.n_rows > 0]
+    of_parts = [part.pieces for part in parts if part.n_rows > 0]
     if all(collectives.all_gather(len(of_parts) > 0)):
         return of_parts
     row, first = None, np.zeros(1, dtype=np.int64)

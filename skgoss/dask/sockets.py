@@ -71,19 +71,9 @@ def _read(from_: socket.socket, n_bytes: int) -> Transfer:
 
 
 class SocketCollectives(Collectives):
-    """Collective operations by sockets.
+    """Collective operations by a socket to each other rank, which does not block.
 
-    Parameters
-    ----------
-    sockets : dict
-        A socket to each other rank, which does not block.
-
-    Attributes
-    ----------
-    n_collectives : int
-        How many times this rank has sent values to all others.
-    n_bytes : int
-        How many bytes it has sent.
+    This rank has sent values to all others ``n_collectives`` times, and ``n_bytes``.
     """
 
     def __init__(self, rank: int, sockets: Mapping[int, socket.socket]) -> None:
@@ -109,10 +99,7 @@ class SocketCollectives(Collectives):
     def _transfer(self, frames: Mapping[int, list[Frame]]) -> dict[int, Any]:
         """Send frames to each other rank, and receive a value from each.
 
-        Raises
-        ------
-        FitAborted
-            If a connection has ended.
+        FitAborted if a connection has ended.
         """
         received: dict[int, Any] = {}
         transfers = {

@@ -398,7 +398,7 @@ class LGBMModel(
         eval_qid: Any = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        return self._fit(X, y, FitArguments.of(locals()))
+        return self._fit(X, y, FitArguments.from_locals(locals()))
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):

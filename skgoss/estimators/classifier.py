@@ -103,7 +103,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         verbose: bool | int = False,
         groups: ArrayLike | None = None,
     ) -> Self:
-        return self._fit(X, y, FitArguments.of(locals()))
+        return self._fit(X, y, FitArguments.from_locals(locals()))
 
     @property
     def classes_(self) -> Any:

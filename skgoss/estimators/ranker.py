@@ -88,7 +88,7 @@ class LGBMRanker(LGBMModel):
         early_stopping_rounds: int | None = None,
         verbose: bool | int = False,
     ) -> Self:
-        return self._fit(X, y, FitArguments.of(locals()))
+        return self._fit(X, y, FitArguments.from_locals(locals()))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

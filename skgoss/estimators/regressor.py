@@ -81,7 +81,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         verbose: bool | int = False,
         groups: ArrayLike | None = None,
     ) -> Self:
-        return self._fit(X, y, FitArguments.of(locals()))
+        return self._fit(X, y, FitArguments.from_locals(locals()))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

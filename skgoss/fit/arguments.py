@@ -67,14 +67,14 @@ class FitArguments:
     groups: Any = None
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
+    def from_locals(cls, variables: Mapping[str, Any]) -> FitArguments:
         """Take the arguments from ``locals()`` at the start of a ``fit``.
 
         All names except ``self``, ``X`` and ``y`` must be fields, or arguments that
         become fields. Other names raise TypeError, so that no argument of ``fit`` can
         be lost.
         """
-        arguments = dict(parameters)
+        arguments = dict(variables)
         for name in ("self", "X", "y"):
             del arguments[name]
         verbose = arguments.pop("verbose", False)
@@ -101,9 +101,6 @@ class InputSet(NamedTuple):
 
     Attributes
     ----------
-    name : str
-    X, y : object
-    sample_weight, class_weight, init_score, group, qid : object or None
     prefix : str
         The prefix of the names of its arguments: 'eval_', or '' for the training set.
     is_training : bool
@@ -156,14 +153,9 @@ class InputSet(NamedTuple):
         return self.parts is not None and self.parts.n_rows == 0
 
     def agreed(self, parts: Parts) -> InputSet:
-        """Check that all processes were given the same arguments.
+        """Check that all processes, which call this together, have the same arguments.
 
-        All processes call this at the same time.
-
-        Returns
-        -------
-        InputSet
-            The set itself; for a process without rows, with arguments of length 0.
+        Returns the set; for a process without rows, its arguments have the length 0.
         """
         passed = [name for name in ("y", *OF_ROWS) if getattr(self, name) is not None]
         names = parts.check_same("What is passed besides X", passed)
@@ -185,7 +177,7 @@ class InputSet(NamedTuple):
         is_label = isinstance(self.X, Dataset) and self.y is self.X.label
         return "label" if is_label else f"{self.prefix}y"
 
-    def of_dataset(self) -> InputSet:
+    def with_fields(self) -> InputSet:
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):
             return self
@@ -201,13 +193,8 @@ class InputSet(NamedTuple):
                 "The label of the Dataset is None: pass Dataset(X, label=y), or call"
                 " set_label(y). For a file, pass y, the name of its column."
             )
-        return self._replace(
-            **{
-                k: v
-                for k, v in held.items()
-                if v is not None and getattr(self, k) is None
-            }
-        )
+        missing = {k: v for k, v in held.items() if getattr(self, k) is None}
+        return self._replace(**missing)
 
     @contextmanager
     def named_in_errors(self) -> Iterator[None]:
@@ -266,26 +253,23 @@ def with_datasets(
             "Evaluation sets are read in batches only if the training set is a Dataset:"
             " pass Dataset(X, label=y) as X."
         )
-    of_sets = {
+    by_set = {
         name: _by_set(name, getattr(arguments, f"eval_{name}"), len(pairs))
         for name in OF_ROWS
     }
     sets = []
     for number, (rows, target) in enumerate(pairs):
-        values = {"y": target, **{name: of_sets[name][number] for name in OF_ROWS}}
+        values = {"y": target, **{name: by_set[name][number] for name in OF_ROWS}}
         if _is_read(rows):
             rows, values = _as_dataset(rows, values)
         sets.append((rows, values.pop("y")))
         for name, value in values.items():
-            of_sets[name][number] = value
-    given = {
-        f"eval_{name}": values
-        for name, values in of_sets.items()
-        if any(v is not None for v in values)
+            by_set[name][number] = value
+    of_rows: dict[str, Any] = {
+        f"eval_{name}": values if any(v is not None for v in values) else None
+        for name, values in by_set.items()
     }
-    names = ["eval_X", "eval_y", *[f"eval_{name}" for name in OF_ROWS]]
-    none: dict[str, Any] = dict.fromkeys(names)
-    return X, y, replace(arguments, eval_set=sets, **(none | given))
+    return X, y, replace(arguments, eval_set=sets, eval_X=None, eval_y=None, **of_rows)
 
 
 def _is_read(X: Any) -> bool:
@@ -333,24 +317,16 @@ def training_set(
         arguments.qid,
         prefix="",
         is_training=True,
-    ).of_dataset()
+    ).with_fields()
 
 
 def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSet]:
     """Collect the arguments of each evaluation set.
 
-    Parameters
-    ----------
-    arguments : FitArguments
-    training : InputSet
-        If an evaluation set holds the same two objects, it is the training set. Then
-        its weights, start scores and queries are those of the training set, unless
-        others are passed for it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments contradict each other, or have a wrong type or length.
+    An evaluation set that holds the same two objects as the training set is the
+    training set. Its weights, start scores and queries are those of the training set,
+    unless others are passed for it. TypeError or ValueError if arguments contradict
+    each other, or have a wrong type or length.
     """
     pairs = _pairs(arguments)
     names = names_of_sets(arguments.eval_names, len(pairs), "eval_names")
@@ -360,19 +336,19 @@ def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSe
             if values is not None:
                 _warn_if_unused(argument, values)
         return []
-    by_set = {
-        argument: _by_set(argument, getattr(arguments, f"eval_{argument}"), len(pairs))
+    by_set = [
+        _by_set(argument, getattr(arguments, f"eval_{argument}"), len(pairs))
         for argument in OF_A_SET
-    }
+    ]
     sets = [
         _evaluation_set(
             training,
             names[i] or f"valid_{i}",
             names[i] or TRAINING,
             *pair,
-            **{argument: values[i] for argument, values in by_set.items()},
+            **dict(zip(OF_A_SET, values, strict=True)),
         )
-        for i, pair in enumerate(pairs)
+        for i, (pair, *values) in enumerate(zip(pairs, *by_set, strict=True))
     ]
     taken = [input_set.name for input_set in sets]
     if len(set(taken)) < len(taken):
@@ -403,7 +379,7 @@ def _evaluation_set(
     y: Any,
     **values: Any,
 ) -> InputSet:
-    input_set = InputSet(name, X, y, **values).of_dataset()
+    input_set = InputSet(name, X, y, **values).with_fields()
     if X is not training.X or input_set.y is not training.y:
         return input_set
     passed = {argument for argument, value in values.items() if value is not None}
@@ -437,12 +413,13 @@ def _pairs(arguments: FitArguments) -> list[tuple[Any, Any]]:
                 "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
             )
         return _listed_pairs(arguments.eval_set)
-    if y is None and _are_datasets(X):
-        return _listed_pairs(X)
-    if (X is None) != (y is None):
-        raise ValueError("You must specify eval_X and eval_y, not just one of them.")
-    if X is None:
+    if X is None and y is None:
         return []
+    all_X = X if isinstance(X, tuple) else (X,)
+    if y is None and all(isinstance(rows, Dataset) for rows in all_X):
+        return _listed_pairs(X)
+    if X is None or y is None:
+        raise ValueError("You must specify eval_X and eval_y, not just one of them.")
     are_tuples = [isinstance(value, tuple) for value in (X, y)]
     if not any(are_tuples):
         return [(X, y)]
@@ -479,11 +456,6 @@ def _described(value: Any) -> str:
     return f"a {kind} of length {len(value)}" if is_list else f"a {kind}"
 
 
-def _are_datasets(value: Any) -> bool:
-    values = value if isinstance(value, tuple) else (value,)
-    return all(isinstance(rows, Dataset) for rows in values)
-
-
 def _is_set(value: Any) -> bool:
     """Whether a value is an evaluation set: a pair (X, y), or a `Dataset`."""
     is_pair = isinstance(value, tuple | list) and len(value) == 2
@@ -491,24 +463,10 @@ def _is_set(value: Any) -> bool:
 
 
 def names_of_sets(names: Any, n_sets: int, argument: str) -> list[str | None]:
-    """The name of each evaluation set; None if the user gives no name.
+    """The name of each evaluation set; None for those that the user did not name.
 
-    Parameters
-    ----------
-    names : str, list of str or None
-    n_sets : int
-    argument : str
-        The argument's name, for messages.
-
-    Raises
-    ------
-    TypeError
-        If a name is not a str.
-
-    Warns
-    -----
-    UserWarning
-        If there are more names than sets.
+    The ``argument`` is a str or a list of str, else TypeError. More names than sets
+    raise a warning.
     """
     if names is None:
         return [None] * n_sets
@@ -534,7 +492,13 @@ def _by_set(argument: str, values: Any, n_sets: int) -> list[Any]:
     if argument == "class_weight" and (isinstance(values, str) or _is_weights(values)):
         return [values] * n_sets
     if isinstance(values, Mapping):
-        return _by_number(argument, values, n_sets)
+        unknown = [key for key in values if key not in range(n_sets)]
+        if unknown:
+            raise ValueError(
+                f"eval_{argument} has the key {unknown[0]!r}; the keys of a dictionary"
+                f" are the numbers of the evaluation sets, 0 to {n_sets - 1}."
+            )
+        return [values.get(i) for i in range(n_sets)]
     if n_sets == 1 and argument != "class_weight" and _is_bare(values):
         return [values]
     if not isinstance(values, list | tuple):
@@ -548,16 +512,6 @@ def _by_set(argument: str, values: Any, n_sets: int) -> list[Any]:
             f" ({n_sets})"
         )
     return [*values, *[None] * n_sets][:n_sets]
-
-
-def _by_number(argument: str, values: Mapping[Any, Any], n_sets: int) -> list[Any]:
-    unknown = [key for key in values if key not in range(n_sets)]
-    if unknown:
-        raise ValueError(
-            f"eval_{argument} has the key {unknown[0]!r}; the keys of a dictionary are"
-            f" the numbers of the evaluation sets, 0 to {n_sets - 1}."
-        )
-    return [values.get(i) for i in range(n_sets)]
 
 
 def _warn_if_unused(argument: str, values: Any) -> None:

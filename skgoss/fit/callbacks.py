@@ -100,14 +100,14 @@ def register_logger(
 
 
 class _Forwarding(logging.Handler):
-    """Gives messages to the methods of another logger, by level."""
+    """Passes messages on to the methods of another logger, by level."""
 
     def __init__(self, by_level: dict[int, Callable[[str], Any]]) -> None:
         super().__init__()
         self.by_level = by_level
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Give the message on."""
+        """Pass the message on."""
         is_warning = record.levelno >= logging.WARNING
         self.by_level[logging.WARNING if is_warning else logging.INFO](
             record.getMessage()
@@ -394,11 +394,7 @@ class _Watch:
 def growing_patience(least: int, share: float) -> Callback:
     """Early stopping that waits for a share of the best number of rounds, or longer.
 
-    Parameters
-    ----------
-    least : int
-        The smallest number of rounds to wait.
-    share : float
+    It waits for ``least`` rounds at least.
     """
     callback = _EarlyStopping(least, True, False, [0.0])
     callback.share = share
@@ -429,7 +425,7 @@ class _EarlyStopping(Listener):
         return self.stopping_rounds > 0
 
     def on_other_ranks(self) -> _EarlyStopping:
-        """What decides the same where the rows of a fit are in several processes."""
+        """The callback of other ranks, which decides the same and prints nothing."""
         return _EarlyStopping(
             self.stopping_rounds, self.first_metric_only, False, self.min_delta
         )
@@ -499,15 +495,15 @@ class _EarlyStopping(Listener):
     def _deltas(self, metrics: list[str]) -> dict[str, float]:
         """The smallest improvement of each metric."""
         names = list(dict.fromkeys(metrics))
-        given = self.min_delta
-        if len(given) <= 1:
-            return dict.fromkeys(names, given[0] if given else 0.0)
-        if len(given) != len(names):
+        deltas = self.min_delta
+        if len(deltas) <= 1:
+            return dict.fromkeys(names, deltas[0] if deltas else 0.0)
+        if len(deltas) != len(names):
             raise ValueError(
-                f"early_stopping: min_delta has {len(given)} values for the"
+                f"early_stopping: min_delta has {len(deltas)} values for the"
                 f" {len(names)} metrics {', '.join(names)}; pass one for each."
             )
-        return dict(zip(names, given, strict=True))
+        return dict(zip(names, deltas, strict=True))
 
     def _stop(self, why: str, watch: _Watch) -> None:
         if self.verbose:
@@ -600,33 +596,32 @@ _MODULES = (__name__, "lightgbm.callback")
 
 # Callbacks of lightgbm need its Booster; ours replace them, with the same settings.
 _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
-    "_EarlyStoppingCallback": lambda given: early_stopping(
-        given.stopping_rounds, given.first_metric_only, given.verbose, given.min_delta
+    "_EarlyStoppingCallback": lambda call: early_stopping(
+        call.stopping_rounds, call.first_metric_only, call.verbose, call.min_delta
     ),
-    "_LogEvaluationCallback": lambda given: log_evaluation(
-        given.period, given.show_stdv
-    ),
-    "_RecordEvaluationCallback": lambda given: record_evaluation(given.eval_result),
-    "_ResetParameterCallback": lambda given: reset_parameter(**given.kwargs),
+    "_LogEvaluationCallback": lambda call: log_evaluation(call.period, call.show_stdv),
+    "_RecordEvaluationCallback": lambda call: record_evaluation(call.eval_result),
+    "_ResetParameterCallback": lambda call: reset_parameter(**call.kwargs),
 }
 
 
-def of_one_fit(callbacks: Any) -> list[Callback]:
+def for_one_fit(callbacks: Any) -> list[Callback]:
     """The callbacks of one fit; those of lightgbm are replaced by ours.
 
     Callbacks of skgoss are copied, because what they remember belongs to one fit.
     """
-    return [_of_one_fit(callback) for callback in checked(callbacks)]
+    calls = checked(callbacks)
+    for i, call in enumerate(calls):
+        kind = type(call)
+        if isinstance(call, Listener | Recorder):
+            calls[i] = copy.copy(call)
+        elif kind.__module__ == "lightgbm.callback" and kind.__name__ in _COUNTERPARTS:
+            calls[i] = _COUNTERPARTS[kind.__name__](call)
+    return calls
 
 
 def checked(callbacks: Any) -> list[Callback]:
-    """The argument ``callbacks`` as a list.
-
-    Raises
-    ------
-    TypeError
-        If the argument is not a list, or a callback is not callable.
-    """
+    """The argument ``callbacks`` as a list of callables; else TypeError."""
     if callbacks is None:
         return []
     if not isinstance(callbacks, list | tuple | set):
@@ -647,12 +642,3 @@ def checked(callbacks: Any) -> list[Callback]:
                 f" {_CALLS[name]}."
             )
     return list(callbacks)
-
-
-def _of_one_fit(callback: Callback) -> Callback:
-    kind = type(callback)
-    if isinstance(callback, Listener | Recorder):
-        return copy.copy(callback)
-    if kind.__module__ != "lightgbm.callback" or kind.__name__ not in _COUNTERPARTS:
-        return callback
-    return _COUNTERPARTS[kind.__name__](callback)

@@ -62,22 +62,11 @@ def checked_settings(
     arguments: FitArguments,
     passed: Mapping[str, Any],
 ) -> Settings:
-    """The checked options of a fit.
+    """The checked options of a fit to the training set ``X``.
 
-    Arguments of fit replace ``options``, and these replace the options of a `Dataset`.
-
-    Parameters
-    ----------
-    options : mapping
-        Values of options by name.
-    owner : str
-        Whose options they are, for messages.
-    X : object
-        The training set, as the user passed it.
-    arguments : FitArguments
-    passed : mapping
-        The options that the user has passed. The options of a `Dataset` replace the
-        defaults of the others.
+    Arguments of fit replace ``options``. Of these, the ones that the user has
+    ``passed`` replace the options of a `Dataset`, and those replace the defaults of the
+    others. Messages name the ``owner`` of the options.
     """
     categorical = arguments.categorical_feature
     replaced = {
@@ -102,7 +91,6 @@ class Fit:
 
     Parameters
     ----------
-    data : FitData
     record : EstimatorRecord, default=None
         What the model keeps of the estimator.
     n_threads : int, default=None
@@ -112,7 +100,6 @@ class Fit:
     ----------
     calls : list of callable
         The callbacks.
-    plan : FitSetup
     state : Rounds
         The rounds so far.
     history : dict
@@ -197,7 +184,7 @@ class Fit:
         arguments, options = self.data.arguments, self.data.settings
         calls: list[Callback] = []
         if arguments.callbacks is not None:
-            calls = callbacks.of_one_fit(arguments.callbacks)
+            calls = callbacks.for_one_fit(arguments.callbacks)
         patience = options.early_stopping_round or 0
         if options.folds is not None and options.early_stopping_round is None:
             # The best round of each fold is kept, if there is one, but none ends early.
@@ -238,15 +225,10 @@ class Fit:
     ) -> FittedModel:
         """Boost round by round.
 
-        Parameters
-        ----------
-        make_model : callable
-            Makes what callbacks get as the model in training, of a fit. It may hold the
-            fit, so the fit does not hold it: rows are freed as soon as nobody uses
-            them.
-        after_round : callable, default=None
-            Called by rank 0 after each round with its index and a function that returns
-            the model so far. The fit ends if it returns True.
+        ``make_model`` makes what callbacks get as the model in training. It may hold
+        the fit, so the fit does not hold it: unused rows are freed at once.
+        ``after_round`` is called by rank 0 after each round with its index and a
+        function that returns the model so far. The fit ends if it returns True.
         """
         model = make_model(self) if self.calls else None
         trained = loop.train(
@@ -387,7 +369,7 @@ class Fit:
         if not isinstance(X, Dataset):
             raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
         self._check_dataset("train_set")
-        return self._resumed(self.data.of_dataset(X))
+        return self._resumed(self.data.with_dataset(X))
 
     def with_objective(self, function: Callable[..., Any]) -> Self:
         """The fit whose rounds use functions ``f(predictions, dataset)``."""

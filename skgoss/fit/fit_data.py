@@ -58,7 +58,6 @@ class FitData:
         The arguments of ``fit``. Those that belong to rows are not used.
     settings : Settings
         The checked options.
-    task : Task
     init_model : FittedModel or None
         The model that training continues from.
     searches : bool, default=True
@@ -77,7 +76,7 @@ class FitData:
     init_model : FittedModel or None
         With the categories of the training set.
     names : list of str, or None
-        The names that the user gave the columns, or else those of a `Dataset`.
+        The names that the user passed for the columns, or else those of a `Dataset`.
     column_names : sequence of str, or None
         These, or else the names in ``X``.
     schema : ColumnSchema
@@ -97,7 +96,6 @@ class FitData:
         its own.
     outputs : list of Output
         The outputs of a fit that learns several; empty if it learns one.
-    link : Link
     preset_params : dict
         The options that a preset has chosen.
     search : presets.Search or None
@@ -226,12 +224,12 @@ class FitData:
 
     def _rows(self, prepared: Prepared, input_set: InputSet) -> Rows:
         """Columns with the target, weight, query and start scores of each row."""
-        partition = None
-        if input_set.parts is not None:
-            input_set = input_set.agreed(input_set.parts)
-            partition = input_set.parts.partition()
-        columns, binned = prepared.columns, prepared.binned
-        n_rows = columns.n_rows if binned is None else binned.n_rows
+        parts = input_set.parts
+        partition = None if parts is None else parts.partition()
+        if parts is not None:
+            input_set = input_set.agreed(parts)
+        stored = [prepared.binned, prepared.columns]
+        n_rows = next(rows.n_rows for rows in stored if rows is not None)
         y, name = self._target(input_set, n_rows)
         task, init_score = self.task, input_set.init_score
         if input_set.is_training:
@@ -258,13 +256,13 @@ class FitData:
         if input_set.is_training and isinstance(input_set.X, Dataset):
             position = input_set.position
         return Rows(
-            columns,
+            prepared.columns,
             target,
             weight,
             queries,
             init_score,
             prepared.numbers,
-            binned,
+            prepared.binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
             position,
@@ -281,11 +279,11 @@ class FitData:
             several = targets.several_columns(input_set.y, n_rows, name)
             if several is not None:
                 if learns:
-                    self.task = several_outputs.task_of(task, several)
+                    self.task = several_outputs.learned(task, several)
                 return several, name
         y = targets.one_column(input_set.y, n_rows, task.owner, name)
         if learns:
-            self.task = task.of(y, input_set.parts)
+            self.task = task.learned(y, input_set.parts)
         return y, name
 
     def _set_objective(self) -> None:
@@ -293,8 +291,8 @@ class FitData:
         task, levels = self.task, self.levels
         self.outputs: list[Output] = []
         if task.tasks or levels:
-            self.outputs = several_outputs.of_fit(task, self.settings, levels)
-            self.objective = self.outputs[0].given_objective
+            self.outputs = several_outputs.outputs(task, self.settings, levels)
+            self.objective = self.outputs[0].passed_objective
             self.link = several_outputs.joint_link(
                 [output.link for output in self.outputs], task, levels
             )
@@ -351,7 +349,7 @@ class FitData:
         return NamedRows(input_set.name, rows, input_set.is_training, data)
 
     def _evaluated_columns(self, X: Any) -> Prepared:
-        """The columns of an evaluation set, and their bins if they are known."""
+        """The columns of an evaluation set, and their bins if it has them."""
         if not isinstance(X, Dataset):
             return Prepared(containers.columns(X, self.schema, owner=self.task.owner))
         if not isinstance(self.training.X, Dataset):
@@ -392,7 +390,7 @@ class FitData:
         fitted = rows.take(np.flatnonzero(~is_held_out))
         return self.replaced(fitted=fitted), [NamedRows("validation", validation)]
 
-    def of_dataset(self, X: Dataset) -> Self:
+    def with_dataset(self, X: Dataset) -> Self:
         """The data of a fit to other rows, in the bins of the training set."""
         class_weight = self.settings.class_weight
         training = training_set(X, None, self.arguments, class_weight)

@@ -40,19 +40,12 @@ def start(
     n_threads: int | None = None,
     searches: bool = True,
 ) -> Fit | FitOnFolds:
-    """Read the data of a fit and bin its rows.
+    """Read the data of a fit and bin its rows: see `FitData` and `Fit`.
 
-    Parameters
-    ----------
-    sets : list of InputSet
-        The training set, then the evaluation sets. If their rows are spread over
-        processes, all ranks start their fits at the same time, each with its rows, and
-        all get the same model. A rank without rows passes any row as ``X``, to know the
-        columns.
-    arguments, settings, task, init_model, searches : object
-        See `FitData`.
-    record, n_threads : object
-        See `Fit`.
+    The first set is the training set, the others are evaluation sets. If their rows are
+    spread over processes, all ranks start their fits at the same time, each with its
+    rows, and all get the same model. A rank without rows passes any row as ``X``, which
+    tells the columns.
     """
     training, *others = sets
     is_evaluated = not all(other.holds_same_rows(training) for other in others)
@@ -76,14 +69,8 @@ def start(
 class FitOnFolds:
     """A fit with the option ``folds`` or ``preset``, which makes the fits of folds.
 
-    Parameters
-    ----------
-    fit : Fit
-        The fit to all rows, which has not begun.
-    sets : list of NamedRows
-        The evaluation sets.
-    groups : array-like or None
-        The groups of rows, as the user passed them.
+    It gets the fit to all rows, which has not begun, the evaluation sets, and the
+    groups of rows as the user passed them.
 
     Attributes
     ----------
@@ -173,7 +160,7 @@ class FitOnFolds:
             init_score=rows.init_score,
         )
 
-    def _own(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _local(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which rows of this process are among some of all rows."""
         partition = self._rows.partition
         if partition is None:
@@ -238,22 +225,19 @@ class FitOnFolds:
         fits = [fit.with_options(options) for options in kinds]
         models = self._fold_models(fits, pairs, make_model, Fit.new_callbacks)
         weights = self._weights(models)
-        trained = fold_fits.joined(models, weights, self.all_rows)
+        trained, out_of_fold = fold_fits.joined(models, weights, self.all_rows)
         fit.history |= trained.history
         if fit.settings.refit:
             best = int(np.argmax(weights))
             again = fit.variant(fits[best].data, fits[best].plan)
             n_rounds = round(fold_fits.mean_rounds(models[best]))
             ensemble = again.refitted(n_rounds, make_model(again))
-            trained = replace(
-                trained,
-                ensemble=ensemble,
-                out_of_fold=trained.out_of_fold.for_one_model(ensemble.n_rounds),
-            )
+            trained = replace(trained, ensemble=ensemble)
+            out_of_fold = out_of_fold.for_one_model(ensemble.n_rounds)
             fit.data = fit.data.replaced(settings=again.settings)
         shares = presets.shares(fit.settings, kinds, weights)
         fit.data = fit.data.replaced(preset_params=preset_params | shares)
-        return trained
+        return replace(trained, out_of_fold=out_of_fold)
 
     def _weights(self, kinds: Sequence[Sequence[fold_fits.FoldModel]]) -> list[float]:
         """The weights of several sets of options, as a preset chooses them."""
@@ -294,7 +278,7 @@ class FitOnFolds:
             self._check_weights(number, train=train, test=test)
             learned = fit.data.replaced(**dict.fromkeys(_ROWS, self._learned(train)))
             of_fold = fit.variant(learned, replace(fit.plan, n_threads=n_threads))
-            tested = NamedRows(f"fold_{number}", self._rows.take(self._own(test)))
+            tested = NamedRows(f"fold_{number}", self._rows.take(self._local(test)))
             state = of_fold.state = of_fold.plan.begin(learned.fitted, [tested])
             calls = make_callbacks(of_fold)
             return fold_fits.fold_model(
@@ -314,7 +298,7 @@ class FitOnFolds:
 
     def _learned(self, train: NDArray[np.int64]) -> Rows:
         """The rows that a fold learns from, as a part of the bins if they are most."""
-        rows, weight, at = self._rows, self._rows.weight, self._own(train)
+        rows, weight, at = self._rows, self._rows.weight, self._local(train)
         at = at if weight is None else at[weight[at] != 0]
         # What a tree does with all rows would take long for a small part.
         learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)

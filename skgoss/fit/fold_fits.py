@@ -45,10 +45,10 @@ class FoldModel:
     first_round : int
         The number of rounds of ``init_model`` among them.
     test : ndarray of shape (n_test,), int64
-        The numbers, among those of all processes, of the rows that it is tested on.
+        The numbers, among the rows of all processes, of those that it is tested on.
     evaluation_set : EvaluationSet
         The rows of this process among them, without bins.
-    scores : ndarray of shape (n_scores, n_own_test)
+    scores : ndarray of shape (n_scores, n_local_test)
         The raw scores of the rows of this process.
     history : dict
         Metrics of all rounds.
@@ -78,7 +78,7 @@ class FoldModel:
         partition = self.evaluation_set.rows.partition
         return self.scores if partition is None else partition.all_gather(self.scores)
 
-    def own_trees(self) -> Ensemble:
+    def new_trees(self) -> Ensemble:
         """The trees of this fit."""
         if self.first_round == 0:
             return self.trees
@@ -94,17 +94,9 @@ def fold_model(
 ) -> FoldModel:
     """Boost on the training rows of a fold, up to the best round on its test rows.
 
-    Parameters
-    ----------
-    boosting : Rounds
-        Its only evaluation set holds the test rows.
-    test : ndarray of shape (n_test,), int64
-        The numbers of the test rows.
-    model : object
-        What callbacks get as the model.
-    callbacks : sequence of callable
-    is_cancelled : callable
-        Whether boosting is to end after a round, because another fold has failed.
+    These rows are the only evaluation set, and ``test`` are their numbers. ``model`` is
+    what callbacks get as the model. Boosting ends after a round if it ``is_cancelled``,
+    because another fold has failed.
     """
     trained = loop.train(
         boosting,
@@ -128,19 +120,9 @@ def fold_model(
 def side_by_side(
     fits: Sequence[Callable[[Callable[[], bool]], FoldModel]], n_at_once: int
 ) -> list[FoldModel]:
-    """Call functions that fit the models of folds, several at once.
+    """Call functions that fit the models of folds: see `call_side_by_side`.
 
-    Parameters
-    ----------
-    fits : sequence of callable
-        Each takes a function that tells whether its fit is to end.
-    n_at_once : int
-        1: one after the other, in this thread.
-
-    Raises
-    ------
-    BaseException
-        The first error of a fit, in the order of the folds. The others end.
+    Each takes a function that tells whether its fit is to end, because another failed.
     """
     cancelled = Event()
     calls = [partial(fit, cancelled.is_set) for fit in fits]
@@ -149,21 +131,14 @@ def side_by_side(
 
 def joined(
     kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float], rows: Rows
-) -> Trained:
-    """The weighted sum of the models of folds as one model.
+) -> tuple[Trained, OutOfFold]:
+    """The weighted sum of the models of folds as one model, and its tests.
 
     Its rounds are those of all models, the first rounds first. The leaf values of a
     model are multiplied with the weight of its kind and divided by the number of folds,
-    so that the raw scores are the mean over the folds.
-
-    Parameters
-    ----------
-    kinds : sequence of sequence of FoldModel
-        The models of all folds, for each set of options.
-    weights : sequence of float
-        The weight of each set of options; see `best_weights`.
-    rows : Rows
-        The rows that were split into folds, of all processes.
+    so that the raw scores are the mean over the folds. ``kinds`` are the models of all
+    folds for each set of options, with their weights: see `best_weights`. ``rows`` are
+    those of all processes that were split into folds.
     """
     folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
     history: History = {}
@@ -181,12 +156,8 @@ def joined(
         calibration = CalibrationRows.from_folds(
             rows.target, rows.weight, tested, fold_of_round
         )
-    return Trained(
-        trees,
-        best_score=by_name(results),
-        history=history,
-        out_of_fold=OutOfFold(_out_of_fold(folds, len(rows)), metrics, calibration),
-    )
+    trained = Trained(trees, best_score=by_name(results), history=history)
+    return trained, OutOfFold(_out_of_fold(folds, len(rows)), metrics, calibration)
 
 
 def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldModel:
@@ -210,7 +181,7 @@ def _joined_trees(
     # A forest divides by the number of all rounds.
     share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
     parts = [
-        model.own_trees().scaled(weight * factor)
+        model.new_trees().scaled(weight * factor)
         for (model, weight, _), factor in zip(models, share, strict=True)
     ]
     index = np.concatenate([np.arange(n) for n in n_rounds])
@@ -252,13 +223,8 @@ def best_weights(
 ) -> list[float]:
     """The weights of sets of options whose out-of-fold predictions have the least loss.
 
-    The weights sum to 1. They are found by adding one set of options after the other.
-
-    Parameters
-    ----------
-    kinds : sequence of sequence of FoldModel
-    metrics : sequence of Metric
-        The loss is the first one.
+    The weights sum to 1. The sets of options are added one after the other. The first
+    metric is the loss.
 
     References
     ----------
@@ -286,14 +252,8 @@ def calibration(
 ) -> float:
     """The factor of raw scores whose out-of-fold probabilities have the least loss.
 
-    The fewer rows there are, the closer to 1 it is.
-
-    Parameters
-    ----------
-    kinds, weights : sequence
-        As in `joined`.
-    metrics : sequence of Metric
-        The log loss is the first one.
+    The fewer rows there are, the closer to 1 it is. The first metric is the log loss.
+    For kinds and weights, see `joined`.
 
     References
     ----------

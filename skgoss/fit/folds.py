@@ -26,27 +26,11 @@ def check_number(
     owner: str,
     things: str = "groups",
 ) -> None:
-    """Check a number of folds.
+    """Check that there are enough rows, groups or rows of a class; else ValueError.
 
-    Parameters
-    ----------
-    n_folds : int
-    target : ndarray of shape (n_rows,)
-    groups : ndarray of shape (n_rows,), or None
-        The rows of a group, such as a query, are in the same fold.
-    stratify : bool
-        Whether each fold has the same fraction of each class.
-    argument : str
-        The name of the argument ``n_folds``, for messages.
-    owner : str
-        What holds the rows, for messages.
-    things : str, default='groups'
-        What the groups are, for messages.
-
-    Raises
-    ------
-    ValueError
-        If there are too few rows, groups or rows of a class.
+    The rows of a group, such as a query, are in the same fold. If ``stratify``, each
+    fold has the same fraction of each class. Messages call the number of folds
+    ``argument``, what has the rows ``owner``, and the groups ``things``.
     """
     if not (isinstance(n_folds, int | np.integer) and n_folds >= 2):
         raise ValueError(f"{argument} must be an int of at least 2, got {n_folds!r}.")
@@ -105,33 +89,17 @@ def pairs(
 ) -> list[Pair]:
     """The rows to learn from and those to test on, of each fold.
 
-    Parameters
-    ----------
-    folds : splitter or iterable of pairs
-        A splitter of scikit-learn, or pairs (train, test) of row numbers.
-    target : ndarray of shape (n_rows,)
-    groups : ndarray of shape (n_rows,), or None
-        What a splitter gets as ``groups``.
-    argument : str
-        The name of the argument, for messages.
-
-    Returns
-    -------
-    list of (ndarray, ndarray)
-        Row numbers, ascending and distinct.
-
-    Raises
-    ------
-    ValueError
-        If a fold does not hold two arrays of numbers of rows, or there is none.
+    ``folds`` is a splitter of scikit-learn, or has pairs (train, test) of row numbers;
+    else ValueError, which names the ``argument``. A splitter gets the ``groups``. The
+    row numbers that are returned are ascending and distinct.
     """
-    found = [
+    checked = [
         _pair(argument, i, pair, len(target))
         for i, pair in enumerate(_split(folds, target, groups, argument))
     ]
-    if not found:
+    if not checked:
         raise ValueError(f"{argument} must hold at least one pair of row numbers.")
-    return found
+    return checked
 
 
 def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:

@@ -69,7 +69,7 @@ def messages(name: str, value: Any, callbacks: Any) -> dict[str, Any]:
 def describe_columns(
     train_set: Dataset, feature_name: str | Sequence[str], categorical_feature: Any
 ) -> None:
-    """Set the names and the categorical columns of the training set, if any are given.
+    """Set the names and the categorical columns of the training set, if any are passed.
 
     'auto' stands for those that it has.
     """

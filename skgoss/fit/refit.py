@@ -36,10 +36,7 @@ _OPTIONS = ("reg_alpha", "reg_lambda", "max_delta_step", "linear_lambda")
 def check(model: FittedModel, decay_rate: Any) -> None:
     """Check that a model can be fitted again, and the share of its old values.
 
-    Raises
-    ------
-    ValueError
-        If it cannot, or the share does not lie in [0, 1].
+    ValueError if it cannot, or the share does not lie in [0, 1].
     """
     if not model.objective or model.trees.n_trees == 0:
         raise ValueError("refit needs a model with trees and a known objective.")
@@ -56,21 +53,10 @@ def rows(
     init_score: ArrayLike | None,
     owner: str,
 ) -> Rows:
-    """The rows of positive weight, with what belongs to each.
+    """The rows of positive weight, with what belongs to each: see `Booster.refit`.
 
-    Parameters
-    ----------
-    model : FittedModel
-    columns : Columns
-    label, weight, group, init_score
-        As in `Booster.refit`.
-    owner : str
-        The name of the model's class, for messages.
-
-    Raises
-    ------
-    ValueError
-        If an argument does not fit the model or the number of rows.
+    ValueError if an argument does not fit the model or the number of rows. Messages
+    call the model's class ``owner``.
     """
     n_rows, n_scores = columns.n_rows, model.trees.n_scores
     objective = model.objective
@@ -145,20 +131,8 @@ class Refit:
     the rows that reach the leaf; it is 0 in a leaf without rows. The trees come in
     order, and the loss is approximated at the scores of the new trees before them. The
     trees of a forest stand alone: each starts from the best constant. The coefficients
-    of linear leaves move in the same way.
-
-    Attributes
-    ----------
-    ensemble : Ensemble
-    rows : Rows
-    objective : Objective
-        The objective on the rows.
-    options : Settings
-    shrinkage : ndarray of shape (n_trees,), float64
-        The factor of each tree.
-    decay_rate : float
-        From 0 to 1.
-    n_threads : int
+    of linear leaves move in the same way. The objective is that on the rows;
+    ``shrinkage`` has the factor of each tree.
     """
 
     ensemble: Ensemble
@@ -303,5 +277,5 @@ class Refit:
 
 def _coefficient_keys(leaves: LinearLeaves) -> NDArray[np.int64]:
     """A number for the leaf and the column of each coefficient."""
-    owner = np.repeat(np.arange(len(leaves.constant)), np.diff(leaves.start))
-    return owner << 32 | leaves.feature
+    leaf = np.repeat(np.arange(len(leaves.constant)), np.diff(leaves.start))
+    return leaf << 32 | leaves.feature

@@ -53,20 +53,22 @@ class SeveralTargets(Task):
         self, y: NDArray[Any] | TargetColumns, name: str, source: str = "y"
     ) -> Floats:
         """The targets as numbers; NaN where a number is missing."""
-        n_columns = len(y.names) if isinstance(y, TargetColumns) else 1
-        if n_columns != len(self.tasks):
+        if not isinstance(y, TargetColumns):
+            y = TargetColumns([y], [name])
+        if len(y.names) != len(self.tasks):
             raise ValueError(
                 f"{name} must have {len(self.tasks)} columns, one for each target, got"
-                f" {n_columns}."
+                f" {len(y.names)}."
             )
         encoded = []
-        for task, values, own in zip(self.tasks, y.columns, y.names, strict=True):
+        for task, values, column in zip(self.tasks, y.columns, y.names, strict=True):
             if task.classes is None:
-                numbers = targets.numbers(values, task.owner, own, may_be_missing=True)
-                encoded.append(numbers)
+                encoded.append(
+                    targets.numbers(values, task.owner, column, may_be_missing=True)
+                )
             else:
-                targets.check_complete(values, own)
-                encoded.append(task.encode(values, own, source))
+                targets.check_complete(values, column)
+                encoded.append(task.encode(values, column, source))
         return np.column_stack(encoded)
 
     def weights(
@@ -83,14 +85,14 @@ class SeveralTargets(Task):
 
         None if classes have no weights.
         """
-        given = rows.class_weight
-        if given is None:
+        passed, n_targets = rows.class_weight, len(self.tasks)
+        if passed is None:
             return None
-        each = given if isinstance(given, list | tuple) else [given] * len(self.tasks)
-        if len(each) != len(self.tasks):
+        each = passed if isinstance(passed, list | tuple) else [passed] * n_targets
+        if len(each) != n_targets:
             raise ValueError(
                 f"{rows.prefix}class_weight must have one item for each of the"
-                f" {len(self.tasks)} targets, got {len(each)}."
+                f" {n_targets} targets, got {len(each)}."
             )
         weight = np.ones(len(target)) if weight is None else weight
         weights = []
@@ -98,8 +100,8 @@ class SeveralTargets(Task):
             self.tasks, target.T, each, self.columns, strict=True
         ):
             with about(column):
-                own = rows._replace(class_weight=of_target, sample_weight=weight)
-                weights.append(np.asarray(task.weights(own, codes, None)))
+                weighted = rows._replace(class_weight=of_target, sample_weight=weight)
+                weights.append(np.asarray(task.weights(weighted, codes, None)))
         return np.column_stack(weights)
 
     def check_learnable(self, target: Floats, weight: Floats | None) -> None:
@@ -112,31 +114,28 @@ class SeveralTargets(Task):
                 )
 
 
-def task_of(task: Task, y: TargetColumns) -> SeveralTargets:
-    """The task of several targets: the given one for each column.
+def learned(task: Task, y: TargetColumns) -> SeveralTargets:
+    """The task for each column of a training set's target: see `Task.learned`.
 
-    Raises
-    ------
-    ValueError
-        If a column does not fit the task, or if the task has the classes of another
-        number of targets.
+    ValueError if a column does not fit the task, or if the task has the classes of
+    another number of targets.
     """
-    known = task.classes
-    if known is None:
+    if not isinstance(task, Classification) or task.classes is None:
         tasks = []
         for values, name in zip(y.columns, y.names, strict=True):
             with about(name):
                 if isinstance(task, Classification):
                     targets.check_complete(values, name)
-                tasks.append(task.of(values))
+                tasks.append(task.learned(values))
         return SeveralTargets(task.owner, tasks=tuple(tasks), columns=y.names)
-    if not isinstance(known, list) or len(known) != len(y.names):
-        n_known = len(known) if isinstance(known, list) else 1
+    classes = task.classes
+    by_target = classes if isinstance(classes, list) else [classes]
+    if len(by_target) != len(y.names):
         raise ValueError(
-            f"y has {len(y.names)} columns, but init_model has learned {n_known}"
+            f"y has {len(y.names)} columns, but init_model has learned {len(by_target)}"
             " targets."
         )
-    parts = tuple(replace(task, classes=labels) for labels in known)
+    parts = tuple(replace(task, classes=labels) for labels in by_target)
     return SeveralTargets(task.owner, tasks=parts, columns=y.names)
 
 
@@ -146,10 +145,9 @@ class Output:
 
     Attributes
     ----------
-    task : Task
     options : dict
         The options that may differ from those of other outputs.
-    given_objective : str or callable
+    passed_objective : str or callable
         The objective by the name that the user passed.
     link : Link
         The function from its raw scores to predictions.
@@ -159,12 +157,12 @@ class Output:
 
     task: Task
     options: Mapping[str, Any]
-    given_objective: Objective
+    passed_objective: Objective
     link: Link
     name: str
 
     def settings(self, settings: Settings) -> Settings:
-        """The options of the output, given those of the fit."""
+        """The options of the output in place of those of the fit."""
         return settings.replaced(**self.options)
 
     def metrics(self, settings: Settings, name: str) -> list[metrics.Metric]:
@@ -184,26 +182,16 @@ class Output:
         They treat raw scores of a function as those of the usual objective.
         """
         usual = self.task.default_objective
-        if callable(self.given_objective) and usual is not None:
+        if callable(self.passed_objective) and usual is not None:
             return make_link(usual)
         return self.link
 
 
-def of_fit(task: Task, settings: Settings, levels: Sequence[float]) -> list[Output]:
+def outputs(task: Task, settings: Settings, levels: Sequence[float]) -> list[Output]:
     """The outputs of a fit that learns several quantiles or targets.
 
-    Parameters
-    ----------
-    task : Task
-        With the classes of the training set.
-    settings : Settings
-    levels : sequence of float
-        The levels of several quantiles; empty for several targets.
-
-    Raises
-    ------
-    ValueError
-        If the objective is unknown, or does not fit the task or the levels.
+    The task has the classes of the training set. There are no ``levels`` for several
+    targets. ValueError if the objective is unknown, or does not fit task or levels.
     """
     if levels and task.tasks:
         raise ValueError(
@@ -211,31 +199,31 @@ def of_fit(task: Task, settings: Settings, levels: Sequence[float]) -> list[Outp
             f" targets, got {levels}."
         )
     if levels:
-        given = settings.objective or task.default_objective
-        objective = canonical_name(given) if isinstance(given, str) else given
-        if given and (objective != "quantile" or task.classes is not None):
+        passed = settings.objective or task.default_objective
+        objective = canonical_name(passed) if isinstance(passed, str) else passed
+        if passed and (objective != "quantile" or task.classes is not None):
             raise ValueError(
                 f"The 'alpha' parameter of {task.owner} must be a number for"
                 f" objective={objective!r}. Only objective='quantile' of a regression"
                 " learns several quantiles."
             )
-        given, objective, link = task.resolved(settings)
+        passed, objective, link = task.resolved(settings)
         return [
             Output(
                 task,
                 {"objective": objective, "alpha": level},
-                given,
+                passed,
                 link,
                 f"the quantile {level:g}",
             )
             for level in levels
         ]
-    outputs = []
+    by_target = []
     for part, column in zip(task.tasks, task.columns, strict=True):
         with about(column):
-            given, objective, link = part.resolved(settings)
-        outputs.append(Output(part, {"objective": objective}, given, link, column))
-    return outputs
+            passed, objective, link = part.resolved(settings)
+        by_target.append(Output(part, {"objective": objective}, passed, link, column))
+    return by_target
 
 
 def joint_objective(outputs: Sequence[Output]) -> Any:

@@ -48,7 +48,7 @@ class Task:
     name: ClassVar[str] = "any"
     # The tasks of models that an estimator for this task may be created from.
     serves: ClassVar[tuple[str, ...]] = ("any", "regression", "ranking")
-    # The objective if the user gives none; None if the user must give one.
+    # The objective if the user passes none; None if the user must pass one.
     default_objective: ClassVar[str | None] = None
     # The labels, if the target holds classes.
     classes: ClassVar[NDArray[Any] | None] = None
@@ -68,17 +68,14 @@ class Task:
         """The number of trees of a round."""
         return 1
 
-    def of(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
+    def learned(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
         """The task with the classes of a training set's target."""
         return self
 
     def going_on(self, model: FittedModel | None) -> Self:
         """The task with the classes of the model that training continues from.
 
-        Raises
-        ------
-        TypeError
-            If the model is for another task.
+        TypeError if the model is for another task.
         """
         return self
 
@@ -87,11 +84,7 @@ class Task:
     ) -> NDArray[np.float64]:
         """The target of a set as numbers.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n_rows,)
-        name, source : str
-            The names of ``y`` and of what labels were learned from, for messages.
+        Messages call it ``name``, and what labels were learned from ``source``.
         """
         return targets.numbers(y, self.owner, name)
 
@@ -138,10 +131,7 @@ class Task:
     def resolved(self, settings: Settings) -> tuple[Objective, Objective, Link]:
         """The objective as the user passed it, by its canonical name, and its link.
 
-        Raises
-        ------
-        ValueError
-            If there is none, or it is unknown or does not belong to the task.
+        ValueError if there is none, or it is unknown or does not belong to the task.
         """
         passed = settings.objective or self.default_objective
         if passed is None:
@@ -200,10 +190,7 @@ class Ranking(Task):
 class Classification(Task):
     """Learning classes, which are numbered in the order of their labels.
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,), or None
-        The sorted labels; None until they are learned.
+    ``classes`` are the sorted labels; None until they are learned.
     """
 
     name = "classification"
@@ -223,10 +210,10 @@ class Classification(Task):
 
     @property
     def default_objective(self) -> str:  # type: ignore[override]
-        """The objective if the user gives none."""
+        """The objective if the user passes none."""
         return "binary" if self.n_classes <= 2 else "multiclass"
 
-    def of(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
+    def learned(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
         """The task with the classes that occur in a target."""
         if isinstance(self.classes, list):
             raise ValueError(
@@ -282,7 +269,7 @@ class TrainTask(Task):
     num_class : int
         The number of classes, for objectives of more than two classes and functions.
     objective : str, callable or None
-        As the user gave it.
+        As the user passed it.
     """
 
     num_class: int = 1
@@ -292,7 +279,7 @@ class TrainTask(Task):
 
     @property
     def default_objective(self) -> str | None:  # type: ignore[override]
-        """The objective if the user gives none."""
+        """The objective if the user passes none."""
         return None if callable(self.objective) else "regression"
 
     @property
@@ -354,12 +341,12 @@ def _check_codes(
     target: NDArray[np.float64], codes: Sequence[int], needed_by: str
 ) -> None:
     """Check that the numbers of a target are those of classes."""
-    known = np.isin(target, codes)
-    if not known.all():
+    is_code = np.isin(target, codes)
+    if not is_code.all():
         to = "and" if len(codes) == 2 else "to"
         raise ValueError(
             f"The label must hold the numbers {codes[0]} {to} {codes[-1]} for"
-            f" {needed_by}, got {target[~known][0]:g}. For codes of other labels, use"
+            f" {needed_by}, got {target[~is_code][0]:g}. For codes of other labels, use"
             " numpy.unique(y, return_inverse=True)[1]."
         )
 

@@ -31,13 +31,12 @@ _NUM_CLASS = ("num_class", "num_classes")
 
 @dataclass(frozen=True, eq=False)
 class TrainOptions:
-    """The parameters that a user gives `train` or `cv`.
+    """The parameters that a user passes to `train` or `cv`.
 
     Attributes
     ----------
-    task : TrainTask
     options : dict
-        The values of options that are given, or have another default than estimators.
+        The options that are passed, or have another default than those of estimators.
     passed : frozenset of str
         The names of those that the user has passed.
     names : dict
@@ -56,7 +55,7 @@ class TrainOptions:
     of_files: Mapping[str, Any]
 
     @classmethod
-    def of(
+    def from_params(
         cls,
         params: Mapping[str, Any] | None,
         *,
@@ -78,30 +77,20 @@ class TrainOptions:
         early_stopping_rounds : int, default=None
             Used if ``params`` does not have this option.
         **defaults : dict
-            Options by their own names, for those that are not in ``params``.
+            Options by their canonical names, for those that are not in ``params``.
 
-        Raises
-        ------
-        TypeError
-            If ``params`` is not a dict, or ``fobj`` not a function.
-        ValueError
-            If the number of classes is not an int above 0. `checked_settings` checks
-            the options.
-
-        Warns
-        -----
-        UnusedParameterWarning
-            For unknown names, and for several names of one option with different
-            values.
+        `checked_settings` checks the options. Here, unknown names raise an
+        UnusedParameterWarning, and so do several names of one option with different
+        values.
         """
         if params is not None and not isinstance(params, Mapping):
             raise TypeError(f"params must be a dict, got {type_name(params)}.")
-        given = {n: v for n, v in (params or {}).items() if v is not None}
+        values = {n: v for n, v in (params or {}).items() if v is not None}
         n_classes = _n_classes(
-            [given.pop(word) for word in _NUM_CLASS if word in given], owner
+            [values.pop(word) for word in _NUM_CLASS if word in values], owner
         )
-        of_files, given = parameters.file_options(given, owner)
-        options, unused = parameters.resolve(given, owner)
+        of_files, values = parameters.file_options(values, owner)
+        options, unused = parameters.resolve(values, owner)
         if options.pop("class_weight", None) is not None:
             warn(
                 f"{owner} has no parameter 'class_weight': it has no effect. Pass"
@@ -121,7 +110,7 @@ class TrainOptions:
             task,
             defaults | options,
             frozenset(passed),
-            parameters.names_used(given),
+            parameters.names_used(values),
             unused,
             of_files,
         )
@@ -193,16 +182,16 @@ def _holds_function(value: Any) -> bool:
     return any(map(callable, values))
 
 
-def _n_classes(given: Sequence[Any], owner: str) -> int:
-    """The number of classes, by the first of its names; 1 if none is given."""
-    if not given:
+def _n_classes(passed: Sequence[Any], owner: str) -> int:
+    """The number of classes, by the first of its names; 1 if none is passed."""
+    if not passed:
         return 1
     domain = integer(1)
-    value = domain.convert(domain.parse(given[0]))
+    value = domain.convert(domain.parse(passed[0]))
     if value is NotImplemented:
         raise ValueError(
             f"The 'num_class' parameter of {owner} must be an int >= 1. Got"
-            f" {given[0]!r} instead."
+            f" {passed[0]!r} instead."
         )
     return value
 
@@ -226,8 +215,8 @@ def check_label(rows: Dataset, options: TrainOptions, name: str) -> None:
     """
     rows._read_by(options.of_files)
     owner = options.task.owner
-    given = parameters.checked_options(options.options, ["verbosity"], owner)
-    with shown_reads(**given):
+    verbosity = parameters.checked_options(options.options, ["verbosity"], owner)
+    with shown_reads(**verbosity):
         label = rows.get_label()
     if label is None:
         raise ValueError(

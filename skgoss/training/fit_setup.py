@@ -163,9 +163,9 @@ class FitSetup:
             return rows.init_score
         assert rows.columns is not None
         raw = self.init_ensemble.raw_scores(rows.columns, n_threads=self.n_threads)
-        scores = np.ascontiguousarray(
-            (raw if rows.numbers is None else raw[rows.numbers]).T
-        )
+        if rows.numbers is not None:
+            raw = raw[rows.numbers]
+        scores = np.ascontiguousarray(raw.T)
         return scores if rows.init_score is None else scores + rows.init_score
 
     def _check_init_ensemble(self) -> None:

@@ -183,11 +183,7 @@ class MultiOutput(Rounds):
         call_side_by_side([work] * self.n_at_once, self.n_at_once, is_over.set)
         for index in range(max(map(len, rounds))):
             self._grown.append(
-                {
-                    k: grown[index]
-                    for k, grown in enumerate(rounds)
-                    if index < len(grown)
-                }
+                {k: part[index] for k, part in enumerate(rounds) if index < len(part)}
             )
 
     def rollback(self) -> None:

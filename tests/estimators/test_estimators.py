@@ -390,7 +390,7 @@ def test_arguments_of_fit_are_in_lightgbm_s_order(cls):
 
 def test_an_argument_of_fit_cannot_be_lost():
     with pytest.raises(TypeError, match="unexpected keyword argument 'eval_weight'"):
-        FitArguments.of({"self": None, "X": 1, "y": 2, "eval_weight": 3})
+        FitArguments.from_locals({"self": None, "X": 1, "y": 2, "eval_weight": 3})
 
 
 def test_warnings_point_at_the_line_of_the_user(iris):

@@ -1,5 +1,6 @@
 """Shared set-up."""
 
+import gc
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -40,12 +41,19 @@ def script_of(item):
     The dict SCRIPTS of a module has a function of the parameters for such a test.
     """
     made_by = getattr(item.module, "SCRIPTS", {}).get(item.originalname)
-    return made_by(**item.callspec.params) if made_by else None
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return made_by(**parameters) if made_by else None
 
 
 def pytest_collection_modifyitems(items):
     """Tests of scripts come last: their processes run beside all others."""
     items.sort(key=lambda item: script_of(item) is not None)
+
+
+def pytest_collection_finish():
+    """What was imported and collected stays: no collection of garbage walks it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

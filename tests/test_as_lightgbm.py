@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import processes
 import pytest
@@ -31,14 +30,8 @@ params = {"objective": "binary", "metric": "auc", "verbosity": -1}
 """
 
 
-def check(script: str, folder: Path) -> None:
-    done = processes.run(script, folder=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_lightgbm_is_skgoss(tmp_path):
-    check(
-        """
+OF_MODULES = {
+    "is skgoss": """
 import importlib.util
 import pickle
 import sys
@@ -84,14 +77,8 @@ except ImportError:
 else:
     raise AssertionError("lightgbm.libpath is there")
 """,
-        tmp_path,
-    )
-
-
-def test_lightgbm_stays_skgoss(tmp_path):
-    """Whoever takes modules out of `sys.modules` gets those of skgoss again."""
-    check(
-        """
+    # Whoever takes modules out of sys.modules gets those of skgoss again.
+    "stays skgoss": """
 import importlib
 import sys
 
@@ -115,14 +102,7 @@ import skgoss.as_lightgbm as second
 assert sys.modules["lightgbm"] is second
 assert len(sys.meta_path) == n_finders
 """,
-        tmp_path,
-    )
-
-
-def test_lightgbm_dask_is_skgoss_dask(tmp_path):
-    pytest.importorskip("distributed")
-    check(
-        """
+    "dask": """
 import skgoss.as_lightgbm
 import lightgbm.dask
 from lightgbm import DaskLGBMRegressor
@@ -132,19 +112,27 @@ import skgoss.dask
 assert lightgbm.dask is skgoss.dask
 assert DaskLGBMRegressor is skgoss.dask.DaskLGBMRegressor
 """,
-        tmp_path,
-    )
+}
 
 
-def test_lightgbm_must_not_be_there_before(tmp_path):
+@pytest.mark.parametrize("what", OF_MODULES)
+def test_modules(what, done):
+    if what == "dask":
+        pytest.importorskip("distributed")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+AFTER_LIGHTGBM = (
+    "import lightgbm, skgoss.as_lightgbm",
+    "import lightgbm, sys; del sys.modules['lightgbm']; import skgoss.as_lightgbm",
+)
+
+
+@pytest.mark.parametrize("script", AFTER_LIGHTGBM, ids=["there", "was there"])
+def test_lightgbm_must_not_be_there_before(script, done):
     pytest.importorskip("lightgbm")
-    for script in (
-        "import lightgbm, skgoss.as_lightgbm",
-        "import lightgbm, sys; del sys.modules['lightgbm']; import skgoss.as_lightgbm",
-    ):
-        done = processes.run(script, folder=tmp_path)
-        assert done.returncode == 1
-        assert "cannot be imported after the package lightgbm" in done.stderr
+    assert done.returncode == 1
+    assert "cannot be imported after the package lightgbm" in done.stderr
 
 
 TOOLS = {
@@ -340,6 +328,8 @@ X, y = load_breast_cancer(return_X_y=True)
 """
 
 SCRIPTS = {
+    "test_modules": lambda what: (OF_MODULES[what],),
+    "test_lightgbm_must_not_be_there_before": lambda script: (script,),
     "test_tools_take_our_models": lambda tool: (START + TOOLS[tool],),
     "test_tools_that_need_no_other_name": lambda tool: (PLAIN_START + PLAIN[tool],),
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from skgoss import LGBMRegressor
 from skgoss._engine.columns import column_kernels as kernels
 from skgoss.columns.columns import Columns
 
+FOLDER = Path(__file__).parent
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
 NUMBERS = ["float16", "float32", "float64", "longdouble", "bool", ">f4", ">f8", object]
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
@@ -377,19 +376,18 @@ def read_mutations(seed: int, n: int) -> int:
     return n_refused
 
 
-def test_mutations_are_refused_or_read():
+MUTATIONS = f"""
+import sys, warnings
+warnings.simplefilter("error")
+sys.path[:0] = {[str(FOLDER.parent / "helpers"), str(FOLDER)]}
+import test_sparse
+print(test_sparse.read_mutations(0, 600))
+"""
+SCRIPTS = {"test_mutations_are_refused_or_read": lambda: (MUTATIONS,)}
+
+
+def test_mutations_are_refused_or_read(done):
     """In a process of its own, as a crash would end it; then in this one."""
-    program = (
-        "import sys; sys.path[:0] = ['../helpers', '.']; import test_sparse as tests;"
-        "print(tests.read_mutations(0, 600))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
     assert done.returncode == 0, done.stderr
     assert 300 < int(done.stdout) < 600
     assert read_mutations(1, 200) > 100

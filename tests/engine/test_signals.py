@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 
-import processes
 import pytest
 
 # The traceback says what was interrupted: a kernel that asks for signals is part of it.
@@ -96,10 +95,6 @@ columns = containers.columns(X, model._model.schema, owner='model')
 SILENT = "import warnings; warnings.simplefilter('ignore')"
 
 
-def run(script, folder):
-    return output(processes.run(SILENT + script, folder=folder))
-
-
 def output(done):
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -111,9 +106,6 @@ def interrupted(kernel, setup, delay, work, n_jobs):
     for mark, value in (("delay", delay), ("work", work), ("n_jobs", n_jobs)):
         script = script.replace(f"{{{mark}}}", str(value))
     return (SILENT + script,)
-
-
-SCRIPTS = {"test_an_interrupt_ends_a_kernel": interrupted}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -170,8 +162,8 @@ with ThreadPoolExecutor(1) as pool:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_an_interrupt_leaves_fits_of_other_threads_alone(tmp_path):
-    assert run(IN_A_THREAD, tmp_path) == "True\n"
+def test_an_interrupt_leaves_fits_of_other_threads_alone(done):
+    assert output(done) == "True\n"
 
 
 MANY = """
@@ -214,7 +206,18 @@ resource.setrlimit(resource.RLIMIT_NPROC, (4, 4))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a limit of Linux")
-def test_fewer_threads_where_they_cannot_start(tmp_path):
-    used, same = run(LIMITED + MANY.format(n_jobs=[8]), tmp_path).split()
+def test_fewer_threads_where_they_cannot_start(done):
+    used, same = output(done).split()
     assert int(used) < 8
     assert same == "True"
+
+
+SCRIPTS = {
+    "test_an_interrupt_ends_a_kernel": interrupted,
+    "test_an_interrupt_leaves_fits_of_other_threads_alone": lambda: (
+        SILENT + IN_A_THREAD,
+    ),
+    "test_fewer_threads_where_they_cannot_start": lambda: (
+        SILENT + LIMITED + MANY.format(n_jobs=[8]),
+    ),
+}

@@ -12,10 +12,8 @@ import copy
 import faulthandler
 import io
 import json
-import os
 import pickle
 import re
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -26,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import processes
 from binned import bins, build, trained, with_categories
 from trees import frame
 
@@ -928,18 +927,21 @@ def is_refused(kind: Kind, number: int, path: Path) -> bool:
     return False
 
 
-def n_refused(kind: str, first: int, stop: int) -> int:
-    """How many mutations are refused, in a process of its own."""
-    run = subprocess.run(
-        [sys.executable, __file__, kind, str(first), str(stop)],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+def script(kind: str, first: int, stop: int) -> tuple[str]:
+    """The script that tries the mutations of some numbers."""
+    lines = (
+        "import sys",
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})",
+        "import mutations",
+        f"mutations.main({kind!r}, {first}, {stop})",
     )
-    last = "".join(run.stdout.splitlines(keepends=True)[-1:])
-    assert run.returncode == 0, f"mutation {last}{run.stderr[-3000:]}"
+    return ("\n".join(lines),)
+
+
+def n_refused(done: processes.Done) -> int:
+    """How many mutations a script says were refused; an error if it was ended."""
+    last = "".join(done.stdout.splitlines(keepends=True)[-1:])
+    assert done.returncode == 0, f"mutation {last}{done.stderr[-3000:]}"
     return int(last.split()[1])
 
 

@@ -231,7 +231,12 @@ def test_files_without_our_line_are_foreign(kind):
         assert ensemble.sets.words.tobytes() == whole.sets.words.tobytes()
 
 
-def test_mutations_are_refused_or_serve():
+SCRIPTS = {
+    "test_mutations_are_refused_or_serve": lambda: mutations.script("text", 0, 700)
+}
+
+
+def test_mutations_are_refused_or_serve(done):
     """Of files that were changed at random: none ends the process."""
     # Some serve, some do not: the script does both.
-    assert 200 < mutations.n_refused("text", 0, 700) < 700
+    assert 200 < mutations.n_refused(done) < 700

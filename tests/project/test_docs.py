@@ -9,7 +9,6 @@ import runpy
 import tomllib
 from pathlib import Path
 
-import processes
 import pytest
 import sklearn
 
@@ -79,11 +78,14 @@ def test_pages_with_code():
     assert {*pages, "text-files", "tools", "training", "README"} <= set(PAGES)
 
 
-def test_code_runs_in_a_process_of_its_own(tmp_path):
+SCRIPTS = {
+    "test_code_runs_in_a_process_of_its_own": lambda: ("\n".join(blocks(FILES[ALONE])),)
+}
+
+
+def test_code_runs_in_a_process_of_its_own(done):
     for module in NEEDS[ALONE]:
         pytest.importorskip(module)
-    (tmp_path / "page.py").write_text("\n".join(blocks(FILES[ALONE])))
-    done = processes.run(tmp_path / "page.py", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
 

@@ -17,7 +17,6 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import processes
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -657,10 +656,7 @@ POOL = """
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("body", [BY_HAND, POOL], ids=["fork", "pool"])
-def test_fit_in_children_of_a_process_that_has_fitted(body, tmp_path):
-    script = tmp_path / "fork.py"
-    script.write_text(FORK.replace("{body}", body.strip()))
-    done = processes.run(script, folder=tmp_path)
+def test_fit_in_children_of_a_process_that_has_fitted(body, done):
     assert done.returncode == 0, done.stderr
 
 
@@ -697,7 +693,7 @@ threads = [threading.Thread(target=fit_again_and_again) for _ in range(2)]
 for thread in threads:
     thread.start()
 n_ended = 0
-for _ in range(200):
+for _ in range({n}):
     child = os.fork()
     if child == 0:
         fit()
@@ -713,11 +709,19 @@ print(n_ended)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_children_that_are_forked_while_threads_fit_do_not_hang(tmp_path):
-    script = tmp_path / "fork.py"
-    script.write_text(WHILE_OTHERS_FIT)
-    done = processes.run(script, folder=tmp_path)
-    assert done.stdout.strip() == "200", done.stderr
+@pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.nightly)])
+def test_children_that_are_forked_while_threads_fit_do_not_hang(n, done):
+    assert done.stdout.strip() == str(n), done.stderr
+
+
+SCRIPTS = {
+    "test_fit_in_children_of_a_process_that_has_fitted": lambda body: (
+        FORK.replace("{body}", body.strip()),
+    ),
+    "test_children_that_are_forked_while_threads_fit_do_not_hang": lambda n: (
+        WHILE_OTHERS_FIT.replace("{n}", str(n)),
+    ),
+}
 
 
 # --- 9. Silent, and nothing of the caller's is changed --------------------------------

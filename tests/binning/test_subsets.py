@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,9 +73,14 @@ def case(
     return Case(read, settings, BinnedDataset.build(read, settings))
 
 
+@cache
+def case_of(layout: str) -> Case:
+    return case(**LAYOUTS[layout])
+
+
 @pytest.fixture(params=LAYOUTS)
 def made(request) -> Case:
-    return case(**LAYOUTS[request.param])
+    return case_of(request.param)
 
 
 def row_sets(n_rows: int) -> list[np.ndarray]:
@@ -110,7 +116,8 @@ def trees(
     defaults = {"objective": "regression", "n_estimators": 4}
     settings = parameters.make_settings(defaults | options, "LGBMRegressor")
     rng = np.random.default_rng(1)
-    y = bins(case.data)[:5].T @ np.arange(1.0, 1 + min(5, len(case.data.feature)))
+    factors = np.arange(1.0, 1 + min(5, len(case.data.feature)))
+    y = sum(factor * case.data.bins(j) for j, factor in enumerate(factors))
     y = (y / y.std() + rng.standard_normal(len(y)))[rows]
     weight = rng.choice(weights, case.data.n_rows)[rows]
     objective = make_objective(settings, y, weight, None)
@@ -143,7 +150,7 @@ def test_rows_reach_the_places_of_their_bins(made):
 
 
 def test_layouts_are_those_that_the_cases_are_named_after():
-    held = {name: case(**options).data.storage for name, options in LAYOUTS.items()}
+    held = {name: case_of(name).data.storage for name in LAYOUTS}
     has_sparse = {name for name, one in held.items() if one.store.has_sparse}
     assert has_sparse == {*LAYOUTS} - {"plain", "few rows", "one column"}
     assert len(held["lists and entries"].entries) > N_ROWS
@@ -153,10 +160,10 @@ def test_layouts_are_those_that_the_cases_are_named_after():
         held["bundles and shared lanes"].lane
     )
     assert len(held["wide columns"].store.arrays.shorts) > 0
-    given = case(**LAYOUTS["conflicts"])
+    given = case_of("conflicts")
     lossless = given.twin(np.arange(N_ROWS))
     assert (bins(given.data) != bins(lossless)).any()
-    assert case(**LAYOUTS["categories"]).data.categorical.sum() == 3
+    assert case_of("categories").data.categorical.sum() == 3
 
 
 def test_rows_of_rows(made):
@@ -256,12 +263,17 @@ def test_trees_of_some_rows_do_not_depend_on_the_way_to_their_bins(made):
         assert_same_trees(one, trees(made.data.part(rows), made, rows))
 
 
+@cache
+def some_rows(layout: str) -> tuple[Case, np.ndarray, BinnedDataset, BinnedDataset]:
+    """A case, some of its rows, and these as a part of the data and as data anew."""
+    given, rows = case_of(layout), row_sets(N_ROWS)[0]
+    return given, rows, given.data.take(rows), given.twin(rows)
+
+
 @pytest.mark.parametrize("options", FITS.values(), ids=FITS)
 @pytest.mark.parametrize("layout", ["plain", "bundles and shared lanes", "categories"])
 def test_all_fits_are_the_same(layout, options):
-    given = case(**LAYOUTS[layout])
-    rows = row_sets(N_ROWS)[0]
-    taken, twin = given.data.take(rows), given.twin(rows)
+    given, rows, taken, twin = some_rows(layout)
     one = trees(taken, given, rows, **options)
     assert len(one["split_feature"]) > 20
     for n_threads in (1, 2):

@@ -135,7 +135,10 @@ WHOLE |= {"big", "uint8", "int128", "big, objects", "numpy bool, objects", "deci
 
 
 @pytest.mark.filterwarnings("ignore:.*its negative numbers count as missing")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(i, marks=pytest.mark.nightly if i % 2 else ()) for i in range(4)],
+)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_rows_alone_and_in_blocks_predict_as_in_the_whole_frame(library, seed):
     rng = np.random.default_rng(seed)

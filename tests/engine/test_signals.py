@@ -2,9 +2,9 @@
 
 import json
 import os
-import subprocess
 import sys
 
+import processes
 import pytest
 
 # The traceback says what was interrupted: a kernel that asks for signals is part of it.
@@ -178,15 +178,11 @@ for n_jobs in {n_jobs}:
 """
 
 
-def test_no_more_threads_than_the_machine_has():
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", MANY.format(n_jobs=[None, 100_000, -1])],
-        env={**os.environ, "OMP_NUM_THREADS": "100000"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    lines = done.stdout.splitlines()
+ALL_THREADS = MANY.format(n_jobs=[None, 100_000, -1])
+
+
+def test_no_more_threads_than_the_machine_has(done):
+    lines = output(done).splitlines()
     assert len(lines) == 3
     for line in lines:
         used, same = line.split()
@@ -216,6 +212,9 @@ SCRIPTS = {
     "test_an_interrupt_ends_a_kernel": interrupted,
     "test_an_interrupt_leaves_fits_of_other_threads_alone": lambda: (
         SILENT + IN_A_THREAD,
+    ),
+    "test_no_more_threads_than_the_machine_has": lambda: (
+        processes.anew("-W", "ignore", "-c", ALL_THREADS, OMP_NUM_THREADS="100000"),
     ),
     "test_fewer_threads_where_they_cannot_start": lambda: (
         SILENT + LIMITED + MANY.format(n_jobs=[8]),

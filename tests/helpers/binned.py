@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -65,32 +64,33 @@ def table(n_rows: int, seed: int = 3) -> np.ndarray:
     return np.column_stack([few, *blocks, counts, signed, wide])
 
 
-def places_of_rows(data: BinnedDataset) -> list[set[int]]:
-    """The places that a row's lanes, shorts and entries name, row by row."""
-    held = data.storage
-    found: list[set[int]] = [set() for _ in range(data.n_rows)]
+def places_of_rows(data: BinnedDataset) -> list[int]:
+    """The rows, and the places that their lanes, shorts and entries name."""
+    held, every = data.storage, np.arange(data.n_rows)
     codes = held.rows[:, held.lane] // held.radix % held.n_codes
-    for group, column in enumerate(codes.T):
-        for row, place in enumerate(held.place_of_code[group, column]):
-            if place >= 0:
-                found[row].add(int(place))
-    for row, places in enumerate(held.shorts + held.offset[held.in_shorts]):
-        found[row].update(places.tolist())
+    columns = [held.place_of_code[i, code] for i, code in enumerate(codes.T)]
+    columns += [*(held.shorts + held.offset[held.in_shorts]).T]
+    found = [(every[column >= 0], column[column >= 0]) for column in columns]
     if held.entry_start is not None:
-        for row, (first, last) in enumerate(itertools.pairwise(held.entry_start)):
-            found[row].update(held.entries[first:last].tolist())
-    return found
+        found.append((np.repeat(every, np.diff(held.entry_start)), held.entries))
+    return sorted_pairs(found)
 
 
-def expected_places(data: BinnedDataset) -> list[set[int]]:
-    """The places of a row's bins; none for the default bins."""
-    held, found = data.storage, [set() for _ in range(data.n_rows)]
+def expected_places(data: BinnedDataset) -> list[int]:
+    """The rows, and the places of their bins; none for the default bins."""
+    held, found = data.storage, []
     for j, column in enumerate(bins(data).astype(int)):
         default = held.default_bin[j]
         place = held.offset[j] + column - ((default >= 0) & (column > default))
-        for row in np.flatnonzero(column != default):
-            found[row].add(int(place[row]))
-    return found
+        rows = np.flatnonzero(column != default)
+        found.append((rows, place[rows]))
+    return sorted_pairs(found)
+
+
+def sorted_pairs(found: list[tuple[np.ndarray, np.ndarray]]) -> list[int]:
+    """The pairs of several lists of (row, place) as numbers, each once."""
+    pairs = [rows * 2**32 + places.astype(np.int64) for rows, places in found]
+    return np.unique(np.concatenate([np.empty(0, np.int64), *pairs])).tolist()
 
 
 def with_categories(n_rows: int) -> tuple[BinnedDataset, Categories]:

@@ -44,6 +44,15 @@ class Done(NamedTuple):
     stderr: str
 
 
+def anew(*arguments: str, **environment: str) -> str:
+    """A script that starts another Python, which has imported nothing."""
+    return f"""
+import os, subprocess, sys
+command = [sys.executable, *{arguments!r}]
+raise SystemExit(subprocess.run(command, env=os.environ | {environment!r}).returncode)
+"""
+
+
 @cache
 def server(thread: int) -> subprocess.Popen[str]:
     """The process that forks for a thread, which ends with this one."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from ranks import by_partition
@@ -37,8 +39,9 @@ def of_rows(column, rows):
     return None if column is None else column[rows]
 
 
-@pytest.mark.parametrize(("n_ranks", "n"), [(1, 60), (2, 1), (3, 2), (3, 60)])
-def test_percentiles_of_partitions(n, n_ranks, few_rows_gathered):
+@cache
+def expected_percentiles(n):
+    """The groups of n rows, and columns of them with percentiles, level by level."""
     values, weights, units = columns(n, n)
     random = np.random.default_rng(1)
     cases = [(v, w, u) for v in values for w in weights for u in units]
@@ -47,10 +50,28 @@ def test_percentiles_of_partitions(n, n_ranks, few_rows_gathered):
     group = random.integers(0, 3, n) * 2
     # Each case at one level or two: all cases at all levels take three times as long.
     random.shuffle(cases)
+    levels = []
     for turn, level in enumerate((0.5, 0.9, 0.013, 1.0)):
         some = cases[turn % 3 :: 3]
+        expected = [
+            [
+                percentile(v, level, w, u)
+                for v, w, u in (
+                    [of_rows(column, group == g) for column in case] for g in range(6)
+                )
+            ]
+            for case in some
+        ]
+        levels.append((level, some, np.array(expected)))
+    return group, levels
 
-        def found(partition, rows, level=level, cases=some):
+
+@pytest.mark.parametrize(("n_ranks", "n"), [(1, 60), (2, 1), (3, 2), (3, 60)])
+def test_percentiles_of_partitions(n, n_ranks, few_rows_gathered):
+    group, levels = expected_percentiles(n)
+    for level, cases, expected in levels:
+
+        def found(partition, rows, level=level, cases=cases):
             order = np.argsort(group[rows], kind="stable")
             start = np.searchsorted(group[rows][order], np.arange(7))
             return [
@@ -64,18 +85,6 @@ def test_percentiles_of_partitions(n, n_ranks, few_rows_gathered):
                 for case in cases
             ]
 
-        expected = np.array(
-            [
-                [
-                    percentile(v, level, w, u)
-                    for v, w, u in (
-                        [of_rows(column, group == g) for column in case]
-                        for g in range(6)
-                    )
-                ]
-                for case in some
-            ]
-        )
         for got in by_partition(n, n_ranks, n, found):
             assert np.array(got).tobytes() == expected.tobytes()
 

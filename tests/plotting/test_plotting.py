@@ -463,32 +463,32 @@ def overlap(box, others):
 
 @pytest.mark.parametrize("orientation", ["horizontal", "vertical"])
 @pytest.mark.parametrize("n_leaves", [1, 2, 3, 15, 31, 63])
-def test_nothing_overlaps(n_leaves, orientation):
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))]
+)
+def test_nothing_overlaps(n_leaves, orientation, seed):
     is_horizontal = orientation == "horizontal"
-    for seed in range(3):
-        nodes = labels(show_info=["leaf_count", "split_gain"]).nodes(
-            grown(n_leaves, seed)
-        )
-        figure, ax = plt.subplots()
-        _draw(ax, TreeLabels("", nodes, False), is_horizontal, figure)
-        boxes, texts = bounds_of(ax)
-        solids = np.array([solid.extents for solid in [*boxes, *texts]])
-        for i, solid in enumerate([*boxes, *texts]):
-            assert not overlap(solid, solids[i + 1 :])
-        for line, node in zip(ax.lines, nodes[1:], strict=True):
-            x, y = np.transpose(ax.transData.transform(line.get_xydata()))
-            assert len(x) == 4
-            # The first point is inside of the parent, the last one at the node.
-            assert boxes[node.parent].contains(x[0] + 1, y[0] - 1)
-            for part in (slice(1, 3), slice(2, 4)):
-                ends = np.sort([x[part], y[part]]).T
-                bounds = matplotlib.transforms.Bbox(ends).padded(-1)
-                assert not overlap(bounds, solids)
-        outer = ax.get_window_extent()
-        for solid in [*boxes, *texts]:
-            assert outer.contains(solid.x0, solid.y0)
-            assert outer.contains(solid.x1, solid.y1)
-        plt.close("all")
+    nodes = labels(show_info=["leaf_count", "split_gain"]).nodes(grown(n_leaves, seed))
+    figure, ax = plt.subplots()
+    _draw(ax, TreeLabels("", nodes, False), is_horizontal, figure)
+    boxes, texts = bounds_of(ax)
+    solids = np.array([solid.extents for solid in [*boxes, *texts]])
+    for i, solid in enumerate([*boxes, *texts]):
+        assert not overlap(solid, solids[i + 1 :])
+    for line, node in zip(ax.lines, nodes[1:], strict=True):
+        x, y = np.transpose(ax.transData.transform(line.get_xydata()))
+        assert len(x) == 4
+        # The first point is inside of the parent, the last one at the node.
+        assert boxes[node.parent].contains(x[0] + 1, y[0] - 1)
+        for part in (slice(1, 3), slice(2, 4)):
+            ends = np.sort([x[part], y[part]]).T
+            bounds = matplotlib.transforms.Bbox(ends).padded(-1)
+            assert not overlap(bounds, solids)
+    outer = ax.get_window_extent()
+    for solid in [*boxes, *texts]:
+        assert outer.contains(solid.x0, solid.y0)
+        assert outer.contains(solid.x1, solid.y1)
+    plt.close("all")
 
 
 @pytest.mark.parametrize("orientation", ["horizontal", "vertical"])

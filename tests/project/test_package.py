@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import os
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -86,48 +84,50 @@ def test_a_result_as_text(show_stdv, deviation):
     assert ours == theirs
 
 
-def test_importing_loads_no_more_packages_than_scikit_learn():
-    code = (
-        "import sys, sklearn.base, sklearn.utils.validation;"
-        "before = set(sys.modules); import skgoss;"
-        "print({name.partition('.')[0] for name in sys.modules.keys() - before}"
-        " & {'pandas', 'polars', 'pyarrow', 'matplotlib', 'igraph', 'graphviz',"
-        " 'lightgbm', 'onnx', 'skl2onnx', 'shap', 'dask', 'distributed'})"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert run.stdout == "set()\n"
+IMPORTED = (
+    "import sys, sklearn.base, sklearn.utils.validation;"
+    "before = set(sys.modules); import skgoss;"
+    "print({name.partition('.')[0] for name in sys.modules.keys() - before}"
+    " & {'pandas', 'polars', 'pyarrow', 'matplotlib', 'igraph', 'graphviz',"
+    " 'lightgbm', 'onnx', 'skl2onnx', 'shap', 'dask', 'distributed'})"
+)
+LATE = (
+    "import sys, skgoss;"
+    "late = {'_engine.training.grower', 'training.boosting', 'plotting',"
+    " 'plotting.tree_labels', 'export.to_onnx'};"
+    "print([name for name in late if f'skgoss.{name}' in sys.modules]);"
+    "skgoss.LGBMRegressor(n_estimators=1).fit([[0], [1]], [0, 1]);"
+    "print(skgoss.plot_tree is skgoss.plotting.plot_tree, skgoss.to_onnx.__name__);"
+    "print([name for name in late if f'skgoss.{name}' not in sys.modules]);"
+    "print({*skgoss.__all__, 'plotting'} <= {*dir(skgoss)})"
+)
+SCRIPTS = {
+    "test_importing_loads_no_more_packages_than_scikit_learn": lambda: (
+        processes.anew("-c", IMPORTED),
+    ),
+    "test_what_grows_trees_and_plots_is_loaded_when_it_is_used": lambda: (
+        processes.anew("-c", LATE),
+    ),
+    "test_what_a_report_of_a_bug_needs": lambda level, name: (
+        processes.anew("-m", "skgoss", SKGOSS_SIMD=level, OMP_NUM_THREADS="1"),
+    ),
+}
 
 
-def test_what_grows_trees_and_plots_is_loaded_when_it_is_used():
-    code = (
-        "import sys, skgoss;"
-        "late = {'_engine.training.grower', 'training.boosting', 'plotting',"
-        " 'plotting.tree_labels', 'export.to_onnx'};"
-        "print([name for name in late if f'skgoss.{name}' in sys.modules]);"
-        "skgoss.LGBMRegressor(n_estimators=1).fit([[0], [1]], [0, 1]);"
-        "print(skgoss.plot_tree is skgoss.plotting.plot_tree, skgoss.to_onnx.__name__);"
-        "print([name for name in late if f'skgoss.{name}' not in sys.modules]);"
-        "print({*skgoss.__all__, 'plotting'} <= {*dir(skgoss)})"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert run.stdout.splitlines() == ["[]", "True to_onnx", "[]", "True"]
+def test_importing_loads_no_more_packages_than_scikit_learn(done):
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "set()\n"
+
+
+def test_what_grows_trees_and_plots_is_loaded_when_it_is_used(done):
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["[]", "True to_onnx", "[]", "True"]
 
 
 @pytest.mark.parametrize(("level", "name"), [("plain", "plain"), ("none", None)])
-def test_what_a_report_of_a_bug_needs(level, name):
-    run = subprocess.run(
-        [sys.executable, "-m", "skgoss"],
-        env={**os.environ, "SKGOSS_SIMD": level, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
-    assert run.stderr == ""
+def test_what_a_report_of_a_bug_needs(level, name, done):
+    found = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert (done.returncode, done.stderr) == (0, "")
     assert found["numpy"] == np.__version__
     assert found["Python"].endswith(platform.python_version())
     assert found["threads"] == "1"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import twin
+from grids import pairs_by_day
 from twin import Fit, fit, smooth_target, table
 
 from skgoss.model.ensemble import Tree
@@ -96,8 +97,9 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("hessian", ["ones", "whole", "sparse"])
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(
+    ("options", "hessian"), pairs_by_day(OPTIONS, ["ones", "whole", "sparse"]), ids=str
+)
 def test_trees_are_the_twins(options, hessian):
     fitted = check_scripted(1500, 8, hessian, **options)
     assert fitted.ensemble.tree(0).n_leaves > 1

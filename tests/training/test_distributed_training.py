@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from grids import pairs_by_day
 from ranks import by_partition, deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
@@ -242,9 +243,9 @@ def test_bags_of_partitions(options, n_ranks):
         assert np.array_equal(np.sort(np.concatenate(of_ranks)), bag)
 
 
-@pytest.mark.parametrize("n_ranks", N_RANKS)
-@pytest.mark.parametrize("n_scores", [1, 3])
-@pytest.mark.parametrize("n", [5, 1000])
+@pytest.mark.parametrize(
+    ("n", "n_scores", "n_ranks"), pairs_by_day([5, 1000], [1, 3], N_RANKS)
+)
 def test_one_side_samples_of_partitions(n, n_scores, n_ranks, few_rows_gathered):
     random = np.random.default_rng(n)
     chosen = settings(

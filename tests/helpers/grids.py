@@ -1,0 +1,24 @@
+"""Grids of cases, of which some run by day and all at night."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+
+def pairs_by_day(*axes: Sequence[Any]) -> list[Any]:
+    """All combinations of the values of some axes, most of which are nightly.
+
+    One of as many as the last axis has values runs by day, as in a Latin square: of
+    three axes, each two values of the first two still meet.
+    """
+    return [
+        pytest.param(
+            *(axis[i] for axis, i in zip(axes, at, strict=True)),
+            marks=pytest.mark.nightly if sum(at) % len(axes[-1]) else (),
+        )
+        for at in itertools.product(*(range(len(axis)) for axis in axes))
+    ]

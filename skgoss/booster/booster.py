@@ -730,9 +730,9 @@ class Booster(Elsewhere):
         """Fit the leaf values to other data, without changing the splits.
 
         The value of a leaf becomes ``decay_rate * old + (1 - decay_rate) * new``.
-        ``new`` is the learning rate times the optimal value for the rows of the leaf,
-        given the scores of the earlier trees. It is 0 for leaves without rows. In the
-        first round, whose leaves include the initial score, the learning rate is 1.
+        ``new`` is the learning rate times the value that is optimal for the rows of the
+        leaf after the scores of the earlier trees. It is 0 for leaves without rows. In
+        the first round, whose leaves include the initial score, the learning rate is 1.
 
         The parameters in ``params`` are used, such as ``lambda_l2``, except
         ``path_smooth`` and monotonic constraints. The counts and weights of leaves, the
@@ -1098,7 +1098,7 @@ class Booster(Elsewhere):
             One for each metric.
         """
         fit = self._fit
-        evaluated = self._known_set(data) or fit.add_set(name, data, is_listed=False)
+        evaluated = self._held_set(data) or fit.add_set(name, data, is_listed=False)
         results = fit.state.evaluate_sets([evaluated], fit.metrics_of(feval))
         return [result._replace(dataset_name=name) for result in results]
 
@@ -1134,7 +1134,7 @@ class Booster(Elsewhere):
         fit = self._fit
         return fit.state.eval_valid(fit.metrics_of(feval))
 
-    def _known_set(self, data: Any) -> EvaluationSet | None:
+    def _held_set(self, data: Any) -> EvaluationSet | None:
         """The training or evaluation set that holds some data, if there is one."""
         fit = self._fit
         if data is fit.training.X:
@@ -1229,10 +1229,7 @@ def _parsed(model_str: Any) -> FittedModel:
 def init_model(model: Any) -> FittedModel | None:
     """The model that the argument ``init_model`` stands for.
 
-    Raises
-    ------
-    TypeError
-        If it is no model of skgoss, and no path.
+    TypeError if it is no model of skgoss, and no path.
     """
     if model is None or isinstance(model, FittedModel):
         return model
@@ -1245,22 +1242,9 @@ def init_model(model: Any) -> FittedModel | None:
 def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Booster:
     """The Booster of a fitted estimator, or a Booster itself.
 
-    Parameters
-    ----------
-    model : object
-    name : str
-        The argument that holds it, for the message, like the others.
-    or_else : str, default=""
-        What it may be besides.
-    advice : str, default=""
-        What to do if it is none.
-
-    Raises
-    ------
-    TypeError
-        If it is neither an estimator nor a Booster of skgoss.
-    NotFittedError
-        If it is an estimator that is not fitted.
+    TypeError if it is neither. The message has the ``name`` of the argument, what it
+    may be besides (``or_else``), and an ``advice``. NotFittedError if the estimator is
+    not fitted.
     """
     if isinstance(model, Booster):
         return model

@@ -360,10 +360,10 @@ def _finish(
 ) -> None:
     """Replace models in training by the trained ones."""
     # The metrics of a model are those of its fold, not the means.
-    own_stop = stop and EarlyStopException(stop.best_iteration)
+    without_score = stop and EarlyStopException(stop.best_iteration)
     for booster, fit, history in zip(model.boosters, fits, histories, strict=True):
         fit.history = history
-        trained = loop.result(fit.state, own_stop, history)
+        trained = loop.result(fit.state, without_score, history)
         booster._end(fit.model(trained))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

@@ -52,12 +52,8 @@ def write(
 ) -> None:
     """Write binned data to a file. If that fails, an earlier file is unchanged.
 
-    Parameters
-    ----------
-    path : str or path-like
-    fields : dict from str to object
-        What belongs to the data: arrays of numbers, and what `values.encode` writes.
-        Anything else is a TypeError.
+    ``fields`` are what belongs to the data: arrays of numbers, and what `values.encode`
+    writes. Anything else is a TypeError.
     """
     state = binned_state.state(binned)
     with disk.written(path) as file:
@@ -105,26 +101,11 @@ def is_binary(path: str | PathLike[str]) -> bool:
 def read(
     path: str | PathLike[str], n_threads: int = 1, memory: Memory = IN_MEMORY
 ) -> tuple[BinnedDataset, dict[str, Any]]:
-    """Read a file that `write` wrote.
+    """Read a file that `write` wrote; what fields hold is not checked.
 
-    Parameters
-    ----------
-    path : str or path-like
-    n_threads : int, default=1
-    memory : Memory, default=IN_MEMORY
-        Where arrays lie. If that is in files, the bins stay in this file.
-
-    Returns
-    -------
-    fields : dict from str to object
-        As they were written; what they hold is not checked.
-
-    Raises
-    ------
-    ValueError
-        If the file is another one, damaged or changed.
-    ImportError
-        If fields hold values of pandas, and it is not installed.
+    If the ``memory`` of arrays is in files, the bins stay in this file. ValueError if
+    the file is another one, damaged or changed. ImportError if fields hold values of
+    pandas, and it is not installed.
     """
     with disk.named(path), open(path, "rb") as file:
         size = file.seek(0, 2)
@@ -196,10 +177,10 @@ def _read_json(content: bytes) -> Parts:
             "the file was written by another version of skgoss, which this one does not"
             " know. Update skgoss, or make the file again."
         )
-    found = entries(plain_values.decode(header, _OWNER), _PARTS, _OWNER)
-    if not all(isinstance(name, str) for part in found for name in part):
+    parts = entries(plain_values.decode(header, _OWNER), _PARTS, _OWNER)
+    if not all(isinstance(name, str) for part in parts for name in part):
         raise ValueError(f"{_OWNER} must hold names that are strings")
-    return dict(zip(_PARTS, found, strict=True))
+    return dict(zip(_PARTS, parts, strict=True))
 
 
 def _array(

@@ -75,16 +75,8 @@ class Reading:
     ) -> tuple[Columns, ColumnSchema]:
         """Read the columns.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        by_name : bool, default=True
-            Whether the names of the columns must be those of the schema.
-
-        Raises
-        ------
-        ValueError
-            If the data are not valid, or columns are not those of the schema.
+        ``by_name`` says whether their names must be those of the schema. ValueError if
+        the data are not valid, or columns are not those of the schema.
         """
         schema = self.schema
         if schema is None:
@@ -156,24 +148,24 @@ class BinningInputs:
             owner,
         )
         categorical = chosen.pop("categorical_feature")
-        found = by_column(BinningOptions(**chosen), binned.n_features, names_)
+        numbered = by_column(BinningOptions(**chosen), binned.n_features, names_)
         schema = ColumnSchema(binned.n_features, feature_names, categories)
-        return cls(found, categorical, schema, names_)
+        return cls(numbered, categorical, schema, names_)
 
     def has_categorical(self, categorical: Any) -> bool:
         """Whether an option says that the same columns hold categories."""
-        given = [
+        both = [
             names.numbered(value, self.names)
             for value in (categorical, self.categorical)
         ]
-        if all(isinstance(value, list) for value in given):
-            return set(given[0]) == set(given[1])
-        return given[0] == given[1]
+        if all(isinstance(value, list) for value in both):
+            return set(both[0]) == set(both[1])
+        return both[0] == both[1]
 
     def has_categories(self, schema: ColumnSchema) -> bool:
         """Whether columns have the same categories."""
-        own, others = self.schema.categories, schema.categories
-        return own is others or own.__getstate__() == others.__getstate__()
+        ours, others = self.schema.categories, schema.categories
+        return ours is others or ours.__getstate__() == others.__getstate__()
 
     def changes(
         self,
@@ -183,20 +175,10 @@ class BinningInputs:
         categorical: Any,
         schema: ColumnSchema | None,
     ) -> list[str]:
-        """What must change in bins for a fit, in words.
+        """What must change in bins for a fit, in words; empty if the bins can be used.
 
-        Parameters
-        ----------
-        asked : collection of str
-            The options that the fit asks for. The others need not be the same.
-        categorical : 'auto', None or list of str and int
-        schema : ColumnSchema or None
-            The columns that the fit needs; None: it learns them.
-
-        Returns
-        -------
-        list of str
-            Empty if the bins can be used.
+        ``asked`` are the options that the fit asks for; the others need not be the
+        same. ``schema`` are the columns that the fit needs; None: it learns them.
         """
         old, new = self.options, by_column(options, binned.n_features, self.names)
         changed = [
@@ -218,11 +200,11 @@ class BinningInputs:
 
 
 def by_column(
-    options: BinningOptions, n_features: int, known: Sequence[str] | None
+    options: BinningOptions, n_features: int, column_names: Sequence[str] | None
 ) -> BinningOptions:
-    """Options with one value for each column where they are given by name."""
+    """Options with one value for each column where they are passed by name."""
     option = "max_bin_by_feature"
-    finder = names.ColumnFinder(n_features, known)
+    finder = names.ColumnFinder(n_features, column_names)
     return replace(
         options,
         max_bin_by_feature=finder.values(getattr(options, option), option, None),
@@ -240,13 +222,8 @@ def find(
 ) -> tuple[BinnedDataset, BinningInputs]:
     """Find bins, and put the rows into them.
 
-    Parameters
-    ----------
-    X : array-like, data frame, sparse matrix or Source of shape (n_rows, n_features)
-    weight : ndarray of shape (n_rows,), or None
-        Bins are found by weight; rows of weight 0 do not count.
-    memory : Memory, default=IN_MEMORY
-        Where the bins lie, if ``X`` is read in batches.
+    Bins are found by weight; rows of weight 0 do not count. If ``X`` is a source, which
+    is read in batches, the bins lie in ``memory``.
     """
     if isinstance(X, Source):
         return _find_streamed(X, weight, options, reading, n_threads, memory)
@@ -299,15 +276,10 @@ Found = tuple[BinnedDataset, BinningInputs]
 
 
 def joined(first: Found, second: Found, n_threads: int) -> Found:
-    """Put the columns of two data sets side by side.
+    """Put the columns of two data sets side by side; ValueError if their rows differ.
 
     A name of the second data set that the first has, too, gets the prefix 'D2_', or
     'D3_' and so on if there is such a name, too.
-
-    Raises
-    ------
-    ValueError
-        If the data sets do not have the same number of rows.
     """
     (binned, inputs), (other, added) = first, second
     max_bin = None

@@ -86,7 +86,7 @@ class Prepared(NamedTuple):
     numbers : ndarray of int64, or None
         The rows of ``columns``; None: all.
     binned : BinnedDataset or None
-        The bins of these rows; None: they are not known yet.
+        The bins of these rows; None: they are not found yet.
     schema : ColumnSchema or None
         The columns that the bins are of.
     root : BinnedDataset or None
@@ -550,7 +550,7 @@ class Dataset:
 
     @property
     def _schema(self) -> ColumnSchema | None:
-        """The columns; None: they are not known yet."""
+        """The columns; None: they are not read yet."""
         inputs = self._root._inputs
         return None if inputs is None else inputs.schema
 
@@ -571,7 +571,7 @@ class Dataset:
         Returns
         -------
         object
-            What the constructor was given as ``data``. The path of a text file is
+            What the constructor got as ``data``. The path of a text file is
             replaced by its rows, and so are chunks of rows.
 
         Raises
@@ -779,8 +779,8 @@ class Dataset:
     def _bin_as_asked(self, request: Request) -> None:
         """Bin the rows of a data set without a reference."""
         asked = request.asked
-        own = self.categorical_feature
-        categorical = getattr(request.options, "categorical_feature", own)
+        before = self.categorical_feature
+        categorical = getattr(request.options, "categorical_feature", before)
         options = BinningOptions.from_settings(request.options)
         if "min_child_samples" not in asked:
             passed = parameters.checked_options(
@@ -803,9 +803,9 @@ class Dataset:
             request.n_threads,
             Memory(self.memory_map),
         )
-        if is_first and own != "auto" and not self._inputs.has_categorical(own):
+        if is_first and before != "auto" and not self._inputs.has_categorical(before):
             warn(
-                f"The Dataset has categorical_feature={own!r}, and the parameters of"
+                f"The Dataset has categorical_feature={before!r}, and the parameters of"
                 f" the fit have {categorical!r}. Those of the fit are used; leave one"
                 " of them out."
             )
@@ -890,11 +890,11 @@ class Dataset:
         return self._read(schema), None
 
     def _read(self, schema: ColumnSchema | None) -> Columns:
-        """Read the columns, with the names and categories that are known."""
+        """Read the columns, with the names and categories that are set."""
         reading = Reading(self._passed_names, self._root.categorical_feature, schema)
-        # Its own columns need no names, which those from a file do not have.
-        is_own = self._inputs is not None and schema is self._inputs.schema
-        columns, _ = reading.read(self._rows_to_read(), "Dataset", by_name=not is_own)
+        # Columns of a binary file have no names, and need none to be read again.
+        again = self._inputs is not None and schema is self._inputs.schema
+        columns, _ = reading.read(self._rows_to_read(), "Dataset", by_name=not again)
         return columns
 
     # --- References and subsets -------------------------------------------------------
@@ -1079,9 +1079,9 @@ class Dataset:
             )
         added: Any = other.construct()._binned, other._inputs
         with self._lock:
-            own: Any = self.construct()._binned, self._inputs
+            first: Any = self.construct()._binned, self._inputs
             self._binned, self._inputs = binning_inputs.joined(
-                own, added, threads.n_threads(None)
+                first, added, threads.n_threads(None)
             )
             self.feature_name = self._inputs.names or "auto"
             data = input_rows.side_by_side(self.data, other.data, self._passed_names)

@@ -15,7 +15,7 @@ from skgoss.columns.floats import as_floats, check_unmasked
 from skgoss.sources.source import Source
 from skgoss.utils.messages import hint
 
-# Checks a value against the number of rows, which may not be known yet (None).
+# Checks a value against the number of rows; None: it is not counted yet.
 Check = Callable[[Any, int | None], NDArray[Any]]
 
 # Other names that `get_field` and `set_field` know.
@@ -70,10 +70,7 @@ class Fields:
     def completed(self, values: Mapping[str, Any], n_rows: int | None) -> Fields:
         """The fields, with values that the data hold for those that are not set.
 
-        Raises
-        ------
-        ValueError
-            If fields are invalid, or not those of so many rows.
+        ValueError if fields are invalid, or not those of so many rows.
         """
         self.check(n_rows)
         missing: Any = {
@@ -128,17 +125,8 @@ def read_columns(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
     """Read fields that are columns of the data: see `Fields.columns`.
 
-    Returns
-    -------
-    fields : dict
-        The values of the fields by their names; they are not checked.
-    values : dict
-        The values of the columns by the names of the columns.
-
-    Raises
-    ------
-    ValueError
-        If a column does not exist.
+    Returns the values of the fields by their names, which are not checked, and those of
+    the columns by the names of the columns. ValueError if a column does not exist.
     """
     listed = {f: [c] if isinstance(c, str) else c for f, c in columns.items()}
     values = source.values(list(dict.fromkeys(chain.from_iterable(listed.values()))))
@@ -164,13 +152,7 @@ def _query_sizes(query: NDArray[Any], column: str) -> NDArray[np.int64]:
 
 
 def canonical(name: str) -> str:
-    """The name of a field.
-
-    Raises
-    ------
-    ValueError
-        If the field does not exist.
-    """
+    """The name of a field; ValueError if it does not exist."""
     field_name = _OTHER_NAMES.get(name, name)
     if field_name not in CHECKS:
         raise ValueError(
@@ -263,17 +245,9 @@ CHECKS: dict[str, Check] = {
 
 
 def row_numbers(used_indices: Any, n_rows: int) -> NDArray[np.int64]:
-    """The numbers of some rows, ascending.
+    """The numbers of some rows, ascending, from numbers or from a mask of all rows.
 
-    Parameters
-    ----------
-    used_indices : array-like of int, or of bool of shape (n_rows,)
-        The numbers, or which rows to take.
-
-    Raises
-    ------
-    ValueError
-        If there is no row, or one does not exist or comes twice.
+    ValueError if there is no row, or one does not exist or comes twice.
     """
     numbers = np.asarray(used_indices)
     if numbers.dtype == bool:

@@ -74,12 +74,8 @@ class RawData:
     def opened(self, fields: Fields, *, to_disk: bool) -> tuple[RawData, Fields]:
         """The data as they are read; lazy frames and streams are collected.
 
-        Parameters
-        ----------
-        fields : Fields
-            What the user has set; the data may hold others.
-        to_disk : bool
-            Whether the bins shall lie in files.
+        ``fields`` are what the user has set; the data may hold others. ``to_disk`` says
+        whether the bins shall lie in files.
         """
         if self.are_files:
             return self._opened_text(fields)

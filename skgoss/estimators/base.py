@@ -348,7 +348,7 @@ class LGBMModel(
     def __sklearn_clone__(self) -> Self:
         # The constructor warned of the unknown names; cloning must not warn again.
         plain = copy.copy(self)
-        vars(plain).pop("_unused_params", None)
+        plain.__dict__.pop("_unused_params", None)
         cloned = super(LGBMModel, plain).__sklearn_clone__()
         if self._passed:
             cloned._passed = self._passed
@@ -632,7 +632,7 @@ class LGBMModel(
         """The columns of rows in memory."""
         if "_booster" in vars(self):
             self._check_unchanged()
-        by_name = not (model.is_foreign or model.has_given_names(rows))
+        by_name = not (model.is_foreign or model.has_passed_names(rows))
         owner = type(self).__name__
         return containers.columns(rows, model.schema, owner=owner, by_name=by_name)
 

@@ -38,10 +38,8 @@ def plain(attributes: Mapping[str, Any], model: FittedModel) -> dict[str, Any]:
 def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None]:
     """The parameters and the model of an estimator, from what `plain` returned.
 
-    Raises
-    ------
-    ValueError
-        If the model is missing an entry, contradicts itself or is for another task.
+    ValueError if the model is missing an entry, contradicts itself or is for another
+    task.
     """
     owner = f"the state of {task.owner}"
     entries(state, {}, owner)
@@ -56,28 +54,12 @@ def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None
 def of_booster(
     booster: Booster, classes: ArrayLike | None, task: Task, names: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any], FittedModel]:
-    """What an estimator with the model of a Booster consists of.
+    """The parameters, unused parameters and model of an estimator of a Booster's model.
 
-    Parameters
-    ----------
-    classes : array-like of shape (n_classes,), or None
-        The labels, if the model does not have them.
-    names : collection of str
-        The parameters of the constructor.
-
-    Returns
-    -------
-    parameters, unused : dict
-        The parameters of the estimator, and those that have no effect.
-    model : FittedModel
-
-    Raises
-    ------
-    TypeError
-        If ``booster`` is not a Booster of skgoss.
-    ValueError
-        If the model is for another task, or has other parameters, or if ``classes`` do
-        not fit.
+    ``classes`` are the labels, if the model does not have them, and ``names`` the
+    parameters of the constructor. TypeError if it is not a Booster of skgoss.
+    ValueError if the model is for another task, or has other parameters, or if
+    ``classes`` do not fit.
     """
     if not isinstance(booster, Booster):
         raise TypeError(

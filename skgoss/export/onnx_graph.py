@@ -171,29 +171,13 @@ def add_scores(
     ensemble: Ensemble,
     category_values: Mapping[int, Floats],
 ) -> str:
-    """Add the nodes that compute raw scores.
+    """Add the nodes that compute raw scores, and return the name of the scores.
 
-    Parameters
-    ----------
-    graph : Graph
-    X : str
-        The name of a matrix of shape (n, n_features), double. Its categories are
-        values that ``category_values`` lists.
-    ensemble : Ensemble
-        With at least one round.
-    category_values : dict from int to ndarray of float64
-        The value that stands for each category, by column; in other columns, the number
-        of the category stands for itself, and fractions are cut off.
-
-    Returns
-    -------
-    str
-        The name of the scores, of shape (n, n_scores), double.
-
-    Raises
-    ------
-    ValueError
-        If sums of leaf values are not finite.
+    They have the shape (n, n_scores), double. ``X`` is the name of a double matrix of
+    shape (n, n_features). ``category_values`` has the value that stands for each
+    category, by column; in other columns, the number of the category stands for itself,
+    and fractions are cut off. The ensemble has at least one round. ValueError if sums
+    of leaf values are not finite.
     """
     columns = _derived_columns(ensemble, category_values)
     tests, leaves = _places(ensemble, columns, category_values)

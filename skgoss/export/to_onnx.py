@@ -210,27 +210,10 @@ def exported_model(
 ) -> ExportedModel:
     """Take the parts of a model that its graph computes.
 
-    Parameters
-    ----------
-    model : fitted estimator or Booster
-    start : int, default=0
-        The first round.
-    length : int, default=None
-        The number of rounds; None: as ``predict`` does.
-    is_raw : bool, default=False
-        Whether raw scores are wanted.
-
-    Raises
-    ------
-    TypeError
-        If ``model`` is not a fitted model of skgoss.
-    ValueError
-        If int64 cannot hold the labels.
-
-    Warns
-    -----
-    UserWarning
-        If raw scores take the place of probabilities, as the objective is a function.
+    The arguments are the first round and the number of rounds, None for those of
+    ``predict``, and whether raw scores are wanted. TypeError if it is not a fitted
+    model of skgoss, ValueError if int64 cannot hold the labels. Warns if raw scores
+    take the place of probabilities, because the objective is a function.
     """
     booster = booster_of(
         model,
@@ -268,7 +251,7 @@ def _labels_of_model(
     if not isinstance(classes, list):
         return _labels(classes)
     labels = list(map(_labels, classes))
-    if len({own.dtype for own in labels}) > 1:
+    if len({array.dtype for array in labels}) > 1:
         raise ValueError(
             "The labels of some targets are numbers, and those of others are strings:"
             " an output of ONNX has one type. Use raw_score=True, or fit the model to"
@@ -293,25 +276,12 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
 def add_model(
     graph: Graph, exported: ExportedModel, inputs: Sequence[Value]
 ) -> dict[str, Value]:
-    """Add the nodes of a model.
+    """Add the nodes of a model, and return the outputs by their names.
 
-    Parameters
-    ----------
-    graph : Graph
-    exported : ExportedModel
-    inputs : sequence of Value
-        Matrices that hold all columns, in order. The width of a single one may be None.
-
-    Returns
-    -------
-    dict from str to Value
-        The outputs by the names that they should have; floats are double.
-
-    Raises
-    ------
-    ValueError
-        If ONNX cannot represent the categories of a column, or the inputs have other
-        columns than the model, or strings where it has numbers, or the reverse.
+    Outputs that are floats are double. The inputs are matrices that hold all columns,
+    in order. The width of a single one may be None. ValueError if ONNX cannot represent
+    the categories of a column, or the inputs have other columns than the model, or
+    strings where it has numbers, or the reverse.
     """
     link, classes = exported.link, exported.classes
     ensemble = rounds(exported.ensemble, *exported.span)
@@ -338,11 +308,11 @@ def _outputs_of_targets(
     """The labels of all targets, and the probabilities of each."""
     labels, probabilities = [], {}
     spans = scores_of_targets(classes)
-    for number, ((first, stop), own) in enumerate(zip(spans, classes, strict=True)):
+    for number, ((first, stop), target) in enumerate(zip(spans, classes, strict=True)):
         of_target = _columns(graph, values, first, stop)
-        n_scores, n_classes = stop - first, len(own)
+        n_scores, n_classes = stop - first, len(target)
         of_target = _of_all_classes(graph, of_target, n_scores, n_classes, is_raw)
-        labels.append(_label(graph, of_target, own, keepdims=1))
+        labels.append(_label(graph, of_target, target, keepdims=1))
         probabilities[f"probabilities_{number}"] = Value(of_target, DOUBLE, n_classes)
     label = graph.add("Concat", *labels, axis=1)
     return {"label": Value(label, classes[0].dtype, len(classes)), **probabilities}
@@ -389,8 +359,8 @@ def _predictions(graph: Graph, scores: str, link: Link) -> str:
     if link.kind == "joint":
         stops = np.cumsum([width for _, width in link.parts]).tolist()
         parts = [
-            _predictions(graph, _columns(graph, scores, stop - width, stop), own)
-            for (own, width), stop in zip(link.parts, stops, strict=True)
+            _predictions(graph, _columns(graph, scores, stop - width, stop), part)
+            for (part, width), stop in zip(link.parts, stops, strict=True)
         ]
         return graph.add("Concat", *parts, axis=1)
     values = _LINKS[link.kind](graph, scores, link)
@@ -461,8 +431,8 @@ def _inputs(model: Any, exported: ExportedModel, X: Any) -> list[Value]:
 def _dtype_of_array(X: Any) -> np.dtype[Any]:
     """The dtype of an array of numbers, in the machine's byte order."""
     dtype = np.dtype(getattr(X, "dtype", DOUBLE))
-    is_known = dtype.kind in "biuf" and dtype.itemsize <= DOUBLE.itemsize
-    return np.dtype(dtype.name) if is_known else DOUBLE
+    is_kept = dtype.kind in "biuf" and dtype.itemsize <= DOUBLE.itemsize
+    return np.dtype(dtype.name) if is_kept else DOUBLE
 
 
 def _dtype(series: nw.Series[Any]) -> np.dtype[Any]:
@@ -490,13 +460,9 @@ def _is_encoded(vocabulary: Vocabulary) -> bool:
 def _matrix(
     graph: Graph, exported: ExportedModel, inputs: Sequence[Value]
 ) -> tuple[str, dict[int, NDArray[np.float64]]]:
-    """Join the inputs to a matrix of double.
+    """Join the inputs to a matrix of double, and return its name.
 
-    Returns
-    -------
-    X : str
-    category_values : dict from int to ndarray of float64
-        The value of each category, by column, in columns that are not encoded.
+    Also returns the value of each category, by column, in columns that are not encoded.
     """
     names, vocabularies = exported.names, exported.vocabularies
     for column, vocabulary in vocabularies.items():
@@ -593,6 +559,6 @@ def _code_of_number(graph: Graph, column: str, vocabulary: Vocabulary) -> str:
         graph.add("Where", is_equal, graph.constant(1 + codes), zero),
         graph.constant([1]),
     )
-    is_known = graph.add("Greater", place, zero)
+    has_code = graph.add("Greater", place, zero)
     code = graph.add("Sub", place, one)
-    return graph.add("Where", is_known, code, graph.constant(np.nan))
+    return graph.add("Where", has_code, code, graph.constant(np.nan))

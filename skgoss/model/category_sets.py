@@ -54,12 +54,8 @@ class CategorySets(NamedTuple):
     ) -> CategorySets:
         """The sets with other categories for some columns.
 
-        Parameters
-        ----------
-        column : ndarray of shape (n_sets,), int32
-            The column of each set.
-        mappings : mapping from int to callable
-            By column, a function from categories to other categories, all different.
+        ``column`` is the column of each set. ``mappings`` has functions by column, from
+        categories to other categories, all different.
         """
         if not np.isin(column, list(mappings)).any():
             return self

@@ -42,18 +42,9 @@ def contributions(
     """SHAP values: what each feature adds to the raw scores.
 
     The rounds are those from ``start_round`` to ``stop_round - 1``; None: to the last.
-    The values do not depend on the number of threads.
-
-    Returns
-    -------
-    (n_rows, n_scores, n_features + 1) float64
-        The last column is the expected value. The sums over the last axis are the raw
-        scores.
-
-    Raises
-    ------
-    ValueError
-        If the ensemble has linear leaves.
+    The values do not depend on the number of threads. The shape is (n_rows, n_scores,
+    n_features + 1), with the expected value in the last column. The sums over the last
+    axis are the raw scores. ValueError if the ensemble has linear leaves.
     """
     tables = _tables(ensemble)
     span = ensemble._span(columns, start_round, stop_round)
@@ -72,15 +63,10 @@ def sparse_contributions(
     stop_round: int | None = None,
     n_threads: int = 1,
 ) -> list[csr_matrix]:
-    """SHAP values of the features that the trees use, as sparse matrices.
+    """SHAP values of the features that the trees use: a sparse matrix for each score.
 
-    Arguments and errors are those of `contributions`. Memory is proportional to the
-    number of rows times that of the used features.
-
-    Returns
-    -------
-    list of csr_matrix of shape (n_rows, n_features + 1)
-        One for each score. The last column is the expected value.
+    Arguments, shape and errors are those of `contributions`. Memory is proportional to
+    the number of rows times that of the used features.
     """
     from scipy.sparse import csr_matrix
 
@@ -115,13 +101,9 @@ def interactions(
 
     The interaction of two different features is half of the difference that one makes
     to the SHAP value of the other. The diagonal has what remains of the SHAP values.
-    Arguments and errors are those of `contributions`.
-
-    Returns
-    -------
-    (n_rows, n_scores, n_features + 1, n_features + 1) float64
-        Symmetric; the sums over the last axis are the SHAP values. The last row and
-        column are 0 except for the expected value in the corner.
+    Arguments and errors are those of `contributions`. The last two axes are those of
+    the features; sums over the last one are the SHAP values. The last row and column
+    are 0 except for the expected value in the corner.
     """
     tables = _tables(ensemble, with_pairs=True)
     span = ensemble._span(columns, start_round, stop_round)

@@ -48,18 +48,9 @@ def dump(
     It has the keys of LightGBM's ``dump_model``. Whole floats are ints. NaN becomes 0,
     and numbers beyond 1e300 in magnitude become 1e300 with their sign.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-    header : Header
-    categories : Categories
-        The categories whose numbers the sets of the ensemble hold.
-    factors : ndarray of shape (n_trees,), float64
-        As from `shrinkage`.
-    start_round, stop_round : int, default=0, None
-        The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
-    importance : {"split", "gain"}, default="split"
-        The kind of the importances; they are cut to whole numbers.
+    The sets of the ensemble hold numbers of the ``categories``. ``factors`` are as from
+    `shrinkage`. The rounds are those from ``start_round`` to ``stop_round - 1``; None:
+    to the last. Importances are cut to whole numbers.
     """
     stop = ensemble.n_rounds if stop_round is None else stop_round
     rounds = np.arange(min(start_round, stop), stop)

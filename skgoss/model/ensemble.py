@@ -307,14 +307,9 @@ class Ensemble:
         )
 
     def split_values(self, column: int) -> Floats:
-        """The thresholds of all splits of a column.
+        """The thresholds of all splits of a column; ValueError if it holds categories.
 
         Splits that separate missing values from all numbers have none.
-
-        Raises
-        ------
-        ValueError
-            If the column holds categories.
         """
         here = self.arrays["split_feature"] == column
         if (self.arrays["decision_type"][here] & CATEGORICAL).any():

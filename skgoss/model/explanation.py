@@ -31,27 +31,11 @@ def explanation(
     interactions: bool,
     output_names: Sequence[str] | None = None,
 ) -> shap.Explanation:
-    """SHAP values as shap's plots take them.
+    """SHAP values as shap's plots take them; ImportError if shap is not installed.
 
-    Parameters
-    ----------
-    model : FittedModel
-    columns : Columns
-        The rows as numbers.
-    X : object
-        The rows as the user passed them; a data frame is displayed as it is.
-    rounds : (int, int)
-        The first round, and the last plus 1.
-    n_threads : int
-    interactions : bool
-        Whether to explain by interactions of pairs of columns.
-    output_names : sequence of str, default=None
-        The names of the scores, if there are several.
-
-    Raises
-    ------
-    ImportError
-        If shap is not installed.
+    ``X`` are the rows as the user passed them: a data frame is displayed as it is.
+    ``rounds`` are the first round, and the last plus 1. ``output_names`` are those of
+    the scores, if there are several.
     """
     shap = optional.optional(
         "shap",
@@ -83,11 +67,8 @@ def explanation(
 def trees_for_shap(model: FittedModel) -> dict[str, Any]:
     """The dict of trees that ``shap.TreeExplainer`` accepts as a model.
 
-    Raises
-    ------
-    ValueError
-        If the trees have splits that the dict cannot say: on categories, or with zeros
-        as missing values; or linear leaves.
+    ValueError if the trees have splits that the dict cannot say: on categories, or with
+    zeros as missing values; or linear leaves.
     """
     ensemble, link = model.trees, model.link.kind
     decision = ensemble.arrays["decision_type"]

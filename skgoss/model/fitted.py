@@ -235,10 +235,7 @@ class FittedModel:
     def for_intervals(self, owner: str, method: str) -> Conformal | Quantiles:
         """What intervals need, by a method of `intervals.METHODS`.
 
-        Raises
-        ------
-        ValueError
-            If the model cannot predict intervals.
+        ValueError if the model cannot predict intervals.
         """
         objective, levels = self.objective, self.link.levels
         self._check_has_one_target(owner, "intervals")
@@ -289,7 +286,7 @@ class FittedModel:
             )
         return self.conformal
 
-    def has_given_names(self, X: Any) -> bool:
+    def has_passed_names(self, X: Any) -> bool:
         """Whether a frame has the names that users gave columns without names."""
         if self.schema.feature_names is not None or isinstance(X, np.ndarray):
             return False
@@ -316,13 +313,7 @@ class FittedModel:
         return replace(self, record=record)
 
     def check(self) -> Self:
-        """Check the parts against each other, and return the model.
-
-        Raises
-        ------
-        ValueError
-            If they contradict each other.
-        """
+        """Return the model if its parts fit together; ValueError if they do not."""
         n_features, n_scores = self.trees.n_features, self.trees.n_scores
         objective = self.objective
         has_name = objective is not None and not callable(objective)
@@ -412,10 +403,7 @@ class FittedModel:
     def from_state(cls, state: Any) -> Self:
         """The model of what `state` returned.
 
-        Raises
-        ------
-        ValueError
-            If an entry is missing, has another type or contradicts another.
+        ValueError if an entry is missing, has another type or contradicts another.
         """
         trees, header = entries(state, {"ensemble": object, "header": object}, _OWNER)
         return cls.from_parts(
@@ -426,10 +414,7 @@ class FittedModel:
     def from_parts(cls, trees: Ensemble, header: Header, state: Any) -> Self:
         """The model of trees, a header, and what `state_without_trees` returned.
 
-        Raises
-        ------
-        ValueError
-            If an entry is missing, has another type or contradicts another.
+        ValueError if an entry is missing, has another type or contradicts another.
         """
         parts = dict(zip(_STATE, entries(state, _STATE, _OWNER), strict=True))
         check_scores(parts["best_score"], "best_score", is_number)

@@ -342,16 +342,11 @@ class Conformal:
         return self._residuals[pair]
 
     def intervals(self, columns: Columns, coverages: Floats, n_threads: int) -> Floats:
-        """Intervals for the targets of rows.
+        """Lower and upper ends for the targets of rows: (n_rows, 2, n_coverages).
 
         The two predictions around which residuals are calibrated are the same one, or
         two quantiles (conformalized quantile regression). With the models of all folds
         this is CV+.
-
-        Returns
-        -------
-        (n_rows, 2, n_coverages) float64
-            The lower and the upper ends.
         """
         pairs = [nearest_pair(self.link.levels, float(c)) for c in coverages]
         needed = [
@@ -395,13 +390,10 @@ class Conformal:
     def sets(
         self, columns: Columns, coverages: Floats, n_threads: int
     ) -> NDArray[np.bool_]:
-        """Sets of classes of rows: adaptive prediction sets without random numbers.
+        """Sets of classes of rows: (n_rows, n_classes, n_coverages).
 
-        The most probable class is always in the set.
-
-        Returns
-        -------
-        (n_rows, n_classes, n_coverages) bool
+        They are adaptive prediction sets without random numbers. The most probable
+        class is always in the set.
         """
         masses = self._masses
         needed = masses.needed(coverages)

@@ -235,18 +235,13 @@ def fit(
 
     Parameters
     ----------
-    raw : RawColumns
     paths : sequence of sequences of int
         The numeric input columns on the path to each leaf.
     grouped : tuple of ndarrays of int64
         The sampled rows, leaf by leaf: where those of each leaf begin, (n_leaves + 1,),
         and their numbers.
-    gradients : Gradients
     leaf_value : ndarray of shape (n_leaves,), float64
         The values of constant leaves, times the learning rate.
-    settings : Settings
-        With ``linear_lambda`` and ``learning_rate``.
-    n_threads : int
     score : ndarray of shape (n,), float64, default=None
         The values of the leaves are added for the sampled rows, unless None.
     """

@@ -117,20 +117,9 @@ def in_batches(
 ) -> Any:
     """Predict rows, in batches if they are not in memory.
 
-    Parameters
-    ----------
-    X : array-like, data frame, sparse matrix, path or what `input_rows.is_streamed`
-        Columns of files that the model does not have are not read.
-    schema : ColumnSchema
-        The columns of the model.
-    compute, open_file : callable
-    to_parquet : str or path, default=None
-        A file to write the predictions to.
-
-    Returns
-    -------
-    ndarray, csr_matrix, list of them, or None
-        None if the predictions are written to a file.
+    ``X`` may be anything that estimators predict. Columns of files that are not in the
+    ``schema`` are not read. With ``to_parquet``, the predictions are written to this
+    file, and the result is None.
     """
     if isinstance(X, np.ndarray) and to_parquet is None:
         return compute(X)
@@ -163,10 +152,7 @@ def in_batches(
 def in_memory(X: Any, open_file: OpenFile) -> Any:
     """Rows for what is not computed in batches.
 
-    Raises
-    ------
-    ValueError
-        If they are read in batches, and may be too large for memory.
+    ValueError if they are read in batches, and may be too large for memory.
     """
     if input_rows.is_file(X):
         X = open_file(X)

@@ -34,15 +34,8 @@ from skgoss.utils.plain_values import INT32_MAX
 def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
     """What `FittedModel.state_without_trees` returns, for a file of another library.
 
-    Raises
-    ------
-    ValueError
-        If the objective does not fit the number of scores, or its constants are wrong.
-
-    Warns
-    -----
-    UserWarning
-        If the objective is unknown. Predictions are then raw scores.
+    ValueError if the objective does not fit the number of scores, or its constants are
+    wrong. Warns if the objective is unknown: predictions are then raw scores.
     """
     objective, link = _objective(header.objective, n_scores)
     return {

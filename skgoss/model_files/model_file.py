@@ -21,15 +21,8 @@ VERSION = 1
 def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
     """Write some rounds of a model as text.
 
-    Raises
-    ------
-    TypeError
-        If a category or class is of a type that text cannot hold.
-
-    Warns
-    -----
-    UserWarning
-        If parameters of the estimator are left out, because text cannot hold them.
+    TypeError if text cannot hold the type of a category or class. Warns of parameters
+    of the estimator that are left out for this reason.
     """
     # A part of the rounds has no scores and no best round, unless it ends there.
     if start > 0 or stop < (model.best_iteration or model.trees.n_rounds):
@@ -97,17 +90,9 @@ def read(path: str | PathLike[str]) -> FittedModel:
 
 
 def parse(content: str | bytes) -> FittedModel:
-    """Read a model from text.
+    """Read a model from text; ValueError if it is none, or contradicts itself.
 
-    Raises
-    ------
-    ValueError
-        If the text is not a model, or contradicts itself.
-
-    Warns
-    -----
-    UserWarning
-        If LightGBM's objective is unknown. Predictions are then raw scores.
+    Warns if LightGBM's objective is unknown: predictions are then raw scores.
     """
     trees, header = text_reader.read(content)
     if not header.own:

@@ -227,17 +227,14 @@ class Footer(NamedTuple):
 def split(text: str | bytes) -> tuple[Section, TreeSections, Footer]:
     """Split a model file into its parts.
 
-    Raises
-    ------
-    ValueError
-        If a part is missing, or a line has the wrong form.
+    ValueError if a part is missing, or a line has the wrong form.
     """
     lines, first_return = _lines(text)
     header, position = _header(lines)
     if first_return >= 0:
         refuse(first_return + 1, "a carriage return must stand at the end of a line")
     trees, position = _trees(lines, position)
-    footer = _footer(lines, position, is_own=SKGOSS_KEY in header.fields)
+    footer = _footer(lines, position, is_ours=SKGOSS_KEY in header.fields)
     return header, trees, footer
 
 
@@ -339,10 +336,10 @@ def _check_keys_differ(lines: Lines, tree: Ints, inside: Ints) -> None:
             _refuse_repeated(at + 1, key.decode(errors="replace"), first + 1)
 
 
-def _footer(lines: Lines, position: int, *, is_own: bool) -> Footer:
+def _footer(lines: Lines, position: int, *, is_ours: bool) -> Footer:
     parameters: dict[str, str] = {}
     skgoss_line, pandas, has_pandas = SkgossLine(), None, False
-    start, stop, pandas_key, own_key = (
+    start, stop, pandas_key, skgoss_key = (
         key.encode() for key in (*PARAMETERS, PANDAS_CATEGORICAL, SKGOSS_LINE)
     )
     # LightGBM 2.1 does not tell where the parameters end.
@@ -354,12 +351,12 @@ def _footer(lines: Lines, position: int, *, is_own: bool) -> Footer:
         elif line.startswith(pandas_key):
             text = line[len(pandas_key) :]
             pandas, has_pandas = _pandas_categorical(number, text), True
-        elif is_inside and line.startswith(own_key):
-            skgoss_line = _skgoss_line(number, line[len(own_key) :])
+        elif is_inside and line.startswith(skgoss_key):
+            skgoss_line = _skgoss_line(number, line[len(skgoss_key) :])
         elif is_inside and line:
             key, value = _parameter(number, line)
             parameters[key] = value
-    if is_own and (skgoss_line.number == 0 or not has_pandas):
+    if is_ours and (skgoss_line.number == 0 or not has_pandas):
         refuse(lines.n_lines, "the file ends too early")
     return Footer(parameters, skgoss_line, pandas)
 

@@ -53,26 +53,14 @@ Ints = NDArray[np.int64]
 
 
 def read(text: str | bytes) -> tuple[Ensemble, Header]:
-    """Read a model in LightGBM's text format.
+    """Read a file of LightGBM 2, 3 or 4, or of `write`; bytes are UTF-8.
 
-    Parameters
-    ----------
-    text : str or bytes
-        A file of LightGBM 2, 3 or 4, or of `write`. Bytes are UTF-8.
+    The sets of the ensemble hold the categories that the file holds. In files of
+    `write` they hold the numbers of categories, as the ensemble that was written. If
+    the file is of another library, ``own`` of the header is empty.
 
-    Returns
-    -------
-    ensemble : Ensemble
-        Its sets hold the categories that the file holds. In files of `write` they hold
-        the numbers of categories, as the ensemble that was written.
-    header : Header
-        ``own`` is empty if the file is of another library.
-
-    Raises
-    ------
-    ValueError
-        If the text is not such a file, or contradicts itself. The message begins with
-        the number of a line.
+    ValueError if the text is not such a file, or contradicts itself. The message begins
+    with the number of a line.
     """
     header, trees, footer = text_lines.split(text)
     n_scores = _n_scores(header, len(trees.number))

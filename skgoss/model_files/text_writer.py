@@ -54,30 +54,15 @@ def write(
     importance: str = "split",
     categories: Categories | None = None,
 ) -> str:
-    """Write a model in LightGBM's text format.
+    """Write the rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-    header : Header
-    start_round, stop_round : int, default=0, None
-        The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
-    importance : {"split", "gain"}, default="split"
-        The kind of the importances in the file.
-    categories : Categories, default=None
-        The categories whose numbers the ensemble's sets hold. None: the sets are
-        written as they are, and ``header.pandas_categorical`` with them.
+    ``importance`` is the kind of the importances in the file: 'split' or 'gain'. The
+    sets of the ensemble hold numbers of the ``categories``. If these are None, the sets
+    are written as they are, and ``header.pandas_categorical`` with them.
 
-    Raises
-    ------
-    ValueError
-        If the header does not fit the ensemble, or holds a line break.
-
-    Warns
-    -----
-    UserWarning
-        If a column holds categories above 1,000,000. They are written by number, so
-        other readers need their numbers in place of the values.
+    ValueError if the header does not fit the ensemble, or holds a line break. Warns if
+    a column holds categories above 1,000,000: they are written by number, so other
+    readers need their numbers in place of the values.
     """
     _check(header, ensemble.n_features)
     part = _part(ensemble, start_round, stop_round)

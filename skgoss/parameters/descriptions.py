@@ -426,7 +426,7 @@ eval_X : array-like or data frame, or a tuple of them, default=None
 eval_y : array-like, or a tuple of them, default=None
     The target of the evaluation set. A tuple holds those of several sets.
 early_stopping_rounds : int, default=None
-    If given, it replaces the parameter ``early_stopping_round``.
+    If passed, it replaces the parameter ``early_stopping_round``.
 verbose : bool or int, default=False
     Whether to print the metrics of every round. With an int k, the metrics of every
     k-th round are printed.

@@ -219,9 +219,9 @@ def _describe(function: Function, descriptions: dict[str, str]) -> Function:
     """Write the arguments of the signature in the place marked in the docstring."""
     doc = inspect.cleandoc(function.__doc__ or "")
     before, mark, after = doc.partition("{parameters}")
-    own, gap, rest = after.partition("\n\n")
+    only_here, gap, rest = after.partition("\n\n")
     if mark:
-        descriptions = descriptions | entries(own)
+        descriptions = descriptions | entries(only_here)
         names = inspect.signature(function).parameters
         listed = "\n".join(descriptions[name] for name in names if name != "self")
         function.__doc__ = f"{before}{listed}{gap}{rest}"

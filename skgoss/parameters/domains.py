@@ -43,7 +43,7 @@ class Domain(NamedTuple):
         return parse_number(value) if is_outside else value
 
     def is_absent(self, value: Any) -> bool:
-        """Whether a value outside the domain says that no value is given."""
+        """Whether a value outside the domain says that no value is passed."""
         if value is None:
             return True
         is_empty = isinstance(value, str | list | tuple) and not value

@@ -75,7 +75,7 @@ def _text(option: Option, value: Any) -> str:
     if isinstance(option.default, float):
         return ""  # LightGBM takes a single number here, not a list
     if option.name == "forcedsplits_filename":
-        return ""  # the contents of a file, whose name is not known
+        return ""  # the contents of a file, which has no name here
     if all(isinstance(item, list | tuple) for item in value):
         return ",".join(f"[{','.join(map(_text_of_scalar, items))}]" for items in value)
     texts = list(map(_text_of_scalar, value))

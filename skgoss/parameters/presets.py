@@ -120,11 +120,7 @@ def chosen(
 def kinds(settings: Settings, chosen: Mapping[str, Any]) -> Kinds:
     """The sets of options of which the models of folds are a weighted mean.
 
-    Parameters
-    ----------
-    settings : Settings
-    chosen : mapping
-        What the preset has chosen; empty without a preset.
+    ``chosen`` is what the preset has chosen; empty without a preset.
     """
     # Functions have no loss to compare them by.
     if "extra_trees" not in chosen or callable(settings.objective):
@@ -138,12 +134,12 @@ def shares(
 ) -> dict[str, Any]:
     """The share of each value of the options in which several sets differ."""
     names = dict.fromkeys(name for options in kinds for name in options)
-    found: dict[str, Any] = {name: {} for name in names}
+    shares: dict[str, Any] = {name: {} for name in names}
     for options, weight in zip(kinds, weights, strict=True):
-        for name, by_value in found.items():
+        for name, by_value in shares.items():
             value = str(options.get(name, getattr(settings, name)))
             by_value[value] = by_value.get(value, 0.0) + weight / sum(weights)
-    return found
+    return shares
 
 
 def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:

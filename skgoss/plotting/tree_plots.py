@@ -295,12 +295,8 @@ class _TreeLayout(NamedTuple):
 def _layout(nodes: Sequence[NodeLabel], boxes: Floats, edges: Floats) -> _TreeLayout:
     """Lay a tree out so that nothing overlaps.
 
-    Parameters
-    ----------
-    nodes : sequence of NodeLabel
-    boxes, edges : ndarray of shape (n_nodes, 2)
-        The sizes of the nodes and of the labels of the edges to them, along and across
-        the direction of growth.
+    ``boxes`` and ``edges`` are the sizes of the nodes and of the labels of the edges to
+    them, along and across the direction of growth.
     """
     pairs = [(node.parent, number) for number, node in enumerate(nodes) if number]
     graph = optional("igraph").Graph(n=len(nodes), edges=pairs)

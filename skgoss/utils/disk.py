@@ -19,21 +19,18 @@ def content(path: str | PathLike[str]) -> bytes:
         return file.read()
 
 
-def json_contents(given: Any, option: str) -> Any:
-    """The contents of a JSON file, or the object that is given instead of a file.
+def json_contents(value: Any, option: str) -> Any:
+    """The contents of a JSON file, or the object that is passed instead of a file.
 
-    Raises
-    ------
-    ValueError
-        If the file cannot be read as JSON. The message names the option.
+    ValueError if the file cannot be read as JSON. The message names the option.
     """
-    if not given or not isinstance(given, str | PathLike):
-        return given
+    if not value or not isinstance(value, str | PathLike):
+        return value
     try:
-        return json.loads(content(given))
+        return json.loads(content(value))
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"{option}: {given!r} cannot be read as JSON. {error}"
+            f"{option}: {value!r} cannot be read as JSON. {error}"
         ) from error
 
 

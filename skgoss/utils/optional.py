@@ -13,18 +13,8 @@ import numpy as np
 def optional(module: str, user: str, otherwise: str = "") -> ModuleType:
     """Import a module of a package that skgoss does not depend on.
 
-    Parameters
-    ----------
-    module : str
-    user : str
-        What needs it, for the message.
-    otherwise : str, default=""
-        What to do without the package, for the message.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed.
+    ImportError if it is not installed. The message says what needs it (``user``), and
+    what to do without it (``otherwise``).
     """
     try:
         return importlib.import_module(module)
@@ -51,16 +41,9 @@ def missing(user: str, *packages: str, otherwise: str = "") -> ImportError:
 def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:
     """Where pandas keeps the columns of a frame.
 
-    Parameters
-    ----------
-    frame : pandas DataFrame
-
-    Returns
-    -------
-    list of tuples
-        The numbers of some columns, int64; and their values, an ndarray of shape
-        (n_columns, n_rows) or the extension array of a single column. Empty if the
-        version of pandas has no blocks.
+    The numbers of some columns, int64; and their values, an ndarray of shape
+    (n_columns, n_rows) or the extension array of a single column. Empty if the version
+    of pandas has no blocks.
     """
     blocks = getattr(frame._mgr, "blocks", ())
     return [(block.mgr_locs.as_array, block.values) for block in blocks]

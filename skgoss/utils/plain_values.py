@@ -63,11 +63,8 @@ _ZONE = re.compile(r"[\w+:-]+(?:/[\w+:-]+)*")
 def entries(state: Any, types: Types, owner: str) -> list[Any]:
     """The entries of a loaded state, in the order of ``types``.
 
-    Raises
-    ------
-    ValueError
-        If the state is no dict, or if an entry is missing or has another type. The
-        message names the ``owner`` of the state.
+    ValueError if the state is no dict, or if an entry is missing or has another type.
+    The message names the ``owner`` of the state.
     """
     if not isinstance(state, dict):
         raise ValueError(f"{owner} must be a dict, got {type(state).__name__}")
@@ -102,23 +99,18 @@ def are_numbers(values: Any) -> bool:
 
 
 def vector(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
-    """A one-dimensional array of a dtype, as kernels read it.
+    """A one-dimensional array of a dtype, as kernels read it; ValueError if it is none.
 
     It is copied only if it is not contiguous, not aligned, or in another byte order.
-
-    Raises
-    ------
-    ValueError
-        If ``values`` is no array, or has another shape or dtype.
     """
     is_array = isinstance(values, np.ndarray)
     if is_array and values.ndim == 1 and values.dtype.newbyteorder("=") == dtype:
         return np.require(values, dtype, ["C", "A", "E"])
-    found = type(values).__name__
+    got = type(values).__name__
     if is_array:
-        found = f"one of {values.dtype} and shape {values.shape}"
+        got = f"one of {values.dtype} and shape {values.shape}"
     raise ValueError(
-        f"{name} must be a one-dimensional array of {np.dtype(dtype)}, got {found}"
+        f"{name} must be a one-dimensional array of {np.dtype(dtype)}, got {got}"
     )
 
 
@@ -154,18 +146,11 @@ def check_start(start: NDArray[np.int64], stop: int, name: str) -> None:
 
 
 def encode(value: Any) -> Any:
-    """Turn a value into JSON's types.
+    """The value in JSON's types; TypeError if it is of another type than these.
 
-    Parameters
-    ----------
-    value : object
-        None, bool, int, float, str, bytes, a list, tuple, set, frozenset, dict, range,
-        a date or datetime, Decimal or Path, NumPy's scalars and arrays, a Timestamp or
-        Interval of pandas. Anything else is a TypeError.
-
-    Returns
-    -------
-    None, bool, int, float, str, list or dict
+    None, bool, int, float, str, bytes, a list, tuple, set, frozenset, dict, range, a
+    date or datetime, Decimal or Path, NumPy's scalars and arrays, a Timestamp or
+    Interval of pandas.
     """
     return _encoded(value, 0)
 
@@ -190,14 +175,10 @@ def _encoded(value: Any, depth: int) -> Any:
 
 
 def decode(value: Any, owner: str) -> Any:
-    """Turn what `encode` returned back into the value.
+    """The value that `encode` has written.
 
-    Raises
-    ------
-    ValueError
-        If `encode` returns no such thing. The message names the ``owner``.
-    ImportError
-        If pandas is needed, and not installed.
+    ValueError if `encode` writes no such thing; the message names the ``owner``.
+    ImportError if pandas is needed, and not installed.
     """
     try:
         return _decoded(value, 0)

@@ -32,7 +32,7 @@ except ImportError:  # scikit-learn < 1.9
 def with_callbacks(method: Function) -> Function:
     """Let a method run scikit-learn's callbacks, where it has them.
 
-    Its own decorator has no types, which would hide those of the method.
+    scikit-learn's decorator has no types, which would hide those of the method.
     """
     return method if _callback is None else _callback.with_callbacks(method)
 
@@ -62,24 +62,10 @@ _REFUSES_ZEROS = (
 def sample_weights(
     sample_weight: Any, y: np.ndarray, *, may_be_zero: bool = False
 ) -> np.ndarray:
-    """Check weights by scikit-learn's rules.
+    """The weights as float64, checked by scikit-learn's rules.
 
-    Parameters
-    ----------
-    sample_weight : number or array-like of shape (n_samples,)
-    y : ndarray of shape (n_samples,)
-    may_be_zero : bool, default=False
-        Whether all of them may be zero.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), float64
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite; since scikit-learn 1.9, also if all of
-        them are zero.
+    ValueError if one is negative or not finite; since scikit-learn 1.9 also if all of
+    them are zero, unless they ``may_be_zero``.
     """
     options = {"allow_all_zero_weights": may_be_zero} if _REFUSES_ZEROS else {}
     return _check_sample_weight(

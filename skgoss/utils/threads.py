@@ -16,11 +16,11 @@ def _cores(*, only_physical: bool) -> int:
     """The cores that this process may use: by its affinity, cgroup and environment."""
     affinity = getattr(os, "sched_getaffinity", lambda process: ())(0)
     limit = os.environ.get("LOKY_MAX_CPU_COUNT")
-    return _known_cores(only_physical, frozenset(affinity), limit)
+    return _counted_cores(only_physical, frozenset(affinity), limit)
 
 
 @functools.cache
-def _known_cores(
+def _counted_cores(
     only_physical: bool, affinity: frozenset[int], limit: str | None
 ) -> int:
     """The same for one affinity and environment.
@@ -99,19 +99,13 @@ if hasattr(os, "register_at_fork"):
 def n_threads(n_jobs: int | None) -> int:
     """The number of threads that ``n_jobs`` stands for, here and now.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        None or 0: ``OMP_NUM_THREADS``, or else the physical cores that this process
-        may use, but not more than threadpoolctl or joblib allow. Negative: as in
-        joblib, -1 is all logical cores, -2 one less, within the same limits.
+    None or 0: ``OMP_NUM_THREADS``, or else the physical cores that this process may
+    use, but not more than threadpoolctl or joblib allow. Negative: as in joblib, -1 is
+    all logical cores, -2 one less, within the same limits.
 
-    Returns
-    -------
-    int
-        At least 1, and at most the logical cores of the machine, or 8 where it has
-        fewer. 1 in a child of ``os.fork`` whose parent has used threads. Fewer, with a
-        warning, where the system does not let so many start.
+    The result is at least 1, and at most the logical cores of the machine, or 8 where
+    it has fewer. It is 1 in a child of ``os.fork`` whose parent has used threads, and
+    smaller, with a warning, where the system does not let so many start.
     """
     if _Team.lost:
         return 1

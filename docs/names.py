@@ -55,7 +55,7 @@ REMARKS = {
     "objective": "See [parameters.md](parameters.md).",
     "eval_set": "Not deprecated.",
     "init_model": "An estimator, a `Booster` or the path of a file.",
-    "group": "Or `qid`: the query of each row, in any order.",
+    "group": "Or `qid`: the query of each row; queries may be mixed.",
     "eval_group": "Or `eval_qid`.",
     "validate_features": "For models of LightGBM's files; names are checked anyway for"
     " all others.",

@@ -311,6 +311,17 @@ def query_weights(
     return np.add.reduceat(weight, boundaries[:-1]) / np.diff(boundaries)
 
 
+def _means_of_ties(gain: Floats, scores: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """The mean gain of the documents of a query that have the score of a document."""
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((scores, query))
+    pairs = np.stack((scores, query))[:, order]
+    is_new = (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)
+    tie = np.empty_like(order)
+    tie[order] = np.append(0, is_new.cumsum())
+    return (np.bincount(tie, gain) / np.bincount(tie))[tie]
+
+
 def mean_ndcg(
     y: Floats,
     scores: Floats,
@@ -322,14 +333,22 @@ def mean_ndcg(
 ) -> float:
     """The mean over queries of NDCG@k, where a query without gains counts as 1.
 
-    Documents with the grades ``y`` are ranked by descending score; ties keep the order
-    of the rows. ``k`` is the number of top documents that count; None: all. The weight
-    of a query is the mean weight of its rows.
+    Documents with the grades ``y`` are ranked by descending score. The value of a query
+    with ties is the mean over their orders: each document gets the mean gain of those
+    with its score. ``k`` is the number of top documents that count; None: all. The
+    weight of a query is the mean weight of its rows.
+
+    References
+    ----------
+    F. McSherry and M. Najork, "Computing Information Retrieval Performance Measures
+    Efficiently in the Presence of Tied Scores", ECIR 2008.
     """
     gain = queries.gathered(gains(y, label_gain))
     at = [k or int(queries.sizes.max())]
     graded = GradedQueries(gain, queries.boundaries, at)
-    values = graded.ndcg(queries.gathered(scores))[0]
+    scores = queries.gathered(scores)
+    graded.gain = _means_of_ties(gain, scores, queries.sizes)
+    values = graded.ndcg(scores)[0]
     if weight is not None:
         weight = query_weights(queries.gathered(weight), queries.boundaries)
     return float(np.average(values, weights=weight))

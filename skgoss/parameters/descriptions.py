@@ -373,8 +373,8 @@ group : array-like of shape (n_queries,), default=None
     Number of rows of each query. The rows of a query must be consecutive, and the
     queries in this order. Pass either ``group`` or ``qid``.
 qid : array-like of shape (n_samples,), default=None
-    Query id of each row, a number or string. The rows may be in any order. Without
-    ``qid`` and ``group`` all rows belong to one query.
+    Query id of each row, a number or string. The rows of queries may be mixed.
+    Without ``qid`` and ``group`` all rows belong to one query.
 groups : array-like of shape (n_samples,), default=None
     Group of each row, a number or string, for the option ``folds``: the rows of a
     group are in the same fold.

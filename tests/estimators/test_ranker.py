@@ -105,6 +105,43 @@ def test_scorer_is_scikit_learn_s_ndcg(k):
     assert found == pytest.approx(np.mean(expected), rel=1e-12)
 
 
+class Tied:
+    """Predicts one of three numbers."""
+
+    def predict(self, X):
+        return np.rint(np.clip(X[:, 0], -1, 1))
+
+
+@pytest.mark.parametrize("k", [3, None])
+def test_equal_scores_count_as_scikit_learn_s(k):
+    long = np.isin(QID, np.flatnonzero(np.bincount(QID, Y > 0) > 0))
+    features, grades, qid = X[long], Y[long], QID[long]
+    expected = [
+        ndcg_score(
+            [2 ** grades[qid == q] - 1], [Tied().predict(features[qid == q])], k=k
+        )
+        if (qid == q).sum() > 1
+        else 1.0
+        for q in np.unique(qid)
+    ]
+    order = np.lexsort((-grades, qid))
+    for rows in (slice(None), order, order[::-1], RNG.permutation(len(qid))):
+        found = ndcg_scorer(k)(Tied(), features[rows], grades[rows], qid=qid[rows])
+        assert found == pytest.approx(np.mean(expected), rel=1e-12)
+
+
+def test_the_score_of_equal_scores_does_not_depend_on_the_order_of_rows():
+    model = ranker(min_child_samples=N)
+    with pytest.warns(UserWarning, match="No tree"):
+        model.fit(X, Y, qid=QID)
+    order = np.lexsort((-Y, QID))
+    sizes = np.bincount(QID)
+    assert model.score(X[order], Y[order], group=sizes) == pytest.approx(
+        model.score(X, Y, group=sizes), rel=1e-12
+    )
+    assert model.score(X[order], Y[order], group=sizes) < 0.9
+
+
 def test_score_is_that_of_the_scorer():
     model = ranker().fit(X, Y, qid=QID)
     assert model.score(X, Y, qid=QID) == ndcg_scorer(None)(model, X, Y, group=SIZES)

@@ -94,10 +94,10 @@ class BinnedDataset:
             columns = columns.take(feature)
         n_global = None if partition is None else partition.n_rows
         stored = storage.build(columns, used, settings, rows, n_threads, n_global)
-        return cls.of(mappers, stored)
+        return cls.from_storage(mappers, stored)
 
     @classmethod
-    def of(cls, mappers: list[BinMapper], stored: Storage) -> BinnedDataset:
+    def from_storage(cls, mappers: list[BinMapper], stored: Storage) -> BinnedDataset:
         """Make a data set of the mappers of all columns, and the stored bins."""
         feature = used_features(mappers)
         used = [mappers[j] for j in feature]
@@ -121,7 +121,7 @@ class BinnedDataset:
             storage=stored,
         )
 
-    def of_same_bins(
+    def with_rows(
         self,
         columns: Columns,
         settings: StorageSettings,
@@ -154,7 +154,7 @@ class BinnedDataset:
             storage=storage.build(
                 columns.take(self.feature),
                 self.used_mappers,
-                LosslessSettings.of(settings),
+                LosslessSettings.from_settings(settings),
                 rows,
                 n_threads,
                 n_global,
@@ -188,15 +188,15 @@ class BinnedDataset:
                 f"The data sets must have the same rows: the first has {self.n_rows},"
                 f" the other {other.n_rows}."
             )
-        bins, others = (Bins.of(data.storage.store) for data in (self, other))
+        bins, others = (Bins.from_store(data.storage.store) for data in (self, other))
         mappers = self.mappers + other.mappers
         stored = storage.lay_out(
             bins.joined(others, len(self.feature)),
             self.used_mappers + other.used_mappers,
-            LosslessSettings.of(settings),
+            LosslessSettings.from_settings(settings),
             n_threads,
         )
-        return BinnedDataset.of(mappers, stored)
+        return BinnedDataset.from_storage(mappers, stored)
 
     def store(
         self,
@@ -206,11 +206,11 @@ class BinnedDataset:
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> BinStore:
-        """The store alone of `of_same_bins`: for rows that trees are applied to."""
+        """The store alone of `with_rows`: for rows that trees are applied to."""
         return storage.store(
             columns.take(self.feature),
             self.used_mappers,
-            LosslessSettings.of(settings),
+            LosslessSettings.from_settings(settings),
             rows,
             n_threads,
         )

@@ -65,7 +65,7 @@ def state(data: BinnedDataset) -> dict[str, Any]:
     How the bins lie in memory is no part of it. Arrays of the size of the data are not
     copied.
     """
-    bins = Bins.of(data.storage.store)
+    bins = Bins.from_store(data.storage.store)
     numbers = {
         name: np.array([getattr(mapper, name) for mapper in data.mappers], dtype)
         for name, dtype in _NUMBERS.items()
@@ -144,7 +144,9 @@ def restored(
     used = [mappers[j] for j in used_features(mappers)]
     bins = replace(_bins(arrays, n_rows, used), memory=memory)
     stored = storage.lay_out(bins, used, LosslessSettings(), n_threads)
-    return BinnedDataset.of(mappers, replace(stored, memory=memory or IN_MEMORY))
+    return BinnedDataset.from_storage(
+        mappers, replace(stored, memory=memory or IN_MEMORY)
+    )
 
 
 def check_categories(data: BinnedDataset, known: Categories) -> None:

@@ -1,19 +1,19 @@
-"""Sampled rows of several processes, some columns of which each of them gets.
+"""Sampled rows of several processes: each gets all of them for some columns.
 
 Each process samples its own rows and cuts their columns into blocks, one for each rank.
-An all-to-all gives each rank the blocks of its columns from all processes.
+An all-to-all operation sends each rank the blocks of its columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.binning.apply_bins import row_places
 from skgoss.columns import sparse
 from skgoss.columns.columns import Columns, ColumnsBuilder
 
@@ -41,23 +41,10 @@ class SampleBlock(NamedTuple):
     values: NDArray[Any]
 
 
-def _of_one_dtype(arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    dtype = np.result_type(*{array.dtype for array in arrays})
-    return [array.astype(dtype, copy=False) for array in arrays]
-
-
 def blocks(
     columns: Columns, rows: NDArray[np.int64], spans: list[slice], n_threads: int
 ) -> list[SampleBlock]:
-    """The sampled rows of some columns for each rank.
-
-    Parameters
-    ----------
-    rows : ndarray of int64
-        The sampled rows, ascending.
-    spans : list of slice
-        The columns that each rank gets.
-    """
+    """Some sampled rows, ascending: a block for each span of columns."""
     sampled = _SampledColumns(columns, rows)
     for _, block in columns.blocks(n_threads):
         sampled.add(block)
@@ -69,10 +56,7 @@ class _SampledColumns:
 
     def __init__(self, columns: Columns, rows: NDArray[np.int64]) -> None:
         self.rows = rows
-        self.place = None
-        if columns.is_sparse:
-            self.place = np.full(columns.n_rows, -1, dtype=np.int32)
-            self.place[rows] = np.arange(len(rows), dtype=np.int32)
+        self.place = row_places(columns, rows)
         self.is_dense = np.empty(0, dtype=bool)
         # The columns with values, and these; with their rows, if they are sparse.
         self.numbers: list[int] = []
@@ -85,19 +69,15 @@ class _SampledColumns:
             is_dense = columns.index == 0
         has_values = is_dense if columns.length is None else columns.length > 0
         for column in np.flatnonzero(is_dense | has_values).tolist():
+            values = columns.stored(column)
             self.numbers.append(len(self.is_dense) + column)
-            self.values.append(self._sampled(columns, column, is_dense[column]))
+            if is_dense[column] or self.place is None:
+                self.values.append((None, values[self.rows]))
+                continue
+            place = self.place[columns.stored_rows(column)]
+            chosen = place >= 0
+            self.values.append((place[chosen], values[chosen]))
         self.is_dense = np.append(self.is_dense, is_dense)
-
-    def _sampled(
-        self, columns: Columns, column: int, is_dense: bool
-    ) -> tuple[NDArray[np.int32] | None, NDArray[Any]]:
-        values = columns.stored(column)
-        if is_dense or self.place is None:
-            return None, values[self.rows]
-        place = self.place[columns.stored_rows(column)]
-        chosen = place >= 0
-        return place[chosen], values[chosen]
 
     def block(self, span: slice) -> SampleBlock:
         """Some of the columns."""
@@ -110,7 +90,7 @@ class _SampledColumns:
         length[at[~is_dense[at]]] = [len(rows) for rows, _ in stored]
         empty = np.empty((0, len(self.rows)), np.bool_)
         return SampleBlock(
-            np.stack(_of_one_dtype(dense)) if dense else empty,
+            np.concatenate([empty, *(values[None] for values in dense)]),
             is_dense,
             length,
             np.concatenate([np.empty(0, np.int32), *(rows for rows, _ in stored)]),
@@ -133,28 +113,14 @@ def joined(
         The number of all sampled rows.
     """
     is_dense = np.any([block.is_dense for block in blocks], axis=0)
-    layout = ColumnsBuilder(n_rows, len(is_dense))
-    layout.add([(np.flatnonzero(is_dense), _dense(blocks, places, is_dense, n_rows).T)])
+    dense = _dense(blocks, places, is_dense, n_rows)
     if is_dense.all():
-        return layout.columns()
+        builder = ColumnsBuilder(n_rows, len(is_dense))
+        builder.add([(np.arange(len(is_dense)), dense.T)])
+        return builder.columns()
     stored = _sparse(blocks, places, is_dense, n_rows)
-    index = np.zeros(len(is_dense), dtype=np.uint64)
-    length = np.zeros(len(is_dense), dtype=np.int64)
-    for values, of_stored in (
-        (layout.address, stored.address),
-        (layout.stride, stored.stride),
-        (layout.kind, stored.kind),
-        (index, stored.index),
-        (length, stored.length),
-    ):
-        assert of_stored is not None
-        values[~is_dense] = of_stored
-    return replace(
-        layout.columns(),
-        owner=(layout.owner, stored.owner),
-        index=index,
-        length=length,
-    )
+    numbers = np.flatnonzero(is_dense).tolist()
+    return stored.with_values(dict(zip(numbers, dense, strict=True)))
 
 
 def joined_pieces(
@@ -194,8 +160,8 @@ def _sparse(
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> Columns:
-    """The stored values of columns that are sparse in all blocks."""
-    length = np.stack([np.where(is_dense, 0, block.length) for block in blocks])
+    """The stored values of columns that are sparse in all blocks; others have none."""
+    length = np.sum([np.where(is_dense, 0, block.length) for block in blocks], axis=0)
     columns = [np.repeat(np.arange(len(is_dense)), block.length) for block in blocks]
     here = [~is_dense[column] for column in columns]
     rows = np.concatenate(
@@ -207,7 +173,7 @@ def _sparse(
     column = np.concatenate([c[kept] for c, kept in zip(columns, here, strict=True)])
     # Each block is in order, so this merges.
     order = np.argsort(column * n_rows + rows, kind="stable")
-    start = np.append(0, np.cumsum(length.sum(axis=0)[~is_dense]))
+    start = np.append(0, np.cumsum(length))
     return sparse.stored_columns(
         values[order], rows[order].astype(np.int32), start, n_rows
     )

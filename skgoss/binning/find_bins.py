@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,8 @@ def find_bin_mappers(
 
     The rules are LightGBM's. Numbers: bins of equal weight, zero alone in its bin, and
     a last bin for NaN if there is any. If all rows are read and weights are equal, the
-    boundaries are LightGBM's, too. Categories: the most frequent ones, which make up 99
-    % of the rows, have bins of their own, the most frequent first; if there are few
+    boundaries are LightGBM's, too. Categories: the most frequent ones, which make up
+    99 % of the rows, have a bin each, the most frequent first; if there are few
     categories, up to ``max_bin`` have one. Categories of fewer than ``min_data_in_bin``
     rows have none, except for the two most frequent.
 
@@ -79,20 +79,10 @@ def find_bin_mappers(
     weight : ndarray of shape (columns.n_rows,), default=None
         Whole numbers are numbers of copies; other weights are divided by the smallest.
         `min_data_in_bin` counts rows, whatever their weights.
-    n_threads : int, default=1
     partition : RowPartition, default=None
         Which of the rows of all processes ``rows`` are; None: all. If there are others,
         the sample is drawn from all rows, and each process finds the bins of some
         columns.
-
-    Returns
-    -------
-    list of BinMapper, one a column
-
-    Raises
-    ------
-    ValueError
-        If `weight` has another length than the data.
     """
     if weight is not None and len(weight) != columns.n_rows:
         raise ValueError(
@@ -107,40 +97,20 @@ def find_bin_mappers(
     sample = sampled_rows(columns.n_rows, settings, rows)
     if weight is not None and sample is not None:
         weight = weight[sample]
-    max_bin = _max_bins(settings, columns.n_features)
-    forced = _forced_bounds(settings, columns.n_features)
-    weight = _scaled(weight)
-    chosen = _RowSubset(sample, None, weight)
-    if sample is not None:
-        chosen = chosen._replace(place=row_places(columns, sample))
-    used_rows = _RowSubset(rows, None)
-    if rows is not None:
-        used_rows = used_rows._replace(place=row_places(columns, rows))
+    sampled = _RowSubset.from_rows(columns, sample, _scaled(weight))
+    search = _Search.from_settings(settings, columns.n_features, sampled, n_threads)
+    used_rows = _RowSubset.from_rows(columns, rows)
     mappers = []
     for span, block in columns.blocks(n_threads):
         n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
-        mappers += _find(
-            block,
-            settings,
-            max_bin[span],
-            forced if forced is None else forced[span],
-            n_nonzero,
-            chosen,
-            n_threads,
-        )
+        mappers += search.take(span).mappers(block, n_nonzero)
     return mappers
 
 
 def sampled_rows(
     n_rows: int, settings: BinningOptions, rows: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64] | None:
-    """The rows that bins are found from, ascending; None: all.
-
-    Parameters
-    ----------
-    n_rows : int
-        The number of all rows.
-    """
+    """The rows that bins are found from, ascending; None: all ``n_rows`` rows."""
     sample = _sample(n_rows if rows is None else len(rows), settings)
     if rows is None:
         return sample
@@ -154,7 +124,7 @@ def find_in_sample(
     weight: NDArray[np.float64] | None,
     n_threads: int,
 ) -> list[BinMapper]:
-    """The bins of columns of which only the sampled rows are known.
+    """The bins of columns that consist of the sampled rows.
 
     Parameters
     ----------
@@ -164,10 +134,8 @@ def find_in_sample(
         The weights of the sampled rows.
     """
     sample = _RowSubset(None, None, _scaled(weight))
-    n_features = sampled.n_features
-    max_bin = _max_bins(settings, n_features)
-    forced = _forced_bounds(settings, n_features)
-    return _find(sampled, settings, max_bin, forced, n_nonzero, sample, n_threads)
+    search = _Search.from_settings(settings, sampled.n_features, sample, n_threads)
+    return search.mappers(sampled, n_nonzero)
 
 
 def count_nonzero(
@@ -180,7 +148,7 @@ def count_nonzero(
 
     Counts of several batches can be added: the sum is as exact.
     """
-    used_rows = _RowSubset(rows, row_places(columns, rows))
+    used_rows = _RowSubset.from_rows(columns, rows)
     count = np.zeros(columns.n_features, dtype=np.int64)
     if used_rows.size(columns):
         for span, block in columns.blocks(n_threads):
@@ -205,9 +173,163 @@ class _RowSubset(NamedTuple):
     place: NDArray[np.int32] | None
     weight: NDArray[np.float64] | None = None
 
+    @classmethod
+    def from_rows(
+        cls,
+        columns: Columns,
+        rows: NDArray[np.int64] | None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> _RowSubset:
+        return cls(rows, None if rows is None else row_places(columns, rows), weight)
+
     def size(self, columns: Columns) -> int:
         """How many rows of the columns these are."""
         return columns.n_rows if self.rows is None else len(self.rows)
+
+
+class _Search(NamedTuple):
+    """The search for the bins of some columns in sampled rows.
+
+    Attributes
+    ----------
+    max_bin : ndarray of shape (n_features,), int64
+        The largest number of bins of each column.
+    forced : ndarray of shape (n_features,), object, or None
+        See `forced_bins.as_array`; None: the user has set no bounds.
+    """
+
+    settings: BinningOptions
+    max_bin: NDArray[np.int64]
+    forced: NDArray[Any] | None
+    sample: _RowSubset
+    n_threads: int
+
+    @classmethod
+    def from_settings(
+        cls,
+        settings: BinningOptions,
+        n_features: int,
+        sample: _RowSubset,
+        n_threads: int,
+    ) -> _Search:
+        max_bin = np.full(n_features, settings.max_bin, dtype=np.int64)
+        for j, most in enumerate(settings.max_bin_by_feature or ()):
+            max_bin[j] = settings.max_bin if most is None else most
+        forced = settings.forcedbins_filename
+        bounds = None if forced is None else forced_bins.as_array(forced, n_features)
+        return cls(settings, max_bin, bounds, sample, n_threads)
+
+    def take(self, features: slice | NDArray[np.int64]) -> _Search:
+        """The search in some of the columns."""
+        forced = None if self.forced is None else self.forced[features]
+        return self._replace(max_bin=self.max_bin[features], forced=forced)
+
+    def mappers(
+        self, columns: Columns, n_nonzero: NDArray[np.int64]
+    ) -> list[BinMapper]:
+        """The bins; ``n_nonzero`` counts the rows that are not zero in each column."""
+        is_category = np.zeros(columns.n_features, dtype=bool)
+        if columns.n_categories is not None:
+            is_category = columns.n_categories > 0
+        may_split = n_nonzero >= self.settings.min_child_samples
+        all_equal = bool((self.max_bin == self.max_bin[0]).all())
+        if may_split.all() and not is_category.any() and all_equal:
+            return self._numeric_mappers(columns)
+        all_zero = {
+            count: ALL_ZERO._replace(filtered_rows=count)
+            for count in np.unique(n_nonzero[~may_split]).tolist()
+        }
+        mappers = [all_zero.get(count, ALL_ZERO) for count in n_nonzero.tolist()]
+        for is_chosen, find in (
+            (may_split & ~is_category, _Search._numeric_mappers),
+            (is_category, _Search._category_mappers),
+        ):
+            for most in np.unique(self.max_bin[is_chosen]):
+                features = np.flatnonzero(is_chosen & (self.max_bin == most))
+                found = find(self.take(features), columns.take(features))
+                for j, mapper in zip(features.tolist(), found, strict=True):
+                    mappers[j] = mapper
+        return mappers
+
+    def _numeric_mappers(self, columns: Columns) -> list[BinMapper]:
+        """The bins of columns of numbers with the same ``max_bin``."""
+        max_bin = int(self.max_bin[0])
+        n_rows, n_features = self.sample.size(columns), columns.n_features
+        n_values = n_values_of(columns, n_rows)
+        n_threads = team(n_values.sum(), self.n_threads)
+        n_scratch = kernels.scratch_per_value(n_features, n_threads)
+        scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
+        # Bins hold enough rows, except that of zero and the last ones on both sides.
+        n_full = n_values // max(self.settings.min_data_in_bin, 1)
+        if self.forced is None:
+            none = np.empty(0), np.empty(0, dtype=np.int32)
+            bound_arrays = np.zeros(n_features + 1, dtype=np.int64), *none
+        else:
+            bound_arrays = forced_bins.packed(self.forced)
+        room = np.where(
+            np.diff(bound_arrays[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3)
+        )
+        bounds_start = np.zeros(n_features + 1, dtype=np.int64)
+        np.cumsum(room, out=bounds_start[1:])
+        bounds = np.empty(bounds_start[-1])
+        n_bounds = np.empty(n_features, dtype=np.int32)
+        missing_type = np.empty(n_features, dtype=np.uint8)
+        n_occupied = np.empty(n_features, dtype=np.int32)
+        value_range = np.empty((n_features, 2))
+        zero_share = np.empty(n_features)
+        kernels.find_bounds(
+            columns,
+            *self.sample,
+            n_rows,
+            max_bin,
+            self.settings.min_data_in_bin,
+            self.settings.use_missing,
+            self.settings.zero_as_missing,
+            *bound_arrays,
+            n_threads,
+            bounds_start,
+            scratch,
+            bounds,
+            n_bounds,
+            missing_type,
+            n_occupied,
+            value_range,
+            zero_share,
+        )
+        start = np.concatenate([[0], np.cumsum(n_bounds)])
+        place = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
+        place += np.arange(start[-1])
+        return numeric_mappers(
+            bounds[place], start, missing_type, n_occupied < 2, value_range, zero_share
+        )
+
+    def _category_mappers(self, columns: Columns) -> list[BinMapper]:
+        """The bins of columns of categories with the same ``max_bin``."""
+        if self.forced is not None and any(self.forced):
+            raise ValueError(
+                f"{forced_bins.OPTION} has bounds for a column that holds categories:"
+                " leave it out."
+            )
+        sample, n_rows = self.sample, self.sample.size(columns)
+        first = np.zeros(columns.n_features + 1, dtype=np.int64)
+        np.cumsum(columns.category_counts + 1, out=first[1:])
+        count = np.zeros(first[-1], dtype=np.int64)
+        total = np.zeros(first[-1])
+        category_kernels.count_categories(
+            columns,
+            sample.rows,
+            sample.weight,
+            n_rows,
+            first,
+            team(n_rows * columns.n_features, self.n_threads),
+            count,
+            total,
+        )
+        max_bin, ends = int(self.max_bin[0]), first[1:-1]
+        return [
+            _category_mapper(*counts, max_bin, self.settings)
+            for counts in zip(np.split(count, ends), np.split(total, ends), strict=True)
+        ]
 
 
 def _find_distributed(
@@ -246,16 +368,9 @@ def _find_distributed(
             got = replace(got, n_categories=columns.n_categories[span])
         if sample_weight is not None:
             sample_weight = joined(places_of_ranks, weights, n_rows)
-        forced = _forced_bounds(settings, columns.n_features)
-        found = _find(
-            got,
-            settings,
-            _max_bins(settings, columns.n_features)[span],
-            forced if forced is None else forced[span],
-            n_nonzero[span],
-            _RowSubset(None, None, _scaled(sample_weight)),
-            n_threads,
-        )
+        subset = _RowSubset(None, None, _scaled(sample_weight))
+        search = _Search.from_settings(settings, columns.n_features, subset, n_threads)
+        found = search.take(span).mappers(got, n_nonzero[span])
     return list(chain.from_iterable(collectives.all_gather(found)))
 
 
@@ -264,68 +379,13 @@ def _sample_of_process(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The sampled rows of a process, and their positions in the whole sample."""
     numbers = partition.numbers
-    own = np.arange(len(numbers)) if rows is None else rows
+    rows = np.arange(len(numbers)) if rows is None else rows
     sample = _sample(partition.n_rows, settings)
     if sample is None:
-        return own, numbers
+        return rows, numbers
     at = np.searchsorted(sample, numbers)
     chosen = np.flatnonzero(sample.take(at, mode="clip") == numbers)
-    return own[chosen], at[chosen]
-
-
-def _find(
-    columns: Columns,
-    settings: BinningOptions,
-    max_bin: NDArray[np.int64],
-    forced: NDArray[Any] | None,
-    n_nonzero: NDArray[np.int64],
-    sample: _RowSubset,
-    n_threads: int,
-) -> list[BinMapper]:
-    """The bins of some columns; ``n_nonzero`` counts the rows that are not zero."""
-    is_category = np.zeros(columns.n_features, dtype=bool)
-    if columns.n_categories is not None:
-        is_category = columns.n_categories > 0
-    may_split = n_nonzero >= settings.min_child_samples
-    all_equal = bool((max_bin == max_bin[0]).all())
-    if may_split.all() and not is_category.any() and all_equal:
-        return _find_numeric(columns, settings, max_bin[0], forced, sample, n_threads)
-    all_zero = {
-        count: ALL_ZERO._replace(filtered_rows=count)
-        for count in np.unique(n_nonzero[~may_split]).tolist()
-    }
-    mappers = [all_zero.get(count, ALL_ZERO) for count in n_nonzero.tolist()]
-    for find, chosen in (
-        (_find_numeric, may_split & ~is_category),
-        (_find_categories, is_category),
-    ):
-        for most in np.unique(max_bin[chosen]):
-            features = np.flatnonzero(chosen & (max_bin == most))
-            found = find(
-                columns.take(features),
-                settings,
-                most,
-                forced if forced is None else forced[features],
-                sample,
-                n_threads,
-            )
-            for j, mapper in zip(features.tolist(), found, strict=True):
-                mappers[j] = mapper
-    return mappers
-
-
-def _forced_bounds(settings: BinningOptions, n_features: int) -> NDArray[Any] | None:
-    """The bounds that the user gives each column; None: none."""
-    forced = settings.forcedbins_filename
-    return None if forced is None else forced_bins.of_columns(forced, n_features)
-
-
-def _max_bins(settings: BinningOptions, n_features: int) -> NDArray[np.int64]:
-    """The largest number of bins of each column."""
-    given = settings.max_bin_by_feature
-    if given is None:
-        return np.full(n_features, settings.max_bin)
-    return np.array([settings.max_bin if most is None else most for most in given])
+    return rows[chosen], at[chosen]
 
 
 def _count_nonzero(
@@ -347,98 +407,6 @@ def _count_nonzero(
         count,
     )
     return count
-
-
-def _find_numeric(
-    columns: Columns,
-    settings: BinningOptions,
-    max_bin: int,
-    forced: NDArray[Any] | None,
-    sample: _RowSubset,
-    n_threads: int,
-) -> list[BinMapper]:
-    n_rows, n_features = sample.size(columns), columns.n_features
-    n_values = n_values_of(columns, n_rows)
-    n_threads = team(n_values.sum(), n_threads)
-    n_scratch = kernels.scratch_per_value(n_features, n_threads)
-    scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
-    # Bins hold enough rows, but for that of zero and the last ones below and above it.
-    n_full = n_values // max(settings.min_data_in_bin, 1)
-    if forced is None:
-        none = np.empty(0), np.empty(0, dtype=np.int32)
-        bound_arrays = np.zeros(n_features + 1, dtype=np.int64), *none
-    else:
-        bound_arrays = forced_bins.packed(forced)
-    room = np.where(
-        np.diff(bound_arrays[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3)
-    )
-    bounds_start = np.zeros(n_features + 1, dtype=np.int64)
-    np.cumsum(room, out=bounds_start[1:])
-    bounds = np.empty(bounds_start[-1])
-    n_bounds = np.empty(n_features, dtype=np.int32)
-    missing_type = np.empty(n_features, dtype=np.uint8)
-    n_occupied = np.empty(n_features, dtype=np.int32)
-    value_range = np.empty((n_features, 2))
-    zero_share = np.empty(n_features)
-    kernels.find_bounds(
-        columns,
-        *sample,
-        n_rows,
-        max_bin,
-        settings.min_data_in_bin,
-        settings.use_missing,
-        settings.zero_as_missing,
-        *bound_arrays,
-        n_threads,
-        bounds_start,
-        scratch,
-        bounds,
-        n_bounds,
-        missing_type,
-        n_occupied,
-        value_range,
-        zero_share,
-    )
-    start = np.concatenate([[0], np.cumsum(n_bounds)])
-    place = np.repeat(bounds_start[:-1] - start[:-1], n_bounds) + np.arange(start[-1])
-    return numeric_mappers(
-        bounds[place], start, missing_type, n_occupied < 2, value_range, zero_share
-    )
-
-
-def _find_categories(
-    columns: Columns,
-    settings: BinningOptions,
-    max_bin: int,
-    forced: NDArray[Any] | None,
-    sample: _RowSubset,
-    n_threads: int,
-) -> list[BinMapper]:
-    if forced is not None and any(forced):
-        raise ValueError(
-            f"{forced_bins.OPTION} has bounds for a column that holds categories: leave"
-            " it out."
-        )
-    n_rows = sample.size(columns)
-    n_categories = cast(NDArray[np.int32], columns.n_categories)
-    first = np.zeros(columns.n_features + 1, dtype=np.int64)
-    np.cumsum(n_categories + 1, out=first[1:])
-    count = np.zeros(first[-1], dtype=np.int64)
-    total = np.zeros(first[-1])
-    category_kernels.count_categories(
-        columns,
-        sample.rows,
-        sample.weight,
-        n_rows,
-        first,
-        team(n_rows * columns.n_features, n_threads),
-        count,
-        total,
-    )
-    return [
-        _category_mapper(count[start:stop], total[start:stop], max_bin, settings)
-        for start, stop in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)
-    ]
 
 
 def _category_mapper(

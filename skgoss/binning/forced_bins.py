@@ -1,4 +1,4 @@
-"""Bounds of bins that the user gives: the option ``forcedbins_filename``."""
+"""Bounds of bins that the user chooses: the option ``forcedbins_filename``."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ OPTION = "forcedbins_filename"
 ForcedBounds = Mapping[int, tuple[float, ...]]
 
 
-def by_column(given: Any, finder: ColumnFinder) -> ForcedBounds | None:
+def by_column(value: Any, finder: ColumnFinder) -> ForcedBounds | None:
     """The upper bounds by the number of the column; None if there are none.
 
     Parameters
     ----------
-    given : str, path, list of dict, dict or None
+    value : str, path, list of dict, dict or None
         The name or the contents of a JSON file: objects with the keys 'feature' and
         'bin_upper_bound'. Or the bounds of each column, by its name or number.
     """
-    contents = disk.json_contents(given, OPTION)
+    contents = disk.json_contents(value, OPTION)
     by_number: dict[int, tuple[float, ...]] = {}
     for column, bounds in _pairs(contents or ()):
         values = as_floats(bounds, f"bin_upper_bound of {column!r} in {OPTION}")
@@ -57,12 +57,12 @@ def _pairs(contents: Any) -> Iterable[tuple[Any, Any]]:
         ) from error
 
 
-def of_columns(given: ForcedBounds | None, n_features: int) -> NDArray[Any]:
+def as_array(by_number: ForcedBounds, n_features: int) -> NDArray[Any]:
     """The bounds of each column, as an array of tuples."""
     bounds = np.empty(n_features, dtype=object)
     bounds.fill(())
-    for j, of_column in (given or {}).items():
-        bounds[j] = of_column
+    for j, values in by_number.items():
+        bounds[j] = values
     return bounds
 
 
@@ -78,19 +78,14 @@ def packed(
     bound : ndarray of float64
         Ascending within a column.
     rank : ndarray of int32
-        The places of bounds in the order of the user. Zero has bounds of its own.
+        The places of bounds in the order of the user. Zero has separate bounds.
     """
-    start = np.cumsum([0, *map(len, bounds)])
+    start = np.cumsum([0, *map(len, bounds)], dtype=np.int64)
     parts = [np.empty((0, 2))]
-    for of_column in bounds:
-        if of_column:
-            value = np.array(of_column)
-            is_zero = np.abs(value) <= kernels.ZERO_BOUND
-            rank = np.where(is_zero, INT32_MAX, np.cumsum(~is_zero) - 1)
-            parts.append(np.column_stack([value, rank])[np.argsort(value)])
-    joined = np.concatenate(parts)
-    return (
-        start.astype(np.int64),
-        np.ascontiguousarray(joined[:, 0]),
-        joined[:, 1].astype(np.int32),
-    )
+    for values in filter(None, bounds):
+        value = np.array(values)
+        is_zero = np.abs(value) <= kernels.ZERO_BOUND
+        rank = np.where(is_zero, INT32_MAX, np.cumsum(~is_zero) - 1)
+        parts.append(np.column_stack([value, rank])[np.argsort(value)])
+    bound, rank = np.ascontiguousarray(np.concatenate(parts).T)
+    return start, bound, rank.astype(np.int32)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.collectives import ALONE, Collectives
-from skgoss.columns.columns import Columns
+from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.floats import as_floats
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
@@ -24,8 +24,8 @@ class Rows:
 
     Attributes
     ----------
-    columns : Columns or None
-        None: the values are gone; only their bins are left.
+    columns : Columns
+        `RELEASED`: only their bins are left.
     numbers : ndarray of shape (n_rows,), int64, or None
         The rows of the columns that these are, ascending; None: all.
     target : ndarray of shape (n_rows,) or (n_rows, n_targets), float64
@@ -37,10 +37,10 @@ class Rows:
     init_score : ndarray of shape (n_scores, n_rows), float64, or None
         The scores before the first round; None: the best constant.
     binned : BinnedDataset or None
-        The bins of the rows, if they are known already.
+        The bins of the rows, if they have been found.
     source : object
-        What functions of users get in place of targets and weights: the `Dataset` that
-        holds the rows; None: targets and weights.
+        The `Dataset` that functions of users get in place of targets and weights; None:
+        they get targets and weights.
     partition : RowPartition or None
         Which of the rows of all processes these are; None: all.
     position : ndarray of shape (n_rows,), int64, or None
@@ -49,7 +49,7 @@ class Rows:
         The weights for each target, if they differ: ``weight`` times those of classes.
     """
 
-    columns: Columns | None
+    columns: Columns
     target: Floats
     weight: Floats | None = None
     queries: Queries | None = None
@@ -107,42 +107,35 @@ class Rows:
         )
 
     def without_missing_targets(self) -> Rows:
-        """The rows whose target is known.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
-        known = ~np.isnan(self.target)
-        if len(known) and not known.any():
+        """The rows that have a target; ValueError if all lack it."""
+        has_target = ~np.isnan(self.target)
+        if len(self) and not has_target.any():
             raise ValueError("A target is missing in all rows of a fold.")
-        return self if known.all() else self.take(np.flatnonzero(known))
+        return self if has_target.all() else self.take(np.flatnonzero(has_target))
 
     def without_zero_weights(self) -> Rows:
         """The rows of positive weight; their weights are None if all of them are 1.
 
-        All processes ask at the same time. They have weights if one of them has.
+        All processes call this at the same time. All have weights, or none.
         """
         if self.weight is None:
             return self
         rows, total = self, self.collectives.total
-        if total(int((self.weight == 0).sum())):
-            rows = self.take(np.flatnonzero(self.weight))
-        if total(int((rows.weight != 1).sum())) == 0:
+        is_positive = self.weight > 0
+        if total(int((~is_positive).sum())):
+            rows = self.take(np.flatnonzero(is_positive))
+        if total(int((self.weight[is_positive] != 1).sum())) == 0:
             rows = replace(rows, weight=None)
         return rows
 
     def without_values(self) -> Rows:
-        """The rows without columns if they are a partition: the bins are enough."""
-        return (
-            self
-            if self.partition is None
-            else replace(self, columns=None, numbers=None)
-        )
+        """The rows without values if they are a partition: the bins are enough."""
+        if self.partition is None:
+            return self
+        return replace(self, columns=RELEASED, numbers=None)
 
     def scattered_weight(self) -> Floats | None:
-        """A weight for each row of the columns; 0 for rows that are left out."""
+        """A weight for each row of the columns; 0 for rows that are not among these."""
         if self.weight is None or self.numbers is None:
             return self.weight
         weight = np.zeros(self.columns.n_rows)
@@ -153,21 +146,12 @@ class Rows:
 def check_init_score(
     init_score: ArrayLike, n_rows: int, n_scores: int, name: str
 ) -> Any:
-    """Check an ``init_score``, and give it one row for each score.
+    """Check an ``init_score``, and return it with a row for each score.
 
     Parameters
     ----------
     init_score : array-like of shape (n_rows, n_scores) or (n_scores * n_rows,)
         In one dimension, the scores of all rows for the first class come first.
-
-    Returns
-    -------
-    ndarray of shape (n_scores, n_rows), float64
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, or a score is not a finite number.
     """
     scores = as_floats(init_score, name)
     is_flat = scores.shape in ((n_rows * n_scores,), (n_rows, 1))
@@ -187,7 +171,7 @@ def check_init_score(
 
 
 def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArray[Any]:
-    """Choose rows for validation.
+    """Draw rows for validation, whatever their partition: a bool for each row.
 
     Parameters
     ----------
@@ -196,11 +180,6 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
         which are held out.
     stratify : bool
         Whether to draw the same fraction of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), bool
-        The choice does not depend on the partition of the rows.
 
     Raises
     ------
@@ -233,8 +212,8 @@ def _stratified_draw(
 ) -> NDArray[np.bool_]:
     """Draw a fraction of each stratum, and at least one element in total.
 
-    At least one element of each stratum is left, because a model could not learn it
-    otherwise. So nothing is drawn if all strata have one element.
+    An element of each stratum is left for training, so nothing is drawn if all strata
+    have one element.
     """
     order = random.permutation(len(stratum))
     order = order[np.argsort(stratum[order], kind="stable")]

@@ -49,7 +49,7 @@ class LosslessSettings(NamedTuple):
     max_conflict_rate: float = 0.0
 
     @classmethod
-    def of(cls, settings: StorageSettings) -> LosslessSettings:
+    def from_settings(cls, settings: StorageSettings) -> LosslessSettings:
         """The other options of settings."""
         return cls(settings.enable_bundle, settings.is_enable_sparse)
 

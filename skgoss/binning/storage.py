@@ -277,7 +277,7 @@ class Bins:
     memory: Memory | None = None
 
     @classmethod
-    def of(cls, store: BinStore) -> Bins:
+    def from_store(cls, store: BinStore) -> Bins:
         """The bins that a store holds; no array of the size of the data is copied."""
         arrays = store.arrays
         is_sparse = arrays.implied >= 0
@@ -357,7 +357,7 @@ class _Values:
     sparse: SparseColumns
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         columns: Columns,
         mappers: list[BinMapper],
@@ -443,11 +443,13 @@ def _source(
 ) -> Bins | _Values:
     """The values to store, or their bins if they are in several pieces."""
     if not isinstance(columns, StackedColumns):
-        return _Values.of(columns, mappers, settings, rows, n_threads, n_global)
+        return _Values.from_columns(
+            columns, mappers, settings, rows, n_threads, n_global
+        )
     n_rows = columns.n_rows if rows is None else len(rows)
     n_global = n_rows if n_global is None else n_global
     values = (
-        _Values.of(piece, mappers, settings, used, n_threads, n_global)
+        _Values.from_columns(piece, mappers, settings, used, n_threads, n_global)
         for piece, used in pieces(columns, rows)
     )
     return _binned(values, n_rows, mappers, settings, n_global, IN_MEMORY)
@@ -480,7 +482,7 @@ def build_batches(
         That of `build` for all rows.
     """
     values = (
-        _Values.of(columns, mappers, settings, None, n_threads, n_rows)
+        _Values.from_columns(columns, mappers, settings, None, n_threads, n_rows)
         for columns in batches
     )
     bins = _binned(values, n_rows, mappers, settings, n_rows, memory)

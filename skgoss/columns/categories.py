@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from types import NoneType
 from typing import Any
 
@@ -13,7 +14,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.columns import column_kernels as kernels
 from skgoss.columns.columns import Columns
 from skgoss.columns.factorize import (
     ArrayColumn,
@@ -88,7 +88,7 @@ class Vocabulary:
         return table[place]
 
     def recode(self, values: Any, name: Any) -> NDArray[Any]:
-        """The numbers of the values of a pandas Categorical, as of `encode`."""
+        """The numbers of the values of a pandas Categorical: see `encode`."""
         index, table = self._recoded
         if index is not values.categories:
             index = values.categories
@@ -123,20 +123,16 @@ class Vocabulary:
 class Categories:
     """The categorical columns of an estimator.
 
-    Parameters
-    ----------
-    declared : set of int, or None
-        The columns that `categorical_feature` lists; None: no column is categorical.
-
     Attributes
     ----------
     declared : set of int, or None
+        The columns that `categorical_feature` lists; None: no column is categorical.
     vocabularies : dict from int to Vocabulary
         The categories of each column; filled in fit.
     unplaced : list of Vocabulary, or None
         Categories of LightGBM's files. They belong to the columns of strings and
-        categories of a data frame, in their order: see `assign_unplaced`. None: the
-        columns of all categories are known.
+        categories of a data frame, in their order: see `assign_unplaced`. None: all
+        categories are in ``vocabularies``.
     """
 
     def __init__(self, declared: set[int] | None) -> None:
@@ -164,7 +160,7 @@ class Categories:
                 }
                 for column, vocabulary in sorted(self.vocabularies.items())
             },
-            "unplaced": self.unplaced and [known.values for known in self.unplaced],
+            "unplaced": self.unplaced and [words.values for words in self.unplaced],
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -184,22 +180,14 @@ class Categories:
             column: _restored(vocabulary, f"column {column}")
             for column, vocabulary in vocabularies.items()
         }
+        encoded = {"is_ordered": False, "holds_words": True}
         self.unplaced = unplaced and [
-            _restored(
-                {"values": values, "is_ordered": False, "holds_words": True},
-                f"list {number}",
-            )
+            _restored({"values": values, **encoded}, f"list {number}")
             for number, values in enumerate(unplaced)
         ]
 
     def assign_unplaced(self, columns: Sequence[int]) -> Categories:
-        """The categories, where those in `unplaced` belong to some columns.
-
-        Raises
-        ------
-        ValueError
-            If there are more columns or fewer.
-        """
+        """The categories, with those in `unplaced` assigned to as many columns."""
         if self.unplaced is None:
             return self
         if len(columns) != len(self.unplaced):
@@ -213,7 +201,7 @@ class Categories:
         return assigned
 
     def joined(self, other: Categories, n_features: int) -> Categories:
-        """These categories, and those of columns that stand behind ``n_features``."""
+        """These categories, and those of other columns after ``n_features`` ones."""
         both = Categories(None)
         both.vocabularies = self.vocabularies | {
             n_features + column: vocabulary
@@ -223,7 +211,7 @@ class Categories:
         return both
 
     def columns(self, *, learn: bool) -> Container[int]:
-        """The columns that are listed (in fit), or were categorical in fit (later)."""
+        """The declared columns in fit, those with a vocabulary later."""
         return (self.declared or ()) if learn else self.vocabularies
 
     def encode(
@@ -240,7 +228,7 @@ class Categories:
 
         Returns
         -------
-        ndarray of shape (len(series),), float32 or float64
+        ndarray of floats
             NaN where the value is missing or unknown.
 
         Raises
@@ -251,22 +239,23 @@ class Categories:
             strings occur in a column that held numbers in fit, or if a column holds
             numbers whose categories are strings.
         """
-        known = None if learn else self.vocabularies.get(column)
+        vocabulary = None if learn else self.vocabularies.get(column)
         categorical = small_categorical(series.to_native())
-        if known is not None and categorical is not None:
-            return known.recode(categorical, series.name)
+        if vocabulary is not None and categorical is not None:
+            return vocabulary.recode(categorical, series.name)
         try:
             distinct, place = factorize(series)
         except TypeError as error:
             raise ValueError(
                 f"Column {series.name!r} holds values that cannot be categories:"
-                f" {error}. Turn them into strings or numbers."
+                f" {error}. Convert them to strings or numbers."
             ) from error
         if learn:
-            self.vocabularies[column] = self._learned(column, series, distinct, place)
-        elif known is None:
+            vocabulary = self._learned(column, series, distinct, place)
+            self.vocabularies[column] = vocabulary
+        elif vocabulary is None:
             return _plain_numbers(series.name, distinct, place)
-        return self.vocabularies[column].encode(distinct, place, series.name)
+        return vocabulary.encode(distinct, place, series.name)
 
     def _learned(
         self,
@@ -279,7 +268,11 @@ class Categories:
         if not needs_encoding(series):
             return Vocabulary(_whole_numbers(occurring, series.name))
         if column not in (self.declared or ()) and _is_ordered(series):
-            return Vocabulary(_all_categories(series, distinct), True, True)
+            # Also those that do not occur.
+            ordered = [value for value in distinct if not is_missing(value)]
+            if series.implementation is nw.Implementation.PANDAS:
+                ordered = series.to_native().dtype.categories.tolist()
+            return Vocabulary(ordered, True, True)
         if occurring and self.declared is None:
             raise ValueError(
                 f"Column {series.name!r} holds strings or categories, but"
@@ -308,11 +301,6 @@ class Categories:
         learn : bool
             True in fit; False looks the values up.
 
-        Returns
-        -------
-        Columns
-            With `n_categories`.
-
         Raises
         ------
         ValueError
@@ -332,20 +320,15 @@ class Categories:
             column: self._encoded(columns, column, names[column], learn)
             for column in sorted(categorical - encoded)
         }
-        n_categories = np.zeros(columns.n_features, dtype=np.int32)
-        for column, vocabulary in self.vocabularies.items():
-            n_categories[column] = vocabulary.n_categories
-        return replace(
-            with_values(columns, numbered),
-            n_categories=n_categories if n_categories.any() else None,
-        )
+        return with_n_categories(columns.with_values(numbered), self.vocabularies)
 
     def _encoded(
         self, columns: Columns, column: int, name: Any, learn: bool
     ) -> NDArray[Any]:
-        """The numbers of a column's categories, or of its stored values only.
+        """The numbers of a column's categories.
 
-        These are enough if the category 0, the value of the other rows, has number 0.
+        Only those of the stored values, if 0, the value of the other rows, is the
+        category of number 0.
         """
         distinct, place = _distinct(columns.stored(column))
         has_rest = len(place) < columns.n_rows
@@ -361,6 +344,15 @@ class Categories:
         dense = np.full(columns.n_rows, rest, dtype=encoded.dtype)
         dense[columns.stored_rows(column)] = encoded
         return dense
+
+
+def with_n_categories(columns: Columns, vocabularies: dict[int, Vocabulary]) -> Columns:
+    """Columns that hold numbers of categories where there is a vocabulary."""
+    n_categories = np.zeros(columns.n_features, dtype=np.int32)
+    for column, vocabulary in vocabularies.items():
+        n_categories[column] = vocabulary.n_categories
+    any_categories = n_categories if n_categories.any() else None
+    return replace(columns, n_categories=any_categories)
 
 
 def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
@@ -379,18 +371,14 @@ def _restored(state: Any, place: str) -> Vocabulary:
         raise ValueError(f"{owner} must be hashable: {error}") from error
     if len(vocabulary.number_of) < len(vocabulary.values):
         raise ValueError(f"{owner} must differ")
-    if not vocabulary.needs_encoding and not _are_learned(vocabulary):
+    values = vocabulary.values
+    if not vocabulary.needs_encoding and (
+        vocabulary.is_ordered
+        or any(type(value) is not int or value < 0 for value in values)
+        or values != sorted(values)
+    ):
         raise ValueError(f"{owner} must be ascending whole numbers from 0 on")
     return vocabulary
-
-
-def _are_learned(vocabulary: Vocabulary) -> bool:
-    """Whether categories can be those of a column of numbers."""
-    return not vocabulary.is_ordered and (
-        all(type(value) is int for value in vocabulary.values)
-        and vocabulary.values == sorted(vocabulary.values)
-        and min(vocabulary.values, default=0) >= 0
-    )
 
 
 def are_declared(categorical_feature: Any) -> bool:
@@ -402,19 +390,12 @@ def are_declared(categorical_feature: Any) -> bool:
 def declare(
     categorical_feature: Any, names: Iterable[Any] | None, n_features: int
 ) -> Categories:
-    """Find the columns that `categorical_feature` lists.
-
-    Parameters
-    ----------
-    categorical_feature : 'auto', None or sequence of str and int
-        See the option of this name. An empty sequence means None.
-    names : sequence of str, or None
-        The names of the columns, if they have any.
+    """Find the columns that `categorical_feature` lists; an empty list means None.
 
     Raises
     ------
     ValueError
-        If a name or number is unknown, or a column is listed twice.
+        If there is no column of a name or number, or a column is listed twice.
     """
     if isinstance(categorical_feature, str):
         return Categories(set())
@@ -441,23 +422,16 @@ def check_same(
     n_features: int,
     source: str,
 ) -> None:
-    """Check that `categorical_feature` lists the columns that a model knows.
+    """Check that `categorical_feature` lists the categorical columns of a model.
 
     Parameters
     ----------
     categorical_feature : str, None or sequence of str and int
-        A string says nothing of columns.
+        A string lists no columns.
     learned : Categories
         The model's categories.
-    names : sequence of str, or None
-        The names of the columns, if they have any.
     source : str
         The model's name in messages.
-
-    Raises
-    ------
-    ValueError
-        If they are other columns.
     """
     if isinstance(categorical_feature, str):
         return
@@ -480,8 +454,8 @@ def _plain_numbers(
             f"Column {name!r} held numbers in fit, but now holds strings or categories."
             " Convert them to numbers."
         )
-    known = set(occurring)
-    table = [value if value in known else math.nan for value in distinct]
+    occurs = set(occurring)
+    table = [value if value in occurs else math.nan for value in distinct]
     return as_floats([*table, math.nan], f"Column {name!r}")[place]
 
 
@@ -492,23 +466,10 @@ def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
     return bool(getattr(dtype, "ordered", False))
 
 
-def _all_categories(
-    series: nw.Series[Any] | ArrayColumn, distinct: list[Any]
-) -> list[Any]:
-    """All categories of an ordered column, including those that do not occur."""
-    if series.implementation is nw.Implementation.PANDAS:
-        return series.to_native().dtype.categories.tolist()
-    return [value for value in distinct if not is_missing(value)]
-
-
 def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
     occurs = np.zeros(len(distinct) + 1, dtype=bool)
     occurs[place] = True
-    return [
-        value
-        for value, is_there in zip(distinct, occurs[:-1].tolist(), strict=True)
-        if is_there
-    ]
+    return list(compress(distinct, occurs[:-1].tolist()))
 
 
 def sort_key(value: Any) -> tuple[int, Any]:
@@ -547,19 +508,3 @@ def _is_whole(value: Any) -> bool:
         return not isinstance(value, NO_NUMBERS) and bool(int(value) == value)
     except (TypeError, ValueError, OverflowError):
         return False
-
-
-def with_values(columns: Columns, values: dict[int, NDArray[Any]]) -> Columns:
-    """Replace the values of some columns; one value for each row makes them dense."""
-    if not values:
-        return columns
-    names = ("address", "stride", "kind", "index", "length")
-    parts = {name: getattr(columns, name) for name in names}
-    parts = {name: None if p is None else p.copy() for name, p in parts.items()}
-    for column, array in values.items():
-        parts["address"][column] = array.__array_interface__["data"][0]
-        parts["stride"][column] = array.itemsize
-        parts["kind"][column] = kernels.KINDS[array.dtype.name]
-        if parts["index"] is not None and len(array) == columns.n_rows:
-            parts["index"][column] = 0
-    return replace(columns, owner=(columns.owner, list(values.values())), **parts)

@@ -1,10 +1,10 @@
-"""Columns: the form that all kinds of input data are turned into."""
+"""Columns: the common form of all kinds of input data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,11 +58,10 @@ class Columns:
     n_categories: NDArray[np.int32] | None = None
 
     @classmethod
-    def of_no_rows(cls, n_features: int) -> Columns:
+    def without_rows(cls, n_features: int) -> Columns:
         """Columns without rows."""
-        empty = np.empty((0, n_features))
         builder = ColumnsBuilder(0, n_features)
-        builder.add([(np.arange(n_features), empty)])
+        builder.add([(np.arange(n_features), np.empty((0, n_features)))])
         return builder.columns()
 
     @property
@@ -75,12 +74,19 @@ class Columns:
         """Whether any column is sparse."""
         return self.index is not None and bool(self.index.any())
 
+    @property
+    def category_counts(self) -> NDArray[np.int32]:
+        """The number of categories of each column; 0: a column of numbers."""
+        if self.n_categories is None:
+            return np.zeros(self.n_features, dtype=np.int32)
+        return self.n_categories
+
     def n_stored(self, n_threads: int) -> int:
         """The number of stored values, if columns are made in blocks; else 0."""
         return 0
 
     def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
-        """All columns in blocks: which ones, and the columns."""
+        """All columns in blocks: their span, and the columns."""
         yield slice(0, self.n_features), self
 
     def take(self, features: NDArray[Any]) -> Columns:
@@ -91,6 +97,30 @@ class Columns:
         }
         return replace(self, n_features=len(features), **parts)
 
+    def with_values(self, values: Mapping[int, NDArray[Any]]) -> Columns:
+        """Replace the values of some columns; one value for each row makes them dense.
+
+        Other values are those of the stored rows of a sparse column.
+        """
+        if not values:
+            return self
+        address, stride, kind = (
+            self.address.copy(),
+            self.stride.copy(),
+            self.kind.copy(),
+        )
+        index = None if self.index is None else self.index.copy()
+        for column, array in values.items():
+            address[column] = array.__array_interface__["data"][0]
+            stride[column] = array.itemsize
+            kind[column] = KIND_OF_DTYPE[array.dtype]
+            if index is not None and len(array) == self.n_rows:
+                index[column] = 0
+        owner = self.owner, list(values.values())
+        return replace(
+            self, address=address, stride=stride, kind=kind, index=index, owner=owner
+        )
+
     def stored(self, column: int) -> NDArray[Any]:
         """The values of a column in their dtype; stored values if it is sparse."""
         length = self.n_rows
@@ -100,25 +130,31 @@ class Columns:
         return _view(self.address[column], self.stride[column], length, dtype)
 
     def stored_rows(self, column: int) -> NDArray[np.int32]:
-        """The rows of a sparse column that have a stored value: a copy, in bounds."""
-        index, lengths = cast(Any, self.index), cast(Any, self.length)
-        length = int(lengths[column])
-        rows = _view(index[column], 4, length, np.dtype("int32")).copy()
+        """The rows of a column that have a stored value: a copy, in bounds."""
+        if self.index is None or self.length is None or not self.index[column]:
+            return np.arange(self.n_rows, dtype=np.int32)
+        length = int(self.length[column])
+        rows = _view(self.index[column], 4, length, np.dtype("int32")).copy()
         if length and not 0 <= rows.min() <= rows.max() < self.n_rows:
             raise changed()
         return rows
 
 
-class ColumnsBuilder:
-    """Columns in the making: where those found so far lie in memory.
+class _ReleasedColumns(Columns):
+    """Columns whose values were released: they have no attributes."""
 
-    Attributes
-    ----------
-    address, stride, kind : ndarray
-        Those of `Columns`.
-    owner : list
-        The objects that keep the memory alive.
-    """
+    def __init__(self) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError("the values were released; only their bins are left")
+
+
+RELEASED = _ReleasedColumns()
+
+
+class ColumnsBuilder:
+    """The attributes of `Columns`, while columns are added."""
 
     def __init__(self, n_rows: int, n_features: int) -> None:
         self.n_rows = n_rows
@@ -128,13 +164,9 @@ class ColumnsBuilder:
         self.owner: list[Any] = []
 
     def add(self, blocks: Sequence[tuple[Any, NDArray[Any]]]) -> None:
-        """Add columns.
+        """Add columns: their numbers, and a matrix of their values for each block.
 
-        Parameters
-        ----------
-        blocks : sequence of tuples
-            Numbers of columns, and their matrix of shape (n_rows, n); its dtype is one
-            of `KINDS`.
+        Its dtype is one of `KINDS`.
         """
         self.owner.append(blocks)
         kernels.locate(
@@ -145,7 +177,7 @@ class ColumnsBuilder:
         )
 
     def missing(self) -> list[int]:
-        """The columns that have not been found yet."""
+        """The columns that have not been added."""
         return np.flatnonzero(self.kind == _MISSING).tolist()
 
     def columns(self) -> Columns:
@@ -161,7 +193,7 @@ class ColumnsBuilder:
 
 
 def changed() -> ValueError:
-    """The error if values that were counted are not those that are then read."""
+    """The error for values that differ from those that were counted."""
     return ValueError(
         "X changed while it was read: another thread or process wrote to its memory."
         " Pass a copy, or wait until the fit has ended before X is changed."
@@ -202,6 +234,5 @@ def numbers(columns: Columns) -> NDArray[np.float64]:
         is_sparse = columns.index is not None and columns.index[j] != 0
         at = columns.stored_rows(j) if is_sparse else slice(None)
         out[at, j] = columns.stored(j)
-    if columns.n_categories is not None:
-        out[:, columns.n_categories > 0] = np.nan
+    out[:, columns.category_counts > 0] = np.nan
     return out

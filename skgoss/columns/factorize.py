@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 _OBJECT = nw.Object()
 _ENCODED = (nw.String, nw.Categorical, nw.Enum)
 
-# The distinct values of a column (some may not occur), and for each row the index of
-# its value among them; -1 if the value is missing.
+# The distinct values of a column, and for each row the index of its value among them,
+# or -1 if the value is missing. Some distinct values may not occur.
 Factorized = tuple[list[Any], NDArray[np.integer[Any]]]
 
 
@@ -37,8 +37,8 @@ class ArrayColumn:
         """The values."""
         return self.values.tolist()
 
-    def to_native(self) -> NDArray[Any]:
-        """The array."""
+    def to_native(self) -> Any:
+        """The array, of NumPy or pandas."""
         return self.values
 
     def null_count(self) -> int:
@@ -62,19 +62,7 @@ def needs_encoding(series: nw.Series[Any] | ArrayColumn) -> bool:
 
 
 def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
-    """Find the distinct values of a column, and which of them each row holds.
-
-    Parameters
-    ----------
-    series : narwhals Series or ArrayColumn
-
-    Returns
-    -------
-    distinct : list
-        The values; some may not occur, and some may be missing values.
-    place : ndarray of shape (len(series),), signed integers
-        The index of each row's value in `distinct`; -1 if it is missing.
-    """
+    """The distinct values of a column, among them missing ones; see `Factorized`."""
     factorize_native = _FACTORIZE.get(series.implementation)
     if factorize_native is None or not isinstance(series.dtype, _ENCODED):
         return factorize_values(series.to_list())
@@ -85,7 +73,7 @@ def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
 
 
 def factorize_values(values: Iterable[Any]) -> Factorized:
-    """`factorize` any hashable values."""
+    """As `factorize`, for any hashable values."""
     place_of: dict[Any, int] = {}
     place = [place_of.setdefault(value, len(place_of)) for value in values]
     table = np.arange(len(place_of))
@@ -104,9 +92,9 @@ def is_missing(value: Any) -> bool:
 
 
 def small_categorical(native: Any) -> Any:
-    """The Categorical of a pandas column; None if it has more categories than rows.
+    """The Categorical of a pandas column; None if it has far more categories than rows.
 
-    A list of all categories is the fastest, unless there are very many.
+    It is quick to look up all categories, unless there are very many.
     """
     values = getattr(native, "array", native)
     categories = getattr(values, "categories", None)

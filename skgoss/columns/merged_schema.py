@@ -1,8 +1,8 @@
-"""The columns and categories that are common to all processes of a fit."""
+"""The columns and categories of rows that are read in parts or by several processes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -10,9 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns.categories import Categories, Vocabulary, sort_key, with_values
+from skgoss.columns.categories import (
+    Categories,
+    Vocabulary,
+    sort_key,
+    with_n_categories,
+)
 from skgoss.columns.columns import Columns
-from skgoss.columns.row_partition import Parts
+from skgoss.columns.row_partition import Parts, check_equal, names_of_parts
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import StackedColumns
 
@@ -54,78 +59,18 @@ def merged(
         raise ValueError(
             f"X has {columns.n_rows} rows, but its parts have {parts.n_rows}."
         )
-    parts.check_same("The number of columns of X", columns.n_features)
-    names = schema.feature_names
-    parts.check_same("Whether the columns have names", names is not None)
-    if names is not None:
-        _check_each(parts, "The name of column {}", names.tolist())
+    own = schema.categories.vocabularies if learned else {}
+    facts = _ColumnFacts.from_schema(schema, own)
+    numbers, of_ranks = zip(*parts.of_ranks_with_rows(facts), strict=True)
+    vocabularies = _merged_vocabularies(of_ranks, list(map(names_of_parts, numbers)))
     if not learned:
         return columns, schema
-    columns, vocabularies = _with_common_categories(columns, schema.categories, parts)
-    categories = Categories(schema.categories.declared)
-    categories.vocabularies = vocabularies
-    return columns, replace(schema, categories=categories)
+    if vocabularies:
+        columns = _with_categories(columns, own, vocabularies)
+    return columns, with_vocabularies(schema, vocabularies)
 
 
-def _check_each(parts: Parts, what: str, values: list[Any]) -> None:
-    """Check that values of columns are the same on all ranks."""
-    everyones = zip(*parts.collectives.all_gather(values), strict=True)
-    for number, of_column in enumerate(everyones):
-        if any(value != of_column[0] for value in of_column):
-            parts.check_same(what.format(number), values[number])
-
-
-class _ColumnKind(NamedTuple):
-    """What a column holds in the rows of one process.
-
-    Attributes
-    ----------
-    kind : str or None
-        In words, for messages; None: all values are missing.
-    values : list
-        The categories.
-    is_ordered, needs_encoding : bool
-        See `Vocabulary`.
-    """
-
-    kind: str | None
-    values: list[Any]
-    is_ordered: bool
-    needs_encoding: bool
-
-    @classmethod
-    def from_vocabulary(cls, words: Vocabulary) -> _ColumnKind:
-        kind: str | None = "numbers of categories"
-        if words.is_ordered:
-            kind = f"the ordered categories {words.values}"
-        elif not words.values:
-            kind = None
-        elif words.needs_encoding:
-            kind = "strings or categories"
-        return cls(kind, words.values, words.is_ordered, words.needs_encoding)
-
-
-_NUMBERS = _ColumnKind("numbers", [], False, False)
-
-
-def _with_common_categories(
-    columns: Columns | StackedColumns, categories: Categories, parts: Parts
-) -> tuple[Columns | StackedColumns, dict[int, Vocabulary]]:
-    """The columns with the label encoding of all ranks' categories, and these."""
-    own = categories.vocabularies
-    kinds_of_ranks = parts.collectives.all_gather(_column_kinds(own))
-
-    def refuse(column: int, kinds: list[str]) -> None:
-        kind = kinds[parts.collectives.rank]
-        parts.check_same(f"What column {column} holds", kind)
-
-    if not any(kinds_of_ranks):
-        return columns, {}
-    merged = _merged_vocabularies(kinds_of_ranks, refuse)
-    return _with_categories(columns, own, merged), merged
-
-
-def of_pieces(
+def from_pieces(
     read: Sequence[tuple[Columns, ColumnSchema]], places: Sequence[str]
 ) -> tuple[StackedColumns, ColumnSchema]:
     """The columns of rows that were read in pieces, with the categories of all.
@@ -140,66 +85,112 @@ def of_pieces(
     Raises
     ------
     ValueError
-        If the pieces have other columns, or one holds categories and numbers. The
-        message names two pieces.
+        As in `merged`. The message names two pieces.
     """
-
-    def check_same(what: str, values: Sequence[Any]) -> None:
-        for value, place in zip(values, places, strict=True):
-            if value != values[0]:
-                raise ValueError(
-                    f"{what} must be the same in all parts of the data, but is"
-                    f" {values[0]!r} in {places[0]} and {value!r} in {place}."
-                )
-
-    schemas = [schema for _, schema in read]
-    check_same("The number of columns of X", [schema.n_features for schema in schemas])
-    names = [schema.feature_names for schema in schemas]
-    check_same("Whether the columns have names", [own is not None for own in names])
-    if names[0] is not None:
-        for number, of_column in enumerate(zip(*names, strict=True)):
-            check_same(f"The name of column {number}", of_column)
-    vocabularies = [schema.categories.vocabularies for schema in schemas]
-    merged = _merged_vocabularies(
-        list(map(_column_kinds, vocabularies)),
-        lambda column, kinds: check_same(f"What column {column} holds", kinds),
-    )
-    categories = Categories(schemas[0].categories.declared)
-    categories.vocabularies = merged
+    learned = [schema.categories.vocabularies for _, schema in read]
+    facts = [
+        _ColumnFacts.from_schema(schema, vocabularies)
+        for (_, schema), vocabularies in zip(read, learned, strict=True)
+    ]
+    merged = _merged_vocabularies(facts, places)
     pieces = tuple(columns for columns, _ in read)
-    if any(vocabularies):
+    if merged:
         pieces = tuple(
             _with_categories(columns, own, merged)
-            for columns, own in zip(pieces, vocabularies, strict=True)
+            for columns, own in zip(pieces, learned, strict=True)
         )
-    return StackedColumns(pieces), replace(schemas[0], categories=categories)
+    return StackedColumns(pieces), with_vocabularies(read[0][1], merged)
 
 
-def _column_kinds(vocabularies: dict[int, Vocabulary]) -> dict[int, _ColumnKind]:
-    return {
-        column: _ColumnKind.from_vocabulary(words)
-        for column, words in vocabularies.items()
-    }
+def with_vocabularies(
+    schema: ColumnSchema, vocabularies: dict[int, Vocabulary]
+) -> ColumnSchema:
+    """The same columns with other categories."""
+    categories = Categories(schema.categories.declared)
+    categories.vocabularies = vocabularies
+    return replace(schema, categories=categories)
+
+
+class _ColumnKind(NamedTuple):
+    """The kind of values that a column holds in some rows.
+
+    Attributes
+    ----------
+    kind : str or None
+        Its name in messages; None: all values are missing.
+    values : list
+        The categories.
+    """
+
+    kind: str | None
+    values: list[Any] = []  # noqa: RUF012 - is not changed
+    is_ordered: bool = False
+    needs_encoding: bool = False
+
+    @classmethod
+    def from_vocabulary(cls, words: Vocabulary) -> _ColumnKind:
+        kind: str | None = "numbers of categories"
+        if words.is_ordered:
+            kind = f"the ordered categories {words.values}"
+        elif not words.values:
+            kind = None
+        elif words.needs_encoding:
+            kind = "strings or categories"
+        return cls(kind, words.values, words.is_ordered, words.needs_encoding)
+
+    def vocabulary(self, values: Iterable[Any]) -> Vocabulary:
+        """The vocabulary of this kind for all rows, which hold some values."""
+        values = self.values if self.is_ordered else sorted(values, key=sort_key)
+        return Vocabulary(values, self.is_ordered, self.needs_encoding)
+
+
+_NUMBERS = _ColumnKind("numbers")
+
+
+class _ColumnFacts(NamedTuple):
+    """What must be the same in all rows: columns, their names, the kinds of values."""
+
+    n_features: int
+    names: list[str] | None
+    kinds: dict[int, _ColumnKind]
+
+    @classmethod
+    def from_schema(
+        cls, schema: ColumnSchema, vocabularies: dict[int, Vocabulary]
+    ) -> _ColumnFacts:
+        names = schema.feature_names
+        kinds = {
+            column: _ColumnKind.from_vocabulary(words)
+            for column, words in vocabularies.items()
+        }
+        return cls(schema.n_features, None if names is None else names.tolist(), kinds)
 
 
 def _merged_vocabularies(
-    kinds_of_ranks: Sequence[dict[int, _ColumnKind]],
-    refuse: Callable[[int, list[str]], None],
+    facts: Sequence[_ColumnFacts], places: Sequence[str]
 ) -> dict[int, Vocabulary]:
-    """The categories of all rows, from those of the rows of each rank.
+    """The categories that one process would learn from all rows.
 
-    ``refuse`` gets a column that not all hold the same kind of values in, and what it
-    holds in the rows of each.
+    ValueError if some rows have other columns, or values of another kind.
     """
+    n_features = [some.n_features for some in facts]
+    check_equal("The number of columns of X", n_features, places)
+    have_names = [some.names is not None for some in facts]
+    check_equal("Whether the columns have names", have_names, places)
+    for number, names in enumerate(
+        zip(*(some.names or () for some in facts), strict=True)
+    ):
+        if len(set(names)) > 1:
+            check_equal(f"The name of column {number}", names, places)
     merged = {}
-    for column in sorted(set(chain.from_iterable(kinds_of_ranks))):
-        found = [kinds.get(column, _NUMBERS) for kinds in kinds_of_ranks]
-        first = next((one for one in found if one.kind is not None), found[0])
-        kinds = [one.kind or first.kind or "" for one in found]
-        if len(set(kinds)) > 1:
-            refuse(column, kinds)
+    for column in sorted(set(chain.from_iterable(some.kinds for some in facts))):
+        kinds = [some.kinds.get(column, _NUMBERS) for some in facts]
+        first = next((kind for kind in kinds if kind.kind is not None), kinds[0])
+        present = [kind.kind or first.kind for kind in kinds]
+        check_equal(f"What column {column} holds", present, places)
         if first.kind != _NUMBERS.kind:
-            merged[column] = _merged(first, found)
+            values = dict.fromkeys(chain.from_iterable(kind.values for kind in kinds))
+            merged[column] = first.vocabulary(values)
     return merged
 
 
@@ -212,44 +203,36 @@ def _with_categories(
     if isinstance(columns, StackedColumns):
         pieces = (_with_categories(piece, own, merged) for piece in columns.pieces)
         return StackedColumns(tuple(pieces))
-    numbered = {
-        column: _recoded(columns.stored(column), own[column], words)
-        for column, words in merged.items()
-        if own[column].values != words.values
-    }
-    n_categories = np.zeros(columns.n_features, dtype=np.int32)
+    numbered = {}
     for column, words in merged.items():
-        n_categories[column] = words.n_categories
-    return replace(
-        with_values(columns.whole, numbered),
-        n_categories=n_categories if n_categories.any() else None,
-    )
+        if columns.n_rows and own[column].values != words.values:
+            values = [*words.look_up(own[column].values), np.nan]
+            table = np.array(values, dtype=words.dtype)
+            numbered[column] = looked_up(table, columns.stored(column))
+    return with_n_categories(columns.whole.with_values(numbered), merged)
 
 
 class GrowingVocabulary:
     """The categories of a column whose rows come in batches.
 
-    While it grows, categories have the numbers in which they were first met.
+    While it grows, categories are numbered in the order in which they first occur.
     """
 
     def __init__(self) -> None:
         self._number_of: dict[Any, int] = {}
-        self._first: _ColumnKind | None = None
+        self._kind = _ColumnKind(None)
 
     def add(self, words: Vocabulary) -> NDArray[np.float64]:
         """Add the categories of a batch; return their numbers, and NaN.
 
-        Raises
-        ------
-        ValueError
-            If they are of another kind than those before.
+        ValueError if they are of another kind than those before.
         """
-        found = _ColumnKind.from_vocabulary(words)
-        if self._first is None or self._first.kind is None:
-            self._first = found
-        if found.kind not in (None, self._first.kind):
+        kind = _ColumnKind.from_vocabulary(words)
+        if self._kind.kind is None:
+            self._kind = kind
+        if kind.kind not in (None, self._kind.kind):
             raise ValueError(
-                f"a column holds {found.kind}, but {self._first.kind} in rows before."
+                f"a column holds {kind.kind}, but {self._kind.kind} in rows before."
             )
         number_of = self._number_of
         numbers = [number_of.setdefault(v, len(number_of)) for v in words.values]
@@ -257,29 +240,8 @@ class GrowingVocabulary:
 
     def finished(self) -> tuple[Vocabulary, NDArray[np.float64]]:
         """All categories, and the final numbers of those that were added, and NaN."""
-        first = self._first
-        values = list(self._number_of)
-        if not first.is_ordered:
-            values = sorted(values, key=sort_key)
-        words = Vocabulary(values, first.is_ordered, first.needs_encoding)
+        words = self._kind.vocabulary(self._number_of)
         return words, np.array([*words.look_up(self._number_of), np.nan])
-
-
-def _merged(first: _ColumnKind, found: Sequence[_ColumnKind]) -> Vocabulary:
-    """The categories that one process would learn from the rows of all processes."""
-    values = first.values
-    if not first.is_ordered:
-        distinct = dict.fromkeys(chain.from_iterable(one.values for one in found))
-        values = sorted(distinct, key=sort_key)
-    return Vocabulary(values, first.is_ordered, first.needs_encoding)
-
-
-def _recoded(
-    numbers: NDArray[Any], own: Vocabulary, words: Vocabulary
-) -> NDArray[np.floating[Any]]:
-    """The numbers of categories in another vocabulary; NaN stays."""
-    table = np.array([*words.look_up(own.values), np.nan], dtype=words.dtype)
-    return looked_up(table, numbers)
 
 
 def looked_up(

@@ -48,31 +48,27 @@ class Queries:
     n_global: int
 
     @classmethod
-    def of(
+    def from_ids(
         cls,
         number: NDArray[np.int64],
         keys: NDArray[np.int64] | None = None,
         collectives: Collectives = ALONE,
     ) -> Queries:
-        """Make queries from the number of each row's query, which may have gaps.
+        """Make queries from the number of each row's query; some may have no rows.
 
-        Parameters
-        ----------
-        number : ndarray of shape (n_rows,), int64
-        keys : ndarray of int64, default=None
-            By the numbers of queries, ascending: what sorts the queries of all
-            processes. None: the numbers.
+        ``keys`` are the numbers that sort the queries of all processes, ascending.
+        None: the numbers themselves.
         """
         present, number = np.unique(number, return_inverse=True)
         number = number.astype(np.int64)
         boundaries = np.concatenate([[0], np.cumsum(np.bincount(number))])
         together = bool((np.diff(number) >= 0).all())
         order = None if together else np.argsort(number, kind="stable")
-        own = present if keys is None else keys[present]
-        everyones = np.sort(np.concatenate(collectives.all_gather(own)))
-        global_number = np.searchsorted(everyones, own)
+        key = present if keys is None else keys[present]
+        all_keys = np.sort(np.concatenate(collectives.all_gather(key)))
+        global_number = np.searchsorted(all_keys, key)
         return cls(
-            number, boundaries.astype(np.int64), order, global_number, len(everyones)
+            number, boundaries.astype(np.int64), order, global_number, len(all_keys)
         )
 
     @property
@@ -90,7 +86,7 @@ class Queries:
         """The queries of some rows of each process, numbered anew; None: of all."""
         if rows is None:
             return self
-        return Queries.of(self.number[rows], self.global_number, collectives)
+        return Queries.from_ids(self.number[rows], self.global_number, collectives)
 
     def partition(self, collectives: Collectives) -> RowPartition:
         """Which of the queries of all processes these are."""
@@ -124,8 +120,8 @@ def make(
     group : array-like of shape (n_queries,), default=None
         The sizes of the queries; the rows of each query are consecutive.
     qid : array-like of shape (n_rows,), default=None
-        The query of each row: values of any type that can be sorted. If neither is
-        given, all rows belong to one query.
+        The query of each row: values of any type that can be sorted. Without both, all
+        rows belong to one query.
     prefix : str, default=""
         A prefix of the names of the arguments in messages.
     parts : Parts, default=None
@@ -134,9 +130,9 @@ def make(
     Raises
     ------
     ValueError
-        If both are given; if sizes are negative, not whole, or do not sum to the number
-        of rows; if ``qid`` does not have one value for each row; or if rows of a query
-        are in several parts.
+        If both are passed; if sizes are negative, not whole, or do not sum to the
+        number of rows; if ``qid`` does not have one value for each row; or if rows of a
+        query are in several parts.
     """
     if group is not None and qid is not None:
         raise ValueError(
@@ -147,18 +143,19 @@ def make(
         number, keys = _ranks(ids, f"{prefix}qid", parts)
     elif group is not None:
         advice = f" To give the query of each row, pass {prefix}qid."
-        known = sizes(group, n_rows, f"{prefix}group", advice)
-        number = np.repeat(np.arange(len(known)), known)
-        keys = _in_order(number, parts)
+        n_documents = sizes(group, n_rows, f"{prefix}group", advice)
+        number = np.repeat(np.arange(len(n_documents)), n_documents)
+        keys = None if parts is None else _in_order(number, parts)
     else:
-        _check_only_part(parts)
+        if parts is not None:
+            _check_only_part(parts)
         number, keys = np.zeros(n_rows, dtype=np.int64), None
         if n_rows > MANY_DOCUMENTS:
             warn(
                 f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
                 f" treated as one query. Pass {prefix}qid, the query of each row."
             )
-    return Queries.of(number, keys, ALONE if parts is None else parts.collectives)
+    return Queries.from_ids(number, keys, ALONE if parts is None else parts.collectives)
 
 
 def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
@@ -181,41 +178,37 @@ def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
 def _ranks(
     ids: NDArray[Any], name: str, parts: Parts | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """The rank of each row's query, and the ranks of these among all parts' queries."""
+    """The number of each row's query, and its number among the queries of all parts."""
     try:
-        known, number = np.unique(ids, return_inverse=True)
-        keys = None if parts is None else _ranks_of_all(ids, known, name, parts)
+        distinct, number = np.unique(ids, return_inverse=True)
+        keys = None if parts is None else _global_ranks(ids, distinct, name, parts)
     except TypeError as error:
         message = f"{name} must hold values that can be sorted: {error}."
         raise ValueError(message) from error
     return number.astype(np.int64), keys
 
 
-def _ranks_of_all(
-    ids: NDArray[Any], known: NDArray[Any], name: str, parts: Parts
+def _global_ranks(
+    ids: NDArray[Any], distinct: NDArray[Any], name: str, parts: Parts
 ) -> NDArray[np.int64]:
+    """The numbers of distinct queries among those of all parts."""
     parts.check_kind(name, ids)
     by_part = map(np.unique, np.split(ids, parts.ends)[:-1])
-    own = [given for given in zip(parts.numbers, by_part, strict=True) if len(given[1])]
-    given = [pair for pairs in parts.collectives.all_gather(own) for pair in pairs]
+    here = [pair for pair in zip(parts.numbers, by_part, strict=True) if len(pair[1])]
+    in_parts = list(chain.from_iterable(parts.collectives.all_gather(here)))
     if len(ids) == 0:
         return np.empty(0, dtype=np.int64)
-    everyones, count = np.unique(
-        np.concatenate([ids for _, ids in given]), return_counts=True
-    )
-    if (count > 1).any():
-        twice = everyones[count.argmax()]
-        where = [number for number, ids in given if twice in ids]
+    all_ids = np.concatenate([ids for _, ids in in_parts])
+    queries, n_parts = np.unique(all_ids, return_counts=True)
+    if (n_parts > 1).any():
+        twice = queries[n_parts.argmax()]
+        where = [number for number, ids in in_parts if twice in ids]
         raise _spread(f"Query {twice} of {name}", where)
-    return np.searchsorted(everyones, known)
+    return np.searchsorted(queries, distinct)
 
 
-def _in_order(
-    number: NDArray[np.int64], parts: Parts | None
-) -> NDArray[np.int64] | None:
+def _in_order(number: NDArray[np.int64], parts: Parts) -> NDArray[np.int64]:
     """The numbers of consecutive queries among those of all parts."""
-    if parts is None:
-        return None
     is_first = np.diff(number, prepend=-1) > 0
     inner = np.flatnonzero(parts.ends < len(number))
     cut = inner[~is_first[parts.ends[inner]] & (parts.ends[inner] > 0)]
@@ -231,11 +224,9 @@ def _in_order(
     return keys
 
 
-def _check_only_part(parts: Parts | None) -> None:
-    if parts is None:
-        return
-    own = [part for part in parts.numbers if parts.lengths[part]]
-    where = sorted(chain.from_iterable(parts.collectives.all_gather(own)))
+def _check_only_part(parts: Parts) -> None:
+    here = [part for part in parts.numbers if parts.lengths[part]]
+    where = sorted(chain.from_iterable(parts.collectives.all_gather(here)))
     if len(where) > 1:
         raise _spread("Neither qid nor group is given: the only query", where)
 
@@ -263,41 +254,28 @@ def run_lengths(query: NDArray[Any]) -> NDArray[np.int64]:
 def sizes(
     group: ArrayLike, n_rows: int | None, name: str, advice: str = ""
 ) -> NDArray[np.int64]:
-    """Check sizes of queries.
+    """Check sizes of queries, whose sum must be ``n_rows`` unless this is None.
 
-    Parameters
-    ----------
-    group : array-like of shape (n_queries,)
-    n_rows : int or None
-        The sum that they must have; None: any.
-    name : str
-        The name of ``group`` in messages.
-    advice : str, default=""
-        What the message of a wrong sum ends with.
-
-    Raises
-    ------
-    ValueError
-        If sizes are negative, not whole, or have another sum.
+    ``advice`` ends the message of a wrong sum.
     """
     if isinstance(group, numbers.Number):
         raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
     check_unmasked(group, name)
-    given = np.asarray(group)
-    if given.ndim != 1 or given.dtype.kind not in "iufb":
+    values = np.asarray(group)
+    if values.ndim != 1 or values.dtype.kind not in "iufb":
         raise ValueError(
             f"{name} must be a list of sizes of queries, got an array of shape"
-            f" {given.shape} and dtype {given.dtype}."
+            f" {values.shape} and dtype {values.dtype}."
         )
-    if not np.isfinite(given).all() or (given < 0).any() or (given % 1 != 0).any():
+    if not np.isfinite(values).all() or (values < 0).any() or (values % 1 != 0).any():
         raise ValueError(f"{name} must hold whole numbers >= 0: sizes of queries.")
     # Each size is compared first, because sums of huge sizes overflow.
     is_wrong = n_rows is not None and (
-        (given > n_rows).any() or given.astype(np.int64).sum() != n_rows
+        (values > n_rows).any() or values.astype(np.int64).sum() != n_rows
     )
     if is_wrong:
         raise ValueError(
-            f"The sizes in {name} sum to {sum(map(int, given.tolist()))}, but there are"
-            f" {n_rows} rows.{advice}"
+            f"The sizes in {name} sum to {sum(map(int, values.tolist()))}, but there"
+            f" are {n_rows} rows.{advice}"
         )
-    return given.astype(np.int64)
+    return values.astype(np.int64)

@@ -27,11 +27,9 @@ class RowPartition:
 
     Attributes
     ----------
-    first : ndarray of shape (n_runs,), int64
-        The number of the first row of each run of rows whose numbers are consecutive;
+    first, length : ndarray of shape (n_runs,), int64
+        The first number and the number of rows of each run of consecutive rows,
         ascending.
-    length : ndarray of shape (n_runs,), int64
-        The number of rows of each run.
     n_rows : int
         The number of rows of all processes.
     """
@@ -50,14 +48,7 @@ class RowPartition:
     def from_parts(
         cls, collectives: Collectives, lengths: dict[int, int]
     ) -> RowPartition:
-        """The partition of a process that holds some parts of the data.
-
-        Parameters
-        ----------
-        lengths : dict
-            The number of rows of each part that the process holds, by the number of the
-            part; the process holds the parts in the order of their numbers.
-        """
+        """The partition of a process that holds parts of some lengths: see `Parts`."""
         n_rows = 0
         start: dict[int, int] = {}
         lengths_of_ranks = collectives.all_gather(lengths)
@@ -70,13 +61,7 @@ class RowPartition:
         return cls(collectives, first, length, n_rows)
 
     def take(self, at: NDArray[np.int64]) -> RowPartition:
-        """The partition of some of the rows, which get new numbers.
-
-        Parameters
-        ----------
-        at : ndarray of int64
-            The places of these rows among those of this process, ascending.
-        """
+        """The partition of the rows at some ascending places, which get new numbers."""
         ends = np.cumsum(self.length)
         kept = np.diff(np.searchsorted(at, ends), prepend=0)
         return RowPartition.from_parts(
@@ -101,9 +86,8 @@ class RowPartition:
         """As `all_gather`, but on rank 0 alone; the others keep their values."""
         numbers = self._numbers_on_first
         of_ranks = self._send_to_first(np.ascontiguousarray(values))
-        if self.collectives.rank != 0:
-            return values
-        return joined(numbers, of_ranks, self.n_rows)
+        is_first = self.collectives.rank == 0
+        return joined(numbers, of_ranks, self.n_rows) if is_first else values
 
     @cached_property
     def _numbers_on_first(self) -> list[Any]:
@@ -115,17 +99,11 @@ class RowPartition:
         return self.collectives.all_to_all([value, *[None] * n_others])
 
     def all_gather(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of the rows of all processes, along the last axis, in order.
-
-        Parameters
-        ----------
-        values : ndarray of shape (..., n)
-            Those of this process's rows.
-        """
+        """The values of the rows of all processes, along the last axis, in order."""
         if self.is_alone:
             return values
-        own = self.numbers, np.ascontiguousarray(values)
-        numbers, of_ranks = zip(*self.collectives.all_gather(own), strict=True)
+        numbered = self.numbers, np.ascontiguousarray(values)
+        numbers, of_ranks = zip(*self.collectives.all_gather(numbered), strict=True)
         return joined(numbers, of_ranks, self.n_rows)
 
 
@@ -173,43 +151,33 @@ class Parts:
         """Which of all rows the process holds; all processes call this together."""
         return RowPartition.from_parts(self.collectives, self.lengths)
 
-    def check_same(self, what: str, value: Any) -> Any:
-        """Check that a value is the same on all processes that hold rows.
-
-        Parameters
-        ----------
-        what : str
-            What messages call it.
-
-        Returns
-        -------
-        object
-            The value of these processes.
-
-        Raises
-        ------
-        ValueError
-            If it differs. The message names the parts.
-        """
+    def of_ranks_with_rows(self, value: Any) -> list[tuple[list[int], Any]]:
+        """The parts and the value of each process with rows; else of this process."""
         gathered = self.collectives.all_gather((self.numbers, self.n_rows, value))
         values = [(parts, value) for parts, n_rows, value in gathered if n_rows]
-        if not values:
-            return value
-        (first_parts, first), *others = sorted(values, key=itemgetter(0))
-        for parts, other in others:
-            if other != first:
-                raise ValueError(
-                    f"{what} must be the same in all parts of the data, but is"
-                    f" {first!r} in {names_of_parts(first_parts)} and {other!r} in"
-                    f" {names_of_parts(parts)}."
-                )
-        return first
+        return sorted(values, key=itemgetter(0)) or [(self.numbers, value)]
+
+    def check_same(self, what: str, value: Any) -> Any:
+        """Check that a value is the same on all processes that hold rows; return it."""
+        parts, values = zip(*self.of_ranks_with_rows(value), strict=True)
+        check_equal(what, values, list(map(names_of_parts, parts)))
+        return values[0]
 
     def check_kind(self, name: str, values: NDArray[Any]) -> None:
         """Check that all processes have numbers, or all have strings, and so on."""
         kinds = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
         kind = kinds.get(values.dtype.kind, values.dtype.name)
         self.check_same(f"What {name} holds", kind)
+
+
+def check_equal(what: str, values: Sequence[Any], places: Sequence[str]) -> None:
+    """Check that a value is the same in all places."""
+    for value, place in zip(values, places, strict=True):
+        if value != values[0]:
+            raise ValueError(
+                f"{what} must be the same in all parts of the data, but is"
+                f" {values[0]!r} in {places[0]} and {value!r} in {place}."
+            )
 
 
 def names_of_parts(parts: list[int]) -> str:

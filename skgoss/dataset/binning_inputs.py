@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.binning import binned_state, forced_bins, streaming
+from skgoss.binning import binned_state, forced_bins
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.find_bins import BinningOptions
+from skgoss.binning.source_binning import SourceBinning
 from skgoss.columns import containers, names
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import Columns
@@ -240,7 +241,7 @@ def find(
         values, options, weight=weight, rows=existing, n_threads=n_threads
     )
     if existing is not None:
-        binned = binned.of_same_bins(values, options, n_threads=n_threads)
+        binned = binned.with_rows(values, options, n_threads=n_threads)
     return binned, BinningInputs(options, reading.categorical, schema, column_names)
 
 
@@ -259,8 +260,8 @@ def _find_streamed(
         names.check(reading.names, n_features)
     column_names = reading.names or source.names
     options = by_column(options, n_features, column_names)
-    task = streaming.Stream(source, "Dataset", options, n_threads, memory)
-    binned, schema = streaming.build(task, reading.numbered, reading.schema, weight)
+    binning = SourceBinning(source, "Dataset", options, n_threads, memory)
+    binned, schema = binning.build(reading.numbered, reading.schema, weight)
     return binned, BinningInputs(options, reading.categorical, schema, column_names)
 
 

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
-from skgoss.binning import binned_state, streaming
+from skgoss.binning import binned_state
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.find_bins import BinningOptions
+from skgoss.binning.source_binning import SourceBinning
 from skgoss.columns import columns as typed_columns
 from skgoss.columns import names
-from skgoss.columns.columns import Columns
+from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset import binary_files, binning_inputs
 from skgoss.dataset import fields as dataset_fields
@@ -81,8 +82,8 @@ class Prepared(NamedTuple):
 
     Attributes
     ----------
-    columns : Columns or None
-        The values; None: the fit needs none.
+    columns : Columns
+        The values; `RELEASED`: the fit needs none.
     numbers : ndarray of int64, or None
         The rows of ``columns``; None: all.
     binned : BinnedDataset or None
@@ -94,7 +95,7 @@ class Prepared(NamedTuple):
         set for an evaluation set.
     """
 
-    columns: Columns | None
+    columns: Columns
     numbers: NDArray[np.int64] | None = None
     binned: BinnedDataset | None = None
     schema: ColumnSchema | None = None
@@ -771,7 +772,7 @@ class Dataset:
         else:
             binned = root
         self._keeps_values = self._keeps_values or bool(needs)
-        columns, numbers = self._values(needs, schema) if needs else (None, None)
+        columns, numbers = self._values(needs, schema) if needs else (RELEASED, None)
         if self.free_raw_data and not self._keeps_values:
             self._raw = replace(self._raw, data=None, source=None)
         return Prepared(columns, numbers, binned, schema, root)
@@ -847,20 +848,20 @@ class Dataset:
                     f"feature_name is {passed}, but it has {list(expected)}."
                 )
             if self._raw.source is not None:
-                stream = streaming.Stream(
+                binning = SourceBinning(
                     self._raw.source,
                     "Dataset",
                     BinningOptions.from_settings(request.options),
                     request.n_threads,
                     Memory(self.memory_map),
                 )
-                return streaming.of_same_bins(stream, base, schema)
+                return binning.in_bins_of(base, schema)
             columns = self._read(schema)
         except ValueError as error:
             raise ValueError(
                 f"The Dataset does not fit its reference: {error}"
             ) from error
-        return base.of_same_bins(columns, request.options, n_threads=request.n_threads)
+        return base.with_rows(columns, request.options, n_threads=request.n_threads)
 
     def _fits(self, binned: BinnedDataset | None, schema: ColumnSchema | None) -> bool:
         """Whether the rows are in the bins, and categories, of another set already."""

@@ -196,7 +196,7 @@ class FitData:
         columns, read = reading.read(X, self.task.owner)
         if self.training.parts is not None:
             if self.training.is_empty:
-                columns = Columns.of_no_rows(columns.n_features)
+                columns = Columns.without_rows(columns.n_features)
             merged, read = merged_schema.merged(
                 columns, read, self.training.parts, learned=schema is None
             )
@@ -340,7 +340,7 @@ class FitData:
         if not input_set.holds_same_rows(self.training):
             with input_set.named_in_errors():
                 prepared = (
-                    Prepared(Columns.of_no_rows(self.schema.n_features))
+                    Prepared(Columns.without_rows(self.schema.n_features))
                     if input_set.is_empty
                     else self._evaluated_columns(X)
                 )

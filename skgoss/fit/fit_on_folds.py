@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
+from skgoss.columns.columns import RELEASED
 from skgoss.fit import callbacks, fold_fits, folds
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, Fit, MakeModel
@@ -115,8 +116,7 @@ class FitOnFolds:
         binned, total = plan.binned(weighted), rows.collectives.total
         if total(len(weighted)) == len(self.all_rows) or rows.binned is not None:
             return rows.binned or binned
-        assert rows.columns is not None
-        return binned.of_same_bins(
+        return binned.with_rows(
             rows.columns,
             self.main.settings,
             rows=rows.numbers,
@@ -154,7 +154,7 @@ class FitOnFolds:
             return rows
         weight = rows.weight
         return Rows(
-            None,
+            RELEASED,
             partition.all_gather(rows.target),
             None if weight is None else partition.all_gather(weight),
             init_score=rows.init_score,

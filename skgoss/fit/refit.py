@@ -175,7 +175,6 @@ class Refit:
 
     @cached_property
     def _raw(self) -> RawColumns:
-        assert self.rows.columns is not None
         return RawColumns(self.rows.columns, self.rows.numbers)
 
     def _gradients(self, scores: Floats) -> list[Gradients]:
@@ -199,7 +198,6 @@ class Refit:
     def _leaves(self, index: int) -> NDArray[np.int32]:
         """The leaf of each row in the trees of a round, (n_scores, n_rows)."""
         rows = self.rows
-        assert rows.columns is not None
         leaves = self.ensemble.leaves(rows.columns, index, index + 1, self.n_threads)
         chosen = leaves if rows.numbers is None else leaves[rows.numbers]
         return np.ascontiguousarray(chosen.T)

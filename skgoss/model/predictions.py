@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from skgoss.binning.streaming import of_schema
+from skgoss.binning.source_binning import select_columns
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.sparse import CompressedRows
@@ -127,7 +127,7 @@ def in_batches(
         X = open_file(X)
     source = input_rows.source(X) if input_rows.is_streamed(X) else None
     if source is not None:
-        source = of_schema(source, schema)
+        source = select_columns(source, schema)
     if to_parquet is not None:
         _write(_batches(X, source, compute), to_parquet)
         return None

@@ -21,17 +21,24 @@ class BinnedRows(NamedTuple):
     Attributes
     ----------
     missing_bin : ndarray of shape (n_used,), int32
-    raw : RawColumns or None
-        The values of the columns, for linear leaves.
+    values : RawColumns or None
+        The values of the columns; None: no leaf is linear.
     numbers : ndarray of shape (n_rows,), uint32, or None
         The rows of the store that these are, ascending; None: all.
     """
 
     store: BinStore
     missing_bin: NDArray[np.int32]
-    raw: RawColumns | None
+    values: RawColumns | None
     n_rows: int
     numbers: NDArray[np.uint32] | None = None
+
+    @property
+    def raw(self) -> RawColumns:
+        """The values of the columns, for linear leaves."""
+        if self.values is None:
+            raise RuntimeError("linear leaves need the values of the columns")
+        return self.values
 
 
 class BinnedTrees(NamedTuple):

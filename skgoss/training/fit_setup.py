@@ -101,7 +101,6 @@ class FitSetup:
         """The bins of the rows to learn from."""
         if rows.binned is not None:
             return rows.binned
-        assert rows.columns is not None
         return BinnedDataset.build(
             rows.columns,
             BinningOptions.from_settings(self.settings),
@@ -139,7 +138,6 @@ class FitSetup:
     def _raw_columns(self, rows: Rows) -> RawColumns | None:
         if not self.settings.linear_tree:
             return None
-        assert rows.columns is not None
         return RawColumns(rows.columns, rows.numbers)
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
@@ -147,7 +145,6 @@ class FitSetup:
         if rows.binned is not None and rows.binned.has_bins_of(dataset):
             store, numbers = rows.binned.storage.store, rows.binned.numbers
         else:
-            assert rows.columns is not None
             store = dataset.store(
                 rows.columns,
                 self.settings,
@@ -161,7 +158,6 @@ class FitSetup:
         """The raw scores of ``init_model`` plus the user's ``init_score``."""
         if self.init_ensemble is None:
             return rows.init_score
-        assert rows.columns is not None
         raw = self.init_ensemble.raw_scores(rows.columns, n_threads=self.n_threads)
         if rows.numbers is not None:
             raw = raw[rows.numbers]

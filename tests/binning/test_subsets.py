@@ -51,7 +51,7 @@ class Case(NamedTuple):
 
     def twin(self, rows: np.ndarray) -> BinnedDataset:
         """The rows, put into the bins of the data set."""
-        return self.data.of_same_bins(self.columns, self.settings, rows=rows)
+        return self.data.with_rows(self.columns, self.settings, rows=rows)
 
 
 def case(
@@ -333,7 +333,7 @@ def test_a_subset_of_a_subset_is_a_subset(linear):
 
 def test_other_rows_have_the_bins_of_their_values(made):
     """Rows of another table that are the same values."""
-    all_rows = made.data.of_same_bins(made.columns, made.settings)
+    all_rows = made.data.with_rows(made.columns, made.settings)
     assert all_rows.mappers is made.data.mappers
     if made.is_exact:
         assert_same_storage(all_rows, made.data)
@@ -349,7 +349,7 @@ def test_values_that_the_bins_have_not_seen():
     X = np.arange(200.0)[:, None] % 50
     data = BinnedDataset.build(read_columns(estimator, X, reset=True), settings)
     new = np.array([[-9.0], [99.0], [np.nan], [30.2]])
-    other = data.of_same_bins(read_columns(estimator, new, reset=False), settings)
+    other = data.with_rows(read_columns(estimator, new, reset=False), settings)
     bounds = data.upper_bounds[0]
     expected = np.searchsorted(bounds, [-9.0, 99.0, 0.0, 30.2])
     np.testing.assert_array_equal(bins(other)[0], expected)

@@ -12,6 +12,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.booster.booster import init_model
 from skgoss.columns import queries, targets
 from skgoss.columns.collectives import ALONE
+from skgoss.columns.columns import RELEASED
 from skgoss.columns.row_partition import Parts
 from skgoss.columns.stacked import Stack
 from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
@@ -613,7 +614,7 @@ def test_a_fit_holds_no_values_of_a_rank():
         sets = input_sets(model, X, y, given, parts, [parts])
         fit = model._start(sets, given, model._settings(X, given), n_threads=1)
         for rows in (fit.data.rows, fit.data.fitted, fit.state.sets[0].rows):
-            assert rows.columns is None
+            assert rows.columns is RELEASED
             assert rows.partition.n_rows == 60
         assert fit.training.X is None
         assert fit.data.arguments.eval_set is None

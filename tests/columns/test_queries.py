@@ -78,5 +78,5 @@ def test_marks_of_pandas_may_be_missing():
 
 
 def test_queries_of_numbers_with_gaps():
-    made = Queries.of(np.array([9, 4, 9]))
+    made = Queries.from_ids(np.array([9, 4, 9]))
     np.testing.assert_array_equal(made.number, [1, 0, 1])

@@ -134,12 +134,12 @@ def test_a_field_that_cannot_be_written_changes_no_file(tmp_path):
 def test_conflicts_of_bundles_stay_lost():
     lossy = DATA["conflicts"]()
     n_listed = [
-        len(Bins.of(data.storage.store).sparse.rows)
+        len(Bins.from_store(data.storage.store).sparse.rows)
         for data in (lossy, build(table(5000)))
     ]
     assert n_listed[0] < n_listed[1]
     for j in np.flatnonzero(lossy.storage.default_bin >= 0):
-        rows = Bins.of(lossy.storage.store).sparse
+        rows = Bins.from_store(lossy.storage.store).sparse
         start = rows.start[np.searchsorted(rows.number, [j, j + 1])]
         np.testing.assert_array_equal(
             np.flatnonzero(lossy.bins(j) != lossy.storage.default_bin[j]),

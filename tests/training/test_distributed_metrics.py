@@ -11,6 +11,7 @@ from ranks import Meeting, ThreadCollectives, deal, partition_of, rows_of, run
 from skgoss import parameters
 from skgoss._engine.objectives import metric_kernels as kernels
 from skgoss.binning.rows import Rows, held_out
+from skgoss.columns.columns import RELEASED
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.fit import callbacks
@@ -88,9 +89,11 @@ def evaluated(
         partition = partition_of(collectives, parts)
     if query is not None:
         keys = np.arange(8)
-        queries = Queries.of(query[at], keys, *([collectives] if collectives else []))
+        queries = Queries.from_ids(
+            query[at], keys, *([collectives] if collectives else [])
+        )
     rows = Rows(
-        None,
+        RELEASED,
         y[at],
         None if weight is None else weight[at],
         queries,
@@ -226,10 +229,11 @@ def test_held_out_rows_are_those_of_one(kind, n):
         query = np.array([1, 1, 2, 5])
 
     def chosen(at, partition, queries):
-        return held_out(Rows(None, y[at], queries=queries, partition=partition), **own)
+        rows = Rows(RELEASED, y[at], queries=queries, partition=partition)
+        return held_out(rows, **own)
 
     at = np.arange(n)
-    expected = chosen(at, None, Queries.of(query) if kind == "queries" else None)
+    expected = chosen(at, None, Queries.from_ids(query) if kind == "queries" else None)
     assert expected.any()
     for n_ranks in (1, 2, 3):
         dealt = deal(n, n_ranks, seed=n_ranks)
@@ -244,7 +248,7 @@ def test_held_out_rows_are_those_of_one(kind, n):
             parts = dealt[collectives.rank]
             rows, queries = rows_of(parts), None
             if kind == "queries":
-                queries = Queries.of(query[rows], np.arange(8), collectives)
+                queries = Queries.from_ids(query[rows], np.arange(8), collectives)
             return rows, chosen(rows, partition_of(collectives, parts), queries)
 
         for rows, found in run(n_ranks, work):

@@ -67,7 +67,9 @@ def made(name, y, weight, query=None, partition=None, **options):
         y,
         weight,
         3 if name in ("multiclass", "multiclassova") else 1,
-        None if query is None else Queries.of(query, np.arange(1000), collectives),
+        None
+        if query is None
+        else Queries.from_ids(query, np.arange(1000), collectives),
         partition,
     )
 
@@ -226,7 +228,7 @@ def test_bags_of_partitions(options, n_ranks):
     dealt = parts_of_queries(n_ranks, seed=7)
 
     def drawn(partition, rows, collectives=ALONE):
-        queries = Queries.of(QUERY[rows], np.arange(1000), collectives)
+        queries = Queries.from_ids(QUERY[rows], np.arange(1000), collectives)
         sampler = sampling.make(chosen, None, y[rows], queries, partition)
         gradient = np.zeros((1, len(rows)), np.float32)
         return [rows[sampler.draw(i, gradient, None, 1).rows] for i in range(5)]
@@ -353,7 +355,7 @@ class Case:
             self.y[rows],
             of_rows(self.weight, rows),
             3 if self.name in ("multiclass", "multiclassova") else 1,
-            Queries.of(self.query[rows], np.arange(1000), collectives),
+            Queries.from_ids(self.query[rows], np.arange(1000), collectives),
             partition,
         )
         state = BOOSTING_TYPES[self.settings.boosting_type](

@@ -533,19 +533,20 @@ def test_rows_are_held_out_where_no_set_is_given():
 
 def test_held_out_rows_are_stratified_whole_queries_and_existing():
     from skgoss.binning.rows import Rows, held_out
+    from skgoss.columns.columns import RELEASED
     from skgoss.columns.queries import Queries
 
     y = np.repeat([0.0, 1, 2], [100, 50, 10])
-    chosen = held_out(Rows(None, y), 0.2, 0, stratify=True)
+    chosen = held_out(Rows(RELEASED, y), 0.2, 0, stratify=True)
     assert np.bincount(y[chosen].astype(int)).tolist() == [20, 10, 2]
-    chosen = held_out(Rows(None, y), 0.99, 0, stratify=True)
+    chosen = held_out(Rows(RELEASED, y), 0.99, 0, stratify=True)
     assert set(y[~chosen]) == {0, 1, 2}
     qid = np.repeat(np.arange(40), 4)
-    rows = Rows(None, y, queries=Queries.of(qid))
+    rows = Rows(RELEASED, y, queries=Queries.from_ids(qid))
     chosen = held_out(rows, 0.25, 0, stratify=False)
     assert chosen.sum() == 40
     assert set(qid[chosen]).isdisjoint(qid[~chosen])
-    one = Rows(None, y, queries=Queries.of(np.zeros(160, np.int64)))
+    one = Rows(RELEASED, y, queries=Queries.from_ids(np.zeros(160, np.int64)))
     with pytest.raises(ValueError, match="there is only one query"):
         held_out(one, 0.1, 0, stratify=False)
     weight = RNG.integers(0, 2, size=len(Y))
@@ -563,10 +564,11 @@ def test_a_class_is_never_held_out_whole():
         LGBMRegressor(early_stopping_round=1).fit([[0.0]], [1.0])
     rare = np.array(["a", "b", "b", "c"])
     from skgoss.binning.rows import Rows, held_out
+    from skgoss.columns.columns import RELEASED
 
     codes = np.unique(rare, return_inverse=True)[1].astype(float)
     for seed in range(20):
-        chosen = held_out(Rows(None, codes), 0.1, seed, stratify=True)
+        chosen = held_out(Rows(RELEASED, codes), 0.1, seed, stratify=True)
         assert chosen.sum() == 1
         assert (rare[chosen] == "b").all()
     model.fit(np.arange(4.0)[:, None], rare)

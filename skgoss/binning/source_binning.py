@@ -7,7 +7,6 @@ others: the sampled rows, the categories, and how many rows are not zero.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +19,13 @@ from skgoss.binning.distributed_sample import SampleBlock
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.binning.sparse_columns import LosslessSettings, StorageSettings
 from skgoss.columns import containers
-from skgoss.columns.categories import FLOAT32_CODES, Categories, Vocabulary
+from skgoss.columns.categories import FLOAT32_CODES, Vocabulary, with_n_categories
 from skgoss.columns.columns import Columns
-from skgoss.columns.merged_schema import GrowingVocabulary, looked_up
+from skgoss.columns.merged_schema import (
+    GrowingVocabulary,
+    looked_up,
+    with_vocabularies,
+)
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import within
 from skgoss.sources.memory import IN_MEMORY, Memory
@@ -30,8 +33,8 @@ from skgoss.sources.source import Source, read
 from skgoss.utils.messages import errors_at, said_once
 
 
-class Stream(NamedTuple):
-    """What is read, and how.
+class SourceBinning(NamedTuple):
+    """A source whose rows are put into bins.
 
     Attributes
     ----------
@@ -47,121 +50,104 @@ class Stream(NamedTuple):
     n_threads: int
     memory: Memory = IN_MEMORY
 
+    def build(
+        self,
+        categorical_feature: Any,
+        schema: ColumnSchema | None,
+        weight: NDArray[np.float64] | None,
+    ) -> tuple[BinnedDataset, ColumnSchema]:
+        """Find the bins, and put the rows into them.
 
-def build(
-    stream: Stream,
-    categorical_feature: Any,
-    schema: ColumnSchema | None,
-    weight: NDArray[np.float64] | None,
-) -> tuple[BinnedDataset, ColumnSchema]:
-    """Find the bins of a source, and put its rows into them.
+        Parameters
+        ----------
+        categorical_feature : 'auto', None or list of str and int
+        schema : ColumnSchema or None
+            The columns, if they are those of a model; None: they are learned.
+        weight : ndarray of shape (n_rows,), or None
+            As in `BinnedDataset.build`; rows of weight 0 do not count.
+        """
+        existing = None if weight is None or weight.all() else np.flatnonzero(weight)
+        sample = find_bins.sampled_rows(self.source.shape[0], self.options, existing)
+        survey = _Survey(self, categorical_feature, schema, existing, sample)
+        with said_once():
+            survey.read()
+        columns, schema = survey.sampled()
+        if weight is not None and sample is not None:
+            weight = weight[sample]
+        mappers = find_bins.find_in_sample(
+            columns, self.options, survey.n_nonzero, weight, self.n_threads
+        )
+        del survey, columns
+        options: StorageSettings = self.options
+        if existing is not None:
+            options = LosslessSettings.from_settings(options)
+        return self._filled(mappers, schema, options), schema
 
-    Parameters
-    ----------
-    categorical_feature : 'auto', None or list of str and int
-    schema : ColumnSchema or None
-        The columns, if they are those of a model; None: they are learned.
-    weight : ndarray of shape (n_rows,), or None
-        As in `BinnedDataset.build`; rows of weight 0 do not count.
+    def in_bins_of(self, binned: BinnedDataset, schema: ColumnSchema) -> BinnedDataset:
+        """Put the rows into the bins of another data set."""
+        source = select_columns(self.source, schema)
+        options = LosslessSettings.from_settings(self.options)
+        return self._replace(source=source)._filled(binned.mappers, schema, options)
 
-    Returns
-    -------
-    binned : BinnedDataset
-        That of the same rows in memory.
-    """
-    n_rows = stream.source.shape[0]
-    existing = None if weight is None or weight.all() else np.flatnonzero(weight)
-    sample = find_bins.sampled_rows(n_rows, stream.options, existing)
-    survey = _Survey(stream, categorical_feature, schema, existing, sample)
-    with said_once():
-        survey.read()
-    columns, schema = survey.sampled()
-    if weight is not None and sample is not None:
-        weight = weight[sample]
-    mappers = find_bins.find_in_sample(
-        columns, stream.options, survey.n_nonzero, weight, stream.n_threads
-    )
-    del survey, columns
-    options: StorageSettings = stream.options
-    if existing is not None:
-        options = LosslessSettings.of(options)
-    return _filled(stream, mappers, schema, options), schema
+    def _filled(
+        self, mappers: list[BinMapper], schema: ColumnSchema, options: StorageSettings
+    ) -> BinnedDataset:
+        feature = used_features(mappers)
 
+        def batches() -> Iterator[Columns]:
+            for batch in read(self.source):
+                with errors_at(batch.place):
+                    columns = containers.columns(batch.rows, schema, owner=self.owner)
+                yield columns.take(feature)
 
-def of_same_bins(
-    stream: Stream, binned: BinnedDataset, schema: ColumnSchema
-) -> BinnedDataset:
-    """Put the rows of a source into the bins of another data set."""
-    source = of_schema(stream.source, schema)
-    options = LosslessSettings.of(stream.options)
-    filled = _filled(stream._replace(source=source), binned.mappers, schema, options)
-    return replace(filled, mappers=binned.mappers)
-
-
-def of_schema(source: Source, schema: ColumnSchema) -> Source:
-    """The columns of a training set, by their names; others are not read."""
-    known = schema.feature_names
-    if known is None or source.names is None or known.tolist() == source.names:
-        return source
-    return source.select(known.tolist())
-
-
-def _filled(
-    stream: Stream,
-    mappers: list[BinMapper],
-    schema: ColumnSchema,
-    options: StorageSettings,
-) -> BinnedDataset:
-    feature = used_features(mappers)
-
-    def batches() -> Iterator[Columns]:
-        for batch in read(stream.source):
-            with errors_at(batch.place):
-                columns = containers.columns(batch.rows, schema, owner=stream.owner)
-            yield columns.take(feature)
-
-    return BinnedDataset.of(
-        mappers,
-        storage.build_batches(
+        stored = storage.build_batches(
             batches(),
-            stream.source.shape[0],
+            self.source.shape[0],
             [mappers[j] for j in feature],
             options,
-            stream.n_threads,
-            stream.memory,
-        ),
-    )
+            self.n_threads,
+            self.memory,
+        )
+        return BinnedDataset.from_storage(mappers, stored)
+
+
+def select_columns(source: Source, schema: ColumnSchema) -> Source:
+    """The columns of a training set, by their names; others are not read."""
+    names = schema.feature_names
+    if names is None or source.names is None or names.tolist() == source.names:
+        return source
+    return source.select(names.tolist())
 
 
 class _Survey:
-    """The first pass.
+    """The first pass over the rows.
 
     Attributes
     ----------
     expected : ColumnSchema or None
-        The columns that there must be; None: they are learned.
+        The columns that the source must have; None: they are learned.
     learned : ColumnSchema
-        Else the columns of the first batch.
+        The columns of the first batch, if they are learned.
     n_nonzero : ndarray of shape (n_features,), int64
-        See `binning.count_nonzero`.
+        See `find_bins.count_nonzero`.
     """
 
     learned: ColumnSchema
 
     def __init__(
         self,
-        stream: Stream,
+        binning: SourceBinning,
         categorical_feature: Any,
         schema: ColumnSchema | None,
         existing: NDArray[np.int64] | None,
         sample: NDArray[np.int64] | None,
     ) -> None:
-        self.stream = stream
+        self.binning = binning
         self.categorical_feature = categorical_feature
         self.expected = schema
         self.existing = existing
         self.sample = sample
-        self.n_nonzero = np.zeros(stream.source.shape[1], dtype=np.int64)
+        self.n_nonzero = np.zeros(binning.source.shape[1], dtype=np.int64)
         self.vocabularies: dict[int, GrowingVocabulary] = {}
         self.numbers: dict[int, NDArray[np.float64]] = {}
         self.blocks: list[SampleBlock] = []
@@ -169,7 +155,7 @@ class _Survey:
     def read(self) -> None:
         """Read all batches."""
         start = 0
-        for batch in read(self.stream.source):
+        for batch in read(self.binning.source):
             with errors_at(batch.place):
                 columns = self._columns(batch.rows)
                 self._add(columns, start)
@@ -177,7 +163,7 @@ class _Survey:
             del columns, batch
 
     def _columns(self, rows: Any) -> Columns:
-        owner = self.stream.owner
+        owner = self.binning.owner
         if self.expected is not None:
             return containers.columns(rows, self.expected, owner=owner)
         columns, schema = containers.learned(
@@ -210,13 +196,13 @@ class _Survey:
             within(rows, start, columns.n_rows) for rows in (self.existing, self.sample)
         )
         self.n_nonzero += find_bins.count_nonzero(
-            columns, self.stream.options, existing, self.stream.n_threads
+            columns, self.binning.options, existing, self.binning.n_threads
         )
         if sample is None:
             sample = np.arange(columns.n_rows)
         spans = [slice(0, columns.n_features)]
         [block] = distributed_sample.blocks(
-            columns, sample, spans, self.stream.n_threads
+            columns, sample, spans, self.binning.n_threads
         )
         self.blocks.append(_renumbered(block, self.numbers))
 
@@ -224,21 +210,16 @@ class _Survey:
         """The sampled rows of all batches, and the columns of all rows."""
         schema = self.expected
         if schema is None:
-            categories = Categories(self.learned.categories.declared)
+            vocabularies = {}
             for column, growing in self.vocabularies.items():
-                words, self.numbers[column] = growing.finished()
-                categories.vocabularies[column] = words
-            schema = replace(self.learned, categories=categories)
+                vocabularies[column], self.numbers[column] = growing.finished()
+            schema = with_vocabularies(self.learned, vocabularies)
         blocks = [_renumbered(block, self.numbers) for block in self.blocks]
-        ends = np.cumsum([block.dense.shape[1] for block in blocks])
-        places = np.split(np.arange(ends[-1]), ends[:-1])
-        columns = distributed_sample.joined(blocks, places, int(ends[-1]))
-        n_categories = np.zeros(columns.n_features, dtype=np.int32)
-        for column, words in schema.categories.vocabularies.items():
-            n_categories[column] = words.n_categories
-        if n_categories.any():
-            columns = replace(columns, n_categories=n_categories)
-        return columns, schema
+        n_rows = sum(block.dense.shape[1] for block in blocks)
+        columns = distributed_sample.joined_pieces(
+            [blocks], [np.arange(n_rows)], n_rows
+        )
+        return with_n_categories(columns, schema.categories.vocabularies), schema
 
 
 def _renumbered(

@@ -261,9 +261,7 @@ class Booster(Elsewhere):
         n_threads = self._n_threads(kwargs)
         return explanation.explanation(
             model,
-            self._columns(
-                model, predictions.in_memory(data, partial(self._open_file, model))
-            ),
+            self._loaded_columns(model, data),
             data,
             rounds,
             n_threads,
@@ -282,6 +280,13 @@ class Booster(Elsewhere):
             model.check_names(rows)
         owner = type(self).__name__
         return containers.columns(rows, model.schema, owner=owner, by_name=False)
+
+    def _loaded_columns(
+        self, model: FittedModel, X: Any, validate_features: bool = False
+    ) -> Columns:
+        """The columns of rows for what is not computed in batches."""
+        rows = predictions.in_memory(X, partial(self._open_file, model))
+        return self._columns(model, rows, validate_features)
 
     def _open_file(self, model: FittedModel, path: Any, header: bool = False) -> Source:
         """Open a text file, to read the columns of the model in batches."""
@@ -791,8 +796,7 @@ class Booster(Elsewhere):
             "the model",
         )
         n_threads = self._n_threads(kwargs)
-        data = predictions.in_memory(data, partial(self._open_file, model))
-        columns = self._columns(model, data, validate_features)
+        columns = self._loaded_columns(model, data, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         options = parameters.resolve(model.options(), owner)[0]

@@ -578,9 +578,7 @@ class LGBMModel(
     def _staged(self, X: ArrayLike, finish: Finish) -> Iterator[Any]:
         """The output after each round; errors come at once, and not with the first."""
         model = self._model
-        columns = self._columns(
-            model, predictions.in_memory(X, partial(self._open_file, model))
-        )
+        columns = self._loaded_columns(model, X)
         outputs = predictions.staged(model, columns, self._n_threads())
         return (finish(model, values) for values in outputs)
 
@@ -618,9 +616,7 @@ class LGBMModel(
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
             model,
-            self._columns(
-                model, predictions.in_memory(X, partial(self._open_file, model))
-            ),
+            self._loaded_columns(model, X),
             X,
             rounds,
             n_threads,
@@ -635,6 +631,11 @@ class LGBMModel(
         by_name = not (model.is_foreign or model.has_passed_names(rows))
         owner = type(self).__name__
         return containers.columns(rows, model.schema, owner=owner, by_name=by_name)
+
+    def _loaded_columns(self, model: FittedModel, X: ArrayLike) -> Columns:
+        """The columns of rows for what is not computed in batches."""
+        rows = predictions.in_memory(X, partial(self._open_file, model))
+        return self._columns(model, rows)
 
     def _open_file(self, model: FittedModel, path: Any) -> Source:
         """Open a text file, whose columns have names if those of fit have."""

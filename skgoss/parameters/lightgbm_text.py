@@ -12,10 +12,11 @@ from skgoss.parameters.settings import Settings
 from skgoss.parameters.table import FILE_OPTIONS, NOT_IN_LIGHTGBM, OPTIONS
 
 # Options that are lists also in files where they have a single item.
-_LISTS = """
+_NAMES_OF_LISTS = """
     auc_mu_weights categorical_feature eval_at feature_contri interaction_constraints
     label_gain max_bin_by_feature metric monotone_constraints
 """
+_LISTS = frozenset(_NAMES_OF_LISTS.split())
 _OPTIONS = OPTION | {option.name: option for option in FILE_OPTIONS}
 # The options that LightGBM's estimators rename.
 _NAMES_OF_TRAIN = ("num_iterations", "num_threads")
@@ -30,7 +31,7 @@ def _value(name: str, text: str) -> Any:
     option = _OPTIONS.get(CANONICAL_NAME.get(name, name))
     if option is not None and isinstance(option.default, bool):
         return text not in ("0", "False", "false")
-    if option is not None and option.name in _LISTS.split() and ":" not in text:
+    if option is not None and option.name in _LISTS and ":" not in text:
         return _list(option, text)
     if "," in text and "[" not in text:
         return [parse_number(item) for item in text.split(",")]

@@ -647,7 +647,7 @@ class Unforked(threads._Team):
 def eight_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     cores = {False: 16, True: 8}
-    monkeypatch.setattr(threads, "_known_cores", lambda *key: cores[key[0]])
+    monkeypatch.setattr(threads, "_counted_cores", lambda *key: cores[key[0]])
     monkeypatch.setattr(threads, "_most_threads", lambda: 16)
     monkeypatch.setattr(threads.runtime, "max_threads", lambda: 16)
     monkeypatch.setattr(threads, "_Team", Unforked)
@@ -686,12 +686,12 @@ def test_n_threads_follows_the_quota_of_a_container(monkeypatch, n_jobs, expecte
     context = importlib.import_module("joblib.externals.loky.backend.context")
     monkeypatch.setattr(context, "_cpu_count_cgroup", lambda os_cpu_count: 2)
     monkeypatch.setattr(context, "_cpu_count_affinity", lambda os_cpu_count: 64)
-    threads._known_cores.cache_clear()
+    threads._counted_cores.cache_clear()
     monkeypatch.setattr(threads, "_most_threads", lambda: 64)
     try:
         assert threads.allowed_threads(n_jobs) == expected
     finally:
-        threads._known_cores.cache_clear()
+        threads._counted_cores.cache_clear()
 
 
 @pytest.mark.usefixtures("eight_cores")

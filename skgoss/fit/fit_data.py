@@ -28,6 +28,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
 from skgoss.training.evaluation import NamedRows
 from skgoss.utils import threads
+from skgoss.utils.messages import UnusedParameterWarning, warn
 
 
 def check_can_be_distributed(settings: Settings) -> None:
@@ -248,6 +249,13 @@ class FitData:
             task.check_learnable(target, weight)
         queries = task.queries(input_set, n_rows)
         targets.check_sum(target, weight, name, partition)
+        if init_score is not None and self.init_model is not None:
+            init_score = None
+            warn(
+                f"{input_set.prefix}init_score has no effect beside init_model:"
+                " boosting goes on from the scores of that model. Leave one out.",
+                UnusedParameterWarning,
+            )
         if init_score is not None:
             init_score = check_init_score(
                 init_score, n_rows, self.n_scores, f"{input_set.prefix}init_score"

@@ -155,14 +155,13 @@ class FitSetup:
         return BinnedRows(store, dataset.missing_bin, raw, len(rows), numbers)
 
     def _init_score(self, rows: Rows) -> Floats | None:
-        """The raw scores of ``init_model`` plus the user's ``init_score``."""
+        """The raw scores of ``init_model``, or else the user's ``init_score``."""
         if self.init_ensemble is None:
             return rows.init_score
         raw = self.init_ensemble.raw_scores(rows.columns, n_threads=self.n_threads)
         if rows.numbers is not None:
             raw = raw[rows.numbers]
-        scores = np.ascontiguousarray(raw.T)
-        return scores if rows.init_score is None else scores + rows.init_score
+        return np.ascontiguousarray(raw.T)
 
     def _check_init_ensemble(self) -> None:
         if self.init_ensemble is None:

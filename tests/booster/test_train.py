@@ -838,15 +838,39 @@ def test_scores_of_a_booster_that_trains_on():
     assert live.best_iteration == ended.best_iteration
 
 
-def test_scores_of_init_model_and_init_score_are_added():
+@pytest.mark.parametrize("package", ["skgoss", "lightgbm"])
+def test_init_model_replaces_init_score(package):
+    package = pytest.importorskip(package)
     X = np.random.default_rng(0).normal(size=(300, 3))
     y, start = X[:, 0] * 3, np.linspace(-1.0, 1.0, 300)
-    earlier = train({"learning_rate": 0.5}, Dataset(X, y), 2)
-    scores = earlier.predict(X) + start
-    later = train(
-        {}, Dataset(X, y, init_score=start, free_raw_data=False), 1, init_model=earlier
-    )
-    alone = train({}, Dataset(X, y, init_score=scores), 1)
-    np.testing.assert_allclose(
-        later.predict(X) - earlier.predict(X), alone.predict(X), atol=1e-9
-    )
+    params = {"objective": "regression", "verbosity": -1, "n_jobs": 1}
+    earlier = package.train(params, package.Dataset(X, y), 2)
+
+    def later(**scores):
+        data = package.Dataset(
+            X[:200], y[:200], **{k: v[:200] for k, v in scores.items()}
+        )
+        valid = data.create_valid(
+            X[200:], y[200:], **{k: v[200:] for k, v in scores.items()}
+        )
+        options = {"init_model": earlier, "valid_sets": [valid]}
+        model = package.train(params, data, 2, **options)
+        means = package.cv(
+            params,
+            package.Dataset(X, y, **scores),
+            2,
+            init_model=earlier,
+            folds=[(np.arange(200), np.arange(200, 300))],
+        )
+        return model.predict(X), model.best_score, means
+
+    alone = later()
+    if package is skgoss:
+        with pytest.warns(
+            UnusedParameterWarning, match="init_score has no effect besid"
+        ):
+            both = later(init_score=start)
+    else:
+        both = later(init_score=start)
+    np.testing.assert_array_equal(both[0], alone[0])
+    assert both[1:] == alone[1:]

@@ -15,6 +15,7 @@ from skgoss import (
     LGBMModel,
     LGBMRanker,
     LGBMRegressor,
+    UnusedParameterWarning,
     early_stopping,
 )
 
@@ -709,6 +710,20 @@ def test_start_scores_go_on_from_another_model(shape):
     )
     error = np.mean((whole.predict(RX) - RY) ** 2)
     assert second.best_score_["training"]["l2"] == pytest.approx(error)
+
+
+@pytest.mark.parametrize("options", [{}, {"folds": 3}])
+def test_an_earlier_model_replaces_start_scores(options):
+    first = regressor(n_estimators=5).fit(RX, RY)
+    sets = {} if options else {"eval_X": RX[:90], "eval_y": RY[:90]}
+    alone = regressor(**options).fit(RX, RY, init_model=first, **sets)
+    if sets:
+        sets["eval_init_score"] = [np.full(90, 1e6)]
+    both = regressor(**options)
+    with pytest.warns(UnusedParameterWarning, match="init_score has no effect beside"):
+        both.fit(RX, RY, init_model=first, init_score=RY * 7, **sets)
+    np.testing.assert_array_equal(both.predict(RX), alone.predict(RX))
+    assert both.evals_result_ == alone.evals_result_
 
 
 def test_start_scores_of_many_classes():

@@ -366,6 +366,10 @@ CHECKED_BY |= {
         "training/test_a_set_of_one_class_stops_nothing",
         "objectives/test_auc_mu_is_the_mean_of_the_pairs_of_classes_that_there_are",
     ],
+    "init_score beside init_model": [
+        "booster/test_init_model_replaces_init_score",
+        "training/test_an_earlier_model_replaces_start_scores",
+    ],
     "limits of leaves": [
         "project/test_no_leaf_has_fewer_rows",
         "project/test_no_leaf_has_less_curvature",

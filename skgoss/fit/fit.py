@@ -44,14 +44,16 @@ AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
 MakeModel = Callable[["Fit"], Any]
 
 
-# Options besides `min_child_samples` that limit splits, and their defaults.
-_LIMITS = {
+# Options that limit splits, and the values with which they do not.
+_NO_LIMITS = {
+    "min_child_samples": 1,
+    "min_child_weight": 0.0,
     "min_split_gain": 0.0,
-    "min_child_weight": 1e-3,
     "reg_alpha": 0.0,
     "reg_lambda": 0.0,
     "interaction_constraints": None,
     "feature_contri": None,
+    "monotone_constraints": None,
 }
 
 
@@ -254,19 +256,67 @@ class Fit:
         has_split = np.asarray((n_leaves[self._n_earlier :] > 1).any(axis=0))
         if has_split.all():
             return
-        rows, settings = self.data.fitted, self.settings
+        rows = self.data.fitted
         if not has_split.any():
-            _warn_that_nothing_is_learned(rows, self._dataset, settings, "the fit")
+            self._warn_that_nothing_is_learned(rows, "the fit")
             return
         first = 0
         for k, output in enumerate(self.data.outputs):
             stop = first + output.task.n_scores
             if not has_split[first:stop].any():
                 learned = rows.of_output(k, first, stop).without_missing_targets()
-                _warn_that_nothing_is_learned(
-                    learned, self._dataset, settings, output.name
-                )
+                self._warn_that_nothing_is_learned(learned, output.name, first, stop)
             first = stop
+
+    def _warn_that_nothing_is_learned(
+        self, rows: Rows, what: str, first: int = 0, stop: int | None = None
+    ) -> None:
+        """Warn that no tree of ``what`` has a split, and why; all processes call this.
+
+        ``first`` and ``stop`` are the bounds of its scores.
+        """
+        n_rows, target = len(rows), rows.target
+        ends = target.min(initial=np.inf), target.max(initial=-np.inf)
+        of_ranks = rows.collectives.all_gather((n_rows, *ends))
+        if rows.collectives.rank > 0:
+            return
+        sizes, lowest, highest = zip(*of_ranks, strict=True)
+        n_rows, is_constant = sum(sizes), min(lowest) == max(highest)
+        reason = _reason(n_rows, is_constant, self._dataset, self.settings)
+        reason = reason or self._limits(n_rows, slice(first, stop))
+        warn(f"No tree of {what} has a split, so it has learned nothing: {reason}")
+
+    def _limits(self, n_rows: int, scores: slice) -> str:
+        """Which options keep the root from being split."""
+        settings, data = self.settings, self.data
+        limits = {
+            name: f"{name}={getattr(settings, name)!r}"
+            for name, loose in _NO_LIMITS.items()
+            if getattr(settings, name) != loose
+        }
+        is_tried = data.rows.partition is None and data.init_model is None
+        binding = [
+            limits[name]
+            for name in limits
+            if is_tried and self._splits_with({name: _NO_LIMITS[name]}, scores)
+        ]
+        if len(binding) == 1:
+            return f"{binding[0]} keeps the root from being split. Set another value."
+        if binding:
+            several = " and ".join(binding)
+            return f"{several} keep the root from being split. Change one of them."
+        return (
+            f"no split of the {n_rows} rows reduces the loss."
+            f" Options that limit splits: {', '.join(limits.values())}."
+        )
+
+    def _splits_with(self, options: Mapping[str, Any], scores: slice) -> bool:
+        """Whether a first tree of some scores has a split with other options."""
+        fit = self.with_options({**options, "linear_tree": False})
+        state = fit.plan.begin(self.data.fitted, [])
+        state.boost()
+        n_leaves = np.diff(state.ensemble().leaf_start)
+        return bool((n_leaves[scores] > 1).any())
 
     @property
     def _dataset(self) -> BinnedDataset:
@@ -529,23 +579,10 @@ def _header(
     )
 
 
-def _warn_that_nothing_is_learned(
-    rows: Rows, dataset: BinnedDataset, settings: Settings, what: str
-) -> None:
-    """Warn that no tree of ``what`` has a split, and why; all processes call this."""
-    n_rows, target = len(rows), rows.target
-    ends = target.min(initial=np.inf), target.max(initial=-np.inf)
-    of_ranks = rows.collectives.all_gather((n_rows, *ends))
-    if rows.collectives.rank > 0:
-        return
-    sizes, lowest, highest = zip(*of_ranks, strict=True)
-    reason = _reason(sum(sizes), min(lowest) == max(highest), dataset, settings)
-    warn(f"No tree of {what} has a split, so it has learned nothing: {reason}")
-
-
 def _reason(
     n_rows: int, is_constant: bool, dataset: BinnedDataset, settings: Settings
 ) -> str:
+    """Why there is nothing to learn from the rows; "" if there is no such reason."""
     least = settings.min_child_samples
     if n_rows < 2 * least:
         return (
@@ -559,13 +596,4 @@ def _reason(
             "every column is constant, or fewer than"
             f" min_child_samples={least} of its values are not 0."
         )
-    others = [
-        f"{name}={getattr(settings, name)!r}"
-        for name, default in _LIMITS.items()
-        if getattr(settings, name) != default
-    ]
-    limits = ", ".join([f"min_child_samples={least}", *others])
-    return (
-        f"no split of the {n_rows} rows reduces the loss. Options that limit splits:"
-        f" {limits}."
-    )
+    return ""

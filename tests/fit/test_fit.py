@@ -38,14 +38,49 @@ def told(function):
             {"min_split_gain": 1e9, "min_child_samples": 5},
             X,
             Y,
+            "min_split_gain=1000000000.0 keeps the root from being split.",
+        ),
+        (
+            {"min_split_gain": 1e9, "reg_alpha": 1e9},
+            X,
+            Y,
             "no split of the 200 rows reduces the loss. Options that limit splits:"
-            " min_child_samples=5, min_split_gain=1000000000.0.",
+            " min_child_samples=20, min_child_weight=0.001,"
+            " min_split_gain=1000000000.0, reg_alpha=1000000000.0.",
+        ),
+        (
+            {"interaction_constraints": [[1]]},
+            X * [1, 0],
+            Y,
+            "interaction_constraints=[[1]] keeps the root",
         ),
     ],
 )
 def test_the_reason(options, features, y, reason):
     [message] = told(lambda: LGBMRegressor(n_estimators=3, **options).fit(features, y))
     assert message.startswith(MESSAGE + reason)
+
+
+@pytest.mark.parametrize("objective", ["poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize("folds", [None, 3])
+def test_the_limit_that_binds_is_named(objective, folds):
+    model = LGBMRegressor(objective=objective, n_estimators=3, folds=folds)
+    small = np.exp(Y) * 1e-12
+    messages = told(lambda: model.fit(X, small))
+    if objective == "gamma":  # its hessians do not depend on the scale
+        assert messages == []
+        return
+    [message] = messages
+    assert "min_child_weight=0.001 keeps the root from being split" in message
+    assert told(lambda: model.set_params(min_child_weight=0.0).fit(X, small)) == []
+
+
+def test_the_limit_of_an_output_is_named():
+    targets = np.column_stack([np.exp(Y), np.exp(Y) * 1e-9])
+    model = LGBMRegressor(objective="poisson", n_estimators=3)
+    [message] = told(lambda: model.fit(X, targets))
+    assert "column 1 of y" in message
+    assert "min_child_weight=0.001 keeps the root" in message
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ class _Table:
         return pieces
 
     def _aligned(self, name: str, data: Any) -> Any:
-        """The collection in the partitions of ``X``, if all lengths are known."""
+        """The collection in the partitions of ``X``, if Dask knows all lengths."""
         rows, wanted = lengths(data), lengths(self.X)
         if _holds_sizes(name) or rows is None or wanted in (None, rows):
             return data

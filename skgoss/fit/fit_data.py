@@ -93,8 +93,8 @@ class FitData:
     levels : tuple of float
         The levels of several quantiles; empty if the fit does not learn several.
     objective : str or callable
-        The objective by the name that the user passed: an alias may have a metric of
-        its own.
+        The objective by the name that the user passed: an alias may have another
+        metric.
     outputs : list of Output
         The outputs of a fit that learns several; empty if it learns one.
     preset_params : dict
@@ -226,9 +226,10 @@ class FitData:
     def _rows(self, prepared: Prepared, input_set: InputSet) -> Rows:
         """Columns with the target, weight, query and start scores of each row."""
         parts = input_set.parts
-        partition = None if parts is None else parts.partition()
+        partition = None
         if parts is not None:
             input_set = input_set.agreed(parts)
+            partition = parts.partition()
         stored = [prepared.binned, prepared.columns]
         n_rows = next(rows.n_rows for rows in stored if rows is not None)
         y, name = self._target(input_set, n_rows)

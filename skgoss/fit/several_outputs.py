@@ -1,6 +1,6 @@
 """Fits that learn several outputs: quantiles, or targets.
 
-Each level of ``alpha``, or each column of ``y``, is learned by trees of its own.
+Each level of ``alpha``, or each column of ``y``, is learned by separate trees.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class Task:
         passed = settings.objective or self.default_objective
         if passed is None:
             raise ValueError(
-                f"The 'objective' parameter of {self.owner} must be given."
+                f"The 'objective' parameter of {self.owner} must be set."
                 " LGBMClassifier and LGBMRegressor choose one."
             )
         objective = passed

@@ -275,16 +275,19 @@ def on_first_process(
     return lambda data, settings: data.on_all_rows(lambda rows: compute(rows, settings))
 
 
+@on_first_process
 def auc(data: EvalData, settings: Settings) -> float:
     return metric_kernels.auc(data.y, data.scores[0], data.weight, data.n_threads)
 
 
+@on_first_process
 def average_precision(data: EvalData, settings: Settings) -> float:
     return metric_kernels.average_precision(
         data.y, data.scores[0], data.weight, data.n_threads
     )
 
 
+@on_first_process
 def auc_mu(data: EvalData, settings: Settings) -> float:
     """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7.
 

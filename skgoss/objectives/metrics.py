@@ -1,6 +1,6 @@
 """Metrics of evaluation sets, with LightGBM's names and definitions.
 
-``METRICS`` is the table of metrics. ``make`` turns names into `Metric` objects, which
+``METRICS`` is the table of metrics. ``make`` makes `Metric` objects from names. They
 compute values from targets and scores.
 """
 
@@ -105,16 +105,10 @@ METRICS: dict[str, MetricSpec] = {
     "binary_logloss": MetricSpec(functions.mean_of("binary_logloss"), task="binary"),
     "binary_error": MetricSpec(functions.mean_of("binary_error"), task="binary"),
     "auc": MetricSpec(
-        functions.on_first_process(functions.auc),
-        maximize=True,
-        uses_raw_scores=True,
-        task="binary",
+        functions.auc, maximize=True, uses_raw_scores=True, task="binary"
     ),
     "average_precision": MetricSpec(
-        functions.on_first_process(functions.average_precision),
-        maximize=True,
-        uses_raw_scores=True,
-        task="binary",
+        functions.average_precision, maximize=True, uses_raw_scores=True, task="binary"
     ),
     "cross_entropy_lambda": MetricSpec(
         functions.cross_entropy_lambda, task="binary", targets=PROBABILITIES
@@ -125,10 +119,7 @@ METRICS: dict[str, MetricSpec] = {
     "multi_logloss": MetricSpec(functions.multi_logloss, task="multiclass"),
     "multi_error": MetricSpec(functions.multi_error, task="multiclass"),
     "auc_mu": MetricSpec(
-        functions.on_first_process(functions.auc_mu),
-        maximize=True,
-        uses_raw_scores=True,
-        task="multiclass",
+        functions.auc_mu, maximize=True, uses_raw_scores=True, task="multiclass"
     ),
     "ndcg": MetricSpec(
         functions.ndcg, maximize=True, uses_raw_scores=True, task="ranking"

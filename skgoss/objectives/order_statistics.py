@@ -1,6 +1,6 @@
-"""Order statistics of rows that several processes hold, found by counting.
+"""Order statistics of rows that several processes hold, by counting.
 
-An order statistic is the value of given rank among sorted values. No process sees the
+An order statistic is the value at a place among sorted values. No process sees the
 values of all rows. Each counts its rows by the leading bits of their keys. The sum of
 the counts tells which bits the wanted row has, and the rows with these bits are counted
 by their next bits, until so few are left that all processes can gather them.

@@ -63,7 +63,7 @@ class Objective:
     Attributes
     ----------
     name : str
-        The canonical name; a callable's own name.
+        The canonical name, or the name of a callable.
     n_scores : int
         K: raw scores of a row, trees of a round.
     average : (K,) float64
@@ -241,7 +241,7 @@ def make_objective(
         with the rows of this process.
     position : (n,) int64, default=None
         The position at which each document was shown, as a number from 0, for
-        'lambdarank'; None: it is not known.
+        'lambdarank'; None: there are no positions.
 
     Raises
     ------

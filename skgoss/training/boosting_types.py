@@ -33,7 +33,7 @@ class Dropout(NamedTuple):
         return 1.0 / (self.new_weight + n) if n else 1.0
 
     def normalized(self, factor: Floats) -> Floats:
-        """The factors of all rounds, given those of the rounds before."""
+        """The factors of all rounds, from those of the rounds before."""
         n, new = len(self.rounds), np.append(factor, self.factor)
         new[self.rounds] *= n / (n + self.new_weight)
         return new

@@ -135,7 +135,7 @@ class Rounds(ABC):
     ) -> None:
         """Take over the trees and evaluation sets of a fit on other rows in these bins.
 
-        ``with_metrics`` turns an evaluation set of the other fit into one of this fit.
+        ``with_metrics`` makes evaluation sets of this fit from those of the other fit.
         """
 
     @property

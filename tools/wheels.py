@@ -47,7 +47,9 @@ QUICK_TESTS = (
     "tests/project/test_golden.py",
     "tests/project/test_promises.py",
     "tests/utils/test_threads.py",
-    "tests/estimators/test_estimators.py",
+    "tests/estimators/test_base.py",
+    "tests/estimators/test_classifier.py",
+    "tests/estimators/test_regressor.py",
 )
 
 

@@ -5,46 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from binned import bins, build
+from mixed_columns import mixed, same
 from sklearn import datasets
 
 from skgoss.binning.binned_dataset import BinnedDataset
-
-
-def same(one: BinnedDataset, other: BinnedDataset) -> bool:
-    return (
-        np.array_equal(bins(one), bins(other))
-        and np.array_equal(one.storage.rows, other.storage.rows)
-        and np.array_equal(one.storage.shorts, other.storage.shorts)
-        and np.array_equal(one.storage.entries, other.storage.entries)
-        and np.array_equal(one.feature, other.feature)
-        and np.array_equal(one.n_bins, other.n_bins)
-        and np.array_equal(one.missing_bin, other.missing_bin)
-        and np.array_equal(one.missing_type, other.missing_type)
-        and all(map(np.array_equal, one.upper_bounds, other.upper_bounds))
-    )
-
-
-def mixed(n_rows: int = 5000) -> np.ndarray:
-    """Columns of many distributions, exact in float32."""
-    rng = np.random.default_rng(1)
-    normal = rng.standard_normal(n_rows)
-    sparse_normal = np.where(rng.random(n_rows) < 0.8, 0.0, normal)
-    with_nan = np.where(rng.random(n_rows) < 0.1, np.nan, normal)
-    table = [
-        normal,
-        rng.exponential(size=n_rows),
-        rng.standard_cauchy(n_rows) ** 3,
-        rng.integers(-300, 900, n_rows),
-        rng.choice([-1.5, 0.0, 2.0, 7.0], n_rows),
-        sparse_normal,
-        with_nan,
-        np.where(rng.random(n_rows) < 0.2, np.nan, sparse_normal),
-        np.where(rng.random(n_rows) < 0.1, np.inf, with_nan),
-        np.where(rng.random(n_rows) < 0.1, -np.inf, normal),
-        1e6 + normal,
-        np.full(n_rows, 3.0),
-    ]
-    return np.column_stack(table).astype(np.float32).astype(np.float64)
 
 
 def naive_bins(X: np.ndarray, data: BinnedDataset) -> np.ndarray:
@@ -118,30 +82,6 @@ def test_columns_of_one_bin_are_left_out():
     assert data.storage.rows.shape == (50, 0)
 
 
-def test_filtered_rows_tell_which_leaves_the_bins_are_for():
-    """Smaller leaves may use the bins too, as long as no column is missing for them."""
-    rng = np.random.default_rng(0)
-    X = np.zeros((300, 8))
-    for j, n_rows in enumerate((0, 3, 7, 19, 20, 40, 300)):
-        X[rng.choice(300, n_rows, replace=False), j] = rng.standard_normal(n_rows)
-    X[:, 7] = 5.0
-    data = build(X, min_child_samples=20, weight=rng.choice([1.0, 2.0], 300))
-    assert data.filtered_rows == 19
-    assert build(X, min_child_samples=19).filtered_rows == 7
-    assert build(X, min_child_samples=3).filtered_rows == 0
-    assert build(X[:, 4:], min_child_samples=20).filtered_rows == 0
-    rows = np.flatnonzero(rng.random(300) < 0.5)
-    n_others = np.count_nonzero(X[rows, :7], axis=0)
-    some = build(X, min_child_samples=20, rows=rows)
-    assert some.filtered_rows == n_others[n_others < 20].max()
-    assert data.take(rows).filtered_rows == 19
-    for least in (1, 4, 8, 20, 21, 50):
-        filtered = build(X, min_child_samples=least)
-        for later in range(1, least):
-            fresh = build(X, min_child_samples=later)
-            assert same(filtered, fresh) == (later > filtered.filtered_rows)
-
-
 def test_any_number_of_threads_gives_the_same():
     X = mixed(20_000)
     one = build(X)
@@ -178,31 +118,6 @@ def test_integers_are_what_they_are_as_floats():
     one = build(X.astype(float))
     for dtype in ("int8", "int16", "int32", "int64", "float32"):
         assert same(one, build(X.astype(dtype)))
-
-
-def test_rows_left_out_do_not_exist():
-    X = mixed()
-    rows = np.flatnonzero(np.random.default_rng(2).random(len(X)) < 0.4)
-    assert same(build(X[rows]), build(X, rows=rows))
-    weight = np.random.default_rng(3).exponential(size=len(X))
-    assert same(build(X[rows], weight=weight[rows]), build(X, weight=weight, rows=rows))
-
-
-@pytest.mark.parametrize("max_bin", [7, 255])
-def test_weight_two_is_two_copies(max_bin):
-    X = np.round(mixed(2000), 2)
-    weight = np.random.default_rng(4).integers(1, 4, len(X))
-    some = np.repeat(np.arange(len(X)), weight)
-    limits = {"max_bin": max_bin, "min_data_in_bin": 1}
-    copies = build(X[some], **limits)
-    weighted = build(X, weight=weight.astype(float), **limits)
-    assert all(map(np.array_equal, copies.upper_bounds, weighted.upper_bounds))
-    np.testing.assert_array_equal(bins(copies), bins(weighted)[:, some])
-
-
-def test_equal_weights_are_none():
-    X = mixed()
-    assert same(build(X), build(X, weight=np.full(len(X), 0.37)))
 
 
 def test_a_sample_of_the_rows_finds_the_bins():

@@ -4,38 +4,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from reading import columns
-from sklearn.base import BaseEstimator
+from one_column import ZERO, mapper, settings
 
-from skgoss.binning.bin_mapper import BinMapper
-from skgoss.binning.find_bins import find_bin_mappers
-
-ZERO = float(np.float32(1e-35))
 GREATEST = np.finfo(np.float64).max
-
-
-def settings(**changes) -> SimpleNamespace:
-    defaults = {
-        "max_bin": 255,
-        "max_bin_by_feature": None,
-        "forcedbins_filename": None,
-        "min_data_in_bin": 3,
-        "min_child_samples": 0,
-        "subsample_for_bin": 200_000,
-        "use_missing": True,
-        "zero_as_missing": False,
-        "data_random_seed": 1,
-    }
-    return SimpleNamespace(**(defaults | changes))
-
-
-def mapper(values, *, weight=None, rows=None, **changes) -> BinMapper:
-    data = columns(BaseEstimator(), np.asarray(values)[:, None], reset=True)
-    return find_bin_mappers(data, settings(**changes), weight=weight, rows=rows)[0]
 
 
 def distributions() -> dict[str, np.ndarray]:
@@ -164,44 +138,6 @@ def test_boundaries_are_lightgbms(name, changes):
         parted = np.diff(np.searchsorted(ours.upper_bounds, finite)) > 0
         theirs = np.diff(np.searchsorted(thresholds, finite)) > 0
         np.testing.assert_array_equal(parted, theirs)
-
-
-def test_all_types_of_missing():
-    values = np.r_[np.arange(-50.0, 50.0), np.nan]
-    nan = mapper(values, min_data_in_bin=1)
-    assert (nan.missing_type, nan.missing_bin, nan.nan_bin) == (2, 100, 100)
-    assert nan.n_bins == 101
-    zero = mapper(values, min_data_in_bin=1, zero_as_missing=True)
-    assert (zero.missing_type, zero.missing_bin, zero.nan_bin) == (1, 50, 50)
-    none = mapper(values, min_data_in_bin=1, use_missing=False)
-    assert (none.missing_type, none.missing_bin, none.nan_bin) == (0, -1, 50)
-    unseen = mapper(values[:-1], min_data_in_bin=1)
-    assert (unseen.missing_type, unseen.missing_bin, unseen.nan_bin) == (0, -1, 50)
-
-
-def test_zero_has_a_bin_of_its_own():
-    bounds = mapper(np.r_[np.zeros(10), np.full(10, -1e-30), np.full(10, 1e-30)])
-    assert bounds.upper_bounds.tolist() == [-ZERO, ZERO, np.inf]
-    assert mapper(np.arange(1.0, 9.0)).upper_bounds[0] == ZERO
-
-
-@pytest.mark.parametrize(
-    ("values", "trivial"),
-    [
-        (np.zeros(9), True),
-        (np.full(9, 5.0), True),
-        (np.full(9, -5.0), True),
-        (np.full(9, np.nan), True),
-        (np.full(9, np.inf), True),
-        (np.r_[np.zeros(9), 5.0], False),
-        (np.r_[np.full(9, 5.0), np.nan], False),
-        (np.r_[np.full(9, -5.0), np.full(9, 5.0)], False),
-        (np.r_[1.0, 2.0], True),
-        (np.arange(9.0), False),
-    ],
-)
-def test_a_column_in_one_bin_is_trivial(values, trivial):
-    assert mapper(values).is_trivial == trivial
 
 
 def test_weight_moves_the_boundaries():

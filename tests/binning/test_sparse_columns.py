@@ -2,101 +2,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from reading import columns
-from scipy import sparse
-from sklearn.base import BaseEstimator
+from sparse_twins import (
+    CHANGES,
+    N_ROWS,
+    assert_same_mappers,
+    both,
+    chosen_rows,
+    settings,
+    table,
+)
 
-from skgoss.binning import apply_bins, bin_mapper
-from skgoss.binning.apply_bins import bin_columns, bin_sparse_columns
-from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning import bin_mapper
 from skgoss.binning.find_bins import find_bin_mappers
-from skgoss.columns.columns import Columns
-
-N_ROWS = 3000
-
-
-def settings(**changes) -> SimpleNamespace:
-    defaults = {
-        "max_bin": 255,
-        "max_bin_by_feature": None,
-        "forcedbins_filename": None,
-        "min_data_in_bin": 3,
-        "min_child_samples": 0,
-        "subsample_for_bin": 200_000,
-        "use_missing": True,
-        "zero_as_missing": False,
-        "data_random_seed": 1,
-    }
-    return SimpleNamespace(**(defaults | changes))
-
-
-def table(n_rows: int = N_ROWS, seed: int = 0) -> np.ndarray:
-    """Columns of all signs and densities, with NaN, infinities and tiny values."""
-    rng = np.random.default_rng(seed)
-    normal = rng.standard_normal(n_rows)
-    kinds = [
-        normal,
-        abs(normal),
-        -abs(normal),
-        rng.integers(-9, 9, n_rows),
-        normal * 1e-34,
-        np.where(rng.random(n_rows) < 0.3, np.nan, normal),
-        np.where(rng.random(n_rows) < 0.3, np.inf, -abs(normal)),
-        np.full(n_rows, 7.0),
-        np.full(n_rows, np.nan),
-    ]
-    densities = [0.0, 1 / n_rows, 0.001, 0.05, 0.3, 0.49, 0.51, 1.0]
-    return np.column_stack(
-        [
-            np.where(rng.random(n_rows) < d, kind, 0.0)
-            for kind in kinds
-            for d in densities
-        ]
-    )
-
-
-def both(X: np.ndarray, explicit: bool = False) -> tuple[Columns, Columns]:
-    """The columns of a matrix and of its sparse twin, which may store some zeros."""
-    matrix = sparse.csr_array(X)
-    if explicit:
-        stored = (X != 0) | (np.random.default_rng(9).random(X.shape) < 0.2)
-        rows, columns_ = np.nonzero(stored)
-        matrix = sparse.csr_array((X[stored], (rows, columns_)), shape=X.shape)
-        assert matrix.nnz == stored.sum() > np.count_nonzero(X)
-    return tuple(columns(BaseEstimator(), x, reset=True) for x in (X, matrix))
-
-
-def assert_same_mappers(some: list[BinMapper], others: list[BinMapper]) -> None:
-    for one, other in zip(some, others, strict=True):
-        for field in BinMapper._fields:
-            a, b = getattr(one, field), getattr(other, field)
-            assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), field
-
-
-CHANGES = [
-    {},
-    {"max_bin": 15},
-    {"max_bin": 2},
-    {"max_bin": 2000, "min_data_in_bin": 1},
-    {"use_missing": False},
-    {"zero_as_missing": True},
-    {"zero_as_missing": True, "use_missing": False},
-    {"subsample_for_bin": 700},
-]
-
-
-def chosen_rows(kind: str) -> np.ndarray | None:
-    rng = np.random.default_rng(5)
-    return {
-        "all": None,
-        "half": np.flatnonzero(rng.random(N_ROWS) < 0.5),
-        "few": np.array([3, 4, 1700]),
-        "last": np.array([N_ROWS - 1]),
-    }[kind]
 
 
 @pytest.mark.parametrize("explicit", [False, True])
@@ -137,68 +56,6 @@ def test_weights_move_both_alike(kind, rows, subsample):
         )
 
 
-@pytest.mark.parametrize("explicit", [False, True])
-@pytest.mark.parametrize("rows", ["all", "half", "few"])
-@pytest.mark.parametrize("changes", CHANGES, ids=str)
-def test_lists_are_the_rows_beyond_the_bin_of_zero(changes, rows, explicit):
-    dense, stored = both(table(), explicit)
-    rows = chosen_rows(rows)
-    mappers = find_bin_mappers(dense, settings(**changes), rows=rows)
-    features = np.random.default_rng(7).permutation(dense.n_features)[:50]
-    n_rows = N_ROWS if rows is None else len(rows)
-    bins = np.empty((len(features), n_rows), dtype=np.uint16)
-    bin_columns(dense, mappers, features, rows, 1, bins)
-    for data in (dense, stored):
-        start, list_rows, bin_start, list_bins = bin_sparse_columns(
-            data, mappers, features, rows=rows
-        )
-        assert (list_rows.dtype, list_bins.dtype) == (np.uint32, np.uint16)
-        assert (len(list_rows), len(list_bins)) == (start[-1], bin_start[-1])
-        for at, j in enumerate(features):
-            expected = np.flatnonzero(bins[at] != mappers[j].zero_bin)
-            listed = slice(start[at], start[at + 1])
-            np.testing.assert_array_equal(list_rows[listed], expected)
-            stored = list_bins[bin_start[at] : bin_start[at + 1]]
-            if mappers[j].n_bins == 2:
-                assert len(stored) == 0
-                stored = np.zeros(len(expected), np.uint16)
-            beyond = stored >= mappers[j].zero_bin
-            np.testing.assert_array_equal(stored + beyond, bins[at][expected])
-
-
-@pytest.mark.parametrize("rows", ["all", "half"])
-def test_bins_of_sparse_columns_as_columns(rows):
-    """The dense storage of sparse columns, too."""
-    dense, stored = both(table())
-    rows = chosen_rows(rows)
-    mappers = find_bin_mappers(dense, settings(), rows=rows)
-    features = np.arange(dense.n_features)
-    shape = (dense.n_features, N_ROWS if rows is None else len(rows))
-    some, others = np.empty(shape, np.uint8), np.empty(shape, np.uint8)
-    bin_columns(dense, mappers, features, rows, 1, some)
-    bin_columns(stored, mappers, features, rows, 1, others)
-    np.testing.assert_array_equal(some, others)
-
-
-def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(apply_bins, "VALUES_PER_THREAD", 1)
-    weight = np.random.default_rng(8).exponential(size=N_ROWS)
-    data, features = both(table())[1], np.arange(72)
-    one, two = (
-        find_bin_mappers(
-            data, settings(subsample_for_bin=900), weight=weight, n_threads=n
-        )
-        for n in (1, 2)
-    )
-    assert_same_mappers(one, two)
-    for a, b in zip(
-        bin_sparse_columns(data, one, features, n_threads=1),
-        bin_sparse_columns(data, one, features, n_threads=2),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_zero_share_counts_what_is_not_stored():
     X = np.zeros((10, 5))
     X[:3, 0] = [1.0, 2.0, np.nan]
@@ -210,22 +67,6 @@ def test_zero_share_counts_what_is_not_stored():
     assert shares == [0.7, 1.0, 0.0, 0.0, 1.0]
     shares = [m.zero_share for m in find_bin_mappers(data, settings(use_missing=False))]
     assert shares == [0.8, 1.0, 1.0, 0.0, 1.0]
-
-
-@pytest.mark.parametrize("n_rows", [1, 2, 255, 256, 257])
-def test_blocks_of_values_end_anywhere(n_rows):
-    X = table(n_rows, seed=n_rows)
-    dense, stored = both(X)
-    some, others = (
-        find_bin_mappers(d, settings(min_data_in_bin=1)) for d in (dense, stored)
-    )
-    assert_same_mappers(some, others)
-    for a, b in zip(
-        bin_sparse_columns(dense, some, np.arange(72)),
-        bin_sparse_columns(stored, some, np.arange(72)),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("rows", ["all", "half", "few"])

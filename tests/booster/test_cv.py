@@ -5,44 +5,15 @@ import time
 
 import numpy as np
 import pytest
+from cv_results import BINARY, ROUNDS, cv, ranked, rows, same
 from sklearn.datasets import load_iris
 from sklearn.model_selection import (
-    GroupKFold,
     KFold,
-    ShuffleSplit,
     StratifiedKFold,
-    TimeSeriesSplit,
 )
 
 import skgoss
 from skgoss import CVBooster, Dataset
-
-ROUNDS = 8
-BINARY = {"objective": "binary", "num_leaves": 7, "verbosity": -1}
-
-
-def rows(n=300, seed=0):
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, 4))
-    return X, (X[:, 0] * X[:, 1] + random.normal(size=n) > 0).astype(float)
-
-
-def ranked(n_queries=30, seed=0):
-    random = np.random.default_rng(seed)
-    sizes = random.integers(3, 12, n_queries)
-    X = random.normal(size=(sizes.sum(), 3))
-    return X, random.integers(0, 3, len(X)).astype(float) + (X[:, 0] > 1), sizes
-
-
-def cv(params=BINARY, data=None, rounds=ROUNDS, **arguments):
-    X, y = rows() if data is None else data
-    return skgoss.cv(params, Dataset(X, y), rounds, **arguments)
-
-
-def same(first, second):
-    assert first.keys() == second.keys()
-    for name in first:
-        np.testing.assert_array_equal(first[name], second[name])
 
 
 def trees(booster):
@@ -231,75 +202,6 @@ def test_folds_of_a_subset_are_folds_of_its_rows():
 
 
 # --- Folds ----------------------------------------------------------------------------
-
-
-def seen_folds(data, **arguments):
-    """The labels that each fold tests on; labels are row numbers."""
-    tested = []
-
-    def feval(predictions, dataset):
-        tested.append(dataset.get_label().tolist())
-        return "none", 0.0, True
-
-    skgoss.cv({"objective": "l2", "metric": "None"}, data, 1, feval=feval, **arguments)
-    return tested
-
-
-@pytest.mark.parametrize(
-    "splitter",
-    [
-        KFold(3),
-        ShuffleSplit(2, random_state=0),
-        TimeSeriesSplit(3),
-        list(KFold(4).split(np.zeros(50))),
-        [(np.arange(50) < 30, np.arange(50) >= 30)],
-        [(list(range(30)), [49, 40, 45])],
-    ],
-)
-def test_folds_of_splitters_and_pairs(splitter):
-    X, y = rows(50)[0], np.arange(50.0)
-    if hasattr(splitter, "split"):
-        expected = [test for _, test in splitter.split(X)]
-    else:
-        splitter = list(splitter)
-        expected = [np.arange(50)[test] for _, test in splitter]
-    tested = seen_folds(
-        Dataset(X, y), folds=iter(splitter) if isinstance(splitter, list) else splitter
-    )
-    assert tested == [sorted(test) for test in expected]
-
-
-def test_queries_stay_together():
-    X, _, sizes = ranked()
-    number = np.repeat(np.arange(len(sizes)), sizes)
-    data = Dataset(X, np.arange(float(len(X))), group=sizes)
-    expected = [list(test) for _, test in GroupKFold(5).split(X, groups=number)]
-    assert seen_folds(data) == expected
-    assert seen_folds(data, folds=GroupKFold(5)) == expected
-
-
-@pytest.mark.parametrize("objective", ["binary", "regression", None])
-def test_classes_are_stratified(objective):
-    X, y = rows(100)
-    y = (np.arange(100) < 20).astype(float)
-    shares = []
-
-    def feval(predictions, dataset):
-        shares.append(dataset.get_label().mean())
-        return "none", 0.0, True
-
-    params = {"objective": objective, "metric": "None", "min_child_samples": 1}
-    cv(params, (X, y), 1, feval=feval)
-    assert shares == [0.2] * 5
-    shares.clear()
-    cv(params, (X, y), 1, feval=feval, stratified=False)
-    assert len(set(shares)) > 1
-
-
-def test_folds_are_the_same_for_a_seed():
-    same(cv(seed=1), cv(seed=1))
-    first, other = cv(seed=1), cv(seed=2)
-    assert first["valid binary_logloss-mean"] != other["valid binary_logloss-mean"]
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,13 @@ import datetime
 import decimal
 import warnings
 
-import narwhals
-import narwhals.stable.v1
 import numpy as np
 import pytest
 from reading import Estimator, columns, n_calls, read, shares
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMRegressor
 from skgoss._engine.columns import column_kernels as kernels
 from skgoss.columns.columns import Columns
 
@@ -23,55 +21,6 @@ KINDS = kernels.KINDS
 
 def fit_columns(X) -> Columns:
     return columns(Estimator(), X, reset=True)
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", KINDS)
-def test_arrays_of_any_kind_are_read_in_place(dtype, order):
-    X = np.array([[0, 1, 2], [1, 0, 100]]).astype(dtype, order=order)
-    data = fit_columns(X)
-    assert (data.n_rows, data.n_features) == (2, 3)
-    np.testing.assert_array_equal(read(data), X.astype(float))
-    assert data.kind.tolist() == [KINDS[dtype]] * 3
-    assert shares(data, 0, X)
-    assert shares(data, 2, X[:, 2])
-
-
-@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint64"])
-def test_extreme_integers_keep_their_sign(dtype):
-    limits = np.iinfo(dtype)
-    X = np.array([[limits.min, limits.max]], dtype=dtype)
-    np.testing.assert_array_equal(read(fit_columns(X)), X.astype(float))
-
-
-def test_large_integers_are_told_apart():
-    X, y = 2**40 + np.arange(100)[:, None], np.arange(100) % 2
-    options = {"min_child_samples": 1, "min_data_in_bin": 1, "num_leaves": 100}
-    model = LGBMClassifier(n_estimators=50, **options).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X), y)
-
-
-@pytest.mark.parametrize(
-    "view",
-    [
-        lambda a: a[::-1],
-        lambda a: a[:, ::-1],
-        lambda a: a[::2, 1::3],
-        lambda a: a.T,
-        lambda a: np.broadcast_to(a[0], (5, 12)),
-    ],
-)
-def test_strides_may_be_anything(view):
-    X = view(np.arange(120.0).reshape(10, 12))
-    data = fit_columns(X)
-    np.testing.assert_array_equal(read(data), X)
-    assert shares(data, 0, X)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "longdouble", ">f8", ">i4", object])
-def test_other_numbers_are_converted(dtype):
-    X = np.array([[1, 2], [3, 4]]).astype(dtype)
-    np.testing.assert_array_equal(read(fit_columns(X)), [[1, 2], [3, 4]])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f8", np.int64, bool])
@@ -90,11 +39,6 @@ def test_arrays_predict_as_lists_which_scikit_learn_validates(dtype):
             model.predict(wrong)
 
 
-def test_unaligned_values_are_copied():
-    X = np.frombuffer(b"\0" + np.arange(6.0).tobytes(), np.uint8)[1:].view(float)
-    np.testing.assert_array_equal(read(fit_columns(X.reshape(3, 2)))[:, 1], [1, 3, 5])
-
-
 def test_nan_and_infinity_pass():
     X = np.array([[np.nan, np.inf], [-np.inf, 0.0]])
     np.testing.assert_array_equal(read(fit_columns(X)), X)
@@ -102,26 +46,6 @@ def test_nan_and_infinity_pass():
 
 def test_lists():
     np.testing.assert_array_equal(read(fit_columns([[1, 2], [3, 4]])), [[1, 2], [3, 4]])
-
-
-def test_counts_and_names_are_set_and_checked():
-    pandas = pytest.importorskip("pandas")
-    estimator = Estimator()
-    X = pandas.DataFrame({"a": [1.0, 2.0], "b": [3, 4]})
-    columns(estimator, X, reset=True)
-    assert estimator.n_features_in_ == 2
-    assert estimator.feature_names_in_.tolist() == ["a", "b"]
-    columns(estimator, X, reset=False)
-    with pytest.raises(ValueError, match="must be in the same order"):
-        columns(estimator, X[["b", "a"]], reset=False)
-    with pytest.raises(ValueError, match="yet now missing"):
-        columns(estimator, X[["a"]], reset=False)
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        columns(estimator, X.to_numpy(), reset=False)
-    columns(estimator, X.to_numpy(), reset=True)
-    assert not hasattr(estimator, "feature_names_in_")
-    with pytest.raises(ValueError, match="X has 1 features, but Estimator is expec"):
-        columns(estimator, np.ones((2, 1)), reset=False)
 
 
 @pytest.mark.parametrize(
@@ -311,32 +235,6 @@ def test_columns_of_other_things_are_refused_by_name(name, categorical_feature):
         columns(Estimator(), X, reset=True, categorical_feature=categorical_feature)
 
 
-def other_frames():
-    """Frames of the columns a and b that are no pandas, polars or Arrow tables."""
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
-    pyarrow = pytest.importorskip("pyarrow")
-    table = {"a": [1.5, None], "b": ["x", "y"]}
-    return {
-        "narwhals": narwhals.from_native(pandas.DataFrame(table)),
-        "stable narwhals": narwhals.stable.v1.from_native(polars.DataFrame(table)),
-        "lazy polars": polars.LazyFrame(table),
-        "lazy narwhals": narwhals.from_native(polars.LazyFrame(table)),
-        "record batch": pyarrow.RecordBatch.from_pydict(table),
-        "record batches": pyarrow.table(table).to_reader(),
-    }
-
-
-@pytest.mark.parametrize("name", other_frames())
-def test_frames_of_any_kind_keep_their_names(name):
-    estimator = Estimator()
-    data = columns(estimator, other_frames()[name], reset=True)
-    assert estimator.feature_names_in_.tolist() == ["a", "b"]
-    np.testing.assert_array_equal(read(data), [[1.5, 0], [np.nan, 1]])
-    data = columns(estimator, other_frames()[name], reset=False)
-    np.testing.assert_array_equal(read(data), [[1.5, 0], [np.nan, 1]])
-
-
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
 @pytest.mark.parametrize("library", ["pandas", "pandas on Arrow", "polars", "pyarrow"])
 def test_nulls_beside_integers_that_no_float_holds(library, dtype):
@@ -364,15 +262,6 @@ def test_empty_frames_are_refused_in_scikit_learns_words(library):
     if library == "pandas":
         with pytest.raises(ValueError, match=r"0 feature\(s\) \(shape=\(2, 0\)\)"):
             fit_columns(make(index=[0, 1]))
-
-
-def test_the_owner_keeps_the_memory():
-    polars = pytest.importorskip("polars")
-    data = fit_columns(
-        polars.DataFrame({"a": [1, None] * 5000, "b": [1.5, 2.5] * 5000})
-    )
-    expected = np.tile([[1, 1.5], [np.nan, 2.5]], (5000, 1))
-    np.testing.assert_array_equal(read(data), expected)
 
 
 @pytest.mark.parametrize("n_columns", [1, 30, 3000])
@@ -419,20 +308,3 @@ def test_decimals_become_the_nearest_numbers(kind):
         X = X.to_pandas(types_mapper=pandas.ArrowDtype)
     expected = np.array([*map(float, values), np.nan])[:, None]
     np.testing.assert_array_equal(read(columns(Estimator(), X, reset=True)), expected)
-
-
-@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
-def test_doubled_names(library):
-    module = pytest.importorskip(library)
-    values = np.random.default_rng(0).random((50, 3))
-    if library == "pandas":
-        X = module.DataFrame(values, columns=["a", "b", "a"])
-    else:
-        X = module.table([*values.T], names=["a", "b", "a"])
-    y = np.arange(50)
-    message = "X has several columns of one name.*'a' 2 times"
-    with pytest.raises(ValueError, match=message):
-        LGBMRegressor().fit(X, y)
-    model = LGBMRegressor(n_estimators=1).fit(values, y)
-    with pytest.raises(ValueError, match=message):
-        model.predict(X)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from parts_of_rows import deal_queries, parts_of
+from ranks import rows_of, run
 
 from skgoss.columns import queries
 from skgoss.columns.queries import Queries
+from skgoss.columns.row_partition import Parts
 
 
 def test_sizes_and_marks_are_the_same_queries():
@@ -80,3 +83,78 @@ def test_marks_of_pandas_may_be_missing():
 def test_queries_of_numbers_with_gaps():
     made = Queries.from_ids(np.array([9, 4, 9]))
     np.testing.assert_array_equal(made.number, [1, 0, 1])
+
+
+# --- Queries --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["group", "qid", "words"])
+def test_queries_of_parts_have_the_numbers_of_all_rows(n_ranks, kind):
+    random = np.random.default_rng(n_ranks)
+    sizes = random.integers(0, 6, 40)
+    names = random.permutation(100)[:40] * 7 - 50
+    names = names.astype(str) if kind == "words" else names
+    dealt = deal_queries(sizes, n_ranks, seed=n_ranks)
+    qid = np.repeat(names, sizes)
+    # Rows of a query need not be consecutive.
+    for parts in dealt:
+        for rows in parts.values():
+            qid[rows] = random.permutation(qid[rows])
+    given = {"group": sizes} if kind == "group" else {"qid": qid}
+    whole = queries.make(len(qid), **given)
+    kept = np.flatnonzero(random.random(len(qid)) < 0.3)
+    whole_kept = whole.take(kept)
+
+    def check(collectives):
+        parts = dealt[collectives.rank]
+        rows = rows_of(parts)
+        if kind == "group":
+            counts = np.bincount(np.repeat(np.arange(40), sizes)[rows], minlength=40)
+            own = {"group": counts[counts > 0]}
+        else:
+            own = {"qid": qid[rows]}
+        got = queries.make(len(rows), **own, parts=parts_of(collectives, parts))
+        assert got.n_global == whole.n_queries
+        assert np.array_equal(got.global_number[got.number], whole.number[rows])
+        assert np.array_equal(got.sizes, whole.sizes[got.global_number])
+        at = np.flatnonzero(np.isin(rows, kept))
+        left = got.take(at, collectives)
+        assert left.n_global == whole_kept.n_queries
+        place = np.searchsorted(kept, rows[at])
+        assert np.array_equal(left.global_number[left.number], whole_kept.number[place])
+
+    run(n_ranks, check)
+
+
+def make_queries(own, **given):
+    """Make the queries of processes that hold some parts, by number and length."""
+
+    def work(collectives):
+        parts = Parts(collectives, own[collectives.rank])
+        values = {
+            name: np.array(value[collectives.rank], dtype=None if len(value) else int)
+            for name, value in given.items()
+        }
+        return queries.make(parts.n_rows, parts=parts, **values)
+
+    return run(len(own), work)
+
+
+def test_queries_must_not_be_cut():
+    with pytest.raises(ValueError, match=r"Query 3 of qid has rows in the parts 0, 1"):
+        make_queries([{0: 2}, {1: 2}], qid=[[3, 4], [5, 3]])
+    with pytest.raises(ValueError, match=r"Query 3 of qid has rows in the parts 0, 1"):
+        make_queries([{0: 2, 1: 1}, {2: 1}], qid=[[3, 4, 3], [5]])
+    with pytest.raises(ValueError, match="query of group has rows in the parts 0, 2"):
+        make_queries([{0: 2, 2: 2}, {1: 1}], group=[[1, 2, 1], [1]])
+    with pytest.raises(ValueError, match=r"only query has rows in the parts 0, 1 of"):
+        make_queries([{0: 2}, {1: 1}])
+    with pytest.raises(ValueError, match="What qid holds must be the same"):
+        make_queries([{0: 1}, {1: 1}], qid=[["a"], [1]])
+
+
+def test_all_rows_of_one_part_may_be_one_query():
+    first, second = make_queries([{0: 0}, {1: 3}])
+    assert first.n_queries == 0
+    assert second.n_queries == first.n_global == second.n_global == 1

@@ -5,30 +5,15 @@ import itertools
 import multiprocessing
 import pickle
 import threading
-import warnings
 
 import numpy as np
 import pytest
+from data_sets import SMALL, N, made, text
 from scipy import sparse
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, train
 from skgoss.binning.binned_dataset import BinnedDataset
-
-N = 300
-SMALL = {"n_estimators": 5, "num_leaves": 7}
-
-
-def made(n=N, seed=0):
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, 4))
-    return X, X[:, 0] - X[:, 1] * X[:, 2] + 0.1 * random.normal(size=n)
-
-
-def text(model):
-    """The trees of a Booster or an estimator."""
-    booster = getattr(model, "booster_", model)
-    return booster.model_to_string().split("\nparameters:")[0]
 
 
 @pytest.fixture
@@ -175,33 +160,6 @@ def test_fields_of_a_fit_are_the_last_ones(builds):
 # --- Laziness -------------------------------------------------------------------------
 
 
-def test_data_are_read_when_they_are_needed(builds):
-    data = Dataset([["a", "b"]], [1.0])
-    with pytest.raises(ValueError, match="arrays of bytes"):
-        data.construct()
-    data = Dataset(*made())
-    assert (data.num_data(), data.num_feature()) == (N, 4)
-    assert not builds
-    assert data.construct() is data
-    data.construct()
-    assert len(builds) == 1
-    assert (data.num_data(), data.num_feature()) == (N, 4)
-
-
-def test_data_must_be_there():
-    with pytest.raises(TypeError, match="data must not be None"):
-        Dataset(None).construct()
-
-
-def test_freed_and_kept_data():
-    X, y = made()
-    data = Dataset(X, y)
-    assert data.get_data() is X
-    with pytest.raises(ValueError, match=r"cannot return its data: .* free_raw_data"):
-        data.construct().get_data()
-    assert Dataset(X, y, free_raw_data=False).construct().get_data() is X
-
-
 def test_failed_construction_changes_nothing(builds):
     X, y = made()
     wrong = X.astype(object)
@@ -261,122 +219,6 @@ def test_fit_after_fork():
 
 
 # --- Options --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("word", "value"),
-    [("max_bins", 15), ("min_data_in_bin", 40), ("bin_construct_sample_cnt", 50)],
-)
-def test_options_of_binning(word, value, builds):
-    X, y = made()
-    expected = text(LGBMRegressor(**{word: value}, **SMALL).fit(X, y))
-    data = Dataset(X, y, params={word: value})
-    assert text(train(SMALL, data)) == expected
-    assert text(LGBMRegressor(**SMALL).fit(data)) == expected
-    assert len(builds) == 2
-    data = Dataset(X, y, free_raw_data=False)
-    assert text(train(SMALL, data)) != expected
-    assert text(train({word: value, **SMALL}, data)) == expected
-    assert text(train({word: value, **SMALL}, data)) == expected
-    assert len(builds) == 4
-    data = Dataset(X, y)
-    train(SMALL, data)
-    with pytest.raises(ValueError, match=rf"change .* to {value}: .* free_raw_data"):
-        train({word: value, **SMALL}, data)
-
-
-def test_options_of_trees_do_not_bin_again(builds):
-    data = Dataset(*made())
-    for options in (
-        {"enable_bundle": False},
-        {"is_enable_sparse": False},
-        {"seed": 3, "data_random_seed": 5},
-        {"num_leaves": 3},
-        {"min_data_in_leaf": 1},
-        {"min_data_in_leaf": 60},
-        {"boosting": "dart"},
-        {"data_sample_strategy": "goss"},
-        {"objective": "l1"},
-    ):
-        train(SMALL | options, data, 2)
-    assert len(builds) == 1
-
-
-def test_columns_left_out_for_min_child_samples(builds):
-    X, y = made()
-    X[10:, 3] = 0
-    y[:10] += 5
-    few = SMALL | {"min_child_samples": 5}
-    expected = text(LGBMRegressor(**few).fit(X, y))
-    data = Dataset(X, y, free_raw_data=False)
-    train(SMALL, data)
-    assert text(train(few, data)) == expected
-    assert len(builds) == 3
-    data = Dataset(X, y)
-    train(SMALL, data)
-    train(SMALL | {"min_child_samples": 11}, data)
-    with pytest.raises(ValueError, match="change min_child_samples from 20 to 5:"):
-        train(few, data)
-    data = Dataset(X, y, params={"min_data_in_leaf": 5})
-    train(SMALL, data)
-    assert text(train(few, data)) == expected
-
-
-def test_linear_trees_need_values():
-    X, y = made()
-    linear = SMALL | {"linear_tree": True}
-    expected = text(LGBMRegressor(**linear).fit(X, y))
-    data = Dataset(X, y)
-    train(SMALL, data)
-    with pytest.raises(ValueError, match=r"be used with linear_tree: .* freed"):
-        train(linear, data)
-    data = Dataset(X, y, params={"linear_tree": True}).construct()
-    assert text(train(SMALL, data)) == expected
-    assert text(train(linear, data)) == expected
-    data = Dataset(X, y)
-    for _ in range(2):
-        assert text(train(linear, data)) == expected
-        assert text(train(SMALL, data)) != expected
-
-
-def test_earlier_models_need_values(builds):
-    X, y = made()
-    first = train(SMALL, Dataset(X, y))
-    both = text(LGBMRegressor(**SMALL).fit(X, y, init_model=first))
-    data = Dataset(X, y, free_raw_data=False)
-    train(SMALL, data)
-    n_builds = len(builds)
-    assert text(train(SMALL, data, init_model=first)) == both
-    assert len(builds) == n_builds
-    with pytest.raises(ValueError, match=r"with init_model: .* freed"):
-        train(SMALL, Dataset(X, y).construct(), init_model=first)
-
-
-def test_categorical_columns(builds):
-    X, y = made()
-    X[:, 3] = np.arange(N) % 4
-    model = LGBMRegressor(**SMALL, categorical_feature=[3])
-    expected = text(model.fit(X, y))
-    named = text(model.fit(X, y, feature_name=list("abcd")))
-    numbers = text(LGBMRegressor(**SMALL).fit(X, y))
-    assert expected != numbers
-    builds.clear()
-    names = list("abcd")
-    data = Dataset(X, y, feature_name=names, categorical_feature=["d"])
-    assert text(train(SMALL, data)) == named
-    train(SMALL | {"categorical_feature": [3]}, data)
-    data.set_categorical_feature(["d"])
-    train(SMALL, data)
-    assert len(builds) == 1
-    with pytest.raises(ValueError, match=r"from \['d'\] to \['a'\]: its data were"):
-        data.set_categorical_feature(["a"])
-    with pytest.raises(ValueError, match=r"from \['d'\] to \[0\]: its data were"):
-        train(SMALL | {"categorical_feature": [0]}, data)
-    data = Dataset(X, y, free_raw_data=False)
-    assert text(train(SMALL, data)) == numbers
-    assert text(train(SMALL, data.set_categorical_feature([3]))) == expected
-    data.set_categorical_feature("auto")
-    assert text(train(SMALL | {"categorical_feature": [3]}, data)) == expected
 
 
 def test_unknown_params():
@@ -621,32 +463,6 @@ def test_subset_of_another_set_in_evaluation():
         calls = [skgoss.record_evaluation(record)]
         train(SMALL, Dataset(X, y), valid_sets=other, callbacks=calls)
     assert history[0] == history[1]
-
-
-@pytest.mark.parametrize("container", ["list", "pandas", "polars", "arrow", "csr"])
-def test_get_data_of_containers(container):
-    X, y = made(10)
-    if container == "list":
-        given = X.tolist()
-    elif container == "csr":
-        given = sparse.csc_matrix(X)
-    else:
-        module = {"arrow": "pyarrow"}.get(container, container)
-        library = pytest.importorskip(module)
-        columns = {name: X[:, j] for j, name in enumerate("abcd")}
-        given = {
-            "pandas": lambda: library.DataFrame(columns, index=range(5, 15)),
-            "polars": lambda: library.DataFrame(columns),
-            "arrow": lambda: library.table(columns),
-        }[container]()
-    part = Dataset(given, y, free_raw_data=False).subset([1, 4])
-    found = part.get_data()
-    if container != "list":
-        assert (
-            type(found).__module__.split(".")[0] == type(given).__module__.split(".")[0]
-        )
-    rows = found.toarray() if container == "csr" else np.asarray(found)
-    np.testing.assert_array_equal(rows, X[[1, 4]])
 
 
 # --- Containers -----------------------------------------------------------------------
@@ -995,39 +811,6 @@ def test_names_of_columns_that_are_strings_and_numbers():
     np.testing.assert_array_equal(model.predict(frame), expected)
 
 
-@pytest.mark.parametrize("moment", [1, 2])
-def test_other_bins_in_the_middle_of_a_fit(monkeypatch, moment):
-    """What another thread may do: a fit keeps the bins and categories it has got."""
-    X = np.random.default_rng(0).integers(3, 11, size=(N, 2)) * 1000.0
-    y = np.isin(X[:, 0], [4000, 6000, 9000]) + X[:, 1] / 1e5
-    data = None
-
-    def fitted():
-        nonlocal data
-        history, data = {}, Dataset(X, label=y, free_raw_data=False)
-        model = train(
-            SMALL | {"categorical_feature": [0]},
-            data,
-            valid_sets=data.create_valid(X[:50], label=y[:50]),
-            evals_result=history,
-        )
-        return text(model), history, model.predict(X).tolist()
-
-    expected, prepare, n_calls = fitted(), Dataset._prepare, 0
-
-    def prepared(self, *args, **kwargs):
-        nonlocal n_calls
-        result = prepare(self, *args, **kwargs)
-        n_calls += 1
-        if n_calls == moment:
-            train(SMALL | {"max_bin": 4, "categorical_feature": []}, data)
-        return result
-
-    monkeypatch.setattr(Dataset, "_prepare", prepared)
-    assert fitted() == expected
-    assert n_calls > moment
-
-
 def test_messages_of_scikit_learn_name_the_dataset():
     X, y = made()
     with pytest.raises(ValueError, match="required by Dataset"):
@@ -1037,73 +820,11 @@ def test_messages_of_scikit_learn_name_the_dataset():
         data.create_valid(X[:, :3], label=y).construct()
 
 
-def test_the_seed_of_a_data_set_draws_the_rows_of_its_bins():
-    X, y = np.random.default_rng(3).normal(size=(1500, 2)), np.arange(1500) % 7
-    few = {"subsample_for_bin": 50, "verbose": -1, "num_leaves": 5}
-
-    def fitted(params, given, *, first=False):
-        data = Dataset(X, label=y, params=given)
-        return train(params, data.construct() if first else data, 3).predict(X)
-
-    expected = fitted(few | {"seed": 31}, {})
-    assert (expected != fitted(few, {})).any()
-    for given in ({"seed": 31}, {"random_state": 31}):
-        for first in (False, True):
-            params = few | given
-            np.testing.assert_array_equal(fitted(params, params, first=first), expected)
-            bins = fitted({"verbose": -1, "num_leaves": 5}, params, first=first)
-            np.testing.assert_array_equal(bins, expected)
-
-
 def test_an_unknown_objective_is_an_error_before_rows_are_binned(monkeypatch):
     X, y = made()
     monkeypatch.setattr(BinnedDataset, "build", None)
     with pytest.raises(ValueError, match="'binari'"):
         train({"objective": "binari"}, Dataset(X, label=y))
-
-
-NAMES_OF_CATEGORIES = (
-    "categorical_feature",
-    "cat_feature",
-    "categorical_column",
-    "cat_column",
-    "categorical_features",
-)
-
-
-def codes():
-    """A column of categories whose targets have no order, and a column of numbers."""
-    rng = np.random.default_rng(0)
-    codes = np.arange(1000) % 20
-    return np.c_[codes, rng.random(1000)], rng.permutation(20)[codes].astype(float)
-
-
-@pytest.mark.parametrize("constructed", [False, True])
-@pytest.mark.parametrize("name", NAMES_OF_CATEGORIES)
-def test_categories_in_params(name, constructed):
-    X, y = codes()
-    expected = skgoss.train({}, Dataset(X, y, categorical_feature=[0]), 2)
-    data = Dataset(X, y, params={name: [0]})
-    if constructed:
-        data.construct()
-    for params in ({}, {"cat_feature": [0]}):
-        assert skgoss.train(params, data, 2).dump_model() == expected.dump_model()
-
-
-@pytest.mark.parametrize("name", NAMES_OF_CATEGORIES)
-def test_categories_of_argument_and_params(name):
-    X, y = codes()
-    X[:, 1] = np.arange(1000) % 3
-    with pytest.warns(UserWarning, match=r"categorical_feature=\[1\].*\[0\].*argument"):
-        data = Dataset(X, y, categorical_feature=[1], params={name: [0]})
-    assert data.categorical_feature == [1]
-    with pytest.warns(UserWarning, match=r"categorical_feature=\[1\].*\[0\].*the fit"):
-        skgoss.train({name: [0]}, data, 1)
-    assert data.categorical_feature == [0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Dataset(X, y, categorical_feature=[1], params={name: [1]}).construct()
-        Dataset(X, y, params={name: "auto"}).construct()
 
 
 def test_states_have_all_entries():

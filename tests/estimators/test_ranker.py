@@ -87,24 +87,6 @@ def test_a_query_of_weight_two_is_two_queries():
     )
 
 
-class First:
-    """Predicts the first column, which has no ties."""
-
-    def predict(self, X):
-        return X[:, 0]
-
-
-@pytest.mark.parametrize("k", [3, None])
-def test_scorer_is_scikit_learn_s_ndcg(k):
-    expected = []
-    for query in np.split(np.arange(N), np.cumsum(SIZES)[:-1]):
-        is_trivial = len(query) == 1 or not Y[query].any()
-        gain, scores = [2 ** Y[query] - 1], [X[query, 0]]
-        expected.append(1.0 if is_trivial else ndcg_score(gain, scores, k=k))
-    found = ndcg_scorer(k)(First(), X, Y, qid=QID)
-    assert found == pytest.approx(np.mean(expected), rel=1e-12)
-
-
 class Tied:
     """Predicts one of three numbers."""
 
@@ -140,11 +122,6 @@ def test_the_score_of_equal_scores_does_not_depend_on_the_order_of_rows():
         model.score(X, Y, group=sizes), rel=1e-12
     )
     assert model.score(X[order], Y[order], group=sizes) < 0.9
-
-
-def test_score_is_that_of_the_scorer():
-    model = ranker().fit(X, Y, qid=QID)
-    assert model.score(X, Y, qid=QID) == ndcg_scorer(None)(model, X, Y, group=SIZES)
 
 
 def test_one_query_without_marks():
@@ -266,12 +243,6 @@ def test_other_estimators_and_queries():
     np.testing.assert_array_equal(
         model.fit(X, Y, group=SIZES).predict(X), alike.predict(X)
     )
-
-
-@pytest.mark.parametrize("k", [0, -1, 2.5, "3"])
-def test_bad_levels_of_the_scorer(k):
-    with pytest.raises(ValueError, match="k must be an int >= 1 or None"):
-        ndcg_scorer(k)
 
 
 def test_custom_objective_gets_the_sizes():

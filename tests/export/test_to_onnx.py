@@ -3,62 +3,25 @@
 from __future__ import annotations
 
 import importlib
-import math
 import sys
 from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.ensemble import StackingRegressor
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from trees import frame, make, random_data, random_tree
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss._engine.binning.bin_kernels import ZERO_BOUND
-from skgoss._engine.objectives import link_kernels
-from skgoss.model.category_sets import CategorySets
-from skgoss.model.ensemble import Ensemble
-from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import OBJECTIVES
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
+from onnx_sessions import assert_same, run, session  # noqa: E402
 
 import skgoss.onnx  # noqa: E402
-from skgoss.export import onnx_graph as graphs  # noqa: E402
-from skgoss.export import to_onnx  # noqa: E402
-
-
-def session(proto, n_threads=1):
-    onnx.checker.check_model(proto, full_check=True)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = n_threads
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(proto.SerializeToString(), options)
-
-
-def run(model, X, **options):
-    """The outputs of a model in ONNX for an array."""
-    return session(skgoss.to_onnx(model, X, **options)).run(None, {"X": X})
-
-
-def assert_same(actual, expected):
-    """To 1e-12 where outputs are double, to 1e-6 where they are float32."""
-    tolerance = {"float64": 1e-12, "float32": 1e-6}[actual.dtype.name]
-    expected = np.asarray(expected).reshape(len(actual), -1)
-    assert actual.shape == expected.shape
-    scale = np.abs(expected).max(initial=0)
-    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * scale)
 
 
 @pytest.fixture(scope="module")
@@ -71,123 +34,7 @@ def data():
     return X, y
 
 
-def at_the_thresholds(model, X):
-    """Rows of X, each with a value at a threshold, next to it, or a special one."""
-    arrays = model._model.trees.arrays
-    feature, threshold = arrays["split_feature"], arrays["threshold"]
-    tiny = [ZERO_BOUND, np.nextafter(ZERO_BOUND, 1), 1e-36, 1e-35, -0.0, 0.0]
-    special = np.array([*tiny, np.inf, np.nan])
-    float32 = threshold.astype(np.float32)
-    values = [
-        *(np.nextafter(threshold, side) for side in (-np.inf, np.inf)),
-        *(np.nextafter(float32, np.float32(side)) for side in (-np.inf, np.inf)),
-        *(threshold, float32),
-        *(np.full(len(threshold), value) for value in [*special, *-special]),
-    ]
-    rows = np.tile(X[: len(feature)], (len(values), 1))
-    place = np.arange(len(rows)), np.tile(feature, len(values))
-    rows[place] = np.concatenate(values)
-    return rows
-
-
 # --- Trees ----------------------------------------------------------------------------
-
-KINDS = {
-    "NaN is missing": {},
-    "zeros are missing": {"zero_as_missing": True},
-    "nothing is missing": {"use_missing": False},
-    "linear leaves": {"linear_tree": True},
-}
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
-def test_values_at_thresholds(data, options, dtype):
-    X, y = data
-    model = LGBMRegressor(n_estimators=8, num_leaves=7, n_jobs=1, **options).fit(X, y)
-    rows = at_the_thresholds(model, X)
-    with np.errstate(over="ignore", under="ignore"):
-        rows = rows.astype(dtype)
-    (scores,) = run(model, rows)
-    assert scores.dtype == dtype
-    assert_same(scores, model.predict(rows))
-
-
-def leaves_of(ensemble, X):
-    """Raw scores by ONNX of an ensemble that no estimator has."""
-    graph = graphs.Graph(to_onnx._UniqueNames())
-    scores = graphs.add_scores(graph, "X", ensemble, {})
-    value = to_onnx.Value("X", np.dtype(float), X.shape[1])
-    output = to_onnx.Value(scores, np.dtype(float), ensemble.n_scores)
-    proto = onnx.helper.make_model(
-        onnx.helper.make_graph(
-            graph.nodes,
-            "scores",
-            [to_onnx._value_info(value)],
-            [to_onnx._value_info(output)],
-            graph.constants,
-        ),
-        ir_version=to_onnx._FORMAT,
-        opset_imports=[onnx.helper.make_opsetid(*p) for p in graphs.OPERATORS.items()],
-    )
-    return session(proto).run(None, {"X": X})[0]
-
-
-@pytest.mark.parametrize("n_scores", [1, 3])
-def test_all_kinds_of_missing_in_one_column(n_scores):
-    _, ensemble = make(0, [2, 1, 7, 31, 1, 64, 3, 2, 100], n_scores=n_scores)
-    X = random_data(np.random.default_rng(1), 300, 5)
-    assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
-
-
-def test_sets_of_categories():
-    """Also empty ones, beside numeric nodes of the same column."""
-    rng = np.random.default_rng(2)
-    members = [[], [0], [31], [1, 2, 3], [0, 30, 32], range(0, 90, 2), [64], range(40)]
-    words = np.zeros((len(members), 3), dtype=np.uint32)
-    for number, numbers in enumerate(members):
-        for c in numbers:
-            words[number, c // 32] |= np.uint32(1 << c % 32)
-    sets = CategorySets(3 * np.arange(len(members) + 1), words.ravel())
-    trees = []
-    for n_leaves in (2, 10, 40):
-        tree = random_tree(rng, n_leaves, 2, [-0.5, 3.5, 31.0])
-        is_set = rng.random(n_leaves - 1) < 0.7
-        tree.decision_type[is_set] = 1
-        tree.threshold[is_set] = rng.integers(len(members), size=is_set.sum())
-        trees.append(tree)
-    ensemble = Ensemble.from_trees(trees, 1, 2, sets=sets)
-    values = [
-        *range(-1, 98),
-        0.5,
-        -0.5,
-        2.5,
-        31.5,
-        1e10,
-        -1e300,
-        np.inf,
-        -np.inf,
-        np.nan,
-    ]
-    X = rng.choice(values, size=(600, 2))
-    assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
-
-
-def test_sums_are_exact():
-    """The digits of leaves are summed without rounding, on any number of threads."""
-    trees, ensemble = make(3, [20] * 300)
-    for tree in trees:
-        tree.leaf_value[:] *= 10.0 ** np.random.default_rng(4).integers(-9, 9, size=20)
-    ensemble = Ensemble.from_trees(trees, 1, 5)
-    X = random_data(np.random.default_rng(5), 200, 5)
-    leaf = ensemble.leaves(frame(X))
-    exact = [
-        math.fsum(tree.leaf_value[at] for tree, at in zip(trees, row, strict=True))
-        for row in leaf
-    ]
-    largest = sum(np.abs(tree.leaf_value).max() for tree in trees)
-    error = np.abs(leaves_of(ensemble, X)[:, 0] - exact).max()
-    assert error < 2**-50 * largest
 
 
 def test_threads_give_the_same_bits(data):
@@ -197,39 +44,7 @@ def test_threads_give_the_same_bits(data):
     np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("scale", [1e-250, 1e-30, 1e30, 1e300])
-def test_values_that_float32_cannot_hold(data, scale):
-    trees, _ = make(6, [9] * 5)
-    for tree in trees:
-        tree.leaf_value[:] *= scale
-    ensemble = Ensemble.from_trees(trees, 1, 5)
-    X = random_data(np.random.default_rng(7), 50, 5)
-    assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
-
-
-def test_values_too_small_for_digits():
-    trees, _ = make(6, [9] * 5)
-    for tree in trees:
-        tree.leaf_value[:] = 1e-310
-    (score,) = leaves_of(Ensemble.from_trees(trees, 1, 5), np.zeros((1, 5)))
-    assert 0 <= score < 1e-300
-
-
-@pytest.mark.parametrize("value", [np.inf, np.nan, 1e308])
-def test_values_whose_sums_are_infinite(value):
-    trees, _ = make(8, [9] * 5)
-    for tree in trees:
-        tree.leaf_value[0] = value
-    with pytest.raises(ValueError, match="sums must be finite"):
-        leaves_of(Ensemble.from_trees(trees, 1, 5), np.zeros((1, 5)))
-
-
 # --- Models ---------------------------------------------------------------------------
-
-
-def test_every_link_is_there():
-    assert set(to_onnx._LINKS) == {*link_kernels.LINKS, "softmax"}
-    assert set(to_onnx._LINKS) >= {kind.link for kind in OBJECTIVES.values()}
 
 
 def fitted(objective, data, **options):
@@ -262,31 +77,6 @@ def test_every_objective(objective, data):
     assert_same(scores, model.predict(data[0], raw_score=True))
     (booster,) = run(model.booster_, data[0])
     assert_same(booster, model.booster_.predict(data[0]))
-
-
-def test_links_in_both_tails():
-    """Scores far from 0 keep their relative precision."""
-    scores = np.concatenate([np.linspace(-700, 700, 999), [0.0, -1e-9, 1e-17]])
-    for kind, function in to_onnx._LINKS.items():
-        link = Link(kind, 0.9)
-        graph = graphs.Graph(to_onnx._UniqueNames())
-        inputs = to_onnx.Value("f", np.dtype(float), 2)
-        name = function(graph, graph.add("Identity", "f"), link)
-        output = inputs._replace(name=name)
-        proto = onnx.helper.make_model(
-            onnx.helper.make_graph(
-                graph.nodes,
-                kind,
-                [to_onnx._value_info(inputs)],
-                [to_onnx._value_info(output)],
-                graph.constants,
-            ),
-            ir_version=to_onnx._FORMAT,
-            opset_imports=[onnx.helper.make_opsetid("", 13)],
-        )
-        f = np.stack([scores, np.zeros(len(scores))], axis=1)
-        actual = session(proto).run(None, {"f": f})[0]
-        np.testing.assert_allclose(actual, link(f), rtol=1e-12, err_msg=kind)
 
 
 BOOSTING = {
@@ -576,105 +366,3 @@ def test_words_that_come_as_numbers():
     inputs = [(name, types.StringTensorType([None, 1])) for name in ("w", "n")]
     with pytest.raises(ValueError, match="'n' held numbers in fit"):
         skl2onnx.convert_sklearn(model, initial_types=inputs)
-
-
-# --- Pipelines ------------------------------------------------------------------------
-
-CLASSIFIER = LGBMClassifier(n_estimators=5, num_leaves=7, n_jobs=1)
-REGRESSOR = LGBMRegressor(n_estimators=5, num_leaves=7, n_jobs=1)
-PIPELINES = {
-    "classifier": CLASSIFIER,
-    "regressor": REGRESSOR,
-    "scaled classifier": make_pipeline(StandardScaler(), CLASSIFIER),
-    "scaled regressor": make_pipeline(StandardScaler(), REGRESSOR),
-    "linear leaves": make_pipeline(StandardScaler(), LGBMRegressor(linear_tree=True)),
-    "calibrated": CalibratedClassifierCV(CLASSIFIER, cv=2),
-    "stacked": StackingRegressor([("a", REGRESSOR), ("b", Ridge())], cv=2),
-    "searched": GridSearchCV(CLASSIFIER, {"num_leaves": [3, 7]}, cv=2),
-}
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", PIPELINES)
-def test_pipelines(name, dtype):
-    model = clone(PIPELINES[name])
-    classifies = hasattr(model, "predict_proba")
-    load = {"calibrated": load_breast_cancer}.get(name, load_iris)
-    X, y = load(return_X_y=True) if classifies else load_diabetes(return_X_y=True)
-    X = X.astype(dtype)
-    model.fit(X, y)
-    options = {"zipmap": False} if classifies else None
-    outputs = session(skl2onnx.to_onnx(model, X[:1], options=options)).run(
-        None, {"X": X}
-    )
-    assert outputs[-1].dtype == dtype
-    # Of double, only our part has all digits: scikit-learn's are converted by others.
-    assert_same(outputs[-1], (model.predict_proba if classifies else model.predict)(X))
-    if classifies:
-        np.testing.assert_array_equal(outputs[0], model.predict(X))
-
-
-class Small(LGBMClassifier):
-    """A classifier with a parameter of its own."""
-
-    def __init__(self, size=2, **options):
-        super().__init__(**options)
-        self.size = size
-
-
-def test_subclasses_are_registered():
-    X, y = load_iris(return_X_y=True)
-    model = make_pipeline(StandardScaler(), Small(n_estimators=2)).fit(X, y)
-    for options in (None, {"zipmap": False}):
-        with pytest.raises(RuntimeError, match=r"skgoss\.onnx\.register\(Small\)"):
-            skl2onnx.to_onnx(model, X[:1], options=options)
-    skgoss.onnx.register(Small)
-    proto = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
-    assert_same(session(proto).run(None, {"X": X})[1], model.predict_proba(X))
-
-
-def test_probabilities_as_dictionaries():
-    """What skl2onnx does by default, for words as well."""
-    X, y = load_iris(return_X_y=True)
-    y = np.array(["x", "y", "z"])[y]
-    model = make_pipeline(StandardScaler(), clone(CLASSIFIER)).fit(X, y)
-    label, rows = session(skl2onnx.to_onnx(model, X[:1])).run(None, {"X": X})
-    np.testing.assert_array_equal(label, model.predict(X))
-    proba = np.array([[row[c] for c in "xyz"] for row in rows], dtype=np.float32)
-    assert_same(proba, model.predict_proba(X))
-
-
-@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
-def test_raw_scores_of_a_step(load):
-    X, y = load(return_X_y=True)
-    model = clone(CLASSIFIER).fit(X, y)
-    options = {"zipmap": False, "raw_scores": True}
-    label, scores = session(skl2onnx.to_onnx(model, X[:1], options=options)).run(
-        None, {"X": X}
-    )
-    expected = model.decision_function(X)
-    if expected.ndim == 1:
-        expected = np.stack([-expected, expected], axis=1)
-    assert_same(scores, expected)
-    np.testing.assert_array_equal(label, model.predict(X))
-
-
-def test_data_frames_in_pipelines():
-    pandas = pytest.importorskip("pandas")
-    rng = np.random.default_rng(12)
-    words = rng.choice(["u", "v", "w"], 300).astype(object)
-    data = pandas.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
-    data["w"] = words
-    y = (data["a"] + (words == "u") > 0).to_numpy()
-    inputs = {name: data[[name]].to_numpy() for name in data}
-    encoded = ColumnTransformer(
-        [("n", StandardScaler(), ["a", "b"]), ("w", OneHotEncoder(), ["w"])]
-    )
-    plain = LGBMClassifier(n_estimators=5, min_data_per_group=3, n_jobs=1)
-    for model in (make_pipeline(encoded, clone(CLASSIFIER)), plain):
-        proto = skl2onnx.to_onnx(
-            model.fit(data, y), data[:1], options={"zipmap": False}
-        )
-        label, proba = session(proto).run(None, inputs)
-        np.testing.assert_array_equal(label, model.predict(data))
-        assert_same(proba, model.predict_proba(data))

@@ -1,19 +1,16 @@
 """Folds as one model: the mean of the folds' models, its files, what it refuses."""
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
+from folds import DATA, FOLDS, SMALL, classes, fit, numbers, twins
 from scipy.stats import gmean
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import make_classification, make_regression
-from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
-    ShuffleSplit,
     StratifiedKFold,
     cross_validate,
 )
@@ -22,31 +19,9 @@ from sklearn.preprocessing import StandardScaler
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit import fold_fits
 from skgoss.training.concurrent_fits import at_once
 from skgoss.training.fit_setup import FitSetup
 
-SMALL = {"n_estimators": 30, "num_leaves": 7, "min_child_samples": 5}
-FOLDS = 4
-
-
-def numbers(n=240):
-    X, y = make_regression(n, 8, noise=20.0, random_state=0)
-    X[::7, 1] = np.nan
-    return X, y
-
-
-def classes(n_classes=2, n=240):
-    return make_classification(
-        n, 8, n_informative=5, n_classes=n_classes, flip_y=0.2, random_state=1
-    )
-
-
-DATA = {
-    "regression": (LGBMRegressor, numbers),
-    "binary": (LGBMClassifier, classes),
-    "multiclass": (LGBMClassifier, lambda: classes(3)),
-}
 KINDS = {
     "plain": {},
     "bagging": {"subsample": 0.7, "subsample_freq": 1, "colsample_bytree": 0.6},
@@ -60,30 +35,6 @@ KINDS = {
 }
 FOR_CLASSES = ("plain", "bagging", "linear", "forest", "early")
 warns_of_dart = pytest.mark.filterwarnings("ignore:Early stopping is not available")
-
-
-def fit(task="regression", **options):
-    estimator, data = DATA[task]
-    return estimator(**{**SMALL, "folds": KFold(FOLDS), **options}).fit(*data())
-
-
-def twins(task="regression", **options):
-    """The models of the folds, each by `train` on the same bins, and its rows."""
-    X, y = DATA[task][1]()
-    rows = Dataset(X, y, free_raw_data=False)
-    params = {**SMALL, "objective": fit(task).objective_, "verbosity": -1, **options}
-    if task == "multiclass":
-        params["num_class"] = 3
-    patience = params.pop("early_stopping_round", SMALL["n_estimators"])
-    if params.get("boosting_type") == "dart":
-        patience = 0
-    for train, test in KFold(FOLDS).split(X):
-        calls = [skgoss.early_stopping(patience, verbose=False)] * (patience > 0)
-        sets = [rows.subset(test)]
-        yield (
-            skgoss.train(params, rows.subset(train), valid_sets=sets, callbacks=calls),
-            test,
-        )
 
 
 # --- The model ------------------------------------------------------------------------
@@ -109,31 +60,6 @@ def test_model_is_the_mean_of_the_models_of_the_folds(task, kind):
         np.testing.assert_allclose(found, out, rtol=rtol)
 
 
-@pytest.mark.parametrize("task", DATA)
-def test_first_rounds_are_those_of_all_folds(task):
-    model, (X, _) = fit(task), DATA[task][1]()
-    first = [
-        twin.predict(X, raw_score=True, num_iteration=1) for twin, _ in twins(task)
-    ]
-    np.testing.assert_allclose(
-        model.predict(X, raw_score=True, num_iteration=FOLDS), np.mean(first, axis=0)
-    )
-
-
-def test_scores_are_means_over_folds_with_their_error():
-    model = fit("binary", metric=["binary_logloss", "auc"])
-    _, y = classes()
-    pairs = list(KFold(FOLDS).split(y))
-    for name, score in {"binary_logloss": log_loss, "auc": roc_auc_score}.items():
-        values = [score(y[t], model.oof_prediction_[t, 1]) for _, t in pairs]
-        assert model.oof_score_[name] == pytest.approx(np.mean(values))
-        error = np.std(values, ddof=1) / np.sqrt(FOLDS)
-        assert model.oof_score_error_[name] == pytest.approx(error)
-    assert [*model.evals_result_] == [f"fold_{i}" for i in range(FOLDS)]
-    for name, scores in model.best_score_.items():
-        assert scores["auc"] in model.evals_result_[name]["auc"]
-
-
 def test_refit_boosts_the_mean_number_of_rounds_on_all_rows():
     X, y = numbers()
     model = fit(refit=True)
@@ -141,17 +67,6 @@ def test_refit_boosts_the_mean_number_of_rounds_on_all_rows():
     plain = LGBMRegressor(**{**SMALL, "n_estimators": n}).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     np.testing.assert_array_equal(model.oof_prediction_, fit().oof_prediction_)
-
-
-@pytest.mark.parametrize("task", DATA)
-def test_threads_do_not_change_a_bit(task):
-    X = DATA[task][1]()[0]
-    one, two, three = (fit(task, folds=FOLDS, n_jobs=n) for n in (1, 2, 3))
-    for other in (two, three):
-        np.testing.assert_array_equal(one.oof_prediction_, other.oof_prediction_)
-        np.testing.assert_array_equal(
-            one.predict(X, raw_score=True), other.predict(X, raw_score=True)
-        )
 
 
 def test_folds_share_the_threads(monkeypatch):
@@ -197,34 +112,6 @@ def test_continuing_a_model_keeps_its_rounds():
     np.testing.assert_allclose(model.predict(X), mean, rtol=1e-12)
 
 
-def test_rows_of_weight_zero_are_predicted_and_not_learned():
-    X, y = numbers()
-    weight = np.where(np.arange(len(y)) % 5 == 0, 0.0, 1.0)
-    other = np.where(weight == 0, 1e6, y)
-    model, same = (
-        LGBMRegressor(**SMALL, folds=KFold(FOLDS)).fit(X, v, sample_weight=weight)
-        for v in (y, other)
-    )
-    np.testing.assert_array_equal(model.oof_prediction_, same.oof_prediction_)
-    assert np.isfinite(model.oof_prediction_).all()
-
-
-def test_rows_that_are_tested_never_or_twice():
-    X, y = numbers()
-    splitter = ShuffleSplit(3, test_size=0.3, random_state=0)
-    model = LGBMRegressor(**SMALL, folds=splitter).fit(X, y)
-    pairs = list(splitter.split(X))
-    counts = np.bincount(np.concatenate([t for _, t in pairs]), minlength=len(y))
-    assert (np.isnan(model.oof_prediction_) == (counts == 0)).all()
-    alone = [LGBMRegressor(**SMALL, folds=[pair]).fit(X, y) for pair in pairs]
-    total = np.nansum([one.oof_prediction_ for one in alone], axis=0)
-    tested = counts > 0
-    np.testing.assert_allclose(
-        model.oof_prediction_[tested], total[tested] / counts[tested], rtol=1e-12
-    )
-    assert np.isnan(alone[0].oof_score_error_["l2"])
-
-
 # --- Ways in --------------------------------------------------------------------------
 
 
@@ -253,35 +140,6 @@ def test_train_and_dataset():
     subset = Dataset(X, y).subset(np.arange(40, 240))
     of_subset = LGBMRegressor(**options).fit(subset)
     assert of_subset.oof_prediction_.shape == (200,)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"folds": 3},
-        {"folds": 3, "refit": True},
-        {"early_stopping_round": 3},
-        {"early_stopping_round": 3, "refit": True},
-    ],
-)
-@pytest.mark.parametrize("is_weighted", [False, True])
-def test_objectives_of_train_get_the_rows_that_are_learned(options, is_weighted):
-    X, y = numbers()
-    weight = np.ones(len(y))
-    weight[::5] = 0
-
-    def squared(predictions, rows):
-        assert len(predictions) == len(rows.get_label()) == rows.num_data()
-        assert rows.get_weight() is None or rows.get_weight().all()
-        return predictions - rows.get_label(), np.ones(len(predictions))
-
-    models = []
-    for objective in ("regression", squared):
-        params = {"objective": objective, "metric": "l2", "boost_from_average": False}
-        rows = Dataset(X, y, weight=weight if is_weighted else None)
-        models.append(skgoss.train({**params, **options, "verbosity": -1}, rows, 8))
-    expected, found = (model.predict(X) for model in models)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("refit", [False, True])
@@ -379,14 +237,6 @@ def test_shap_values_and_stages_sum_to_the_prediction():
     np.testing.assert_array_equal(last, model.predict(X))
 
 
-def test_attributes_need_folds():
-    model = LGBMRegressor(**SMALL).fit(*numbers())
-    for name in ("oof_prediction_", "oof_score_", "oof_score_error_"):
-        assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=r"without the option folds"):
-            getattr(model, name)
-
-
 # --- What is refused ------------------------------------------------------------------
 
 
@@ -478,35 +328,3 @@ def test_contradictions_name_both():
         skgoss.Booster({"folds": 3}, rows)
     with pytest.raises(ValueError, match=r"folds cannot be an option of cv"):
         skgoss.cv({"folds": 3}, rows)
-
-
-def test_functions_of_users_are_never_called_by_two_threads():
-    inside, seen = threading.Lock(), set()
-
-    def squared(y, predictions):
-        assert inside.acquire(blocking=False)
-        seen.add(threading.get_ident())
-        inside.release()
-        return predictions - y, np.ones_like(y)
-
-    fit(objective=squared, metric="l2", n_jobs=4)
-    assert seen == {threading.get_ident()}
-
-
-def test_an_error_in_one_fold_ends_the_others():
-    ended, started = [], threading.Event()
-
-    def wrong(is_cancelled):
-        started.wait()
-        raise ValueError("this fold")
-
-    def endless(is_cancelled):
-        started.set()
-        while not is_cancelled():
-            pass
-        ended.append(1)
-
-    with pytest.raises(ValueError, match=r"this fold"):
-        fold_fits.side_by_side([endless, wrong, endless], 2)
-    # The last one may begin before the error is known, and then it ends as well.
-    assert ended in ([1], [1, 1])

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 import pathlib
 import pickle
 import re
-import stat
-from dataclasses import replace
 
 import lightgbm_models as peers
 import mutations
 import numpy as np
 import pytest
-from mutations import drop, put
+from model_files_alike import SMALL, assert_same_bits, boosters, lightgbm_frames
 from saving import WAYS, skops_io
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.model_files.text_lines import SKGOSS_LINE
 from skgoss.objectives.objectives import OBJECTIVES
 
-SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
-SMALL |= {"min_data_per_group": 5, "cat_smooth": 1.0}
 ATTRIBUTES = (
     *("best_iteration_", "best_score_", "evals_result_", "objective_"),
     *("feature_name_", "n_features_in_", "n_estimators_"),
@@ -37,18 +31,6 @@ def by_file(model, path):
     """The estimator that a file restores."""
     assert model.to_file(path) is model
     return type(model).from_file(path)
-
-
-def assert_same_bits(again, model, X):
-    for options in ({}, {"raw_score": True}, {"pred_leaf": True}):
-        np.testing.assert_array_equal(
-            again.predict(X, **options), model.predict(X, **options), strict=True
-        )
-    if isinstance(model, LGBMClassifier):
-        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(
-        again.booster_.predict(X), model.booster_.predict(X), strict=True
-    )
 
 
 def assert_same(again, model, X):
@@ -66,14 +48,6 @@ def assert_same(again, model, X):
     state = model._model.categories.__getstate__()
     assert again._model.categories.__getstate__() == state
     assert again.booster_._model.categories.__getstate__() == state
-
-
-def with_own(text, change):
-    """A model's text, with another line of skgoss."""
-    line = next(line for line in text.splitlines() if line.startswith(SKGOSS_LINE))
-    own = json.loads(line[len(SKGOSS_LINE) :])
-    change(own["model"])
-    return text.replace(line, SKGOSS_LINE + json.dumps(own))
 
 
 # --- Estimators -----------------------------------------------------------------------
@@ -234,25 +208,6 @@ def test_classes_of_all_dtypes_come_back(labels, tmp_path):
     assert again.n_estimators_ == 2 * n_rounds
 
 
-def test_classes_that_text_cannot_hold(tmp_path):
-    X, y = mutations.data()
-    model = LGBMClassifier(**SMALL).fit(X, y > 1)
-    classes = np.array([object(), object()])
-    model.booster_._become(replace(model._model, classes=classes))
-    with pytest.raises(TypeError, match=r"The classes .* type object cannot .* pickle"):
-        model.to_file(tmp_path / "m.txt")
-    assert os.listdir(tmp_path) == []
-
-
-def test_categories_that_text_cannot_hold(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    kinds = np.array([1 + 2j, 3j], dtype=object)[np.arange(100) % 2]
-    X = pandas.DataFrame({"x": np.arange(100.0), "kind": pandas.Categorical(kinds)})
-    model = LGBMRegressor(**SMALL).fit(X, np.arange(100) % 2)
-    with pytest.raises(TypeError, match=r"column 1 cannot be written: .* complex"):
-        model.to_file(tmp_path / "m.txt")
-
-
 # --- Parameters -----------------------------------------------------------------------
 
 
@@ -285,33 +240,6 @@ def test_parameters_come_back(tmp_path, monkeypatch):
     assert_same_bits(
         clone(again).fit(X, (y > 1) * 1, feature_name=list("abcde")), model, X
     )
-
-
-def test_parameters_that_text_cannot_hold_are_named(tmp_path):
-    X, y = mutations.data()
-
-    def loss(y, score):
-        return score - y, np.ones_like(y)
-
-    model = LGBMRegressor(
-        objective=loss, metric=["l2", lambda y, p: ("m", 0.0, False)], **SMALL
-    )
-    model.fit(X, y, eval_set=[(X, y)])
-    with pytest.warns(
-        UserWarning, match="as text: objective, metric. The file"
-    ) as seen:
-        model.to_file(tmp_path / "m.txt")
-    assert seen[0].filename == __file__
-    again = LGBMRegressor.from_file(tmp_path / "m.txt")
-    assert_same_bits(again, model, X)
-    assert (again.objective, again.objective_, again.metric) == (None, None, None)
-    assert again.evals_result_ == model.evals_result_
-    assert again.booster_.model_to_string() == again.booster_.model_to_string()
-    pickle.loads(pickle.dumps(again)).predict(X)
-    with pytest.warns(UserWarning, match="random_state"):
-        LGBMRegressor(random_state=np.random.RandomState(0), **SMALL).fit(X, y).to_file(
-            tmp_path / "m.txt"
-        )
 
 
 def test_classifiers_of_functions_return_raw_scores(tmp_path):
@@ -431,10 +359,6 @@ def test_models_of_the_base_class(tmp_path):
 
 
 # --- Boosters -------------------------------------------------------------------------
-
-
-def boosters():
-    return [model.booster_ for model, _ in mutations.models()]
 
 
 @pytest.mark.parametrize("kind", range(len(mutations.models())))
@@ -598,39 +522,6 @@ def test_files_that_are_no_models(tmp_path):
         Booster(model_file=3)
 
 
-def test_places_that_cannot_be_written(tmp_path):
-    booster = boosters()[0]
-    with pytest.raises(FileNotFoundError, match=r"no such folder.*none"):
-        booster.save_model(tmp_path / "none" / "m.txt")
-    with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
-        booster.save_model(tmp_path)
-    assert os.listdir(tmp_path) == []
-    booster.save_model(os.devnull)
-    assert not os.path.isfile(os.devnull)
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_writing_that_fails_leaves_the_earlier_file(step, tmp_path, monkeypatch):
-    path, (one, two, *_) = tmp_path / "m.txt", boosters()
-    one.save_model(path)
-    before = path.read_bytes()
-
-    def fail(*args):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, step, fail)
-        with pytest.raises(KeyboardInterrupt):
-            two.save_model(path)
-    assert (path.read_bytes(), os.listdir(tmp_path)) == (before, ["m.txt"])
-    path.chmod(0o640)
-    (tmp_path / "link").symlink_to(path)
-    two.save_model(tmp_path / "link")
-    assert path.read_text() == two.model_to_string()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert (tmp_path / "link").is_symlink()
-
-
 # --- Files of LightGBM ----------------------------------------------------------------
 
 
@@ -699,29 +590,6 @@ def test_objectives_that_contradict(words, message):
         Booster(model_str=text)
 
 
-def lightgbm_frames():
-    """A booster of LightGBM that was trained on a data frame, and data frames."""
-    lgb, pandas = peers.lightgbm(), pytest.importorskip("pandas")
-    rng, n = np.random.default_rng(0), 400
-    pick = rng.integers(0, 6, n)
-    X = pandas.DataFrame({"x 1": rng.normal(size=n), "whole": rng.integers(0, 20, n)})
-    X["word"] = pandas.Categorical.from_codes(pick, list("fedcba"))
-    X["size"] = pandas.Categorical.from_codes(pick % 3, list("SML"), ordered=True)
-    X["code"] = pandas.Categorical.from_codes(pick, [9, 7, 8, 1, 3, 2])
-    X["share"] = pandas.Categorical.from_codes(pick % 2, [0.5, 1.0])
-    y = X["x 1"] + (pick % 2) + rng.integers(0, 2, n) + X["whole"] % 2
-    X.loc[::7, ["word", "size"]] = None
-    given = ["word", "code", "share", "whole"]
-    train = lgb.Dataset(X, y, categorical_feature=given)
-    peer = lgb.train(peers.SMALL, train, 5)
-    new = X[::2].copy()
-    new["word"] = new["word"].cat.rename_categories({"a": "new"})
-    new["word"] = new["word"].cat.remove_unused_categories()
-    new["size"] = new["size"].astype(str).astype("category")
-    new["code"] = new["code"].astype(float).astype("category")
-    return peer, X, new, y
-
-
 def test_columns_of_data_frames():
     peer, X, new, _ = lightgbm_frames()
     booster = Booster(model_str=peer.model_to_string())
@@ -760,22 +628,6 @@ def test_other_containers_of_the_same_words():
     np.testing.assert_array_equal(booster.predict(frame), peer.predict(X))
     strings = pandas.DataFrame({"x": X["x 1"]} | words)
     np.testing.assert_array_equal(booster.predict(strings), peer.predict(X))
-
-
-def test_lists_of_categories_are_checked():
-    peer, X, _, _ = lightgbm_frames()
-    head, _, _ = peer.model_to_string().partition("\npandas_categorical:")
-    for lists, message in (
-        ('[["a", "a"]]', "the categories of list 0 must differ"),
-        ("[[[1]], []]", "the categories of list 0 must be hashable"),
-        ('{"a": 1}', "must be followed by null or a list"),
-        ("[[1, 2]", "the JSON cannot be read"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Booster(model_str=f"{head}\npandas_categorical:{lists}\n")
-    plain = Booster(model_str=f"{head}\npandas_categorical:[]\n")
-    with pytest.raises(ValueError, match=r"X has 4 columns .* trained on 0"):
-        plain.predict(X)
 
 
 # --- Estimators of LightGBM's files ---------------------------------------------------
@@ -967,73 +819,6 @@ def test_earlier_models_of_lightgbm_with_other_classes():
 
 
 # --- The line of skgoss is not trusted ------------------------------------------------
-
-
-WORDS = ("categories", "vocabularies", "values", 0)
-
-
-@pytest.mark.parametrize(
-    ("kind", "change", "value", "message"),
-    [
-        (0, put("version"), 2, "another version of skgoss"),
-        (0, drop("version"), None, "another version of skgoss"),
-        (0, drop("link"), None, "the Booster has no 'link'"),
-        (0, put("link", "kind"), "none", "the link must be one of"),
-        (0, put("link", "slope"), [], "'slope' of the link must not be of type list"),
-        (0, put("objective"), "none", "the objective 'none' is not known"),
-        (0, put("best_iteration"), -1, "best_iteration must be at least 0"),
-        (0, put("best_iteration"), "1", "'best_iteration' of the Booster must not"),
-        (0, put("best_score"), {"a": 1}, "best_score must hold metrics"),
-        (0, put("origin"), 3, "'origin' of the Booster must not be of type int"),
-        (0, put("best_score"), {"a": {"l2": [1]}}, "best_score must hold metrics"),
-        (0, put("origin", "history"), {"a": {"l2": 1}}, "the history must hold metr"),
-        (2, put(*WORDS, "values"), [0.5], "of column 3 must be ascending whole"),
-        (2, put(*WORDS, "values"), [3, 1], "of column 3 must be ascending whole"),
-        (2, put(*WORDS, "values"), ["a"], "of column 3 must be ascending whole"),
-        (2, put(*WORDS, "is_ordered"), True, "of column 3 must be ascending whole"),
-        (2, put(*WORDS, "values"), [5], "column 3 has 1 categories, but a tree or"),
-        (0, put("origin", "task"), "classification", "for classification must have"),
-        (0, put("origin", "estimator"), None, "'estimator' of the state"),
-        (0, put("origin", "history"), [], "'history' of the state"),
-        (0, put("origin", "parameters"), [], "'parameters' of the state"),
-        (5, put("origin", "classes"), None, "for classification must have"),
-        (5, put("origin", "classes", "shape"), [2, 2], "one-dimensional array of"),
-        (5, put("origin", "classes", "shape"), [3], "cannot be read"),
-        (5, put("origin", "classes", "dtype"), "V9", "the dtype 'V9' is not known"),
-        (5, put("origin", "classes", "dtype"), "U9999999", "are too many"),
-        (5, put("origin", "classes", "value"), ["a"] * 4, "cannot be read"),
-        (5, put("origin", "classes", "value"), [1, 1, 2, 3], "the classes must differ"),
-        (5, put("origin", "classes"), {"type": "os.system"}, "'os.system' is not kn"),
-        (5, put("origin", "classes"), {"type": []}, "is not known"),
-        (5, put(*WORDS, "values"), ["a", "a"], "of column 3 must differ"),
-        (5, put(*WORDS, "values"), [["a"]], "of column 3 must be hashable"),
-        (5, put(*WORDS, "values"), {}, "'values' of the categories of column 3"),
-        (5, put("categories", "vocabularies", "keys"), [7], "there are only 5 columns"),
-        (5, put("categories", "vocabularies", "keys"), [-1], "must be numbers from 0"),
-        (5, put("categories", "vocabularies", "keys"), [], "cannot be read"),
-        (5, put("categories", "unplaced"), 3, "'unplaced' of the state of cat"),
-        (0, put("origin", "feature_names"), np.arange(3), "array of 5 names"),
-    ],
-)
-def test_lines_that_contradict(kind, change, value, message):
-    if isinstance(value, np.ndarray):
-        value = {
-            "type": "numpy.ndarray",
-            "dtype": "<i8",
-            "shape": [3],
-            "value": [0] * 3,
-        }
-    text = boosters()[kind].model_to_string()
-    text = with_own(text, lambda own: change(own, value))
-    with pytest.raises(ValueError, match=message):
-        Booster(model_str=text)
-
-
-def test_parameters_that_tables_need():
-    text = boosters()[0].model_to_string()
-    text = text.replace("[learning_rate: 0.1]", "[learning_rate: nan]")
-    with pytest.raises(ValueError, match="'learning_rate' parameter of Booster"):
-        Booster(model_str=text)
 
 
 def test_rounds_that_others_leave_out():

@@ -11,11 +11,6 @@ import numpy as np
 import pytest
 from lightgbm_models import (
     CATEGORY,
-    FILES,
-    KINDS,
-    OBJECTIVES,
-    SMALL,
-    booster,
     data,
     lightgbm,
     target,
@@ -26,78 +21,13 @@ import skgoss
 from skgoss.columns.categories import Categories, Vocabulary
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.file_header import Header
-from skgoss.model_files import lightgbm_file, text_reader, text_writer
-from skgoss.model_files.text_writer import safe_names
+from skgoss.model_files import text_reader, text_writer
 from skgoss.parameters import make_settings, to_lightgbm
-from skgoss.parameters.table import NOT_IN_LIGHTGBM, OPTIONS
 
 pd = pytest.importorskip("pandas")
-
-
-# --- Data -----------------------------------------------------------------------------
-
-
-def odd_rows():
-    """Rows of a test set, and all pairs of odd values in all columns."""
-    odd = [np.nan, 0.0, -0.0, -0.5, -1.0, 5.7, 31.0, 32.0, 63.99, 1e5, 1e300, -1e300]
-    odd += [np.inf, -np.inf, 2.0**31, 2.0**31 - 1, 2.0**32 + 5, -(2.0**31), 1e-36]
-    rows = np.array([np.resize(np.roll(odd, -k), 5) for k in range(len(odd))])
-    return np.concatenate([data(1)[0], rows])
-
-
-def assert_same(ensemble, peer, X):
-    """The scores and leaves are LightGBM's, to the last bit."""
-    scores = ensemble.raw_scores(frame(X))
-    expected = np.reshape(peer.predict(X, raw_score=True), scores.shape)
-    # LightGBM's raw scores of forests are sums.
-    n_rounds = ensemble.n_rounds if ensemble.average else 1
-    np.testing.assert_array_equal(scores, expected / n_rounds)
-    leaves = np.reshape(peer.predict(X, pred_leaf=True), (len(X), -1))
-    np.testing.assert_array_equal(ensemble.leaves(frame(X)), leaves)
-
+from text_models import OURS, assert_equal, header_of, members, one_split  # noqa: E402
 
 # --- Files of LightGBM ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_lightgbm_files_of_every_objective(objective):
-    X, y = data()
-    peer = booster(X, y, objective=objective)
-    ensemble, header = text_reader.read(peer.model_to_string())
-    assert_same(ensemble, peer, odd_rows())
-    name, constants = lightgbm_file.split_objective(header.objective)
-    assert name == objective
-    assert constants.get("num_class", 1) == ensemble.n_scores
-    assert header.parameters["objective"] == objective
-    assert header.own == {}
-
-
-@pytest.mark.filterwarnings("ignore:categorical_feature keyword:UserWarning")
-@pytest.mark.parametrize("kind", KINDS)
-def test_lightgbm_files_of_every_kind(kind):
-    X, y = data()
-    peer = booster(X, y, **KINDS[kind])
-    file = peer.model_to_string()
-    ensemble, header = text_reader.read(file)
-    X = odd_rows()
-    if "linear" in kind:  # infinities are missing values in our linear leaves
-        X[np.isinf(X)] = 0
-    assert_same(ensemble, peer, X)
-    assert ensemble.average == ("rf" in kind)
-    assert (ensemble.linear is not None) == ("linear" in kind)
-    assert header.monotone_constraints == (
-        [1, -1, 0, 0, 0] if kind == "monotone" else []
-    )
-    assert header.feature_names == peer.feature_name()
-    assert ensemble.importances("split").tolist() == peer.feature_importance().tolist()
-    # Windows' line ends, blank lines around, and what we write of it.
-    for other in (
-        file.replace("\n", "\r\n").encode(),
-        f"\n\n{file}\n\n",
-        text_writer.write(ensemble, header),
-    ):
-        assert_equal(text_reader.read(other), (ensemble, header))
 
 
 @pytest.mark.parametrize(
@@ -128,87 +58,7 @@ def test_the_shrinkage_of_trees_is_that_of_lightgbm(options):
     assert shrinkage(second) == shrinkage(theirs)[1:]
 
 
-def test_pandas_categories_of_lightgbm():
-    lgb = lightgbm()
-    X, y = data()
-    towns = pd.Categorical.from_codes(
-        np.nan_to_num(X[:, 3]).astype(int), list(range(40))
-    )
-    words = pd.Categorical(np.where(X[:, 0] > 0, "é", 'a "b"'))
-    table = pd.DataFrame({"x": X[:, 1], "towns": towns, "größe": X[:, 2], "w": words})
-    peer = lgb.train(SMALL, lgb.Dataset(table, y), 4)
-    ensemble, header = text_reader.read(peer.model_to_string())
-    assert header.pandas_categorical == [list(range(40)), ['a "b"', "é"]]
-    assert header.feature_names == ["x", "towns", "größe", "w"]
-    codes = np.column_stack([X[:, 1], towns.codes, X[:, 2], words.codes])
-    scores = ensemble.raw_scores(frame(np.asfortranarray(codes)))
-    np.testing.assert_array_equal(scores[:, 0], peer.predict(table))
-
-
-@pytest.mark.parametrize(
-    ("name", "n_scores", "objective", "average"),
-    [
-        ("lightgbm-2.0.12.txt", 3, "multiclass num_class:3", False),
-        ("lightgbm-2.1.2.txt", 1, "regression", False),
-        ("lightgbm-2.2.3.txt", 1, "binary sigmoid:1", True),
-    ],
-)
-def test_files_that_old_versions_wrote(name, n_scores, objective, average):
-    file = (FILES / name).read_bytes()
-    ensemble, header = text_reader.read(file)
-    assert (ensemble.n_scores, ensemble.average) == (n_scores, average)
-    assert header.objective == objective
-    # LightGBM warns of parameters that it does not have any more.
-    with redirect_stdout(io.StringIO()):
-        peer = lightgbm().Booster(model_str=file.decode())
-    assert_same(ensemble, peer, np.ascontiguousarray(odd_rows()[:, :4]))
-
-
-def test_lines_that_old_versions_lack():
-    X, y = data()
-    peer = booster(X, y)
-    new = ("num_tree_per_iteration", "tree_sizes", "leaf_weight", "internal_weight")
-    new += ("leaf_count", "is_linear", "shrinkage", "objective=", "end of trees")
-    lines = peer.model_to_string().replace("version=v4", "version=v2").split("\n")
-    file = "\n".join(line for line in lines if not line.startswith(new))
-    ensemble, header = text_reader.read(file)
-    assert_same(ensemble, peer, odd_rows())
-    assert header.objective == ""
-    assert not ensemble.arrays["leaf_count"].any()
-    assert not ensemble.arrays["internal_weight"].any()
-
-
-def test_names_with_equal_signs():
-    lgb = lightgbm()
-    X, y = data()
-    names = ["color=red", "a=b=c", "=", "d", "e"]
-    peer = lgb.train(SMALL, lgb.Dataset(X, y, feature_name=names), 2)
-    assert text_reader.read(peer.model_to_string())[1].feature_names == names
-
-
 # --- Our files ------------------------------------------------------------------------
-
-
-def assert_equal(first, second):
-    """Two pairs of ensemble and header hold the same; sets may end in empty words."""
-    (one, head), (two, other) = first, second
-    assert vars(head) == vars(other)
-    for name, values in one.arrays.items():
-        assert values.tobytes() == two.arrays[name].tobytes(), name
-    assert one.leaf_start.tolist() == two.leaf_start.tolist()
-    assert (one.n_scores, one.n_features) == (two.n_scores, two.n_features)
-    assert one.average == two.average
-    assert members(one.sets) == members(two.sets)
-    assert (one.linear is None) == (two.linear is None)
-    if one.linear is not None:
-        for mine, theirs in zip(one.linear, two.linear, strict=True):
-            assert mine.tobytes() == theirs.tobytes()
-
-
-def members(sets):
-    bits = np.unpackbits(sets.words.view(np.uint8), bitorder="little")
-    spans = zip(32 * sets.start[:-1], 32 * sets.start[1:], strict=True)
-    return [np.flatnonzero(bits[start:stop]).tolist() for start, stop in spans]
 
 
 def words_for(model):
@@ -218,18 +68,6 @@ def words_for(model):
         parameters=to_lightgbm(make_settings(model.get_params(), "LGBMModel")),
         own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
     )
-
-
-OURS = {
-    "gbdt": {},
-    "dart": {"boosting_type": "dart", "skip_drop": 0.0},
-    "rf": {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
-    "no missing": {"use_missing": False},
-    "zero missing": {"zero_as_missing": True},
-    "linear": {"linear_tree": True},
-    "large": {"num_leaves": 200, "min_child_samples": 1},
-    "one leaf": {"min_child_samples": 300},
-}
 
 
 @pytest.fixture(scope="module")
@@ -404,22 +242,6 @@ def sets_of(file):
     return file.split("cat_threshold=")[1].split("\n")[0]
 
 
-def one_split(numbers, n_features=1):
-    """A tree that sends the categories of some numbers to the left."""
-    words = np.zeros(max(numbers, default=0) // 32 + 1, dtype=np.uint32)
-    for number in numbers:
-        words[number // 32] |= np.uint32(1) << np.uint32(number % 32)
-    tree = stump(0, 0.0, 1, 2)
-    tree.decision_type[:] = 1
-    sets = CategorySets(np.array([0, len(words)]), words)
-    return Ensemble.from_trees([tree], 1, n_features, sets=sets)
-
-
-def header_of(ensemble, **options):
-    names = [f"x{j}" for j in range(ensemble.n_features)]
-    return Header(**({"feature_names": names, "feature_infos": ["none"]} | options))
-
-
 def categories_of(*vocabularies):
     categories = Categories(None)
     categories.vocabularies.update(enumerate(vocabularies))
@@ -517,118 +339,3 @@ def test_numbers_without_a_value_are_refused():
     header = header_of(ensemble, feature_infos=["-1:0:5"])
     with pytest.raises(ValueError, match="category number 5"):
         text_writer.write(one_split([0]), header, categories=known)
-
-
-NAMES = [
-    *("a b", "a_b", "", 'q"', "q_", "größe", "a\tb", "a,b", "x\ny", "\ud800", "="),
-    "ok",
-]
-
-
-def test_safe_names():
-    safe = safe_names(NAMES)
-    assert len(set(safe)) == len(NAMES)
-    assert [s for s, n in zip(safe, NAMES, strict=True) if s == n] == [
-        *("a_b", "q_", "größe", "=", "ok"),
-    ]
-    assert safe_names(["a"] * 3 + [""] * 2)[0] == "a"
-    assert len(set(safe_names(["a"] * 3 + ["", "Column_3", "a_1"]))) == 6
-    assert safe_names(["\xa0", "\u2028", "\x7f"]) == ["_", "__1", "__2"]
-
-
-def test_all_names_survive():
-    n = len(NAMES)
-    ensemble = Ensemble.from_trees([stump(3, 0.5, 1, 2)], 1, n)
-    header = header_of(
-        ensemble,
-        feature_names=NAMES,
-        feature_infos=["none"] * n,
-        objective="regression",
-    )
-    file = text_writer.write(ensemble, header)
-    assert_equal(text_reader.read(file), (ensemble, header))
-    assert_equal(text_reader.read(file.encode()), (ensemble, header))
-    peer = lightgbm().Booster(model_str=file)
-    assert peer.feature_name() == safe_names(NAMES)
-    assert text_reader.read(peer.model_to_string())[1].feature_names == NAMES
-
-
-# --- Header ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"feature_names": []}, "feature_names must be 1 strings"),
-        ({"feature_infos": ["a", "b"]}, "feature_infos must be 1 strings"),
-        ({"feature_infos": ["a b"]}, "ranges such as .*, got 'a b'"),
-        ({"monotone_constraints": [1, 1]}, "monotone_constraints must be 1 numbers"),
-        ({"objective": "a\nb"}, "objective must not hold a line break"),
-        ({"parameters": {"a": "b\r"}}, r"parameters\['a'\] must not hold a line break"),
-    ],
-)
-def test_headers_that_do_not_fit(options, message):
-    ensemble = one_split([1])
-    with pytest.raises(ValueError, match=message):
-        text_writer.write(ensemble, header_of(ensemble, **options))
-
-
-@pytest.mark.parametrize(
-    ("words", "name", "constants"),
-    [
-        ("", "", {}),
-        ("regression", "regression", {}),
-        ("regression sqrt", "regression", {"sqrt": 1.0}),
-        ("binary sigmoid:1.5", "binary", {"sigmoid": 1.5}),
-        (
-            "multiclassova num_class:3 sigmoid:1",
-            "multiclassova",
-            {"num_class": 3.0, "sigmoid": 1.0},
-        ),
-    ],
-)
-def test_words_of_objectives(words, name, constants):
-    assert lightgbm_file.split_objective(words) == (name, constants)
-
-
-def test_constants_of_objectives_are_numbers():
-    with pytest.raises(ValueError, match="got 'sigmoid:x'"):
-        lightgbm_file.split_objective("binary sigmoid:x")
-
-
-def test_lightgbm_takes_our_parameters(fitted):
-    odd = skgoss.LGBMRegressor(
-        categorical_feature=[1, 3],
-        monotone_constraints=[1, 0, -1, 0, 0],
-        max_bin_by_feature=[10, 20, 30, 40, 50],
-        feature_contri=[1, 0.5, 1, 1, 1],
-        interaction_constraints=[[0, 1], [2, 3, 4]],
-        forcedsplits_filename={"feature": 0, "threshold": 0.5},
-        early_stopping_min_delta=[0.1, 0.2],
-        metric=["l2", "mae"],
-        label_gain=[0, 1, 3.5],
-        objective="binary",
-    )
-    words = to_lightgbm(make_settings(odd.get_params(), "LGBMRegressor"))
-    assert words["bagging_fraction"] == "1"
-    assert words["num_iterations"] == "100"
-    assert words["learning_rate"] == "0.1"
-    assert words["use_missing"] == "1"
-    assert words["interaction_constraints"] == "[0,1],[2,3,4]"
-    assert words["early_stopping_min_delta"] == words["forcedsplits_filename"] == ""
-    ensemble = fitted["gbdt"]._model.trees
-    n = ensemble.n_features
-    header = header_of(ensemble, feature_infos=["none"] * n, parameters=words)
-    file = text_writer.write(ensemble, header)
-    assert text_reader.read(file)[1].parameters == words
-    params = lightgbm().Booster(model_str=file).params
-    assert params["monotone_constraints"] == [1, 0, -1, 0, 0]
-    assert params["interaction_constraints"] == [[0, 1], [2, 3, 4]]
-    assert params["metric"] == ["l2", "mae"]
-    assert params["bagging_freq"] == 0
-
-
-def test_options_that_only_we_have():
-    X, y = data()
-    theirs = text_reader.read(booster(X, y).model_to_string())[1].parameters
-    assert {o.name for o in OPTIONS if o.lightgbm not in theirs} == NOT_IN_LIGHTGBM

@@ -11,7 +11,6 @@ import pytest
 
 import skgoss
 from skgoss.objectives import objectives
-from skgoss.objectives.link import transform
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.percentiles import percentile
 from skgoss.objectives.training_objective import make_objective
@@ -22,7 +21,6 @@ X = RNG.normal(size=(N, 3))
 SIGNAL = X[:, 0] + 0.5 * np.sin(3 * X[:, 1]) + 0.3 * RNG.normal(size=N)
 WEIGHT = RNG.gamma(2.0, size=N)
 CLASSES = np.digitize(SIGNAL, [-0.8, 0.7]).astype(float)
-
 # As LightGBM keeps targets in float32.
 TARGETS = {
     "poisson": RNG.poisson(np.exp(SIGNAL)),
@@ -134,7 +132,6 @@ WITHOUT_QUERIES = [
 
 
 # --- The same models as LightGBM ------------------------------------------------------
-
 OF_LIGHTGBM = [name for name in WITHOUT_QUERIES if OBJECTIVES[name].lightgbm is None]
 CASES = [
     *((name, {}) for name in OF_LIGHTGBM),
@@ -517,23 +514,6 @@ def test_binary_of_numbers():
         assert objective.n_scores == 1
         np.testing.assert_array_equal(objective.y, y)
         np.testing.assert_array_equal(objective.average, codes.average)
-
-
-# --- Links ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_links_are_silent_and_finite_at_any_score(name):
-    link = objectives.make_link(name)
-    raw = np.array([[-1e4, 0.0, 1e4], [5.0, -800.0, 800.0]])
-    assert np.isfinite(link(raw)).all()
-    if name != "multiclass":
-        np.testing.assert_array_equal(link(raw[0]), link(raw)[0])
-    class_major = np.ascontiguousarray(raw.T)
-    np.testing.assert_array_equal(transform(link, class_major).T, link(raw))
-    assert transform(link, class_major, out=class_major) is class_major
-    np.testing.assert_array_equal(class_major.T, link(raw))
-    assert link(raw).flags.c_contiguous
 
 
 # --- Functions of the user ------------------------------------------------------------

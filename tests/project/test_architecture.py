@@ -42,164 +42,47 @@ MOST_LINES = {
     "training": 3_500,
     "utils": 1_000,
 }
-# Modules without a test file of their name, by the tests that run their code. The list
-# must not grow. Kernels of the engine are tested with the modules that call them, or in
-# tests/engine.
+# Modules without a test file of their name, by the tests that run their code, with the
+# reason. The list must not grow. Kernels of the engine are tested with the modules that
+# call them, or in tests/engine.
 TESTED_IN = {
-    "dataset/test_binary_files.py": [
-        "binning/binned_state",
-    ],
-    "binning/test_binned_dataset.py": [
-        "binning/rows",
-    ],
-    "binning/test_find_bins.py": [
-        "binning/bin_mapper",
-    ],
-    "binning/test_sparse_columns.py": [
-        "binning/apply_bins",
-    ],
-    "booster/test_booster.py": [
-        "fit/refit",
-        "model/dump",
-        "model/fitted",
-        "model/trees",
-    ],
-    "booster/test_booster_in_training.py": [
-        "training/fit_setup",
-        "training/rounds",
-    ],
-    "booster/test_cv.py": [
-        "fit/folds",
-    ],
-    "booster/test_train.py": [
-        "fit/lightgbm3",
-        "fit/train_arguments",
-    ],
-    "columns/test_categories.py": [
-        "columns/factorize",
-    ],
-    "columns/test_containers.py": [
-        "columns/columns",
-        "columns/floats",
-        "columns/names",
-        "columns/schema",
-    ],
-    "columns/test_dataframes.py": [
-        "utils/optional",
-    ],
-    "columns/test_distributed_data.py": [
-        "binning/distributed_sample",
-        "columns/merged_schema",
-        "columns/row_partition",
-        "columns/stacked",
-        "columns/targets",
-        "fit/fit_data",
-    ],
+    # What holds the parts of a model or a state of rounds shows in what users read.
+    "booster/test_booster.py": ["model/fitted"],
+    "booster/test_booster_in_training.py": ["training/fit_setup", "training/rounds"],
+    "engine/test_score.py": ["training/binned"],
+    # The same checks as of all arguments of `train`.
+    "booster/test_train.py": ["fit/lightgbm3", "fit/train_arguments"],
+    # Small values that containers make and pass on.
+    "columns/test_containers.py": ["columns/floats", "columns/schema"],
+    "columns/test_merged_schema.py": ["columns/stacked"],
+    "columns/test_targets.py": ["columns/row_partition"],
+    # They run on the workers of a cluster, by fits and predictions.
     "dask/test_estimators.py": [
         "dask/distributed_internals",
         "dask/fits",
         "dask/partition_predictions",
         "dask/parts",
     ],
-    "dask/test_launch.py": [
-        "dask/connections",
-    ],
-    "dataset/test_dataset.py": [
-        "dataset/binning_inputs",
-        "dataset/raw_data",
-    ],
-    "engine/test_score.py": [
-        "training/binned",
-    ],
-    "estimators/test_estimators.py": [
-        "estimators/base",
-        "estimators/classifier",
-        "estimators/regressor",
-        "fit/arguments",
-        "fit/task",
-    ],
-    "estimators/test_ranker.py": [
-        "estimators/ndcg_scorer",
-    ],
-    "estimators/test_scikit_learn.py": [
-        "utils/sklearn_private",
-    ],
-    "export/test_to_onnx.py": [
-        "export/onnx_graph",
-        "export/skl2onnx",
-    ],
-    "fit/test_callbacks.py": [
-        "training/callback_api",
-        "training/loop",
-    ],
-    "fit/test_fit_on_folds.py": [
-        "fit/fold_fits",
-        "model/out_of_fold",
-    ],
-    "model/test_predictions.py": [
-        "model/category_sets",
-        "model/predictor_tables",
-    ],
-    "model_files/test_model_file.py": [
-        "model_files/text_lines",
-        "utils/disk",
-    ],
-    "model_files/test_text_writer.py": [
-        "model/file_header",
-        "model_files/lightgbm_file",
-    ],
-    "objectives/test_metrics.py": [
-        "objectives/metric_functions",
-    ],
+    "dask/test_launch.py": ["dask/connections"],
+    # Other packages: what is used of them is what these tests use.
+    "columns/test_dataframes.py": ["utils/optional"],
+    "estimators/test_scikit_learn.py": ["utils/sklearn_private"],
+    # One naive walk is the twin of all tables of a prediction.
+    "model/test_predictions.py": ["model/category_sets", "model/predictor_tables"],
+    # One twin of a loss tests its gradients, its metric and its start score.
+    "objectives/test_metrics.py": ["objectives/metric_functions"],
     "objectives/test_training_objective.py": [
         "objectives/gradients",
-        "objectives/link",
         "objectives/training_rows",
         "objectives/user_functions",
     ],
-    "parameters/test_parameters.py": [
-        "parameters/aliases",
-        "parameters/descriptions",
-        "parameters/docstrings",
-        "parameters/domains",
-        "parameters/lightgbm_text",
-        "parameters/options",
-        "parameters/settings",
-        "parameters/signatures",
-        "parameters/table",
-    ],
-    "plotting/test_plotting.py": [
-        "plotting/charts",
-        "plotting/plot_arguments",
-        "plotting/tree_plots",
-    ],
-    "plotting/test_tree_text.py": [
-        "plotting/tree_labels",
-    ],
-    "sources/test_source.py": [
-        "binning/source_binning",
-        "sources/arrow_sources",
-        "sources/input_rows",
-        "sources/memory",
-    ],
-    "sources/test_text_files.py": [
-        "sources/text_tables",
-    ],
-    "training/test_boosting.py": [
-        "training/boosting_types",
-        "training/ensemble_builder",
-    ],
-    "training/test_distributed_metrics.py": [
-        "training/distributed_callbacks",
-    ],
-    "training/test_multi_output.py": [
-        "fit/several_outputs",
-        "objectives/output_metrics",
-    ],
-    "users/test_mistakes.py": [
-        "parameters/other_libraries",
-        "utils/messages",
-    ],
+    # Texts, which docstrings and files show.
+    "model_files/test_lightgbm_file.py": ["parameters/lightgbm_text"],
+    "parameters/test_docstrings.py": ["parameters/descriptions"],
+    "parameters/test_constructor.py": ["parameters/signatures"],
+    "users/test_mistakes.py": ["utils/messages"],
+    # Boosting types are compared with the twin and with LightGBM side by side.
+    "training/test_boosting.py": ["training/boosting_types"],
 }
 
 

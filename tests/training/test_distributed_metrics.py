@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from ranks import Meeting, ThreadCollectives, deal, partition_of, rows_of, run
+from fake_states import of_all, one, settings
+from ranks import deal, partition_of, rows_of, run
 
-from skgoss import parameters
 from skgoss._engine.objectives import metric_kernels as kernels
 from skgoss.binning.rows import Rows, held_out
 from skgoss.columns.columns import RELEASED
 from skgoss.columns.queries import Queries
-from skgoss.columns.row_partition import RowPartition
 from skgoss.fit import callbacks
 from skgoss.objectives import metric_functions, metrics
-from skgoss.training import loop
-from skgoss.training.callback_api import EarlyStopException, EvalResult
 from skgoss.training.evaluation import EvaluationSet
 
 N = 700
@@ -31,7 +26,6 @@ WEIGHTS = {
 
 
 # --- Metrics --------------------------------------------------------------------------
-
 Y = {
     "one": RNG.standard_normal(N),
     "positive": np.exp(RNG.standard_normal(N)),
@@ -64,10 +58,6 @@ SIZES = np.array([30, 1, 169, 100, 100, 200, 60, 40])
 QUERY = np.repeat(np.arange(8), SIZES)
 # The same queries, which are not in the order of their numbers.
 MIXED = np.array([3, 1, 7, 0, 2, 6, 5, 4])[QUERY]
-
-
-def settings(**options):
-    return parameters.make_settings(options, "LGBMRegressor")
 
 
 def last_weight(y, predicted, weight):
@@ -258,75 +248,9 @@ def test_held_out_rows_are_those_of_one(kind, n):
 # --- Callbacks ------------------------------------------------------------------------
 
 
-class FakeEnsemble:
-    def __init__(self, n_rounds):
-        self.n_rounds = n_rounds
-
-    def truncated(self, n_rounds):
-        return FakeEnsemble(min(self.n_rounds, n_rounds))
-
-
-class FakeState:
-    """A fit whose metric falls, then rises; a round notes its learning rate."""
-
-    first_round = 0
-    grows_ahead = True
-    sets = ("valid",)
-
-    def __init__(self, collectives, n_rounds=8, best=3):
-        self.settings = settings(n_estimators=n_rounds)
-        self.partition = RowPartition(collectives, np.zeros(1, int), np.ones(1, int), 1)
-        self.rates = []
-        self.best = best
-        self._training_names = set()
-
-    def reset_parameter(self, params):
-        self.settings = self.settings.changed(params)
-
-    def expect(self, n_rounds):
-        """Rounds are not grown ahead: a set is evaluated after each."""
-        assert n_rounds == 0
-
-    def boost(self):
-        self.rates.append(self.settings.learning_rate)
-        return True
-
-    def evaluate(self):
-        value = abs(len(self.rates) - 1 - self.best) + 0.5
-        return [EvalResult("valid", "l2", value, False)]
-
-    def measure(self):
-        return self.partition.collectives.total(1)
-
-    def ensemble(self):
-        return FakeEnsemble(len(self.rates))
-
-
-def trained(collectives, given, after_round=None, **options):
-    state = FakeState(collectives, **options)
-    made = loop.train(state, state, callbacks=given, after_round=after_round)
-    return made.ensemble.n_rounds, made.best_iteration, made.best_score, state.rates
-
-
-def of_all(n_ranks, make, **options):
-    """What each process has trained, and the number of collectives."""
-    counts = []
-
-    def work(collectives):
-        found = trained(collectives, make(collectives.rank), **options)
-        counts.append(collectives.meeting.n_collectives)
-        return found
-
-    return run(n_ranks, work), max(counts)
-
-
 @pytest.fixture(params=[1, 2, 3])
 def n_ranks(request):
     return request.param
-
-
-def one(make, **options):
-    return trained(ThreadCollectives(Meeting(1), 0), make(0), **options)
 
 
 def test_early_stopping_of_ranks_needs_no_collective(n_ranks, capsys):
@@ -349,116 +273,3 @@ def test_early_stopping_of_ranks_needs_no_collective(n_ranks, capsys):
     assert n_collectives == (n_ranks > 1)
     assert capsys.readouterr().out == printed
     assert history == recorded
-
-
-def test_callbacks_of_other_ranks_may_be_missing(n_ranks):
-    expected = one(lambda rank: [callbacks.early_stopping(2)])
-    found, _ = of_all(n_ranks, lambda rank: [callbacks.early_stopping(2)][rank:])
-    assert found == [expected] * n_ranks
-
-
-@pytest.mark.parametrize("before", [True, False])
-def test_a_stop_by_the_first_rank_stops_all(n_ranks, before):
-    called = []
-
-    def make(rank):
-        def stop(env):
-            called.append(rank)
-            if env.iteration == 5:
-                raise EarlyStopException(2, None if before else [("a", "b", 1.0, 0)])
-
-        stop.before_iteration = before
-        return [stop]
-
-    expected = one(make)
-    assert expected[:2] == (3, 3)
-    called.clear()
-    found, n_collectives = of_all(n_ranks, make)
-    assert found == [expected] * n_ranks
-    assert set(called) == {0}
-    assert n_collectives <= 8
-
-
-def test_a_stop_after_the_last_round_stops_all(n_ranks):
-    def make(rank):
-        def watch(env):
-            pass
-
-        return [watch, callbacks.early_stopping(50)]
-
-    expected = one(make)
-    assert expected[:2] == (4, 4)
-    assert of_all(n_ranks, make)[0] == [expected] * n_ranks
-
-
-def test_reset_parameter_reaches_all_ranks(n_ranks):
-    draws = iter(range(1000))
-
-    def rate(index):
-        return 0.1 + 0.01 * next(draws)
-
-    def make(rank):
-        return [
-            callbacks.reset_parameter(learning_rate=rate),
-            callbacks.reset_parameter(num_leaves=list(range(10, 18))),
-            callbacks.early_stopping(3),
-        ]
-
-    found, n_collectives = of_all(n_ranks, make)
-    assert len(set(found[0][3])) == len(found[0][3]) == 7
-    assert found == [found[0]] * n_ranks
-    assert n_collectives <= 1 + 8
-
-
-def test_hooks_of_the_first_rank_stop_all(n_ranks):
-    def work(collectives):
-        hook = (lambda index, _: index == 4) if collectives.rank == 0 else None
-        return trained(collectives, [], hook)
-
-    found = run(n_ranks, work)
-    assert found == [found[0]] * n_ranks
-    assert found[0][0] == 5
-
-
-def test_hooks_that_never_stop(n_ranks):
-    found = run(n_ranks, lambda e: trained(e, [], lambda *_: False))
-    assert [made[0] for made in found] == [8] * n_ranks
-
-
-def test_errors_of_callbacks_fail_on_all_ranks():
-    ended = []
-
-    def fail(env):
-        raise KeyError("mine")
-
-    def work(collectives):
-        try:
-            trained(collectives, [fail])
-        finally:
-            ended.append(collectives.rank)
-
-    with pytest.raises(KeyError, match="mine"):
-        run(3, work)
-    assert sorted(ended) == [0, 1, 2]
-
-
-def test_callbacks_cannot_ask_other_ranks():
-    def measure(env):
-        env.model.measure()
-
-    with pytest.raises(RuntimeError, match="Callbacks run in one of the processes"):
-        run(2, lambda e: trained(e, [measure]))
-    assert trained(ThreadCollectives(Meeting(1), 0), [measure])[0] == 8
-
-
-def test_only_callbacks_end_the_fit_of_ranks():
-    def boost():
-        raise EarlyStopException(0)
-
-    def work(collectives):
-        state = FakeState(collectives)
-        state.boost = boost
-        loop.train(state, SimpleNamespace(), callbacks=[lambda env: None])
-
-    with pytest.raises(EarlyStopException):
-        run(2, work)

@@ -7,9 +7,8 @@ import pickle
 import numpy as np
 import outputs
 import pytest
+from several_targets import LABELS, SMALL, WEIGHT, X_VALID, Y_VALID, C, X, Y, quiet
 from sklearn.base import clone
-from sklearn.exceptions import DataConversionWarning
-from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
@@ -17,9 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import skgoss
-from skgoss import Booster, Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRegressor
 
-SMALL = {"n_estimators": 8, "num_leaves": 7, "min_child_samples": 5, "random_state": 3}
 KINDS = {
     **outputs.KINDS,
     "linear": {"linear_tree": True},
@@ -27,38 +25,6 @@ KINDS = {
     "ends early": {"min_split_gain": 9.0, "n_estimators": 60},
     "one thread": {"n_jobs": 1},
 }
-
-
-def make_data(n=300, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 5)).round(2)
-    X[::7, 1] = np.nan
-    X[:, 4] = rng.integers(0, 6, n)
-    noise = rng.normal(size=(n, 3))
-    Y = np.column_stack([X[:, 0], np.exp(X[:, 2]), 2 * (X[:, 4] == 1) + X[:, 3]])
-    return X, Y + 0.3 * np.abs(noise), rng.integers(0, 4, n)
-
-
-X, Y, WEIGHT = make_data()
-X_VALID, Y_VALID, WEIGHT_VALID = make_data(150, 1)
-
-
-def classes(Y):
-    """Two, four and two classes."""
-    return np.column_stack(
-        [Y[:, 0] > 0.3, np.digitize(Y[:, 1], [0.8, 1.3, 2.0]), 2 * (Y[:, 2] > 0.5)]
-    )
-
-
-C, C_VALID = classes(Y), classes(Y_VALID)
-LABELS = {
-    "mixed": C,
-    "multilabel": (C[:, [0, 2]] > 0) * 1,
-    "many classes": C[:, [1, 1]],
-    "words": np.array(["a", "b", "c", "d"])[C],
-    "one class": np.column_stack([C, np.zeros(len(C), dtype=int)]),
-}
-quiet = pytest.mark.filterwarnings("ignore:No tree of")
 
 
 def assert_lists_equal(actual, expected):
@@ -141,145 +107,7 @@ def test_objectives_of_many_classes(objective):
     assert_lists_equal(model.predict_proba(X), alone.predict_proba(X))
 
 
-@quiet
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0}, "list"])
-def test_class_weights(class_weight):
-    each = ["balanced", None, {2: 0.0}] if class_weight == "list" else None
-    # With so few bins, the weights of rows do not change them.
-    options = {**SMALL, "class_weight": each or class_weight, "max_bin": 500}
-    model = LGBMClassifier(**options).fit(X, C, sample_weight=WEIGHT)
-    found = model.predict_proba(X)
-    for k, own in enumerate(each or [class_weight] * 3):
-        alone = LGBMClassifier(**{**options, "class_weight": own})
-        alone.fit(X, C[:, k], sample_weight=WEIGHT)
-        np.testing.assert_array_equal(found[k], alone.predict_proba(X))
-
-
-def test_missing_targets():
-    rng = np.random.default_rng(5)
-    with_gaps = np.where(rng.random(Y.shape) < 0.3, np.nan, Y)
-    with_gaps[:5] = np.nan
-    model = LGBMRegressor(**SMALL).fit(X, with_gaps, sample_weight=WEIGHT)
-    weighted = np.flatnonzero(WEIGHT)
-    for k, predicted in enumerate(model.predict(X).T):
-        rows = np.flatnonzero(~np.isnan(with_gaps[:, k]) & (WEIGHT > 0))
-        # These bins are those of the rows of positive weight.
-        own = Dataset(
-            X[weighted], weight=WEIGHT[weighted], label=np.zeros(len(weighted))
-        )
-        part = own.subset(np.searchsorted(weighted, rows))
-        part.set_label(with_gaps[rows, k])
-        alone = LGBMRegressor(**SMALL).fit(part)
-        np.testing.assert_array_equal(predicted, alone.predict(X))
-
-
-def test_columns_of_data_frames():
-    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    frame = pd.DataFrame({"price": Y[:, 0], "count": (Y[:, 1] * 9).astype(int)})
-    expected = LGBMRegressor(**SMALL).fit(X, frame.to_numpy()).predict(X)
-    integers = frame.astype({"count": "Int64"})
-    for targets in (frame, pl.DataFrame(frame), integers, frame.to_numpy().tolist()):
-        found = LGBMRegressor(**SMALL).fit(X, targets).predict(X)
-        np.testing.assert_array_equal(found, expected)
-    integers.loc[3, "count"] = pd.NA
-    expected = frame.to_numpy()
-    expected[3, 1] = np.nan
-    np.testing.assert_array_equal(
-        LGBMRegressor(**SMALL).fit(X, integers).predict(X),
-        LGBMRegressor(**SMALL).fit(X, expected).predict(X),
-    )
-    # Columns keep their types.
-    kinds = pd.DataFrame({"word": LABELS["words"][:, 0], "number": C[:, 1]})
-    model = LGBMClassifier(**SMALL).fit(X, kinds)
-    assert [known.dtype.kind for known in model.classes_] in (["O", "i"], ["U", "i"])
-    predicted = model.predict(X)
-    assert {type(label) for label in predicted[:, 1]} == {int}
-    assert set(predicted[:, 0]) == {"a", "b"}
-
-
 # --- Evaluation -----------------------------------------------------------------------
-
-
-def test_metrics_are_means_over_targets():
-    with_gaps = Y_VALID.copy()
-    with_gaps[::3, 1] = np.nan
-    start = {"init_score": Y * 0.5, "eval_init_score": [Y_VALID * 0.5]}
-    model = LGBMRegressor(**SMALL).fit(
-        X,
-        Y,
-        **start,
-        eval_set=[(X_VALID, with_gaps)],
-        eval_sample_weight=[WEIGHT_VALID],
-        eval_metric=["mae", total],
-    )
-    last = {k: v[-1] for k, v in model.evals_result_["valid_0"].items()}
-    error = model.predict(X_VALID) + Y_VALID * 0.5 - with_gaps
-    weight = np.where(np.isnan(with_gaps), 0.0, WEIGHT_VALID[:, None])
-    error = np.nan_to_num(error)
-    expected = {
-        "l1": np.mean(np.average(np.abs(error), axis=0, weights=weight)),
-        "l2": np.mean(np.average(error**2, axis=0, weights=weight)),
-        "total": 3.0,
-    }
-    assert last == pytest.approx(expected, rel=1e-12)
-
-
-def total(y_true, y_pred):
-    """A metric of the user gets all targets."""
-    n_rows = np.count_nonzero(WEIGHT_VALID)
-    assert y_true.shape == y_pred.shape == (n_rows, 3)
-    assert 0 < np.isnan(y_true[:, 1]).sum() < n_rows
-    return "total", 3.0, False
-
-
-@pytest.mark.parametrize(
-    "targets", [Y, np.where(np.arange(300)[:, None] % 7 == 0, [[1, np.nan, 1]], Y)]
-)
-def test_the_training_set_as_evaluation_set(targets):
-    model = LGBMRegressor(**SMALL).fit(X, targets, eval_set=[(X, targets)])
-    squared = (model.predict(X) - targets) ** 2
-    assert model.evals_result_["training"]["l2"][-1] == pytest.approx(
-        np.mean(np.nanmean(squared, axis=0)), rel=1e-12
-    )
-
-
-def test_metrics_of_classes():
-    model = LGBMClassifier(**SMALL, class_weight={0: 2.0}).fit(
-        X,
-        C,
-        eval_set=[(X_VALID, C_VALID)],
-        eval_class_weight=["balanced"],
-        eval_metric="error",
-    )
-    found = {k: v[-1] for k, v in model.evals_result_["valid_0"].items()}
-    losses, errors = [], []
-    for k, probability in enumerate(model.predict_proba(X_VALID)):
-        truth = C_VALID[:, k]
-        labels, counts = np.unique(truth, return_counts=True)
-        weight = (len(truth) / len(labels) / counts)[np.searchsorted(labels, truth)]
-        losses.append(log_loss(truth, probability, sample_weight=weight))
-        predicted = model.classes_[k][probability.argmax(axis=1)]
-        errors.append(np.average(predicted != truth, weights=weight))
-    assert found == pytest.approx(
-        {"error": np.mean(errors), "logloss": np.mean(losses)}, rel=1e-10
-    )
-    labels = LABELS["multilabel"]
-    model = LGBMClassifier(**SMALL).fit(X, labels, eval_set=[(X, labels)])
-    assert list(model.evals_result_["training"]) == ["binary_logloss"]
-
-
-def test_early_stopping_by_the_mean():
-    options = {**SMALL, "n_estimators": 150, "learning_rate": 0.3}
-    sets = {"eval_set": [(X_VALID, Y_VALID)]}
-    full = LGBMRegressor(**options).fit(X, Y, **sets)
-    losses = full.evals_result_["valid_0"]["l2"]
-    model = LGBMRegressor(**options, early_stopping_round=20).fit(X, Y, **sets)
-    assert model.best_iteration_ == model.n_iter_ == np.argmin(losses) + 1 < 130
-    np.testing.assert_array_equal(
-        model.predict(X), full.predict(X, num_iteration=model.n_iter_)
-    )
-    held_out = LGBMClassifier(**options, early_stopping_round=3).fit(X, C)
-    assert list(held_out.best_score_["validation"]) == ["logloss"]
 
 
 def test_callbacks_and_schedules():
@@ -479,12 +307,6 @@ def test_tags():
 # --- Bad input ------------------------------------------------------------------------
 
 
-def test_one_column_is_one_target():
-    with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
-        model = LGBMRegressor(**SMALL).fit(X, Y[:, :1])
-    assert model.predict(X).shape == (300,)
-
-
 def test_rows_in_batches(tmp_path):
     pytest.importorskip("pandas")
     pa = pytest.importorskip("pyarrow")
@@ -531,82 +353,3 @@ def test_states_that_were_changed(classifier, case):
         model["origin"]["classes"] = value
     with pytest.raises(ValueError, match=message):
         LGBMClassifier().__setstate__(state)
-
-
-def refused(message, model, y, **arguments):
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y, **arguments)
-    assert not model.__sklearn_is_fitted__()
-
-
-def put(values, at, value):
-    changed = values.astype(type(value) if isinstance(value, float) else object)
-    changed[at] = value
-    return changed
-
-
-def test_columns_that_are_refused():
-    sp = pytest.importorskip("scipy.sparse")
-    numbers, labels = LGBMRegressor(**SMALL), LGBMClassifier(**SMALL)
-    refused("column 1 of y contains infinity", numbers, put(Y, (3, 1), np.inf))
-    refused("column 2 of y must hold numbers", numbers, put(Y, (3, 2), "word"))
-    gone = Y.copy()
-    gone[:, 1] = np.nan
-    refused("All values of column 1 of y are missing, or have", numbers, gone)
-    refused("(?i)column 1 of y contains NaN", labels, put(C, (3, 1), np.nan))
-    refused("Column 0 of y: Unknown label type: continuous", labels, Y)
-    refused("y must not be a sparse matrix", labels, sp.csr_matrix(C))
-    refused(
-        "(?i)column 0 of y.*'multiclass' cannot be used for 2 classes",
-        LGBMClassifier(**SMALL, objective="multiclass"),
-        C,
-    )
-    refused(
-        "(?i)column 1 of y.*needs targets >= 0",
-        LGBMRegressor(**SMALL, objective="poisson"),
-        np.column_stack([np.abs(Y[:, 0]), -np.abs(Y[:, 1])]),
-    )
-    masked = np.ma.masked_array(Y, Y > 1)
-    refused("y has masked values", numbers, masked)
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(Y, columns=["a", "b", "c"])
-    frame.loc[2, "b"] = np.inf
-    refused("column 'b' of y contains infinity", numbers, frame)
-    frame = pd.DataFrame({"a": C[:, 0], "b": put(C[:, 1], 3, "word")})
-    refused("Column 'b' of y: y must be labels that can be sorted", labels, frame)
-
-
-def test_arguments_that_are_refused():
-    alpha = LGBMRegressor(**SMALL, objective="quantile", alpha=[0.1, 0.9])
-    refused("'alpha' parameter .* must be a number for several targets", alpha, Y)
-    refused("y should be a 1d array", LGBMModel(**SMALL, objective="regression"), Y)
-    labels = LGBMClassifier(**SMALL)
-    for pair, message in (
-        ((X_VALID, C_VALID[:, 0]), "eval_y must have 3 columns, one for each target"),
-        ((X_VALID, C_VALID[:, :2]), "eval_y must have 3 columns, .* got 2"),
-        ((X_VALID, C_VALID + 9), "column 0 of eval_y holds labels that y does not"),
-    ):
-        refused(message, labels, C, eval_set=[pair])
-    refused("eval_y.*1d array|1d array", labels, C[:, 0], eval_set=[(X_VALID, C_VALID)])
-    refused(
-        "class_weight must have one item for each of the 3 targets, got 2",
-        LGBMClassifier(**SMALL, class_weight=["balanced", None]),
-        C,
-    )
-    refused("must be None: there are no classes", LGBMRegressor(class_weight={1: 2}), Y)
-    with pytest.raises(AttributeError, match="no attribute") as caught:
-        LGBMClassifier(**SMALL).fit(X, C).decision_function(X)
-    assert "Use predict_proba(X, raw_score=True)" in str(caught.value.__cause__)
-
-
-def test_refit_is_refused(regressor, classifier):
-    for model in (regressor, classifier):
-        with pytest.raises(ValueError, match="several quantiles or targets"):
-            model.booster_.refit(X, Y[:, 0])
-
-
-def test_a_target_that_is_not_learned_gives_a_warning():
-    constant = np.column_stack([Y[:, 0], np.ones(300)])
-    with pytest.warns(UserWarning, match="No tree of column 1 of y has a split.*equal"):
-        model = LGBMRegressor(**SMALL).fit(X, constant)
-    assert (model.predict(X)[:, 1] == 1).all()

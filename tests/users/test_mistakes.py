@@ -23,8 +23,6 @@ from skgoss import (
     log_evaluation,
     train,
 )
-from skgoss.parameters import other_libraries
-from skgoss.parameters.aliases import CANONICAL_NAME
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -57,7 +55,6 @@ booster = model.booster_
 frame = pd.DataFrame(X, columns=list("abcd"))
 # What the mistakes below are typed with.
 NAMES = {**vars(skgoss), **globals()}
-
 MISTAKES = {
     # Constructors
     "LGBMClassifier(100, 0.1)": ("got 100, 0.1", "n_estimators=100, learning_rate=0.1"),
@@ -343,16 +340,6 @@ def test_a_mistake_is_answered(mistake):
             answer = "\n".join(str(warning.message) for warning in caught)
     missing = [words for words in MISTAKES[mistake] if words not in answer]
     assert not missing, answer
-
-
-def test_names_of_other_libraries_lead_to_ours():
-    both = {*other_libraries.OF_FIT, *other_libraries.OF_PREDICTIONS}
-    assert len(both) > 60
-    assert not set(other_libraries.OF_FIT) & set(CANONICAL_NAME)
-    instead = {text[5:-1] for text in other_libraries.OF_FIT.values() if "Use" in text}
-    names = {name for name in instead if name.isidentifier()}
-    assert len(names) > 15
-    assert names <= set(CANONICAL_NAME)
 
 
 def test_what_is_not_a_mistake():

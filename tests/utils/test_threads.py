@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 from skgoss import Booster, Dataset, LGBMClassifier
+from skgoss.utils import threads
 
 N_THREADS = 8
 
@@ -107,3 +110,78 @@ def test_threads_read_a_booster_while_another_changes_it():
 )
 def test_no_module_turns_the_gil_on():
     assert not sys._is_gil_enabled()
+
+
+# --- Threads --------------------------------------------------------------------------
+
+
+class Unforked(threads._Team):
+    """A process that has used no threads yet."""
+
+
+@pytest.fixture
+def eight_cores(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = {False: 16, True: 8}
+    monkeypatch.setattr(threads, "_counted_cores", lambda *key: cores[key[0]])
+    monkeypatch.setattr(threads, "_most_threads", lambda: 16)
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 16)
+    monkeypatch.setattr(threads, "_Team", Unforked)
+    monkeypatch.setattr(Unforked, "used", False, raising=False)
+    monkeypatch.setattr(Unforked, "lost", False, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "expected"), [(None, 8), (0, 8), (1, 1), (3, 3), (-1, 16), (-3, 14)]
+)
+@pytest.mark.usefixtures("eight_cores")
+def test_n_threads(n_jobs, expected):
+    assert threads.n_threads(n_jobs) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux has it")
+@pytest.mark.parametrize("n_jobs", [None, -1])
+def test_n_threads_follows_the_affinity(monkeypatch, n_jobs):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = os.sched_getaffinity(0)
+    many = threads.allowed_threads(n_jobs)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert threads.allowed_threads(n_jobs) == 1
+    finally:
+        os.sched_setaffinity(0, before)
+    assert threads.allowed_threads(n_jobs) == many
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 2), (-1, 2), (-2, 1), (5, 5)])
+def test_n_threads_follows_the_quota_of_a_container(monkeypatch, n_jobs, expected):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 64)
+    # The file of the quota, as joblib reads it.
+    context = importlib.import_module("joblib.externals.loky.backend.context")
+    monkeypatch.setattr(context, "_cpu_count_cgroup", lambda os_cpu_count: 2)
+    monkeypatch.setattr(context, "_cpu_count_affinity", lambda os_cpu_count: 64)
+    threads._counted_cores.cache_clear()
+    monkeypatch.setattr(threads, "_most_threads", lambda: 64)
+    try:
+        assert threads.allowed_threads(n_jobs) == expected
+    finally:
+        threads._counted_cores.cache_clear()
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_n_threads_keep_to_limits(monkeypatch):
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 2)
+    assert [threads.n_threads(n) for n in (None, 0, -1, -99)] == [2, 2, 2, 1]
+    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 12)
+    monkeypatch.setenv("OMP_NUM_THREADS", "12")
+    assert threads.n_threads(None) == 12
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_one_thread_in_a_fork_of_a_threaded_process():
+    threads._Team.after_fork()
+    assert threads.n_threads(3) == 3
+    threads._Team.after_fork()
+    assert threads.n_threads(3) == 1

@@ -1,10 +1,6 @@
-"""Plots: the same numbers as LightGBM's plots of the same trees."""
+"""Trees as Graphviz and igraph draw them."""
 
-import inspect
 import re
-import sys
-from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,8 +8,7 @@ import pytest
 from tree_nodes import BAD, grown, labels
 
 import skgoss
-from skgoss import Booster, LGBMClassifier, LGBMRegressor, plotting
-from skgoss.columns.categories import Categories
+from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.plotting.tree_labels import TreeLabels
 from skgoss.plotting.tree_plots import _draw
 from skgoss.utils.messages import one_line
@@ -23,15 +18,8 @@ matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 lightgbm = pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")
+from plots import as_ours, seen, table, theirs  # noqa: E402
 
-DOCS = Path(__file__).parents[2] / "docs"
-PLOTS = [
-    "create_tree_digraph",
-    "plot_importance",
-    "plot_metric",
-    "plot_split_value_histogram",
-    "plot_tree",
-]
 ALL_INFO = [
     "split_gain",
     "internal_value",
@@ -41,10 +29,6 @@ ALL_INFO = [
     "leaf_weight",
     "data_percentage",
 ]
-HISTORY = {
-    "train": {"l1": [3.0, 2.0, 1.0], "l2": [9.0, 4.0, 1.0]},
-    "valid": {"l1": [3.5, 3.0, 2.5], "l2": [10.0, 9.0, 8.5]},
-}
 
 
 @pytest.fixture(autouse=True)
@@ -52,186 +36,6 @@ def _closed():
     yield
     plt.close("all")
 
-
-def table(n=1500, seed=0):
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "age": rng.normal(40, 15, n).round(1),
-            "gaps": np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
-            "zeros": np.where(rng.random(n) < 0.4, 0.0, rng.normal(size=n)),
-            "city": rng.choice(["Oslo", "Rome", "a<b", "Bern", "Wien", "Prag"], n),
-            "none": 0.0,
-        }
-    )
-    y = (
-        X["age"] / 10
-        + X["gaps"].fillna(2)
-        + np.where(X["zeros"] == 0, 1.5, X["zeros"])
-        + 2 * X["city"].isin(["Oslo", "a<b"])
-    )
-    return X, y + rng.normal(0, 0.1, n)
-
-
-def theirs(**params):
-    """A Booster of LightGBM; its categories are numbers."""
-    X, y = table()
-    X["city"] = X["city"].astype("category").cat.codes
-    if "num_class" in params:
-        y = pd.qcut(y, params["num_class"], labels=False)
-    data = lightgbm.Dataset(X, y, categorical_feature=["city"])
-    given = {"num_leaves": 15, "verbose": -1, "num_threads": 1, "cat_smooth": 1}
-    return lightgbm.train({**given, **params}, data, 4), X
-
-
-def as_ours(booster):
-    """A Booster of skgoss that answers as LightGBM's does."""
-    methods = [
-        "dump_model",
-        "feature_importance",
-        "feature_name",
-        "get_split_value_histogram",
-        "num_model_per_iteration",
-        "num_trees",
-        "predict",
-    ]
-    answers = {name: staticmethod(getattr(booster, name)) for name in methods}
-    ours = object.__new__(type("Answers", (Booster,), answers))
-    ours._held = SimpleNamespace(categories=Categories(None))
-    return ours
-
-
-@pytest.mark.parametrize("name", PLOTS)
-def test_signatures(name):
-    parameters = inspect.signature(getattr(skgoss, name)).parameters
-    expected = inspect.signature(getattr(lightgbm, name)).parameters
-    assert [(p.name, p.kind, p.default) for p in parameters.values()] == [
-        (p.name, p.kind, p.default) for p in expected.values()
-    ]
-
-
-def seen(ax):
-    """What a plot shows, apart from the places of texts."""
-    return {
-        "title": ax.get_title(),
-        "xlabel": ax.get_xlabel(),
-        "ylabel": ax.get_ylabel(),
-        "xlim": ax.get_xlim(),
-        "ylim": ax.get_ylim(),
-        "texts": [text.get_text() for text in ax.texts],
-        "ticks": [(t.get_text(), t.get_position()) for t in ax.get_yticklabels()],
-        "bars": [bar.get_bbox().bounds for bar in ax.patches],
-        "colors": [bar.get_facecolor() for bar in ax.patches],
-        "lines": [(x.get_label(), x.get_xydata().tolist()) for x in ax.lines],
-        "grid": ax.xaxis.get_gridlines()[0].get_visible(),
-        "legend": [t.get_text() for t in getattr(ax.get_legend(), "texts", ())],
-        "size": ax.get_figure().get_size_inches().tolist(),
-        "dpi": ax.get_figure().dpi,
-    }
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"importance_type": "gain"},
-        {"importance_type": "gain", "precision": None},
-        {"importance_type": "gain", "precision": 0, "max_num_features": 2},
-        {"ignore_zero": False, "grid": False, "height": 0.5, "color": "red"},
-        {"title": None, "xlabel": "@importance_type@", "ylabel": None},
-        {"xlim": (0, 500), "ylim": (-2, 9), "figsize": (5, 7), "dpi": 60},
-        {"max_num_features": 0},
-    ],
-)
-def test_importance(options):
-    booster, _ = theirs()
-    made = seen(skgoss.plot_importance(as_ours(booster), **options))
-    assert made == seen(lightgbm.plot_importance(booster, **options))
-
-
-def test_importance_of_an_estimator_is_of_its_kind():
-    X, y = table()
-    model = LGBMRegressor(n_estimators=3, importance_type="gain").fit(X, y)
-    gains = model.feature_importances_
-    ax = skgoss.plot_importance(model)
-    assert [bar.get_width() for bar in ax.patches] == sorted(gains[gains > 0])
-    ax = skgoss.plot_importance(model.booster_)
-    assert sum(bar.get_width() for bar in ax.patches) == 3 * 30
-
-
-def test_names_are_no_formulas():
-    X, y = table()
-    X = X.rename(columns={"age": r"$\oops$"})
-    model = LGBMRegressor(n_estimators=1).fit(X, y)
-    ax = skgoss.plot_importance(model)
-    ax.get_figure().canvas.draw()
-    assert r"$\oops$" in [tick.get_text() for tick in ax.get_yticklabels()]
-    skgoss.plot_tree(model).get_figure().canvas.draw()
-
-
-@pytest.mark.parametrize(
-    ("feature", "options"),
-    [
-        ("age", {}),
-        (0, {"bins": 5, "width_coef": 0.5, "color": "red"}),
-        ("zeros", {"bins": "auto", "title": "@feature@, @index/name@", "grid": False}),
-        (2, {"xlim": (-1, 1), "ylim": (0, 50), "figsize": (3, 3), "dpi": 50}),
-    ],
-)
-def test_split_value_histogram(feature, options):
-    booster, _ = theirs()
-    made = skgoss.plot_split_value_histogram(as_ours(booster), feature, **options)
-    expected = lightgbm.plot_split_value_histogram(booster, feature, **options)
-    made, expected = seen(made), seen(expected)
-    assert made.pop("bars") == pytest.approx(np.array(expected.pop("bars")))
-    assert made == expected
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"metric": "l1"},
-        {"metric": "l2", "dataset_names": ["valid"], "title": None},
-        {"metric": "l2", "xlim": (0, 9), "ylim": (0, 5), "ylabel": "y", "grid": False},
-    ],
-)
-def test_metric(options):
-    made = seen(skgoss.plot_metric(HISTORY, **options))
-    assert made == seen(lightgbm.plot_metric(HISTORY, **options))
-
-
-def test_metric_of_several_is_chosen_with_a_warning():
-    with pytest.warns(UserWarning, match="several metrics"):
-        ax = skgoss.plot_metric(HISTORY)
-    with pytest.warns(UserWarning, match="More than one metric"):
-        assert seen(ax) == seen(lightgbm.plot_metric(HISTORY))
-
-
-def test_metric_of_an_estimator_and_of_sets_that_differ():
-    X, y = table()
-    model = LGBMRegressor(n_estimators=5).fit(X, y, eval_set=[(X, y)])
-    ax = skgoss.plot_metric(model)
-    ((name, values),) = seen(ax)["lines"]
-    assert name == "training"
-    assert [v for _, v in values] == model.evals_result_["training"]["l2"]
-    ax = skgoss.plot_metric({"a": {"l2": [1.0, 1.0]}, "b": {"l1": [1.0]}})
-    assert seen(ax)["legend"] == ["a"]
-    ax = skgoss.plot_metric({"a": {"l2": [1.0, np.nan, np.inf, 3.0]}})
-    assert ax.get_ylim() == pytest.approx((0.6, 3.4))
-
-
-def test_plots_go_where_they_are_told():
-    booster, _ = theirs()
-    ours = as_ours(booster)
-    _, axes = plt.subplots(1, 4)
-    assert skgoss.plot_importance(ours, ax=axes[0]) is axes[0]
-    assert skgoss.plot_split_value_histogram(ours, 0, ax=axes[1]) is axes[1]
-    assert skgoss.plot_metric(HISTORY, "l1", ax=axes[2]) is axes[2]
-    assert skgoss.plot_tree(ours, ax=axes[3]) is axes[3]
-    assert len(plt.get_fignums()) == 1
-
-
-# --- Trees ----------------------------------------------------------------------------
 
 NODE = re.compile(r"^\t(\w+) \[label=<(.*)> color=(\w+) fillcolor=(\S+) penwidth=(\d)")
 EDGE = re.compile(r"^\t(\w+) -> (\w+) \[label=\"?(yes|no).* color=(\w+) penwidth=(\d)")
@@ -395,9 +199,6 @@ def test_names_and_categories_are_escaped(name):
     skgoss.plot_tree(model).get_figure().canvas.draw()
 
 
-# --- Trees of matplotlib --------------------------------------------------------------
-
-
 def nodes_of(ax):
     """The texts of nodes, in the order of the labels."""
     return [text for text in ax.texts if text.get_bbox_patch() is not None]
@@ -553,123 +354,12 @@ def test_splits_between_missing_values_and_numbers_have_no_value():
     assert np.isfinite(edges).all()
 
 
-# --- Errors ---------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def model():
     X, y = table()
     return LGBMRegressor(n_estimators=2).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "error", "message"),
-    [
-        ("plot_importance", {"figsize": 3}, ValueError, "figsize must be a pair"),
-        ("plot_importance", {"xlim": (1, 2, 3)}, ValueError, "xlim must be a pair"),
-        ("plot_importance", {"ylim": ("a", "b")}, ValueError, "ylim must be a pair"),
-        ("plot_importance", {"precision": -1}, ValueError, "precision must be an int"),
-        ("plot_importance", {"ax": 3}, TypeError, "ax must be Axes"),
-        ("plot_importance", {"max_num_features": 1.5}, ValueError, "max_num_features"),
-        (
-            "draw_tree",
-            {"tree_index": 2},
-            IndexError,
-            "less than 2, the number of trees",
-        ),
-        ("draw_tree", {"tree_index": -3}, IndexError, "tree_index"),
-        ("draw_tree", {"tree_index": 0.5}, ValueError, "tree_index must be an int"),
-        (
-            "draw_tree",
-            {"show_info": ["gain"]},
-            ValueError,
-            "facts of nodes .*got 'gain'",
-        ),
-        ("draw_tree", {"show_info": "leaf_cuont"}, ValueError, "mean 'leaf_count'"),
-        ("draw_tree", {"orientation": "up"}, ValueError, "'horizontal' or 'vertical'"),
-        ("draw_tree", {"orientation": []}, ValueError, "'horizontal' or 'vertical'"),
-        ("draw_tree", {"max_category_values": 0}, ValueError, "max_category_values"),
-        ("plot_tree", {"precison": 2}, TypeError, "mean 'precision'"),
-    ],
-)
-def test_wrong_arguments(model, name, options, error, message):
-    with pytest.raises(error, match=message):
-        getattr(skgoss, name)(model, **options)
-    assert not plt.get_fignums()
-
-
-@pytest.mark.parametrize(
-    ("history", "options", "error", "message"),
-    [
-        ({}, {}, ValueError, "fit with an eval_set"),
-        ({"valid l2-mean": [1.0]}, {}, ValueError, "dict of dicts"),
-        ([1.0], {}, TypeError, "a fitted estimator, or a dict"),
-        (HISTORY, {"metric": "l3"}, ValueError, "must be a metric of 'train'"),
-        (HISTORY, {"metric": "l1", "dataset_names": ["valdi"]}, ValueError, "'valid'?"),
-        (HISTORY, {"dataset_names": []}, ValueError, "list of names"),
-        (HISTORY, {"dataset_names": "valid"}, ValueError, "list of names"),
-    ],
-)
-def test_wrong_metrics(history, options, error, message):
-    with pytest.raises(error, match=message):
-        skgoss.plot_metric(history, **options)
-
-
-def test_examples_are_single_rows(model):
-    X, _ = table()
-    with pytest.raises(ValueError, match="example_case must have a single row, got 3"):
-        skgoss.draw_tree(model, example_case=X[:3])
-    with pytest.raises(ValueError, match="2D array"):
-        skgoss.draw_tree(model, example_case=[1.0, 2.0, 3.0, 4.0, 5.0])
-
-
-@pytest.mark.parametrize("name", [*PLOTS, "draw_tree"])
-def test_models_of_others_and_models_that_are_not_fitted(name, model):
-    extra = ["age"] if name == "plot_split_value_histogram" else []
-    plot = getattr(skgoss, name)
-    with pytest.raises(TypeError, match="booster must be"):
-        plot(lightgbm.LGBMRegressor(), *extra)
-    with pytest.raises(ValueError, match="not fitted yet"):
-        plot(LGBMRegressor(), *extra)
-    if name == "plot_metric":
-        with pytest.raises(TypeError, match="record_evaluation"):
-            plot(model.booster_)
-        with pytest.raises(ValueError, match="eval_set"):
-            plot(model)
-
-
 def test_arguments_of_graphviz_have_no_effect_on_plots(model):
     with pytest.warns(skgoss.UnusedParameterWarning, match="format has no effect"):
         skgoss.plot_tree(model, format="png")
-
-
-@pytest.mark.parametrize(
-    ("name", "package"),
-    [
-        ("plot_importance", "matplotlib"),
-        ("plot_tree", "matplotlib"),
-        ("plot_tree", "igraph"),
-        ("create_tree_digraph", "graphviz"),
-    ],
-)
-def test_missing_packages_are_named(name, package, model, monkeypatch):
-    for module in [package, *sys.modules]:
-        if module.partition(".")[0] == package:
-            monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=f"pip install {package}"):
-        getattr(skgoss, name)(model)
-    assert not plt.get_fignums()
-    str(skgoss.draw_tree(model))
-
-
-def test_the_page_shows_what_its_code_makes(capsys):
-    text = (DOCS / "plots.md").read_text(encoding="utf-8")
-    made = {}
-    exec("\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)), made)
-    (printed,) = re.findall(r"^```text\n(.*?)^```$", text, re.M | re.S)
-    assert capsys.readouterr().out == printed
-
-
-def test_all_plots_are_public():
-    assert set(plotting.__all__) == {*PLOTS, "draw_tree"}
-    assert set(plotting.__all__) <= set(skgoss.__all__)

@@ -1,0 +1,123 @@
+"""Rows that are read several times must be the same each time."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from skgoss import (
+    Dataset,
+    train,
+)
+from skgoss.sources import source
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+from streams import TABLE, VALUES, N, Rows, X, as_text  # noqa: E402
+
+
+@pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
+def batch_values(request, monkeypatch):
+    monkeypatch.setattr(source, "BATCH_VALUES", request.param)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows")
+    for number, start in enumerate([0, 1000, 1500, 4000]):
+        stop = [1000, 1500, 4000, N][number]
+        parquet.write_table(
+            TABLE.slice(start, stop - start),
+            path / f"{number}.parquet",
+            row_group_size=700,
+        )
+    return path
+
+
+def test_a_file_that_changes_is_an_error(tmp_path):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(TABLE.select(["a", "c", "y"]), path)
+    rows = Dataset(path, label="y")
+    rows.num_data()
+    parquet.write_table(TABLE.select(["a", "c", "y"]).slice(1), path)
+    with pytest.raises(ValueError, match=r"rows\.parquet: the file has changed"):
+        rows.construct()
+
+
+def test_rows_that_change_are_an_error():
+    orders = iter([TABLE, TABLE, TABLE, TABLE.take(np.arange(N)[::-1])])
+    rows = Dataset(lambda: next(orders).to_reader(), label="y")
+    with pytest.raises(ValueError, match="column 'y' has other values than before"):
+        rows.construct()
+    lengths = iter([N, N, 50])
+    rows = Dataset(lambda: X.slice(0, next(lengths)).to_reader(), label=VALUES["y"])
+    with pytest.raises(
+        ValueError, match="fewer rows than before: 6000 were counted, 50"
+    ):
+        rows.construct()
+
+
+def test_a_batch_that_fails_is_named_and_the_set_can_be_used_again():
+    values = np.random.default_rng(0).normal(size=(500, 3))
+
+    class Failing(Rows):
+        fails = True
+
+        def __getitem__(self, index):
+            if isinstance(index, slice) and index.start == 300 and self.fails:
+                raise KeyError("the network is down")
+            return super().__getitem__(index)
+
+    data = Failing(values)
+    rows = Dataset(data, label=values[:, 0])
+    with pytest.raises(KeyError) as caught:
+        rows.construct()
+    assert caught.value.__notes__ == ["while reading Chunk 0 of data, rows 300 to 399"]
+    data.fails = False
+    assert rows.construct().num_data() == 500
+
+
+def test_bins_are_read_again_for_other_options(folder):
+    rows = Dataset(folder, label="y", free_raw_data=False)
+    first = as_text(rows, {"max_bin": 15})
+    assert as_text(rows, {"max_bin": 31}) != first
+    copied = pickle.loads(pickle.dumps(rows))
+    assert as_text(copied, {"max_bin": 15}) == first
+    assert as_text(rows.subset(np.arange(3000))) != first
+
+
+def test_reads_are_shown_if_asked(folder, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setattr("skgoss.fit.callbacks.SHORT_FIT", -1.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    train({"verbose": 1}, Dataset(folder, label="y"), 1)
+    assert "rows read" in capsys.readouterr().out
+    train({"verbose": -1}, Dataset(folder, label="y"), 1)
+    assert capsys.readouterr().out == ""
+
+
+def test_control_c_ends_a_read():
+    class Slow(Rows):
+        batch_size = 10
+
+        def __getitem__(self, index):
+            time.sleep(0.05)
+            return super().__getitem__(index)
+
+    rows = Dataset(Slow(np.eye(3)[np.resize([0, 1, 2], 3000)]))
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rows.construct()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    assert time.perf_counter() - start < 1.5

@@ -1,0 +1,80 @@
+"""Targets and weights of parts are those of all rows."""
+
+import numpy as np
+import pytest
+from parts_of_rows import assert_same_parts, read
+from ranks import deal, run
+
+from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss.columns import targets
+from skgoss.columns.row_partition import Parts
+from skgoss.fit.arguments import FitArguments
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
+@pytest.mark.parametrize(
+    "labels", [[0, 1], [3, 1, 7], ["no", "yes", "why not"], [True]]
+)
+@pytest.mark.parametrize("class_weight", [None, "balanced", "dict"])
+def test_classes_of_parts_are_those_of_all_rows(n_ranks, labels, class_weight):
+    random = np.random.default_rng(2)
+    X = random.normal(size=(400, 2))
+    y = np.array(labels)[random.integers(0, len(labels), 400)]
+    # The last label is in few parts.
+    y[:300][y[:300] == labels[-1]] = labels[0]
+    if class_weight == "dict":
+        class_weight = dict.fromkeys(labels, 3.0) | {labels[0]: 0.5}
+    for weight in (None, random.random(400) * (random.random(400) < 0.7)):
+        assert_same_parts(
+            lambda: LGBMClassifier(class_weight=class_weight),
+            *(X, y, deal(400, n_ranks, seed=3)),
+            sample_weight=weight,
+        )
+
+
+def test_targets_that_differ():
+    def learn(first, second, estimator=LGBMClassifier):
+        def work(collectives):
+            y = (first, second)[collectives.rank]
+            X = np.arange(float(len(y)))[:, None]
+            parts = Parts(collectives, {collectives.rank: len(y)})
+            read(estimator(), X, np.array(y), FitArguments(), parts)
+
+        run(2, work)
+
+    with pytest.raises(
+        ValueError, match=r"What y holds .* 'numbers' in part 0 and 'str"
+    ):
+        learn([0, 1], ["a", "b"])
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        learn([0.0, 1.0], [0.5, 1.0])
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        learn([0.0, 1.0], [0.0, np.nan])
+    with pytest.raises(ValueError, match="values of y are too large: their sum"):
+        learn([1e308], [1e308], LGBMRegressor)
+
+
+def test_the_number_of_labels_is_that_of_all_rows():
+    # A fit of one process's rows would warn that most rows have labels of their own.
+    def work(collectives):
+        y = np.arange(40) + 0.0
+        parts = Parts(collectives, {collectives.rank: 40})
+        return targets.classes(y, parts)
+
+    with pytest.warns(UserWarning, match="40 different labels in 40 rows"):
+        targets.classes(np.arange(40) + 0.0)
+    assert all(np.array_equal(got, np.arange(40)) for got in run(3, work))
+
+
+def test_weights_of_all_rows_must_not_be_zero():
+    def work(collectives, weights):
+        parts = Parts(collectives, {collectives.rank: 2})
+        given = FitArguments(sample_weight=weights[collectives.rank])
+        read(LGBMRegressor(), np.ones((2, 1)), np.ones(2), given, parts)
+
+    with pytest.raises(ValueError, match="sample_weight and class_weight are all zero"):
+        run(2, lambda e: work(e, [[0, 0], [0, 0]]))
+    with pytest.raises(ValueError, match="too large: their sum overflows"):
+        run(2, lambda e: work(e, [[1e308, 0], [1e308, 0]]))
+    with pytest.raises(ValueError, match="What is passed besides X must be the same"):
+        run(2, lambda e: work(e, [None, [1, 1]]))

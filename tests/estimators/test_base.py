@@ -1,0 +1,373 @@
+"""What all estimators have: their state, attributes, spans of rounds, callbacks."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+
+FITTED = [
+    "best_iteration_",
+    "best_score_",
+    "evals_result_",
+    "feature_importances_",
+    "feature_name_",
+    "n_estimators_",
+    "n_features_",
+    "n_iter_",
+    "objective_",
+]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True)
+
+
+def small(cls, **options):
+    return cls(n_estimators=5, num_leaves=6, **options)
+
+
+def test_spans_of_rounds(diabetes):
+    X, y = diabetes
+    model = small(LGBMRegressor, objective="regression").fit(X, y)
+    first = model.predict(X, num_iteration=2)
+    rest = model.predict(X, start_iteration=2)
+    whole = model.predict(X)
+    np.testing.assert_allclose(first + rest, whole, rtol=1e-12)
+    for same in ({"num_iteration": -1}, {"num_iteration": 99}, {"start_iteration": -3}):
+        np.testing.assert_array_equal(model.predict(X, **same), whole)
+    assert model.predict(X, pred_leaf=True, start_iteration=3).shape == (442, 2)
+    assert not model.predict(X, start_iteration=7).any()
+    assert model.predict(X, False, 0, 2).tolist() == first.tolist()
+
+
+@pytest.mark.parametrize("name", ["start_iteration", "num_iteration"])
+@pytest.mark.parametrize("value", [1.9, 2.0, "2", [1], np.nan])
+def test_spans_are_whole_numbers(name, value, diabetes, iris):
+    regressor = small(LGBMRegressor).fit(*diabetes)
+    classifier = small(LGBMClassifier).fit(*iris)
+    for model, X, methods in (
+        (regressor, diabetes[0], ["predict"]),
+        (classifier, iris[0], ["predict", "predict_proba", "decision_function"]),
+    ):
+        for method in methods:
+            with pytest.raises(TypeError, match=f"{name} must be an int, got"):
+                getattr(model, method)(X, **{name: value})
+    whole = regressor.predict(diabetes[0])
+    spans = ({name: np.int64(0)}, {"start_iteration": -(2**70)}, {name: -1})
+    for span in (*spans, {"num_iteration": 2**70}):
+        np.testing.assert_array_equal(regressor.predict(diabetes[0], **span), whole)
+
+
+def test_threads_of_a_prediction(diabetes):
+    X, y = diabetes
+    model = small(LGBMRegressor).fit(X, y)
+    whole = model.predict(X)
+    for words in ({"n_jobs": 2}, {"num_threads": 1}, {"nthread": None}):
+        np.testing.assert_array_equal(model.predict(X, **words), whole)
+    np.testing.assert_array_equal(model.predict(X, validate_features=True), whole)
+
+
+def test_base_class_learns_numbers_with_a_given_objective(diabetes):
+    X, y = diabetes
+    model = small(LGBMModel, objective="l2").fit(X, y)
+    np.testing.assert_array_equal(
+        model.predict(X), small(LGBMRegressor).fit(X, y).predict(X)
+    )
+    with pytest.raises(ValueError, match="'objective' parameter of LGBMModel"):
+        small(LGBMModel).fit(X, y)
+
+
+def test_attributes(iris):
+    X, y = iris
+    model = small(LGBMClassifier).fit(X, y)
+    assert (model.n_features_, model.n_features_in_) == (4, 4)
+    assert model.n_estimators_ == model.n_iter_ == 5
+    assert (model.best_iteration_, model.best_score_, model.evals_result_) == (
+        0,
+        {},
+        {},
+    )
+    assert model.feature_name_ == [f"Column_{i}" for i in range(4)]
+    assert not hasattr(model, "feature_names_in_")
+    assert model.fitted_
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_importances_follow_the_option(iris):
+    model = small(LGBMClassifier).fit(*iris)
+    split = model.feature_importances_
+    assert split.shape == (4,)
+    assert np.issubdtype(split.dtype, np.integer)
+    gain = model.set_params(importance_type="gain").feature_importances_
+    assert (gain.shape, gain.dtype) == ((4,), np.float64)
+    cover = model.set_params(importance_type="cover").feature_importances_
+    assert (cover > 20).tolist() == (split > 0).tolist()
+    model.set_params(importance_type="gini")
+    with pytest.raises(ValueError, match="'importance_type' parameter"):
+        _ = model.feature_importances_
+
+
+@pytest.mark.parametrize("cls", [LGBMModel, LGBMClassifier, LGBMRegressor])
+def test_before_fit(cls):
+    model = cls()
+    names = FITTED + (["classes_", "n_classes_"] if cls is LGBMClassifier else [])
+    for name in names:
+        with pytest.raises(NotFittedError):
+            getattr(model, name)
+        assert not hasattr(model, name)
+    assert not model.fitted_
+    for method in ("predict", "predict_proba", "decision_function"):
+        if hasattr(model, method):
+            with pytest.raises(NotFittedError):
+                getattr(model, method)([[1.0]])
+
+
+def test_names_of_columns_come_and_go(iris):
+    pd = pytest.importorskip("pandas")
+    X, y = iris
+    frame = pd.DataFrame(X, columns=["a", "b b", "ç", '{"d": 1}'])
+    model = small(LGBMClassifier).fit(frame, y)
+    assert model.feature_name_ == list(frame.columns)
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b b", "a", "ç", '{"d": 1}']])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+    model.fit(X, y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.feature_name_[0] == "Column_0"
+
+
+def test_kinds():
+    assert is_classifier(LGBMClassifier())
+    assert is_regressor(LGBMRegressor())
+
+
+@pytest.mark.parametrize("cls", [LGBMModel, LGBMClassifier, LGBMRegressor])
+def test_tags(cls):
+    tags = get_tags(cls())
+    assert tags.input_tags.allow_nan
+    assert tags.input_tags.sparse
+    assert tags.target_tags.required
+
+
+def test_copies_predict_the_same(iris):
+    X, y = iris
+    model = small(LGBMClassifier).fit(X, y)
+    expected = model.predict_proba(X)
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(twin.predict_proba(X), expected)
+        assert repr(twin) == repr(model)
+    assert not clone(model).fitted_
+
+
+def test_pickle_holds_no_data():
+    sizes = []
+    for n in (1000, 20000):
+        X = np.tile(np.arange(50.0), n // 50)[:, None]
+        model = LGBMRegressor(n_estimators=1, num_leaves=2).fit(X, X[:, 0])
+        sizes.append(len(pickle.dumps(model)))
+    assert sizes[1] < sizes[0] + 200
+
+
+def test_fit_is_silent_and_changes_no_argument(iris, capfd):
+    X, y = (array.copy() for array in iris)
+    weight = np.linspace(0, 2, 150)
+    given = X.copy(), y.copy(), weight.copy()
+    for array in (X, y, weight):
+        array.flags.writeable = False
+    options = {"class_weight": {0: 1.0, 1: 2.0, 2: 1.0}, "verbose": 2}
+    model = small(LGBMClassifier, **options).fit(X, y, sample_weight=weight)
+    model.predict(X)
+    for array, before in zip((X, y, weight), given, strict=True):
+        np.testing.assert_array_equal(array, before)
+    assert model.class_weight is options["class_weight"]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("cls", [LGBMClassifier, LGBMRegressor])
+def test_failed_fit_leaves_the_estimator_as_it_was(cls, fitted, iris):
+    pd = pytest.importorskip("pandas")
+    X, y = iris
+    model = small(cls)
+    if fitted:
+        model.fit(pd.DataFrame(X, columns=list("abcd")), y)
+    model.set_params(objective=None)
+    before = dict(vars(model))
+
+    def failing(y_true, y_pred):
+        raise RuntimeError("stop")
+
+    fits = [
+        ({}, X[:, :2], np.full(150, np.nan), None, ValueError),
+        ({}, X[:, :2], y[1:], None, ValueError),
+        ({}, X[:, :2], y, -np.ones(150), ValueError),
+        ({"objective": failing}, X[:, :2], y, None, RuntimeError),
+        ({"objective": "nonsense"}, X[:, :2], y, None, ValueError),
+    ]
+    for options, X_bad, y_bad, weight, error in fits:
+        model.set_params(**options)
+        with pytest.raises(error):
+            model.fit(X_bad, y_bad, sample_weight=weight)
+        model.set_params(objective=None)
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is before[name] for name in before)
+
+
+def test_warnings_point_at_the_line_of_the_user(iris):
+    X, y = iris
+    categorical = LGBMRegressor(n_estimators=1, categorical_feature=[0])
+    rank = LGBMRanker(n_estimators=1)
+    alone = {"eval_set": [(X, y)], "early_stopping_rounds": 2}
+    numeric = small(LGBMClassifier, objective="l2")
+    custom = small(LGBMClassifier, objective=logistic).fit(X[y > 0], y[y > 0])
+    search = GridSearchCV(numeric, {"num_leaves": [3]}, cv=2)
+    piped = make_pipeline(StandardScaler(), numeric)
+    for call in (
+        lambda: categorical.fit(np.round(X) - 5, y),
+        lambda: rank.fit(np.zeros((2000, 1)), np.zeros(2000)),
+        lambda: small(LGBMRegressor).fit(X, y, **alone),
+        lambda: small(LGBMRegressor, boosting_type="dart").fit(X, y, **alone),
+        lambda: numeric.fit(X, y > 0),
+        lambda: custom.predict(X),
+        lambda: custom.predict_proba(X),
+        lambda: search.fit(X, y > 0),
+        lambda: piped.fit(X, y > 0),
+        lambda: small(LGBMRegressor).fit(X, y, eval_init_score=3),
+    ):
+        with pytest.warns(UserWarning, match=".") as caught:
+            call()
+        line = call.__code__.co_firstlineno
+        assert {(w.filename, w.lineno) for w in caught} == {(__file__, line)}
+
+
+def logistic(y_true, y_pred):
+    p = 1 / (1 + np.exp(-y_pred))
+    return p - y_true, p * (1 - p)
+
+
+def test_metadata_routing(iris):
+    X, y = iris
+    weight = np.where(y == 1, 2.0, 1.0)
+    with config_context(enable_metadata_routing=True):
+        model = small(LGBMClassifier).set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        result = cross_validate(model, X, y, params={"sample_weight": weight})
+    assert result["test_score"].mean() > 0.9
+
+
+class Recorder:
+    """A callback that notes what it is told and stops after some rounds."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after = stop_after
+        self.rounds = []
+        self.seen = []
+        self.setups = self.teardowns = 0
+
+    def setup(self, estimator, context):
+        self.setups += 1
+
+    def on_fit_task_begin(self, estimator, context, *, X):
+        self.seen.append(X)
+
+    def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
+        self.seen.append(X)
+        if context.task_name == "round":
+            self.rounds.append(fitted_estimator.predict(X))
+        return self.stop_after is not None and len(self.rounds) >= self.stop_after
+
+    def teardown(self, estimator, context):
+        self.teardowns += 1
+
+
+@pytest.fixture
+def callbacks():
+    return pytest.importorskip("sklearn.callback")
+
+
+def test_callback_sees_every_round(callbacks, diabetes):
+    pd = pytest.importorskip("pandas")
+    X, y = pd.DataFrame(diabetes[0]).add_prefix("x"), diabetes[1]
+    recorder = Recorder()
+    model = small(LGBMRegressor).set_callbacks(recorder).fit(X, y)
+    assert all(X_seen is X for X_seen in recorder.seen)
+    assert (recorder.setups, recorder.teardowns) == (1, 1)
+    for index, prediction in enumerate(recorder.rounds):
+        expected = model.predict(X, num_iteration=index + 1)
+        np.testing.assert_array_equal(prediction, expected)
+    plain = small(LGBMRegressor).fit(X, y)
+    np.testing.assert_array_equal(plain.predict(X), recorder.rounds[-1])
+
+
+def test_callback_can_stop(callbacks, iris):
+    model = small(LGBMClassifier).set_callbacks(Recorder(stop_after=3)).fit(*iris)
+    assert model.n_iter_ == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"early_stopping_round": 2, "n_estimators": 200},
+        {"min_split_gain": 2000.0, "n_estimators": 200},
+        {"min_split_gain": 1e9},
+        {},
+    ],
+)
+def test_every_round_that_begins_ends(callbacks, diabetes, options):
+    recorder = Recorder()
+    model = LGBMRegressor(**{"n_estimators": 5} | options).set_callbacks(recorder)
+    model.fit(*diabetes)
+    assert len(recorder.seen) == 2 * len(recorder.rounds) + 2
+    np.testing.assert_array_equal(recorder.rounds[-1], model.predict(diabetes[0]))
+
+
+def test_callback_is_torn_down_after_a_failure(callbacks, iris):
+    recorder = Recorder()
+    model = small(LGBMClassifier).set_callbacks(recorder)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(iris[0], np.full(150, np.nan))
+    assert (recorder.setups, recorder.teardowns) == (1, 1)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_scoring_monitor(callbacks, iris, piped):
+    X, y = iris
+    model = small(LGBMClassifier)
+    monitor = callbacks.ScoringMonitor(scoring="neg_log_loss")
+    model.set_callbacks(monitor)
+    fitted = (make_pipeline(StandardScaler(), model) if piped else model).fit(X, y)
+    assert fitted.score(X, y) > 0.9
+    assert len(monitor.get_logs().data) >= 5
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_progress_bar(callbacks, iris, piped, capsys):
+    pytest.importorskip("rich")
+    model = small(LGBMClassifier)
+    outer = make_pipeline(StandardScaler(), model) if piped else model
+    outer.set_callbacks(callbacks.ProgressBar()).fit(*iris)
+    assert "LGBMClassifier" in capsys.readouterr().out
+    assert outer.score(*iris) > 0.9

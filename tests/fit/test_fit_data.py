@@ -1,0 +1,139 @@
+"""The rows of a fit that several processes hold."""
+
+import weakref
+
+import numpy as np
+import pandas as pd
+import pytest
+from parts_of_rows import (
+    assert_same_data,
+    assert_same_rows,
+    deal_queries,
+    frame,
+    input_sets,
+    parts_of,
+    read,
+)
+from ranks import rows_of, run
+
+from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.columns.collectives import ALONE
+from skgoss.columns.columns import RELEASED
+from skgoss.columns.row_partition import Parts
+from skgoss.fit.arguments import FitArguments
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
+def test_evaluation_sets_and_queries_of_parts(n_ranks):
+    random = np.random.default_rng(4)
+    sizes = random.integers(1, 9, 60)
+    dealt = deal_queries(sizes, n_ranks, seed=4)
+    X = frame(random, sizes.sum())
+    qid, y = np.repeat(np.arange(60)[::-1], sizes), random.integers(0, 3, len(X))
+    weight = random.choice([0.0, 1.0], len(X))
+    # All rows of the evaluation set are on the last process, with categories of their
+    # own.
+    E, e_qid, e_y = X.iloc[:30].copy(), qid[:30], y[:30]
+    E["category"] = pd.Categorical(["new", *"zyx"] * 7 + ["w", "z"])
+    common = {"eval_metric": "ndcg", "qid": qid, "sample_weight": weight}
+    whole = read(
+        LGBMRanker(),
+        *(X, y),
+        FitArguments(**common, eval_set=[(E, e_y), (X, y)], eval_qid=[e_qid, None]),
+    )
+
+    def work(collectives):
+        rows = rows_of(dealt[collectives.rank])
+        is_last = collectives.rank == collectives.n_ranks - 1
+        own, target = X.iloc[rows], y[rows]
+        parts = parts_of(collectives, dealt[collectives.rank])
+        given = FitArguments(
+            qid=qid[rows],
+            sample_weight=weight[rows],
+            eval_set=[(E, e_y) if is_last else (None, None), (own, target)],
+            eval_qid=[e_qid if is_last else [], None],
+        )
+        # The set of the training rows comes first.
+        eval_parts = [parts, Parts(collectives, {0: 30} if is_last else {})]
+        got = read(LGBMRanker(), own, target, given, parts, eval_parts)
+        numbers = (np.cumsum(weight > 0) - 1)[rows[weight[rows] > 0]]
+        assert_same_data(got, whole, numbers)
+        training, other = got[2]
+        assert training.is_training
+        assert training.rows is got[0].rows
+        known = whole[2][1]
+        numbers = np.arange(30 if is_last else 0)
+        assert_same_rows(other.rows, known.rows, numbers)
+        assert other.data is None
+        stores = [
+            dataset.store(named.rows.columns, fit.settings, rows=named.rows.numbers)
+            for (fit, dataset, _), named in ((got, other), (whole, known))
+        ]
+        for column in range(len(got[1].feature)):
+            bins, all_bins = (store.bins(column) for store in stores)
+            assert np.array_equal(bins, all_bins[numbers])
+
+    run(n_ranks, work)
+
+
+def test_evaluation_sets_need_rows():
+    def work(collectives):
+        parts = Parts(collectives, {collectives.rank: 2})
+        none = Parts(collectives, {})
+        given = FitArguments(eval_set=[(None, None)])
+        read(LGBMRegressor(), np.ones((2, 1)), np.ones(2), given, parts, [none])
+
+    with pytest.raises(ValueError, match="'valid_0' has no rows"):
+        run(2, work)
+
+
+def test_a_fit_holds_no_values_of_a_rank():
+    X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
+
+    def work(collectives):
+        parts = Parts(collectives, {collectives.rank: 30})
+        given = FitArguments(eval_set=[(X + 1, y)])
+        model = LGBMRegressor()
+        sets = input_sets(model, X, y, given, parts, [parts])
+        fit = model._start(sets, given, model._settings(X, given), n_threads=1)
+        for rows in (fit.data.rows, fit.data.fitted, fit.state.sets[0].rows):
+            assert rows.columns is RELEASED
+            assert rows.partition.n_rows == 60
+        assert fit.training.X is None
+        assert fit.data.arguments.eval_set is None
+
+    run(2, work)
+
+
+def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
+    random = np.random.default_rng(5)
+    values, y = random.normal(size=(300, 3)), random.integers(0, 3, 300)
+    weight = random.choice([0.0, 0.5, 1.0], 300)
+    known = LGBMClassifier(n_estimators=4)
+    known.fit(values, y, sample_weight=weight, eval_set=[(values[:50], y[:50])])
+    references = []
+
+    def frame():
+        X = pd.DataFrame(values.copy())
+        references.append(weakref.ref(X))
+        return X
+
+    def check(env):
+        # Values are freed before the first round.
+        assert references[0]() is None
+
+    estimator = LGBMClassifier(n_estimators=4)
+    given = FitArguments(
+        sample_weight=weight,
+        eval_set=[(pd.DataFrame(values[:50]), y[:50])],
+        callbacks=[check],
+    )
+    parts, eval_parts = Parts(ALONE, {0: 100, 1: 200}), [Parts(ALONE, {0: 50})]
+    fit = estimator._start(
+        input_sets(estimator, frame(), y, given, parts, eval_parts),
+        given,
+        estimator._settings(None, given),
+    )
+    estimator._keep(fit.run(Booster._from_model))
+    assert np.array_equal(estimator.predict_proba(values), known.predict_proba(values))
+    assert estimator.evals_result_ == known.evals_result_

@@ -1,0 +1,159 @@
+"""Fits of several outputs: which columns and options they take."""
+
+import numpy as np
+import pytest
+from several_targets import C_VALID, LABELS, SMALL, WEIGHT, X_VALID, C, X, Y, quiet
+from sklearn.exceptions import DataConversionWarning
+
+from skgoss import Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
+
+
+@quiet
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0}, "list"])
+def test_class_weights(class_weight):
+    each = ["balanced", None, {2: 0.0}] if class_weight == "list" else None
+    # With so few bins, the weights of rows do not change them.
+    options = {**SMALL, "class_weight": each or class_weight, "max_bin": 500}
+    model = LGBMClassifier(**options).fit(X, C, sample_weight=WEIGHT)
+    found = model.predict_proba(X)
+    for k, own in enumerate(each or [class_weight] * 3):
+        alone = LGBMClassifier(**{**options, "class_weight": own})
+        alone.fit(X, C[:, k], sample_weight=WEIGHT)
+        np.testing.assert_array_equal(found[k], alone.predict_proba(X))
+
+
+def test_missing_targets():
+    rng = np.random.default_rng(5)
+    with_gaps = np.where(rng.random(Y.shape) < 0.3, np.nan, Y)
+    with_gaps[:5] = np.nan
+    model = LGBMRegressor(**SMALL).fit(X, with_gaps, sample_weight=WEIGHT)
+    weighted = np.flatnonzero(WEIGHT)
+    for k, predicted in enumerate(model.predict(X).T):
+        rows = np.flatnonzero(~np.isnan(with_gaps[:, k]) & (WEIGHT > 0))
+        # These bins are those of the rows of positive weight.
+        own = Dataset(
+            X[weighted], weight=WEIGHT[weighted], label=np.zeros(len(weighted))
+        )
+        part = own.subset(np.searchsorted(weighted, rows))
+        part.set_label(with_gaps[rows, k])
+        alone = LGBMRegressor(**SMALL).fit(part)
+        np.testing.assert_array_equal(predicted, alone.predict(X))
+
+
+def test_columns_of_data_frames():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    frame = pd.DataFrame({"price": Y[:, 0], "count": (Y[:, 1] * 9).astype(int)})
+    expected = LGBMRegressor(**SMALL).fit(X, frame.to_numpy()).predict(X)
+    integers = frame.astype({"count": "Int64"})
+    for targets in (frame, pl.DataFrame(frame), integers, frame.to_numpy().tolist()):
+        found = LGBMRegressor(**SMALL).fit(X, targets).predict(X)
+        np.testing.assert_array_equal(found, expected)
+    integers.loc[3, "count"] = pd.NA
+    expected = frame.to_numpy()
+    expected[3, 1] = np.nan
+    np.testing.assert_array_equal(
+        LGBMRegressor(**SMALL).fit(X, integers).predict(X),
+        LGBMRegressor(**SMALL).fit(X, expected).predict(X),
+    )
+    # Columns keep their types.
+    kinds = pd.DataFrame({"word": LABELS["words"][:, 0], "number": C[:, 1]})
+    model = LGBMClassifier(**SMALL).fit(X, kinds)
+    assert [known.dtype.kind for known in model.classes_] in (["O", "i"], ["U", "i"])
+    predicted = model.predict(X)
+    assert {type(label) for label in predicted[:, 1]} == {int}
+    assert set(predicted[:, 0]) == {"a", "b"}
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    return LGBMRegressor(**SMALL).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return LGBMClassifier(**SMALL).fit(X, C)
+
+
+def test_one_column_is_one_target():
+    with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
+        model = LGBMRegressor(**SMALL).fit(X, Y[:, :1])
+    assert model.predict(X).shape == (300,)
+
+
+def refused(message, model, y, **arguments):
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, **arguments)
+    assert not model.__sklearn_is_fitted__()
+
+
+def put(values, at, value):
+    changed = values.astype(type(value) if isinstance(value, float) else object)
+    changed[at] = value
+    return changed
+
+
+def test_columns_that_are_refused():
+    sp = pytest.importorskip("scipy.sparse")
+    numbers, labels = LGBMRegressor(**SMALL), LGBMClassifier(**SMALL)
+    refused("column 1 of y contains infinity", numbers, put(Y, (3, 1), np.inf))
+    refused("column 2 of y must hold numbers", numbers, put(Y, (3, 2), "word"))
+    gone = Y.copy()
+    gone[:, 1] = np.nan
+    refused("All values of column 1 of y are missing, or have", numbers, gone)
+    refused("(?i)column 1 of y contains NaN", labels, put(C, (3, 1), np.nan))
+    refused("Column 0 of y: Unknown label type: continuous", labels, Y)
+    refused("y must not be a sparse matrix", labels, sp.csr_matrix(C))
+    refused(
+        "(?i)column 0 of y.*'multiclass' cannot be used for 2 classes",
+        LGBMClassifier(**SMALL, objective="multiclass"),
+        C,
+    )
+    refused(
+        "(?i)column 1 of y.*needs targets >= 0",
+        LGBMRegressor(**SMALL, objective="poisson"),
+        np.column_stack([np.abs(Y[:, 0]), -np.abs(Y[:, 1])]),
+    )
+    masked = np.ma.masked_array(Y, Y > 1)
+    refused("y has masked values", numbers, masked)
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(Y, columns=["a", "b", "c"])
+    frame.loc[2, "b"] = np.inf
+    refused("column 'b' of y contains infinity", numbers, frame)
+    frame = pd.DataFrame({"a": C[:, 0], "b": put(C[:, 1], 3, "word")})
+    refused("Column 'b' of y: y must be labels that can be sorted", labels, frame)
+
+
+def test_arguments_that_are_refused():
+    alpha = LGBMRegressor(**SMALL, objective="quantile", alpha=[0.1, 0.9])
+    refused("'alpha' parameter .* must be a number for several targets", alpha, Y)
+    refused("y should be a 1d array", LGBMModel(**SMALL, objective="regression"), Y)
+    labels = LGBMClassifier(**SMALL)
+    for pair, message in (
+        ((X_VALID, C_VALID[:, 0]), "eval_y must have 3 columns, one for each target"),
+        ((X_VALID, C_VALID[:, :2]), "eval_y must have 3 columns, .* got 2"),
+        ((X_VALID, C_VALID + 9), "column 0 of eval_y holds labels that y does not"),
+    ):
+        refused(message, labels, C, eval_set=[pair])
+    refused("eval_y.*1d array|1d array", labels, C[:, 0], eval_set=[(X_VALID, C_VALID)])
+    refused(
+        "class_weight must have one item for each of the 3 targets, got 2",
+        LGBMClassifier(**SMALL, class_weight=["balanced", None]),
+        C,
+    )
+    refused("must be None: there are no classes", LGBMRegressor(class_weight={1: 2}), Y)
+    with pytest.raises(AttributeError, match="no attribute") as caught:
+        LGBMClassifier(**SMALL).fit(X, C).decision_function(X)
+    assert "Use predict_proba(X, raw_score=True)" in str(caught.value.__cause__)
+
+
+def test_refit_is_refused(regressor, classifier):
+    for model in (regressor, classifier):
+        with pytest.raises(ValueError, match="several quantiles or targets"):
+            model.booster_.refit(X, Y[:, 0])
+
+
+def test_a_target_that_is_not_learned_gives_a_warning():
+    constant = np.column_stack([Y[:, 0], np.ones(300)])
+    with pytest.warns(UserWarning, match="No tree of column 1 of y has a split.*equal"):
+        model = LGBMRegressor(**SMALL).fit(X, constant)
+    assert (model.predict(X)[:, 1] == 1).all()

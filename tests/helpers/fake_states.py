@@ -1,0 +1,81 @@
+"""Stand-ins of fits on several ranks."""
+
+from __future__ import annotations
+
+import numpy as np
+from ranks import Meeting, ThreadCollectives, run
+
+from skgoss import parameters
+from skgoss.columns.row_partition import RowPartition
+from skgoss.training import loop
+from skgoss.training.callback_api import EvalResult
+
+
+def settings(**options):
+    return parameters.make_settings(options, "LGBMRegressor")
+
+
+class FakeEnsemble:
+    def __init__(self, n_rounds):
+        self.n_rounds = n_rounds
+
+    def truncated(self, n_rounds):
+        return FakeEnsemble(min(self.n_rounds, n_rounds))
+
+
+class FakeState:
+    """A fit whose metric falls, then rises; a round notes its learning rate."""
+
+    first_round = 0
+    grows_ahead = True
+    sets = ("valid",)
+
+    def __init__(self, collectives, n_rounds=8, best=3):
+        self.settings = settings(n_estimators=n_rounds)
+        self.partition = RowPartition(collectives, np.zeros(1, int), np.ones(1, int), 1)
+        self.rates = []
+        self.best = best
+        self._training_names = set()
+
+    def reset_parameter(self, params):
+        self.settings = self.settings.changed(params)
+
+    def expect(self, n_rounds):
+        """Rounds are not grown ahead: a set is evaluated after each."""
+        assert n_rounds == 0
+
+    def boost(self):
+        self.rates.append(self.settings.learning_rate)
+        return True
+
+    def evaluate(self):
+        value = abs(len(self.rates) - 1 - self.best) + 0.5
+        return [EvalResult("valid", "l2", value, False)]
+
+    def measure(self):
+        return self.partition.collectives.total(1)
+
+    def ensemble(self):
+        return FakeEnsemble(len(self.rates))
+
+
+def trained(collectives, given, after_round=None, **options):
+    state = FakeState(collectives, **options)
+    made = loop.train(state, state, callbacks=given, after_round=after_round)
+    return made.ensemble.n_rounds, made.best_iteration, made.best_score, state.rates
+
+
+def of_all(n_ranks, make, **options):
+    """What each process has trained, and the number of collectives."""
+    counts = []
+
+    def work(collectives):
+        found = trained(collectives, make(collectives.rank), **options)
+        counts.append(collectives.meeting.n_collectives)
+        return found
+
+    return run(n_ranks, work), max(counts)
+
+
+def one(make, **options):
+    return trained(ThreadCollectives(Meeting(1), 0), make(0), **options)

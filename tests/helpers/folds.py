@@ -1,0 +1,56 @@
+"""Fits on folds, and their twins."""
+
+import numpy as np
+from sklearn.datasets import make_classification, make_regression
+from sklearn.model_selection import (
+    KFold,
+)
+
+import skgoss
+from skgoss import Dataset, LGBMClassifier, LGBMRegressor
+
+SMALL = {"n_estimators": 30, "num_leaves": 7, "min_child_samples": 5}
+FOLDS = 4
+
+
+def numbers(n=240):
+    X, y = make_regression(n, 8, noise=20.0, random_state=0)
+    X[::7, 1] = np.nan
+    return X, y
+
+
+def classes(n_classes=2, n=240):
+    return make_classification(
+        n, 8, n_informative=5, n_classes=n_classes, flip_y=0.2, random_state=1
+    )
+
+
+DATA = {
+    "regression": (LGBMRegressor, numbers),
+    "binary": (LGBMClassifier, classes),
+    "multiclass": (LGBMClassifier, lambda: classes(3)),
+}
+
+
+def fit(task="regression", **options):
+    estimator, data = DATA[task]
+    return estimator(**{**SMALL, "folds": KFold(FOLDS), **options}).fit(*data())
+
+
+def twins(task="regression", **options):
+    """The models of the folds, each by `train` on the same bins, and its rows."""
+    X, y = DATA[task][1]()
+    rows = Dataset(X, y, free_raw_data=False)
+    params = {**SMALL, "objective": fit(task).objective_, "verbosity": -1, **options}
+    if task == "multiclass":
+        params["num_class"] = 3
+    patience = params.pop("early_stopping_round", SMALL["n_estimators"])
+    if params.get("boosting_type") == "dart":
+        patience = 0
+    for train, test in KFold(FOLDS).split(X):
+        calls = [skgoss.early_stopping(patience, verbose=False)] * (patience > 0)
+        sets = [rows.subset(test)]
+        yield (
+            skgoss.train(params, rows.subset(train), valid_sets=sets, callbacks=calls),
+            test,
+        )

@@ -1,0 +1,41 @@
+"""Docstrings and the page of options hold the table."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from skgoss import (
+    LGBMClassifier,
+    LGBMModel,
+    LGBMRanker,
+    LGBMRegressor,
+)
+from skgoss.parameters.table import OPTIONS
+
+ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_docs_are_current():
+    page = (DOCS / "parameters.md").read_text(encoding="utf-8")
+    assert runpy.run_path(str(DOCS / "parameters.py"))["markdown"]() == page
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_docstring_holds_the_table(cls):
+    for option in OPTIONS:
+        assert f"\n{option.name} : {option.domain.type}, default=" in cls.__doc__
+    assert "{" not in cls.__doc__.replace("{'", "")  # no mark is left
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_docstring_holds_all_attributes(cls):
+    ends_in_underscore = {
+        name for name in dir(cls) if name.endswith("_") and not name.startswith("_")
+    }
+    listed = set(re.findall(r"^(\w+_) : ", cls.__doc__, re.M))
+    assert listed == ends_in_underscore | {"n_features_in_", "feature_names_in_"}

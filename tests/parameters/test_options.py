@@ -1,0 +1,30 @@
+"""Options of a prediction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skgoss import (
+    LGBMClassifier,
+    UnusedParameterWarning,
+)
+
+
+def test_predictions_take_the_options_of_lightgbm():
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    model = LGBMClassifier(n_estimators=3).fit(X, y)
+    expected = model.predict_proba(X)
+    # None of them changes a prediction of LightGBM's estimators.
+    for name in ("num_leaves", "learning_rate", "predict_raw_score", "n_jobs"):
+        np.testing.assert_array_equal(model.predict_proba(X, **{name: 1}), expected)
+    for name in ("num_iterations", "n_estimators"):
+        with pytest.warns(UnusedParameterWarning, match="mean 'num_iteration'"):
+            found = model.predict_proba(X, **{name: 1})
+        np.testing.assert_array_equal(found, expected)
+    with pytest.warns(UnusedParameterWarning, match="no argument 'ntree_limit': it"):
+        np.testing.assert_array_equal(model.predict_proba(X, ntree_limit=1), expected)
+    with pytest.warns(UnusedParameterWarning, match="n_jobs=1 is used"):
+        model.predict(X, n_jobs=1, num_threads=64_000)
+    with pytest.raises(ValueError, match="The 'n_jobs' parameter of LGBMClassifier"):
+        model.predict(X, num_threads="all")

@@ -1,0 +1,117 @@
+"""Arrow data sets and Parquet files: their columns, partitions and damages."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from skgoss import (
+    Dataset,
+    LGBMRegressor,
+)
+from skgoss.sources import arrow_sources, source
+
+pyarrow = pytest.importorskip("pyarrow")
+dataset = pytest.importorskip("pyarrow.dataset")
+parquet = pytest.importorskip("pyarrow.parquet")
+from streams import TABLE, VALUES, N, X, as_text  # noqa: E402
+
+
+@pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
+def batch_values(request, monkeypatch):
+    monkeypatch.setattr(source, "BATCH_VALUES", request.param)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows")
+    for number, start in enumerate([0, 1000, 1500, 4000]):
+        stop = [1000, 1500, 4000, N][number]
+        parquet.write_table(
+            TABLE.slice(start, stop - start),
+            path / f"{number}.parquet",
+            row_group_size=700,
+        )
+    return path
+
+
+def test_partitions_are_columns(tmp_path):
+    table = X.append_column("y", TABLE["y"])
+    keys = pyarrow.array(np.resize(["x", "y", "z"], N))
+    table = table.append_column("region", keys)
+    parquet.write_to_dataset(table, tmp_path, partition_cols=["region"])
+    whole = dataset.dataset(tmp_path, partitioning="hive").to_table()
+    expected = as_text(whole.drop(["y"]), label=whole["y"].to_numpy())
+    assert as_text(str(tmp_path), label="y") == expected
+
+
+def test_readers_that_can_be_read_only_once_are_refused():
+    model = LGBMRegressor(n_estimators=2).fit(X, VALUES["y"])
+    reader = TABLE.to_reader()
+    for use in (
+        lambda: Dataset(reader, label="y").construct(),
+        lambda: LGBMRegressor().fit(reader, "y"),
+        lambda: LGBMRegressor().fit(reader, VALUES["y"]),
+        lambda: model.predict(reader),
+    ):
+        with pytest.raises(ValueError, match="Pass a function without arguments that"):
+            use()
+    assert reader.read_all().num_rows == N  # nothing was read
+
+
+def test_unknown_columns(folder):
+    for fields in ({"label": "z"}, {"label": "y", "weight": "ww"}):
+        with pytest.raises(ValueError, match=r"data has no column 'z|'ww'"):
+            Dataset(folder, **fields).construct()
+    with pytest.raises(ValueError, match=r"column 'q' +are not|'flag'"):
+        Dataset(folder, label="y", group="flag").construct()
+
+
+def test_files_with_other_columns(folder, tmp_path):
+    parquet.write_table(TABLE, tmp_path / "0.parquet")
+    for other, match in (
+        (TABLE.drop(["c"]), "1.parquet: the column 'c' is missing in this file"),
+        (
+            TABLE.set_column(0, "a", TABLE["a"].cast(pyarrow.float64())),
+            "the column 'a' is of type double in this file, but of type float",
+        ),
+        (TABLE.append_column("new", TABLE["a"]), "the column 'new' is of type float"),
+    ):
+        parquet.write_table(other, tmp_path / "1.parquet")
+        with pytest.raises(ValueError, match=match):
+            Dataset(tmp_path, label="y").construct()
+    assert Dataset(dataset.dataset(tmp_path), label="y").construct().num_data() == 2 * N
+
+
+def test_a_damaged_file_is_named_with_its_row_group(tmp_path):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(TABLE.select(["a", "c", "y"]), path, row_group_size=1000)
+    good = path.read_bytes()
+    group = parquet.ParquetFile(path).metadata.row_group(2).column(1)
+    start = group.dictionary_page_offset or group.data_page_offset
+    damaged = bytearray(good)
+    damaged[start : start + 40] = bytes(40)
+    path.write_bytes(damaged)
+    rows = Dataset(path, label="y")
+    with pytest.raises((ValueError, OSError), match=r"rows\.parquet, row group 2: "):
+        rows.construct()
+    path.write_bytes(good)
+    assert rows.construct().num_data() == N
+
+
+def test_wide_files_are_read_in_linear_time():
+    """A batch of 8 times as many columns takes about 8 times as long, and not 64."""
+
+    def seconds(n_columns):
+        names = [f"x{j}" for j in range(n_columns)]
+        batch = pyarrow.record_batch([pyarrow.array([1.0])] * n_columns, names=names)
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            arrow_sources._conformed(batch, batch.schema, {})
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert seconds(8000) < 24 * seconds(1000)

@@ -1,0 +1,116 @@
+"""The loop of rounds: its order, and how callbacks end it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rounds import X, Y, fit, raising
+
+from skgoss import (
+    LGBMRegressor,
+)
+from skgoss.fit.callbacks import EarlyStopException
+
+
+def test_order_and_before_rounds():
+    calls = []
+
+    def note(word, **attributes):
+        def callback(env):
+            calls.append((word, len(env.evaluation_result_list)))
+
+        vars(callback).update(attributes)
+        return callback
+
+    fit(
+        note("late", order=50),
+        note("plain"),
+        note("early", before_iteration=True),
+        n_estimators=1,
+    )
+    assert calls == [("early", 0), ("plain", 2), ("late", 2)]
+
+
+def test_ending_a_fit():
+    def stop(env):
+        if env.iteration == 3:
+            raise EarlyStopException(1, env.evaluation_result_list)
+
+    model = fit(stop)
+    assert model.best_iteration_ == model.n_iter_ == 2
+    assert model.best_score_["valid_1"]["l2"] < model.evals_result_["valid_1"]["l2"][2]
+    assert len(model.evals_result_["valid_1"]["l2"]) == 4
+
+
+@pytest.mark.parametrize("best", [2, 50, 2**70, np.int64(50)])
+def test_no_more_rounds_are_kept_than_there_are(best):
+    model = fit(raising(EarlyStopException(best, [])))
+    assert model.best_iteration_ == model.n_iter_ == 3
+    assert {k: v["l2"][-1] for k, v in model.evals_result_.items()} == {
+        k: v["l2"] for k, v in model.best_score_.items()
+    }
+
+
+@pytest.mark.parametrize("best_score", [None, [], ()])
+def test_the_best_score_is_the_recorded_one_if_none_is_given(best_score):
+    model = fit(raising(EarlyStopException(1, best_score)))
+    for name, history in model.evals_result_.items():
+        assert len(history["l2"]) == 3
+        assert model.best_score_[name] == {"l2": history["l2"][1]}
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_the_best_score_may_be_plain_tuples(kind):
+    results = kind([("valid_1", "l2", 0.5, False), ("valid_1", "own", 2.0, True, 0.1)])
+    model = fit(raising(EarlyStopException(1, results)))
+    assert model.best_score_ == {"valid_1": {"l2": 0.5, "own": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ((1.5, []), TypeError, "best_iteration must be an int, got 1.5"),
+        ((float("inf"), []), TypeError, "best_iteration must be an int, got inf"),
+        (("1", []), TypeError, "best_iteration must be an int, got '1'"),
+        ((-1, []), ValueError, "best_iteration must be at least 0"),
+        ((1, 0.5), TypeError, "best_score must be a list of results"),
+        ((1, "l2"), TypeError, "best_score must be a list of results"),
+        ((1, [0.5]), TypeError, "best_score must be a list of results"),
+        ((1, [("l2", 0.5)]), TypeError, "best_score must be a list of results"),
+    ],
+)
+def test_bad_ends(given, error, message):
+    with pytest.raises(error, match=message):
+        EarlyStopException(*given)
+
+
+def test_a_fit_does_not_end_before_its_first_round():
+    model = LGBMRegressor(n_estimators=6)
+    stop = raising(EarlyStopException(0, []), at=0, before=True)
+    with pytest.raises(ValueError, match="raised before the first round"):
+        model.fit(X, Y, callbacks=[stop])
+    assert not model.fitted_
+    later = fit(raising(EarlyStopException(5, []), at=2, before=True))
+    assert later.n_iter_ == later.best_iteration_ == 2
+    assert len(later.evals_result_["valid_1"]["l2"]) == 2
+    first = fit(n_estimators=2)
+    stop = raising(EarlyStopException(9, []), at=2, before=True)
+    both = LGBMRegressor().fit(X, Y, init_model=first, callbacks=[stop])
+    assert both.n_iter_ == both.best_iteration_ == 2
+
+
+def test_the_history_is_as_long_as_the_model_that_any_callback_ends():
+    model = fit(raising(EarlyStopException(2, [])))
+    assert len(model.evals_result_["valid_1"]["l2"]) == model.n_iter_ == 3
+
+
+def test_other_exceptions_with_a_round_are_errors():
+    class Other(Exception):
+        best_iteration, best_score = 1, []
+
+    class EarlyStopException(Exception):  # of another library
+        pass
+
+    for error in (Other, EarlyStopException):
+        with pytest.raises(error):
+            fit(raising(error()))

@@ -11,7 +11,6 @@ import warnings
 from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
-import processes
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -874,13 +873,15 @@ def test_clients_that_cannot_wait(client):
         DaskLGBMRegressor(client="tcp://scheduler").fit(array(X), array(TARGET))
 
 
-def test_no_cluster(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
+SCRIPTS = {
+    "test_no_cluster": lambda: (
         "import dask.array as da; from skgoss.dask import DaskLGBMRegressor as D;"
-        "D().fit(da.ones((2, 1)), da.ones(2))"
+        "D().fit(da.ones((2, 1)), da.ones(2))",
     )
-    done = processes.run(script, folder=tmp_path)
+}
+
+
+def test_no_cluster(done):
     assert "ValueError: No clients found" in done.stderr
 
 

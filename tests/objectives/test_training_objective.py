@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from grids import pairs_by_day
 
 import skgoss
 from skgoss.objectives import objectives
@@ -172,10 +173,11 @@ def boosted_like(objective, leaves):
     return scores
 
 
-@pytest.mark.parametrize("average", [True, False])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("name", "changed"), CASES)
-def test_leaf_values_are_those_of_lightgbm(name, changed, weighted, average):
+@pytest.mark.parametrize(
+    ("case", "weighted", "average"), pairs_by_day(CASES, [False, True], [True, False])
+)
+def test_leaf_values_are_those_of_lightgbm(case, weighted, average):
+    name, changed = case
     lgb = pytest.importorskip("lightgbm")
     y = target(name)
     weight = WEIGHT.astype(np.float32).astype(np.float64) if weighted else None

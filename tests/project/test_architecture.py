@@ -6,6 +6,7 @@ import ast
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -97,6 +98,7 @@ def imports(source: str) -> set[str]:
     return {name for name in found if name.split(".")[0] == "skgoss"}
 
 
+@cache
 def modules() -> dict[str, set[str]]:
     """The modules of skgoss, and those that each imports."""
     paths = {

@@ -17,6 +17,13 @@ dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
 from streams import SOURCES, TABLE, VALUES, N, X, as_text  # noqa: E402
 
+# Many batches by day, one batch at night.
+few_or_many_batches = pytest.mark.parametrize(
+    "batch_values",
+    [997 * 24, pytest.param(1 << 21, marks=pytest.mark.nightly)],
+    indirect=True,
+)
+
 
 @pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
 def batch_values(request, monkeypatch):
@@ -37,6 +44,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", SOURCES)
+@few_or_many_batches
 def test_predictions_in_batches(folder, tmp_path, kind):
     model = LGBMRegressor(n_estimators=3).fit(X, VALUES["y"])
     rows = SOURCES[kind](folder)

@@ -31,6 +31,13 @@ from streams import (  # noqa: E402
     make_table,
 )
 
+# Many batches by day, one batch at night.
+few_or_many_batches = pytest.mark.parametrize(
+    "batch_values",
+    [997 * 24, pytest.param(1 << 21, marks=pytest.mark.nightly)],
+    indirect=True,
+)
+
 
 @pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
 def batch_values(request, monkeypatch):
@@ -81,6 +88,7 @@ def test_sources_have_the_bits_of_memory(folder, kind):
         {"categorical_feature": ["count", "nulls", "word"]},
     ],
 )
+@few_or_many_batches
 def test_options_have_the_bits_of_memory(params):
     options = PARAMS | params
     source = dataset.dataset(X.to_batches(max_chunksize=450))

@@ -186,9 +186,10 @@ def test_targets_of_all_ranks_count():
 # --- Renewed leaves -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_ranks", [2, 3])
-@pytest.mark.parametrize("name", ["regression_l1", "quantile", "mape"])
-@pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize(
+    ("weight", "name", "n_ranks"),
+    pairs_by_day([*WEIGHTS.values()], ["regression_l1", "quantile", "mape"], [2, 3]),
+)
 def test_renewed_leaves_of_partitions(name, weight, n_ranks, few_rows_gathered):
     y = TARGETS.get(name, SIGNAL)
     score = np.round(RNG.normal(size=N), 1)

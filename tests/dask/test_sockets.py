@@ -46,15 +46,15 @@ def all_to_all(ranks: list[SocketCollectives], given: Any) -> list[list[Any]]:
     return run(ranks, lambda r: r.all_to_all([given(r.rank, j) for j in everyone]))
 
 
-def test_values_of_all_sizes(ranks: list[SocketCollectives]) -> None:
+@pytest.mark.parametrize("size", [0, 1, 1000, 3000, 500_000])
+def test_values_of_all_sizes(size, ranks: list[SocketCollectives]) -> None:
     """Four megabytes at once, in both directions, do not fit into any buffer."""
-    for size in (0, 1, 1000, 3000, 500_000):
-        for _ in range(2):
-            received = all_to_all(ranks, lambda i, j, n=size: (i, j, np.arange(n) + i))
-            for rank, values in enumerate(received):
-                for other, (i, j, array) in enumerate(values):
-                    assert (i, j) == (other, rank)
-                    np.testing.assert_array_equal(array, np.arange(size) + other)
+    for _ in range(2):
+        received = all_to_all(ranks, lambda i, j, n=size: (i, j, np.arange(n) + i))
+        for rank, values in enumerate(received):
+            for other, (i, j, array) in enumerate(values):
+                assert (i, j) == (other, rank)
+                np.testing.assert_array_equal(array, np.arange(size) + other)
 
 
 def test_a_rank_that_is_late(ranks: list[SocketCollectives]) -> None:

@@ -492,12 +492,12 @@ def test_containers_give_the_same_model():
         assert data.num_data() == N
 
 
-def test_fields_of_lazy_data_are_checked():
+@pytest.mark.parametrize("field", ["label", "weight", "group", "init_score"])
+def test_fields_of_lazy_data_are_checked(field):
     polars = pytest.importorskip("polars")
     frame = polars.LazyFrame({"a": [1.0, 2.0, 3.0]})
-    for field in ("label", "weight", "group", "init_score"):
-        with pytest.raises(ValueError, match=field):
-            Dataset(frame, **{field: [1.0, 1.0]}).construct()
+    with pytest.raises(ValueError, match=field):
+        Dataset(frame, **{field: [1.0, 1.0]}).construct()
 
 
 # --- The same model as the estimators' ------------------------------------------------

@@ -86,13 +86,13 @@ def test_folds_share_the_threads(monkeypatch):
         assert n_at_once * n_each <= n_jobs
 
 
-def test_inner_values_are_means_of_their_leaves():
+@pytest.mark.parametrize("options", [{}, {"preset": "accurate", "reg_lambda": 0.0}])
+def test_inner_values_are_means_of_their_leaves(options):
     """With trees of one kind, and of two that a preset has weighted."""
-    for options in ({}, {"preset": "accurate", "reg_lambda": 0.0}):
-        model = fit(folds=3, n_estimators=3, early_stopping_round=0, **options)
-        for tree in model._model.trees.trees:
-            mean = np.average(tree.leaf_value, weights=tree.leaf_count)
-            assert tree.internal_value[0] == pytest.approx(mean, rel=1e-6, abs=1e-6)
+    model = fit(folds=3, n_estimators=3, early_stopping_round=0, **options)
+    for tree in model._model.trees.trees:
+        mean = np.average(tree.leaf_value, weights=tree.leaf_count)
+        assert tree.internal_value[0] == pytest.approx(mean, rel=1e-6, abs=1e-6)
 
 
 def test_continuing_a_model_keeps_its_rounds():

@@ -120,16 +120,16 @@ def test_lightgbm_reads_the_file(model, tmp_path):
     np.testing.assert_allclose(theirs.predict(X_VALID), raw, rtol=1e-13)
 
 
-def test_onnx_predictions_are_sorted(model):
+@pytest.mark.parametrize("raw", [False, True])
+def test_onnx_predictions_are_sorted(raw, model):
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
-    for raw in (False, True):
-        proto = skgoss.to_onnx(model, X, raw_score=raw)
-        (found,) = runtime.InferenceSession(proto.SerializeToString()).run(
-            None, {"X": X_VALID}
-        )
-        expected = model.predict(X_VALID, raw_score=raw)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    proto = skgoss.to_onnx(model, X, raw_score=raw)
+    (found,) = runtime.InferenceSession(proto.SerializeToString()).run(
+        None, {"X": X_VALID}
+    )
+    expected = model.predict(X_VALID, raw_score=raw)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_shap_values_sum_to_raw_scores(model):

@@ -285,19 +285,23 @@ def test_leaves_without_rows(kind):
     check(ensemble, random_data(np.random.default_rng(10), 8, 4))
 
 
-def test_linear_leaves_have_none():
+@pytest.mark.parametrize(
+    "function", [contributions, sparse_contributions, interactions]
+)
+def test_linear_leaves_have_none(function):
     _, ensemble = make(11, [3])
     leaves = LinearLeaves.constants(ensemble.arrays["leaf_value"])
-    for function in (contributions, sparse_contributions, interactions):
-        with pytest.raises(ValueError, match="linear_tree=False"):
-            function(replace(ensemble, linear=leaves), frame(np.zeros((1, 5))))
+    with pytest.raises(ValueError, match="linear_tree=False"):
+        function(replace(ensemble, linear=leaves), frame(np.zeros((1, 5))))
 
 
-def test_a_wrong_number_of_columns():
+@pytest.mark.parametrize(
+    "function", [contributions, sparse_contributions, interactions]
+)
+def test_a_wrong_number_of_columns(function):
     _, ensemble = make(11, [3])
-    for function in (contributions, sparse_contributions, interactions):
-        with pytest.raises(ValueError, match="has 4 features"):
-            function(ensemble, frame(np.zeros((1, 4))))
+    with pytest.raises(ValueError, match="has 4 features"):
+        function(ensemble, frame(np.zeros((1, 4))))
 
 
 # ---------------------------------------------------------------------- rows and bits

@@ -205,12 +205,14 @@ def test_odd_files_that_are_fine():
             assert values.tobytes() == ensemble.arrays[name].tobytes()
 
 
-def test_values_that_lightgbm_writes_for_numbers_that_are_none():
+@pytest.mark.parametrize(
+    ("word", "value"), [("inf", np.inf), ("-inf", -np.inf), ("-nan(ind)", np.nan)]
+)
+def test_values_that_lightgbm_writes_for_numbers_that_are_none(word, value):
     plain = file_of(PLAIN)
-    for word, value in (("inf", np.inf), ("-inf", -np.inf), ("-nan(ind)", np.nan)):
-        file, _ = replaced(plain, r"^internal_value=\S+", f"internal_value={word}")
-        ensemble, _ = text_reader.read(file)
-        np.testing.assert_equal(ensemble.arrays["internal_value"][0], value)
+    file, _ = replaced(plain, r"^internal_value=\S+", f"internal_value={word}")
+    ensemble, _ = text_reader.read(file)
+    np.testing.assert_equal(ensemble.arrays["internal_value"][0], value)
 
 
 @pytest.mark.parametrize("kind", [PLAIN, CATEGORICAL, WORDS])

@@ -470,11 +470,11 @@ def test_class_without_rows_is_not_trained(name):
     assert not gradient[2].any()
 
 
-def test_start_scores_without_boost_from_average():
-    for name in WITHOUT_QUERIES:
-        objective = make(name, boost_from_average=False)
-        assert not objective.start_scores().any()
-        assert objective.average.shape == (objective.n_scores,)
+@pytest.mark.parametrize("name", WITHOUT_QUERIES)
+def test_start_scores_without_boost_from_average(name):
+    objective = make(name, boost_from_average=False)
+    assert not objective.start_scores().any()
+    assert objective.average.shape == (objective.n_scores,)
 
 
 # --- Domains --------------------------------------------------------------------------

@@ -17,15 +17,15 @@ from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT
 ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 
 
-def test_defaults_and_names_are_lightgbm_s():
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_defaults_and_names_are_lightgbm_s(cls):
     lightgbm = pytest.importorskip("lightgbm")
     ours = {option.name: option.default for option in OPTIONS}
-    for cls in ESTIMATORS:
-        theirs = inspect.signature(getattr(lightgbm, cls.__name__)).parameters
-        for name, parameter in theirs.items():
-            if name != "kwargs":
-                assert ours[name] == parameter.default
-                assert parameter.kind == parameter.KEYWORD_ONLY
+    theirs = inspect.signature(getattr(lightgbm, cls.__name__)).parameters
+    for name, parameter in theirs.items():
+        if name != "kwargs":
+            assert ours[name] == parameter.default
+            assert parameter.kind == parameter.KEYWORD_ONLY
 
 
 def test_names_are_lightgbm_s():

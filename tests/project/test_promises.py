@@ -496,10 +496,10 @@ def test_whole_weights_are_copies_in_entries(name, most):
 
 
 @pytest.mark.parametrize("name", ["regression", "binary"])
-def test_equal_weights_are_copies(name):
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_equal_weights_are_copies(k, name):
     cls, options, X, y = many_values(name, 400)
-    for k in (1, 2, 3):
-        assert_copies(cls, options, X, y, np.full(len(X), k))
+    assert_copies(cls, options, X, y, np.full(len(X), k))
 
 
 @pytest.mark.parametrize("name", ["regression", "regression_l1", "binary"])

@@ -452,19 +452,19 @@ def test_forced_splits_that_cannot_be_are_left_out():
         assert_same_bits(plain, model)
 
 
-def test_thresholds_of_a_model_can_be_forced():
+@pytest.mark.parametrize("column", [0, 4])
+def test_thresholds_of_a_model_can_be_forced(column):
     """A threshold is the largest value of its bin, or just above it."""
     X, y = table()
     X[:, 0] = np.floor(4 * X[:, 0])
     stumps = {"n_estimators": 1, "num_leaves": 2}
-    for column in (0, 4):
-        factors = np.eye(6)[column].tolist()
-        model = LGBMRegressor(feature_contri=factors, **stumps).fit(X, y)
-        threshold = trees(model)[0].threshold[0]
-        wanted = {"feature": column, "threshold": threshold}
-        forced = LGBMRegressor(forced_splits=wanted, **stumps).fit(X, y)
-        assert trees(forced)[0].split_feature.tolist() == [column]
-        assert trees(forced)[0].threshold[0] == threshold
+    factors = np.eye(6)[column].tolist()
+    model = LGBMRegressor(feature_contri=factors, **stumps).fit(X, y)
+    threshold = trees(model)[0].threshold[0]
+    wanted = {"feature": column, "threshold": threshold}
+    forced = LGBMRegressor(forced_splits=wanted, **stumps).fit(X, y)
+    assert trees(forced)[0].split_feature.tolist() == [column]
+    assert trees(forced)[0].threshold[0] == threshold
 
 
 def test_interactions_come_before_forced_splits():

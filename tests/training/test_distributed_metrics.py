@@ -166,13 +166,13 @@ def test_areas_of_ranks_are_those_of_one(n, kind):
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("query", [None, QUERY, MIXED], ids=["no", "in", "out"])
-def test_functions_of_users_get_all_rows_in_order(weights, query):
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
+def test_functions_of_users_get_all_rows_in_order(n_ranks, weights, query):
     function = last_weight if query is None else sizes
     given = Y["one"], SCORES, WEIGHTS[weights], metrics.CustomMetric(function)
     expected = evaluated(np.arange(N), *given, query=query)
-    for n_ranks in (1, 2, 3):
-        for found in of_ranks(n_ranks, 5, *given, query=query):
-            assert found == expected
+    for found in of_ranks(n_ranks, 5, *given, query=query):
+        assert found == expected
 
 
 @pytest.mark.parametrize("value", [1e160, 1e-170, np.inf])

@@ -118,15 +118,15 @@ def test_rows_are_the_twins(kind, n):
         check_sample(gradient, n_top, n_other)
 
 
-def test_memory_may_hold_anything():
+@pytest.mark.parametrize("kind", ["normal", "ties"])
+def test_memory_may_hold_anything(kind):
     room = np.empty((3, 150_001), dtype=np.uint32)
-    for kind in ("normal", "ties"):
-        gradient = slopes(kind, room.shape[1])
-        expected = check_sample(gradient, 30_000, 15_000)
-        rows = one_side_sample(
-            gradient, gradient.copy(), None, 30_000, 15_000, 3, 0, 2, room=room
-        )
-        np.testing.assert_array_equal(rows, expected)
+    gradient = slopes(kind, room.shape[1])
+    expected = check_sample(gradient, 30_000, 15_000)
+    rows = one_side_sample(
+        gradient, gradient.copy(), None, 30_000, 15_000, 3, 0, 2, room=room
+    )
+    np.testing.assert_array_equal(rows, expected)
 
 
 @pytest.mark.parametrize(("n_top", "n_other"), [(1, 1), (1, 98), (98, 1), (50, 49)])
@@ -328,10 +328,10 @@ def test_low_learning_rates_never_sample(rate):
 
 
 @pytest.mark.parametrize("objective", ["regression", "multiclass"])
-def test_samples_have_their_sizes(objective):
-    for top, other in RATES:
-        fitted = goss(objective, top_rate=top, other_rate=other, learning_rate=1.5)
-        assert (sizes(fitted) == int(top * N) + int(other * N)).all()
+@pytest.mark.parametrize(("top", "other"), RATES)
+def test_samples_have_their_sizes(top, other, objective):
+    fitted = goss(objective, top_rate=top, other_rate=other, learning_rate=1.5)
+    assert (sizes(fitted) == int(top * N) + int(other * N)).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 9])

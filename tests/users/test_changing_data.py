@@ -146,15 +146,15 @@ def test_columns_of_equal_entries_change(call, value, monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("value", [0, -7, INT32_MAX])
 @pytest.mark.parametrize("subsample", [1000, N_ROWS])
-def test_samples_are_read_in_bounds(value, subsample, weighted, monkeypatch):
+@pytest.mark.parametrize("name", ["find_bounds", "count_others"])
+def test_samples_are_read_in_bounds(name, value, subsample, weighted, monkeypatch):
     X = mostly_zero("csc")
-    for name in ("find_bounds", "count_others"):
-        changed = X.copy()
-        with monkeypatch.context() as patch:
-            change = fill(changed.indices, value)
-            before_call(patch, find_bins.kernels, name, 1, change)
-            weight = np.arange(1.0, N_ROWS + 1) if weighted else None
-            try_fit(changed, subsample_for_bin=subsample, sample_weight=weight)
+    changed = X.copy()
+    with monkeypatch.context() as patch:
+        change = fill(changed.indices, value)
+        before_call(patch, find_bins.kernels, name, 1, change)
+        weight = np.arange(1.0, N_ROWS + 1) if weighted else None
+        try_fit(changed, subsample_for_bin=subsample, sample_weight=weight)
 
 
 def test_numbers_of_rows_are_read_in_bounds():

@@ -411,13 +411,13 @@ def test_attributes_that_callbacks_set_stay():
     assert vars(estimator.booster_).keys() - before == {"seen", "note"}
 
 
-def test_settings_of_callbacks():
+@pytest.mark.parametrize("module", [lightgbm, skgoss])
+def test_settings_of_callbacks(module):
     def rate(index):
         return 0.1
 
-    for module in (lightgbm, skgoss):
-        assert [module.early_stopping(n).enabled for n in (-1, 0, 1)] == [0, 0, 1]
-        assert module.reset_parameter(eta=rate).kwargs == {"eta": rate}
+    assert [module.early_stopping(n).enabled for n in (-1, 0, 1)] == [0, 0, 1]
+    assert module.reset_parameter(eta=rate).kwargs == {"eta": rate}
 
 
 def test_sets_of_a_booster_in_training():
@@ -534,18 +534,18 @@ def test_leaves_of_earlier_models_stay_in_training():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_shap_values_have_the_format_of_the_rows(classes):
+@pytest.mark.parametrize("module", [lightgbm, skgoss])
+def test_shap_values_have_the_format_of_the_rows(module, classes):
     y = Y if classes == 2 else CLASSES
-    for module in (lightgbm, skgoss):
-        model = module.LGBMClassifier(n_estimators=3, verbose=-1).fit(X, y)
-        for format_ in ("csr", "csc"):
-            rows = sparse.csr_matrix(X).asformat(format_)
-            for found in (
-                model.predict(rows, pred_contrib=True),
-                model.booster_.predict(rows, pred_contrib=True),
-            ):
-                parts = found if isinstance(found, list) else [found]
-                assert {part.format for part in parts} == {format_}
+    model = module.LGBMClassifier(n_estimators=3, verbose=-1).fit(X, y)
+    for format_ in ("csr", "csc"):
+        rows = sparse.csr_matrix(X).asformat(format_)
+        for found in (
+            model.predict(rows, pred_contrib=True),
+            model.booster_.predict(rows, pred_contrib=True),
+        ):
+            parts = found if isinstance(found, list) else [found]
+            assert {part.format for part in parts} == {format_}
 
 
 def frames():

@@ -1,4 +1,4 @@
-"""Put the values of columns into bins that were found before."""
+"""Put the values of columns into their bins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skgoss._engine.binning import category_kernels
 from skgoss.binning.bin_mapper import BinMapper
 from skgoss.columns.columns import Columns, changed
 
-# So many part most bounds from each other, and their table fits the first cache.
+# So many buckets separate most bounds, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8
 MAX_BUCKETS = 2048
 
@@ -26,7 +26,7 @@ def team(n_values: int, n_threads: int) -> int:
 
 
 def n_values_of(columns: Columns, n_rows: int) -> NDArray[np.int64]:
-    """How many values stand for each column, in ``n_rows`` rows, at most."""
+    """The most values that are stored of each column in ``n_rows`` rows."""
     n_values = np.full(columns.n_features, n_rows, dtype=np.int64)
     if columns.index is not None and columns.length is not None:
         is_sparse = columns.index > 0
@@ -39,7 +39,7 @@ def row_places(
 ) -> NDArray[np.int32] | None:
     """Where each row of the data is among ``rows``, -1 if it is not.
 
-    None where no column is sparse, so that nobody asks, or where all rows are read.
+    None if all rows are read, or if no column is sparse, which alone needs it.
     """
     if rows is None or not columns.is_sparse:
         return None
@@ -51,20 +51,10 @@ def row_places(
 def category_table(
     mappers: list[BinMapper],
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    """The bins of the categories of some columns, as one table.
+    """The bins of the categories of some columns, and where those of each column begin.
 
-    Parameters
-    ----------
-    mappers : list of BinMapper
-        Of columns of categories.
-
-    Returns
-    -------
-    bin_of : ndarray of uint16
-        For each column the bin of missing values, which is 0, and then that of each
-        category; categories beyond the last entry are in bin 0 too.
-    first : ndarray of shape (len(mappers) + 1,), int64
-        Where the entries of a column begin.
+    The first bin of each column, 0, is that of missing values and of categories beyond
+    the last entry.
     """
     first = np.zeros(len(mappers) + 1, dtype=np.int64)
     np.cumsum([mapper.codes.max() + 2 for mapper in mappers], out=first[1:])
@@ -81,19 +71,9 @@ def bin_categories(
     rows: NDArray[np.int64] | None = None,
     n_threads: int = 1,
 ) -> NDArray[np.uint8] | NDArray[np.uint16]:
-    """Put the categories of columns into their bins.
+    """The bins of columns of categories, (columns.n_features, n_rows).
 
-    Parameters
-    ----------
-    columns : Columns
-        Columns of categories only.
-    mappers : list of BinMapper, one a column
-    n_threads : int, default=1
-
-    Returns
-    -------
-    ndarray of shape (columns.n_features, n_rows), uint8 or uint16
-        16 bits if any column has more than 256 bins.
+    They have 16 bits if any column has more than 256 bins.
     """
     n_rows = columns.n_rows if rows is None else len(rows)
     is_wide = max(mapper.n_bins for mapper in mappers) > 256
@@ -112,16 +92,7 @@ def bin_columns(
     n_threads: int,
     bins_out: NDArray[np.uint8] | NDArray[np.uint16],
 ) -> None:
-    """Put the values of columns of numbers into their bins.
-
-    Parameters
-    ----------
-    mappers : list of BinMapper
-        Those of the columns.
-    features : ndarray of int
-        The columns wanted.
-    bins_out : ndarray of shape (len(features), n_rows), uint8 or uint16
-    """
+    """Put some columns of numbers into their bins, (len(features), n_rows)."""
     if len(features) < columns.n_features:
         columns = columns.take(features)
     for span, block in columns.blocks(n_threads):
@@ -145,27 +116,12 @@ def bin_sparse_columns(
 ) -> tuple[
     NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint16]
 ]:
-    """List the rows of columns of numbers that are not in the bin of zero.
-
-    Parameters
-    ----------
-    mappers : list of BinMapper
-        Those of the columns.
-    features : ndarray of int
-        The columns wanted.
-    n_threads : int, default=1
+    """List the rows of some columns of numbers that are not in the bin of zero.
 
     Returns
     -------
-    start : ndarray of shape (len(features) + 1,), int64
-        Where the list of each column begins in ``list_rows``.
-    list_rows : ndarray of uint32
-        Numbers of kept rows, ascending within a list.
-    bin_start : ndarray of shape (len(features) + 1,), int64
-        Where the bins of each list begin in ``list_bins``. Lists of columns of two bins
-        have none there.
-    list_bins : ndarray of uint16
-        The rows' bins, numbered without the one of zero.
+    start, list_rows, bin_start, list_bins : ndarray
+        Attributes of `SparseColumns`.
     """
     n_rows = columns.n_rows if rows is None else len(rows)
     places = row_places(columns, rows)

@@ -23,29 +23,25 @@ class BinMapper(NamedTuple):
         The number of bins, that of missing values included.
     missing_type : int
         0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing;
-        2: NaN is missing. Of categories, 2 says that bin 0 held rows or may, and 0
-        that all categories have bins and none was missing.
+        2: NaN is missing. For categories, 0 means that all of them have bins and none
+        was missing; otherwise it is 2.
     missing_bin : int
         The bin of missing values, -1 where nothing is missing. Always -1 for
-        categories: their bin 0 also holds rare ones, and is never asked for.
-    nan_bin : int
-        The bin of NaN.
+        categories, whose bin 0 also holds rare ones.
     minimum, maximum : float
-        The range of the numbers seen, be they those of categories; zero where there
-        were none.
+        The range of the sampled numbers or numbers of categories; 0 if there were none.
     is_trivial : bool
-        Whether no split can part the rows: all values seen fell into one bin, or too
-        few rows for a leaf are not zero. One bin stands for all values of these.
+        Whether no split can separate the rows: all sampled values were in one bin, or
+        too few rows for a leaf are not zero. In the latter case there is one bin.
     zero_bin : int
         The bin of 0.0, in a column of numbers.
     zero_share : float
         The share of rows that are zero, or count as zero.
     categories : ndarray of shape (n_bins,), int32, or None
-        The category of each bin. The first is -1: its bin holds the missing, the
-        unknown and the rare ones. None for a column of numbers.
+        The category of each bin. The first is -1: its bin holds missing, unknown and
+        rare ones. None for a column of numbers.
     filtered_rows : int
-        In a column in which too few rows for a leaf are not zero, the number of these;
-        0 in others.
+        The number of rows that are not zero, if they are too few for a leaf; else 0.
     """
 
     upper_bounds: NDArray[np.float64]
@@ -68,7 +64,6 @@ class BinMapper(NamedTuple):
 
 
 _NO_CODES = np.empty(0, dtype=np.int32)
-
 
 # A column in which no row is not zero, or too few for a leaf.
 ALL_ZERO = BinMapper(
@@ -99,15 +94,11 @@ def numeric_mappers(
     bounds : ndarray of float64
         The upper bounds of all columns; the last one of each is infinite.
     start : ndarray of shape (n + 1,), int64
-        Where those of each column begin.
+        Where the bounds of each column begin.
     missing_type, is_trivial, zero_share : ndarray of shape (n,)
         See `BinMapper`.
     value_range : ndarray of shape (n, 2), float64
         The minimum and maximum of each column.
-
-    Returns
-    -------
-    list of BinMapper
     """
     n_bounds = np.diff(start)
     zero_bin = np.add.reduceat(bounds < 0.0, start[:-1], dtype=np.int64)
@@ -124,12 +115,9 @@ def numeric_mappers(
         zero_bin,
         zero_share,
     )
-    upper_bounds = map(
-        bounds.__getitem__, map(slice, start[:-1].tolist(), start[1:].tolist())
-    )
+    spans = map(slice, start[:-1].tolist(), start[1:].tolist())
     lists = [field.tolist() for field in fields]
-    rows = zip(upper_bounds, *lists, strict=True)
-    return [BinMapper(*row) for row in rows]
+    return list(map(BinMapper, map(bounds.__getitem__, spans), *lists))
 
 
 def category_mapper(
@@ -138,7 +126,7 @@ def category_mapper(
     is_trivial: bool,
     value_range: tuple[float, float],
 ) -> BinMapper:
-    """The mapper of a column of categories: see `BinMapper` for the parameters."""
+    """The mapper of a column of categories."""
     return BinMapper(
         upper_bounds=np.empty(0),
         n_bins=len(categories),

@@ -267,10 +267,8 @@ class BinnedDataset:
     def filtered_rows(self) -> int:
         """The most rows that are not zero in a column that was left out for them.
 
-        The columns that `find_bin_mappers` left out because too few rows for a leaf are
-        not zero in them could be split if ``min_child_samples`` were at most this. 0 if
-        there are none. Of some rows, or of other rows in the same bins, it is the
-        number of the data set that the bins were found in.
+        It could be split if ``min_child_samples`` were at most this. 0: there
+        is none. The rows are those that the bins were found in.
         """
         return max((mapper.filtered_rows for mapper in self.mappers), default=0)
 

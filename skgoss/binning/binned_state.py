@@ -62,8 +62,8 @@ Arrays = Mapping[str, NDArray[Any]]
 def state(data: BinnedDataset) -> dict[str, Any]:
     """The state of binned data: arrays of one dimension, and the number of rows.
 
-    How the bins lie in memory is no part of it. Arrays of the size of the data are not
-    copied.
+    It does not depend on how the bins lie in memory. Arrays of the size of the data are
+    not copied.
     """
     bins = Bins.from_store(data.storage.store)
     numbers = {
@@ -93,9 +93,9 @@ def _starts(parts: list[NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def claim(state: Mapping[str, Any]) -> int:
-    """How much memory a state asks for beside that of its arrays: rows and categories.
+    """The rows and categories that a state needs memory for besides its arrays.
 
-    A file whose state claims more than its size was changed.
+    If they are more than the size of a file, it was changed.
     """
     top = np.maximum.reduceat(
         np.append(state["categories"], -1), state["category_start"][:-1]
@@ -110,7 +110,7 @@ def restored(
     n_threads: int = 1,
     memory: Memory | None = None,
 ) -> BinnedDataset:
-    """The binned data of a state.
+    """The binned data of a state, with the same bins, laid out anew.
 
     Parameters
     ----------
@@ -118,15 +118,9 @@ def restored(
         What `state` returned, or anything else.
     most : int, default=None
         The most that the state may `claim`; None: any number.
-    n_threads : int, default=1
     memory : Memory, default=None
-        Where new arrays lie, if nobody else uses those of the state, which are then
-        kept where they can be. None: all are copied.
-
-    Returns
-    -------
-    BinnedDataset
-        With the same bins, laid out anew.
+        Where new arrays lie, if nothing else uses those of the state, which are then
+        kept where possible. None: all are copied.
 
     Raises
     ------
@@ -142,22 +136,16 @@ def restored(
         _check(fits, "there are fewer values than rows and categories")
     mappers = _mappers(arrays)
     used = [mappers[j] for j in used_features(mappers)]
-    bins = replace(_bins(arrays, n_rows, used), memory=memory)
+    bins = replace(_checked_bins(arrays, n_rows, used), memory=memory)
     stored = storage.lay_out(bins, used, LosslessSettings(), n_threads)
     return BinnedDataset.from_storage(
         mappers, replace(stored, memory=memory or IN_MEMORY)
     )
 
 
-def check_categories(data: BinnedDataset, known: Categories) -> None:
-    """Check the categories that have bins against those that are known by value.
-
-    Raises
-    ------
-    ValueError
-        If a column has categories in one of them only, or unknown ones.
-    """
-    number = {j: words.n_categories for j, words in known.vocabularies.items()}
+def check_categories(data: BinnedDataset, categories: Categories) -> None:
+    """Check that the categories that have bins are those of the vocabularies."""
+    number = {j: words.n_categories for j, words in categories.vocabularies.items()}
     _check(max(number, default=0) < data.n_features, "categories need their columns")
     for j, mapper in enumerate(data.mappers):
         n_categories = number.get(j, 0)
@@ -213,7 +201,7 @@ def _check_mappers(arrays: Arrays) -> None:
 
 
 def _check_bounds(bounds: NDArray[np.float64], last: NDArray[np.int64]) -> None:
-    """Check the bounds of all columns; ``last`` are the places of the last ones."""
+    """Check the bounds of all columns, of which those at ``last`` are the last ones."""
     _check(
         (bounds[last] == np.inf).all()
         and np.isfinite(bounds).sum() == len(bounds) - len(last),
@@ -268,8 +256,7 @@ def _mappers(arrays: Arrays) -> list[BinMapper]:
 # --- Bins -----------------------------------------------------------------------------
 
 
-def _bins(arrays: Arrays, n_rows: int, used: list[BinMapper]) -> Bins:
-    """The bins of the used columns, which are checked."""
+def _checked_bins(arrays: Arrays, n_rows: int, used: list[BinMapper]) -> Bins:
     n_bins = np.array([mapper.n_bins for mapper in used], dtype=np.int64)
     is_categorical = np.array([m.categories is not None for m in used], dtype=bool)
     sparse = _sparse_columns(arrays, n_rows, n_bins, is_categorical)

@@ -1,7 +1,7 @@
 """Bins of rows that are read in batches: one pass finds them, one fills them.
 
-What the first pass keeps of a batch is what a process of a distributed fit tells the
-others: the sampled rows, the categories, and how many rows are not zero.
+The first pass keeps of a batch what a process of a distributed fit sends to the others:
+the sampled rows, the categories, and how many rows are not zero.
 """
 
 from __future__ import annotations

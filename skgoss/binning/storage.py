@@ -87,8 +87,8 @@ class Storage:
     place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
     place_pieces : structured ndarray
         The places of the columns that are shorts or have entries.
-    memory : Memory or None
-        Where lanes, shorts and entries are made; None: in memory.
+    memory : Memory
+        Where lanes, shorts and entries are made.
     """
 
     store: BinStore
@@ -104,12 +104,12 @@ class Storage:
     place_of_code: NDArray[np.int32]
     place_pieces: NDArray[Any]
     n_threads: int
-    memory: Memory | None = None
+    memory: Memory = IN_MEMORY
 
     @property
     def _empty(self) -> Callable[..., NDArray[Any]]:
         """Makes an array of a shape and dtype."""
-        return np.empty if self.memory is None else self.memory.empty
+        return np.empty if self.memory is IN_MEMORY else self.memory.empty
 
     @cached_property
     def rows(self) -> NDArray[np.uint8]:
@@ -211,18 +211,8 @@ class Storage:
     def subset_work(self, share: float, sampled: float) -> float:
         """The time of a tree that packs its feature subset, relative to reading all.
 
-        Parameters
-        ----------
-        share : float
-            The fraction of the columns that a tree uses.
-        sampled : float
-            The fraction of the rows that a tree samples; all rows are packed.
-
-        Returns
-        -------
-        float
-            An estimate of the time of packing, and of the histograms of what is packed,
-            divided by that of the histograms of all lanes, shorts and entries.
+        It packs a share of the columns, of all rows. Its histograms are those of the
+        sampled fraction of the rows.
         """
         group = self.group
         n_members = np.bincount(group[group >= 0], minlength=len(self.lane))
@@ -244,9 +234,9 @@ class Storage:
         return float(packed / (n_lanes + shorts + entries))
 
     def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
-        """The storage of some rows, ascending and distinct; all else is shared.
+        """The storage of some rows, ascending and distinct, in the same `Memory`.
 
-        Its bins are made where these are: in memory, or in files.
+        All else is shared.
         """
         arrays = self.store.arrays
         n_columns = len(arrays.bytes) + len(arrays.shorts)
@@ -258,7 +248,7 @@ class Storage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Known bins of used columns.
+    """The bins of used columns.
 
     Attributes
     ----------
@@ -267,8 +257,8 @@ class Bins:
     shorts : ndarray of shape (n_wide, n_rows), uint16
         The bins of each other dense column.
     memory : Memory or None
-        Where larger arrays lie, if nobody else uses these, so that they become those of
-        a store. None: they are copied.
+        Where larger arrays lie, if these may become those of a store because nothing
+        else uses them. None: they are copied.
     """
 
     sparse: SparseColumns
@@ -309,28 +299,20 @@ class Bins:
             The numbers of these columns among the used ones.
         n_groups : int
             The number of rows of the first array: the last ones are free.
-
-        Returns
-        -------
-        bytes : ndarray of shape (n_groups, n_rows), uint8
-        shorts : ndarray of shape (len(wide), n_rows), uint16
         """
-        if self.memory is None:
-            bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
-            bytes_[: len(narrow)] = self.bytes
-            return bytes_, self.shorts.copy()
-        if n_groups == len(self.bytes):
+        memory = self.memory
+        if memory is not None and n_groups == len(self.bytes):
             return self.bytes, self.shorts
-        if self.bytes.flags.owndata:
+        if memory is not None and self.bytes.flags.owndata:
             # Large memory is moved by its pages, without a copy.
             self.bytes.resize((n_groups, self.n_rows), refcheck=False)
             return self.bytes, self.shorts
-        bytes_ = self.memory.empty((n_groups, self.n_rows), np.uint8)
+        bytes_ = (memory or IN_MEMORY).empty((n_groups, self.n_rows), np.uint8)
         bytes_[: len(narrow)] = self.bytes
-        return bytes_, self.shorts
+        return bytes_, self.shorts.copy() if memory is None else self.shorts
 
     def joined(self, other: Bins, n_used: int) -> Bins:
-        """The columns of these bins, of which ``n_used`` are used, and of others."""
+        """The columns of these bins, which are ``n_used``, and of others."""
         one, two = self.sparse, other.sparse
         sparse = SparseColumns(
             np.concatenate([one.number, n_used + two.number]).astype(np.int32),
@@ -346,32 +328,24 @@ class Bins:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Values:
     """Values of used columns, with the interface of `Bins`."""
 
-    columns: Columns
-    mappers: list[BinMapper]
-    rows: NDArray[np.int64] | None
-    n_threads: int
-    sparse: SparseColumns
-
-    @classmethod
-    def from_columns(
-        cls,
+    def __init__(
+        self,
         columns: Columns,
         mappers: list[BinMapper],
         settings: StorageSettings,
         rows: NDArray[np.int64] | None,
         n_threads: int,
         n_global: int | None = None,
-    ) -> _Values:
-        sparse = find(columns, mappers, settings, rows, n_threads, n_global)
-        return cls(columns, mappers, rows, n_threads, sparse)
-
-    @property
-    def n_rows(self) -> int:
-        return self.columns.n_rows if self.rows is None else len(self.rows)
+    ) -> None:
+        self.columns = columns
+        self.mappers = mappers
+        self.rows = rows
+        self.n_threads = n_threads
+        self.n_rows = columns.n_rows if rows is None else len(rows)
+        self.sparse = find(columns, mappers, settings, rows, n_threads, n_global)
 
     def dense(
         self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
@@ -391,8 +365,8 @@ class _Values:
         categorical = np.array(is_category, bool)
         numeric = members[~categorical]
         if len(numeric):
-            is_all = len(numeric) == len(members)
-            into = out if is_all else np.empty_like(out[~categorical])
+            # Categories stand between them.
+            into = np.empty_like(out[~categorical]) if categorical.any() else out
             bin_columns(
                 self.columns, self.mappers, numeric, self.rows, self.n_threads, into
             )
@@ -420,10 +394,6 @@ def build(
 
     Parameters
     ----------
-    columns : Columns or StackedColumns
-        The used columns.
-    mappers : list of BinMapper
-        Of these columns.
     n_global : int, default=None
         The number of rows of all processes; None: that of the rows to keep. The places
         of histograms depend on it and on the mappers alone, so all processes have the
@@ -443,13 +413,11 @@ def _source(
 ) -> Bins | _Values:
     """The values to store, or their bins if they are in several pieces."""
     if not isinstance(columns, StackedColumns):
-        return _Values.from_columns(
-            columns, mappers, settings, rows, n_threads, n_global
-        )
+        return _Values(columns, mappers, settings, rows, n_threads, n_global)
     n_rows = columns.n_rows if rows is None else len(rows)
     n_global = n_rows if n_global is None else n_global
     values = (
-        _Values.from_columns(piece, mappers, settings, used, n_threads, n_global)
+        _Values(piece, mappers, settings, used, n_threads, n_global)
         for piece, used in pieces(columns, rows)
     )
     return _binned(values, n_rows, mappers, settings, n_global, IN_MEMORY)
@@ -463,26 +431,9 @@ def build_batches(
     n_threads: int,
     memory: Memory = IN_MEMORY,
 ) -> Storage:
-    """Bin and store the values of used columns whose rows come in batches.
-
-    Parameters
-    ----------
-    batches : iterable of Columns
-        The used columns of some rows each.
-    n_rows : int
-        The number of all rows.
-    mappers, settings, n_threads : object
-        See `build`.
-    memory : Memory, default=IN_MEMORY
-        Where the bins of dense columns lie.
-
-    Returns
-    -------
-    Storage
-        That of `build` for all rows.
-    """
+    """As `build`, for columns whose ``n_rows`` rows come in batches."""
     values = (
-        _Values.from_columns(columns, mappers, settings, None, n_threads, n_rows)
+        _Values(columns, mappers, settings, None, n_threads, n_rows)
         for columns in batches
     )
     bins = _binned(values, n_rows, mappers, settings, n_rows, memory)
@@ -530,8 +481,7 @@ def store(
 ) -> BinStore:
     """Store bins column by column only, for rows that trees are applied to.
 
-    See `build` for the parameters. Columns of a bundle must not conflict here:
-    ``settings.max_conflict_rate`` is 0.
+    Columns of a bundle must not conflict here: ``settings.max_conflict_rate`` is 0.
     """
     source = _source(columns, mappers, settings, rows, n_threads)
     bin_store, _ = _store(source, mappers, settings, n_threads)
@@ -544,21 +494,13 @@ def lay_out(
     settings: StorageSettings,
     n_threads: int,
 ) -> Storage:
-    """Store bins column by column and row by row.
-
-    Parameters
-    ----------
-    source : Bins or _Values
-    mappers : list of BinMapper
-        Those of the used columns.
-    """
+    """Store the bins of used columns, column by column and row by row."""
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
     n_bins, default_bin = arrays.n_bins, arrays.implied
     n_rows = bin_store.n_rows if settings.enable_bundle else 0
     lane, radix = share_lanes(groups.n_codes, n_rows)
-    offset = np.zeros(len(mappers) + 1, dtype=np.int64)
-    np.cumsum(n_bins - (default_bin >= 0), out=offset[1:])
+    offset = np.append(0, np.cumsum(n_bins - (default_bin >= 0), dtype=np.int64))
     pieces, piece_start = _pieces(groups, offset)
     in_lanes = (arrays.column >= 0) & (arrays.column < len(arrays.bytes))
     return Storage(
@@ -662,11 +604,8 @@ def _pieces(
     follows = (group[1:] == group[:-1]) & (code[1:] == code[:-1] + length[:-1])
     pieces, first = _joined_pieces(member, offset, follows)
     pieces["code"] = code[first]
-    piece_start = np.zeros(len(groups.n_codes) + 1, dtype=np.int64)
-    np.cumsum(
-        np.bincount(group[first], minlength=len(groups.n_codes)), out=piece_start[1:]
-    )
-    return pieces, piece_start
+    n_pieces = np.bincount(group[first], minlength=len(groups.n_codes))
+    return pieces, np.append(0, np.cumsum(n_pieces, dtype=np.int64))
 
 
 def _joined_pieces(
@@ -676,8 +615,8 @@ def _joined_pieces(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The places of used columns, and the first column of each piece.
 
-    A column is in the piece of the one before it if its places come next, and it
-    ``follows``.
+    A column is in the piece of the one before it if it ``follows``, and its places
+    come next.
     """
     is_first = np.ones(len(member), dtype=bool)
     is_first[1:] = offset[member[1:]] != offset[member[:-1] + 1]
@@ -705,16 +644,8 @@ def _singles(
     mappers: list[BinMapper], n_bins: NDArray[np.int32], default_bin: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """The length of the run of columns, from each on, that have one possible split."""
-    single = np.array(
-        [
-            n_bins[j] == 2
-            and default_bin[j] >= 0
-            and mapper.missing_bin < 0
-            and mapper.categories is None
-            for j, mapper in enumerate(mappers)
-        ],
-        dtype=bool,
-    )
+    is_plain = [m.missing_bin < 0 and m.categories is None for m in mappers]
+    single = np.array(is_plain, dtype=bool) & (n_bins == 2) & (default_bin >= 0)
     kind, number = np.where(single, default_bin, -1), np.arange(len(mappers))
     ends = np.flatnonzero(np.diff(kind, append=-2)) + 1
     end = ends[np.searchsorted(ends, number, side="right")]

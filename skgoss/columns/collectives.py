@@ -1,6 +1,6 @@
 """Collective operations of the processes that hold the rows of a fit together.
 
-A fit may run in several processes. All run the same code, each on its own rows. Where a
+A fit may run in several processes. All run the same code, each on other rows. Where a
 number depends on all rows, they combine their results by collective operations, as in
 MPI: all-to-all, all-gather, all-reduce, reduce-scatter and broadcast. They add integers
 only, so that sums do not depend on which process holds which rows. The *rank* of a
@@ -143,15 +143,15 @@ class Collectives(ABC):
         ndarray
             ``pieces[rank]`` itself, which is written to. The others are not changed.
         """
-        own = pieces[self.rank]
+        piece_sum = pieces[self.rank]
         to_send = [
             None if rank == self.rank else compressed(piece)
             for rank, piece in enumerate(pieces)
         ]
         for other in self.all_to_all(to_send):
             if other is not None:
-                add_to(own, other)
-        return own
+                add_to(piece_sum, other)
+        return piece_sum
 
     def total(self, value: int) -> int:
         """The sum of an int of each process, of any size."""

@@ -110,7 +110,7 @@ class _ColumnReader:
     Attributes
     ----------
     schema : ColumnSchema
-        That of a training set is set when its columns are known.
+        That of a training set is set while it is read.
     learns : bool
         Whether the data are a training set, whose categories are learned.
     """
@@ -240,8 +240,8 @@ class _ColumnReader:
 
     def _with_categories(self, data: Columns, encoded: set[int]) -> Columns:
         """Encode the categories of all columns except those that are encoded."""
-        known = self.schema.categories
-        if not (known.vocabularies or known.declared):
+        fitted = self.schema.categories
+        if not (fitted.vocabularies or fitted.declared):
             return data
         names: Any = self.schema.feature_names
         if names is None:
@@ -328,9 +328,9 @@ def _naming_repeated_columns() -> Iterator[None]:
     try:
         yield
     except nw.exceptions.DuplicateError as error:
-        found = str(error).replace("\n-", "")
+        names = str(error).replace("\n-", "")
         raise ValueError(
-            f"X has several columns of one name. Rename them. {found}."
+            f"X has several columns of one name. Rename them. {names}."
         ) from error
 
 

@@ -24,7 +24,7 @@ class DataFrame:
     native : object
         The frame of its library.
     names : list or None
-        The names of the columns; None: nothing is known about them.
+        The names of the columns; None: only narwhals reads them.
     index : pandas Index or None
         The names, if it is a frame of pandas.
     """
@@ -50,7 +50,7 @@ class DataFrame:
         Returns
         -------
         dict from int to ArrayColumn
-            Columns of categories that need no look by narwhals.
+            Columns of categories that narwhals need not read.
         """
         return {}
 
@@ -73,21 +73,21 @@ class PandasDataFrame(DataFrame):
     def locate(
         self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
-        numbers, known = [], {}
+        numbers, categories = [], {}
         for columns, values in optional.pandas_blocks(self.native):
             if isinstance(values, np.ndarray):
                 if values.dtype.kind in "biuf":
                     numbers.append((columns, as_kind(values.T, "X")))
             elif values.dtype.name == "category":
                 column = int(columns[0])
-                known[column] = ArrayColumn(
+                categories[column] = ArrayColumn(
                     self.names[column],
                     values,
                     nw.Categorical(),
                     nw.Implementation.PANDAS,
                 )
         builder.add(numbers)
-        return known
+        return categories
 
     def series(self, column: int) -> nw.Series[Any]:
         return nw.from_native(self.native.iloc[:, column], series_only=True)
@@ -127,7 +127,7 @@ _CLASSES = {
 
 
 def as_dataframe(X: Any) -> DataFrame | None:
-    """``X`` as a data frame in memory; None if narwhals knows no such frame.
+    """``X`` as a data frame in memory; None if it is none that narwhals reads.
 
     Lazy frames are collected, and streams of Arrow are read.
     """
@@ -136,11 +136,11 @@ def as_dataframe(X: Any) -> DataFrame | None:
         return wrapper(X)
     if isinstance(X, np.ndarray):
         return None
-    known = nw.from_native(X, pass_through=True)
-    if isinstance(known, nw.LazyFrame):
-        known = known.collect()
-    if isinstance(known, nw.DataFrame):
-        native = known.to_native()
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        native = frame.to_native()
         return (_class_of(native) or DataFrame)(native)
     if hasattr(X, "schema") and hasattr(X, "__arrow_c_stream__"):
         import pyarrow

@@ -1,4 +1,4 @@
-"""Names of columns that users give."""
+"""Names of columns: those of the user, and columns that options name."""
 
 from __future__ import annotations
 
@@ -11,18 +11,7 @@ from skgoss.utils.messages import hint
 
 
 def checked(feature_name: Any) -> list[str] | None:
-    """Check the argument ``feature_name``.
-
-    Returns
-    -------
-    list of str, or None
-        None for 'auto': the names are those of the data.
-
-    Raises
-    ------
-    TypeError
-        If it is neither 'auto' nor a list of str.
-    """
+    """Check ``feature_name``; return its list of str, or None for 'auto'."""
     if isinstance(feature_name, str) and feature_name == "auto":
         return None
     names = None if isinstance(feature_name, str) else list(feature_name)
@@ -39,13 +28,7 @@ def default(n_features: int) -> list[str]:
 
 
 def check(names: Sequence[str], n_features: int) -> None:
-    """Check that there is a name for each column.
-
-    Raises
-    ------
-    ValueError
-        If there are more or fewer names than columns, or equal ones.
-    """
+    """Check that each column has a name, and that all names differ."""
     if len(names) != n_features or len(set(names)) < len(names):
         raise ValueError(
             f"feature_name must have a name for each of the {n_features} columns, all"
@@ -56,7 +39,7 @@ def check(names: Sequence[str], n_features: int) -> None:
 def unknown_column(
     option: str, word: Any, names: Iterable[Any] | None, n_features: int
 ) -> ValueError:
-    """The error for a column that an option names by a wrong name or number."""
+    """The error for a name or number that no column has."""
     if not isinstance(word, str):
         there = f"the {n_features} columns of X are numbered 0 to {n_features - 1}."
     elif names is None:
@@ -69,7 +52,7 @@ def unknown_column(
 
 
 def numbered(categorical_feature: Any, names: Sequence[str] | None) -> Any:
-    """Categorical columns, with numbers in place of the names that users gave."""
+    """Categorical columns, with numbers in place of the user's names."""
     if names is None or not isinstance(categorical_feature, list):
         return categorical_feature
     number = {name: j for j, name in enumerate(names)}
@@ -78,13 +61,7 @@ def numbered(categorical_feature: Any, names: Sequence[str] | None) -> Any:
 
 @dataclass(frozen=True)
 class ColumnFinder:
-    """Finds columns that options give by name or number.
-
-    Attributes
-    ----------
-    names : sequence of str, or None
-        The names of the columns.
-    """
+    """Finds columns by name or number."""
 
     n_features: int
     names: Sequence[Any] | None
@@ -98,33 +75,32 @@ class ColumnFinder:
         return column if self.names is None else self.names[column]
 
     def number(self, column: Any, option: str) -> int:
-        """The number of the column that an option gives by name or number."""
+        """The number of the column that an option lists by name or number."""
         is_name = isinstance(column, str)
         number = self._numbers.get(column, -1) if is_name else int(column)
         if not 0 <= number < self.n_features:
             raise unknown_column(option, column, self.names, self.n_features)
         return number
 
-    def values(self, given: Any, option: str, default: Any) -> list[Any] | None:
+    def values(self, passed: Any, option: str, default: Any) -> list[Any] | None:
         """The value of an option for each column; None if all are the default.
 
         Parameters
         ----------
-        given : dict by name or number, list, or None
-            What the user passes.
+        passed : dict by name or number, list, or None
         option : str
             The option's name, for messages.
         default : object
             The value of columns that a dict does not name.
         """
-        if given is None:
+        if passed is None:
             return None
-        if isinstance(given, Mapping):
+        if isinstance(passed, Mapping):
             values = [default] * self.n_features
-            for column, value in given.items():
+            for column, value in passed.items():
                 values[self.number(column, option)] = value
         else:
-            values = list(given)
+            values = list(passed)
         if len(values) != self.n_features:
             raise ValueError(
                 f"{option} must have one entry for each of the {self.n_features}"

@@ -17,7 +17,7 @@ from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import INT32_MAX
 
-# Entries are turned into columns in blocks of so many, or in at most so many blocks.
+# Columns are made in blocks of so many entries, or in at most so many blocks.
 BLOCK_ENTRIES = 1 << 21
 MAX_BLOCKS = 16
 
@@ -26,12 +26,9 @@ ENTRIES_PER_THREAD = 1 << 16
 
 
 def check(X: Any) -> None:
-    """Check the structure of a sparse matrix; SciPy does not check it.
+    """Check the structure of a sparse matrix of any format.
 
-    Parameters
-    ----------
-    X : sparse matrix or array
-        Of any format.
+    SciPy has no check for all formats, and ``check_format`` writes to the matrix.
 
     Raises
     ------
@@ -175,17 +172,22 @@ def _can_be_read(X: Any) -> bool:
 
 def whole_columns(X: Any) -> Columns:
     """The columns of a checked matrix, all at once."""
-    # The flags of X may be wrong about its order, so a new matrix finds its own.
+    # The flags of X may be wrong about its order, so they are computed anew.
     if X.format == "csc":
-        csc = sp.csc_array((X.data, X.indices, _own_starts(X)), shape=X.shape)
+        csc = sp.csc_array((X.data, X.indices, _copied_starts(X)), shape=X.shape)
     elif X.format == "csr":
         # SciPy counts indices, and then writes without a look at the counts.
         indices = X.indices.copy()
         _check_integers("indices", indices, 0, X.shape[1])
-        csr = sp.csr_array((X.data, indices, _own_starts(X)), shape=X.shape)
+        csr = sp.csr_array((X.data, indices, _copied_starts(X)), shape=X.shape)
         csc = csr.tocsc()
     else:
-        csc = _as_csc(_own(X))
+        copy = _copied(X)
+        try:
+            csc = copy.tocsc()
+        # The formats DOK and LIL may hold any objects.
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"X must hold numbers: {error}.") from error
     if not csc.has_canonical_format:
         csc = csc.copy()
         csc.sum_duplicates()
@@ -197,25 +199,24 @@ def whole_columns(X: Any) -> Columns:
     )
 
 
-def _own(X: Any) -> Any:
-    """A checked matrix of another format, whose places nobody else changes.
+def _copied(X: Any) -> Any:
+    """A checked copy of a matrix of another format, which no other thread changes.
 
-    SciPy counts them, and then writes without a look at the counts.
+    SciPy counts entries, and then writes without a look at the counts.
     """
     try:
-        own = _COPIES[X.format](X)
-        check(own)
+        copy = _COPIES[X.format](X)
+        check(copy)
     except (RuntimeError, ValueError) as error:
         raise changed() from error
-    return own
+    return copy
 
 
-def _own_lil(X: Any) -> Any:
-    """A matrix with lists of its own, which are as long as each other."""
-    own = sp.lil_array(X.shape, dtype=X.dtype)
+def _copied_lil(X: Any) -> Any:
+    copy = sp.lil_array(X.shape, dtype=X.dtype)
     for i in range(X.shape[0]):
-        own.rows[i], own.data[i] = list(X.rows[i]), list(X.data[i])
-    return own
+        copy.rows[i], copy.data[i] = list(X.rows[i]), list(X.data[i])
+    return copy
 
 
 _COPIES: dict[str, Callable[[Any], Any]] = {
@@ -224,12 +225,12 @@ _COPIES: dict[str, Callable[[Any], Any]] = {
     ),
     "coo": lambda X: sp.coo_array((X.data, (X.row.copy(), X.col.copy())), X.shape),
     "dia": lambda X: sp.dia_array((X.data, X.offsets.copy()), shape=X.shape),
-    "lil": _own_lil,
+    "lil": _copied_lil,
     "dok": lambda X: X.copy(),
 }
 
 
-def _own_starts(X: Any) -> NDArray[Any]:
+def _copied_starts(X: Any) -> NDArray[Any]:
     """A copy of where the rows or columns of a checked matrix begin."""
     indptr = X.indptr.copy()
     is_right = indptr[0] == 0 and indptr[-1] <= min(len(X.indices), len(X.data))
@@ -261,20 +262,12 @@ def stored_columns(
     )
 
 
-def _as_csc(X: Any) -> Any:
-    try:
-        return X.tocsc()
-    # The formats DOK and LIL may hold any objects.
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"X must hold numbers: {error}.") from error
-
-
 class _Matrix:
-    """A checked CSR matrix of values that kernels can read, and facts about it."""
+    """A checked CSR matrix of values that kernels can read."""
 
     def __init__(self, X: Any) -> None:
         self.X = X
-        self.start = _own_starts(X)
+        self.start = _copied_starts(X)
         self._counted: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None
 
     @cached_property
@@ -350,9 +343,9 @@ class CompressedRows:
     @cached_property
     def whole(self) -> Columns:
         """All columns at once."""
-        found = self.matrix.columns
-        is_all = self.n_features == found.n_features
-        return found if is_all else found.take(self.features)
+        columns = self.matrix.columns
+        is_all = self.n_features == columns.n_features
+        return columns if is_all else columns.take(self.features)
 
     def take(self, features: NDArray[Any]) -> Columns | CompressedRows:
         """Some of the columns, made in blocks if they ascend."""
@@ -361,10 +354,7 @@ class CompressedRows:
         return replace(self, features=self.features[features])
 
     def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
-        """All columns in blocks: which ones, and the columns.
-
-        A block is valid until the next one is made.
-        """
+        """All columns in blocks, each of which is valid until the next one is made."""
         X = self.matrix.X
         chunks, counts = self.matrix.count(n_threads)
         if len(counts) == 0:

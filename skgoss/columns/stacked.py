@@ -1,6 +1,6 @@
 """Rows that are in memory in several pieces, one below the other.
 
-They are read piece by piece, so nobody needs a copy of all of them.
+They are read piece by piece, so no copy of all of them is made.
 """
 
 from __future__ import annotations
@@ -20,15 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Stack:
-    """Data as users pass them, in pieces.
-
-    Attributes
-    ----------
-    pieces : sequence of array, data frame or sparse matrix of shape (n, n_features)
-        Each has at least one row.
-    places : sequence of str
-        What messages call them.
-    """
+    """Data in pieces of at least one row: containers, and their names in messages."""
 
     pieces: Sequence[Any]
     places: Sequence[str]
@@ -44,13 +36,13 @@ class Stack:
         return sum(shape[0] for shape in shapes), *shapes[0][1:]
 
     def read(self, reader: Callable[[Any], T]) -> list[T]:
-        """What a function returns for each piece; errors name the piece."""
-        found = []
+        """The results of a function for each piece; errors name the piece."""
+        results = []
         with said_once():
             for piece, place in zip(self.pieces, self.places, strict=True):
                 with errors_at(place):
-                    found.append(reader(piece))
-        return found
+                    results.append(reader(piece))
+        return results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,18 +74,9 @@ class StackedColumns:
 def pieces(
     columns: Columns | StackedColumns, *rows: NDArray[np.int64] | None
 ) -> Iterator[tuple[Any, ...]]:
-    """The pieces of columns, and which of some rows are in each.
+    """The pieces of columns, each with those of some ascending rows that it has.
 
-    Parameters
-    ----------
-    columns : Columns or StackedColumns
-    *rows : ndarray of int64, or None
-        Numbers of rows, ascending; None: all.
-
-    Yields
-    ------
-    *rows : ndarray of int64, or None
-        Those of the piece, counted from its first row.
+    These are counted from the first row of the piece; None: all.
     """
     if not isinstance(columns, StackedColumns):
         yield columns, *rows
@@ -107,7 +90,7 @@ def pieces(
 def within(
     rows: NDArray[np.int64] | None, start: int, n: int
 ) -> NDArray[np.int64] | None:
-    """Those of some rows that are among n ones, counted from the first of these."""
+    """Those of some rows that are among ``n`` from ``start`` on, counted from there."""
     if rows is None:
         return None
     first, last = np.searchsorted(rows, [start, start + n])

@@ -22,14 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class TargetColumns(NamedTuple):
-    """Several targets.
-
-    Attributes
-    ----------
-    columns : list of ndarray of shape (n_rows,), of any dtype
-    names : list of str
-        What messages call them.
-    """
+    """Several targets, and their names in messages."""
 
     columns: list[NDArray[Any]]
     names: list[str]
@@ -38,10 +31,7 @@ class TargetColumns(NamedTuple):
 def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | None:
     """The columns of a target that has several; None if it has one.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows, n_targets)
-        The columns of a data frame may have different types.
+    The columns of a data frame may have different types.
 
     Raises
     ------
@@ -71,17 +61,13 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
 
 
 def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]:
-    """Check that a target has one value for each row, and no missing values.
+    """A target in one dimension, of any dtype.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,) or (n_rows, 1)
     owner, name : str
         The estimator's and the argument's name, for messages.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), of any dtype
 
     Raises
     ------
@@ -102,7 +88,7 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
 
 
 def _is_plain(y: Any) -> bool:
-    """Whether scikit-learn would return ``y`` as it is, and finds nothing missing.
+    """Whether scikit-learn would accept ``y`` as it is.
 
     Its validation takes longer than a round on a few hundred rows.
     """
@@ -189,14 +175,12 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         labels, n_rows = np.unique(y), len(y)
         if parts is not None:
             parts.check_kind("y", y)
-            given, lengths = zip(
-                *parts.collectives.all_gather((labels, n_rows)), strict=True
-            )
+            n_rows = parts.collectives.total(n_rows)
             # Labels of no rows may have another type.
-            held = [own for own, n in zip(given, lengths, strict=True) if n]
-            labels, n_rows = np.unique(np.concatenate(held)), sum(lengths)
+            of_ranks = [labels for _, labels in parts.of_ranks_with_rows(labels)]
+            labels = np.unique(np.concatenate(of_ranks))
         if labels.dtype.kind not in "biu":
-            # Of so many rows that scikit-learn does not warn of too many labels.
+            # With so many rows that scikit-learn does not warn of too many labels.
             n_more = len(labels) + 1
             _check_labels(np.append(labels, labels[:1].repeat(n_more)))
     except TypeError as error:
@@ -221,7 +205,7 @@ def _check_labels(labels: NDArray[Any]) -> None:
 def encode_labels(
     y: NDArray[Any], labels: NDArray[Any], name: str, source: str
 ) -> Floats:
-    """Encode labels as numbers, as scikit-learn's LabelEncoder.
+    """Encode labels as numbers from 0 to n_classes - 1, as a LabelEncoder does.
 
     Parameters
     ----------
@@ -229,11 +213,6 @@ def encode_labels(
     labels : ndarray of shape (n_classes,)
     name, source : str
         The names of ``y`` and of the source of ``labels``, for messages.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64
-        From 0 to n_classes - 1.
 
     Raises
     ------
@@ -244,17 +223,17 @@ def encode_labels(
         return np.empty(0)
     are_numbers = y.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
     codes = _codes(y, labels) if are_numbers else None
-    known = np.isin(y, labels) if codes is None else labels[codes] == y
-    if not known.all():
+    has_code = np.isin(y, labels) if codes is None else labels[codes] == y
+    if not has_code.all():
         raise ValueError(
             f"{name} holds labels that {source} does not hold:"
-            f" {np.unique(y[~known]).tolist()}."
+            f" {np.unique(y[~has_code]).tolist()}."
         )
     return (_codes(y, labels) if codes is None else codes).astype(np.float64)
 
 
 def _codes(y: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
-    """The number of each label; that of another one for labels that are not known."""
+    """The number of each label; any number for values that are no labels."""
     if len(labels) == 2 and labels[0] < labels[1]:
         return (y == labels[1]).astype(np.intp)
     order = np.argsort(labels)
@@ -276,7 +255,7 @@ def weights(
     sample_weight : array-like of shape (n_rows,), or None
     class_weight : dict from labels to weights, 'balanced' or None
     target : ndarray of shape (n_rows,), float64
-        The codes of the labels of the rows, if there are classes.
+        The encoded labels, if there are classes.
     labels : ndarray of shape (n_classes,), or None
         None: there are no classes.
     prefix : str, default=""
@@ -286,7 +265,7 @@ def weights(
 
     Returns
     -------
-    ndarray of shape (n_rows,), float64, or None
+    ndarray of shape (n_rows,), or None
         None: all are 1.
 
     Raises
@@ -298,11 +277,11 @@ def weights(
     if sample_weight is None and class_weight is None:
         return None
     name = f"{prefix}sample_weight"
-    given = as_floats(1.0 if sample_weight is None else sample_weight, name)
+    values = as_floats(1.0 if sample_weight is None else sample_weight, name)
     weight = np.empty(0)
     if len(target):
         weight = sklearn_private.sample_weights(
-            given if given.ndim else float(given),
+            values if values.ndim else float(values),
             target,
             may_be_zero=partition is not None,
         )

@@ -210,8 +210,8 @@ def test_other_formats_are_copied_before_scipy_converts_them(kind, monkeypatch):
     # The second check is that of the copy, which SciPy converts then.
     monkeypatch.setattr(
         compressed,
-        "_own",
-        lambda X, own=compressed._own: [own(X), change_places(X, -7)][0],
+        "_copied",
+        lambda X, own=compressed._copied: [own(X), change_places(X, -7)][0],
     )
     assert text(fit(X)) == expected
     assert len(copies) == 2

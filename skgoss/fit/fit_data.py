@@ -22,7 +22,8 @@ from skgoss.fit.several_outputs import Output
 from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
 from skgoss.model_files import lightgbm_file
-from skgoss.objectives.objectives import check_queries
+from skgoss.objectives.objectives import OBJECTIVES, check_queries
+from skgoss.objectives.training_objective import warn_of_scale
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
@@ -135,6 +136,7 @@ class FitData:
             rows = rows.without_zero_weights()
         self.rows = self.fitted = rows
         self._set_objective()
+        self._warn_of_scale()
         self.preset_params: dict[str, Any] = {}
         self.search: presets.Search | None = None
         if settings.preset is not None:
@@ -313,6 +315,21 @@ class FitData:
         if self.init_model is not None:
             self._check_levels(self.init_model)
         self.settings = self.settings.replaced(objective=objective)
+
+    def _warn_of_scale(self) -> None:
+        """Warn once if the errors are too large for a robust loss, for each output."""
+        name, rows, settings = self.settings.objective, self.rows, self.settings
+        is_robust = isinstance(name, str) and OBJECTIVES[name].linear_above < np.inf
+        # The errors of an earlier model are not known yet.
+        if not is_robust or self.init_model is not None or settings.reg_sqrt:
+            return
+        parts = [
+            rows.of_output(k, k, k + 1).without_missing_targets()
+            for k in range(len(self.outputs))
+        ]
+        for part in parts or [rows]:
+            target, weight = part.target, part.weight
+            warn_of_scale(settings, target, weight, part.init_score, part.partition)
 
     def _check_levels(self, init_model: FittedModel) -> None:
         """Check that training continues with the same quantiles; else ValueError."""

@@ -134,6 +134,9 @@ class ObjectiveSpec:
         Whether a target must be above 0.
     option : str or None
         The option that is the first parameter of the loss.
+    linear_above : float
+        Trees learn too slowly if nearly all errors are above this multiple of the
+        option, because the loss is linear there.
     has_level : bool
         Whether ``alpha`` is the level of what it predicts, between 0 and 1.
     parameters : callable (settings) -> (a, b), or None
@@ -173,6 +176,7 @@ class ObjectiveSpec:
     suits: str = ""
     needs_positive_mean: bool = False
     option: str | None = None
+    linear_above: float = np.inf
     has_level: bool = False
     parameters: Callable[[Settings], tuple[float, float]] | None = None
     metric: str | None = None
@@ -226,6 +230,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         suits="any numbers, with outliers",
         option="alpha",
         constant_hessian=True,
+        linear_above=1.0,
     ),
     # R. C. Fair, "On the Robust Estimation of Econometric Models", 1974.
     "fair": ObjectiveSpec(
@@ -233,6 +238,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         " above",
         suits="any numbers, with outliers",
         option="fair_c",
+        linear_above=20.0,
         learns_roots=True,
         concordance=lambda settings: 2.0 / settings.fair_c,
     ),

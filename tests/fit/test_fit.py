@@ -101,6 +101,33 @@ def test_one_warning_for_each_fit(fit):
     assert told(lambda: fit(X, Y)) == []
 
 
+@pytest.mark.parametrize(
+    ("objective", "option"), [("huber", "alpha"), ("fair", "fair_c")]
+)
+@pytest.mark.parametrize("options", [{}, {"folds": 3}, {"boost_from_average": False}])
+def test_losses_that_are_linear_for_nearly_all_errors(objective, option, options):
+    target = 1e6 * Y
+    model = LGBMRegressor(objective=objective, n_estimators=20, **options)
+    message, *more = told(lambda: model.fit(X, target))
+    assert all("min_child_weight" in other for other in more)
+    assert f"{option}=" in message
+    advice = float(message.rpartition("=")[2].rstrip("."))
+    start = 0 if "boost_from_average" in options else target.mean()
+    assert advice == pytest.approx(np.quantile(abs(target - start), 0.9), rel=0.1)
+    model.set_params(**{option: advice})
+    assert told(lambda: model.fit(X, target)) == []
+    assert model.score(X, target) > 0.8
+    model.set_params(**{option: 1.0})
+    assert told(lambda: model.fit(X, Y)) == []
+
+
+def test_scales_of_several_targets_and_of_start_scores():
+    model = LGBMRegressor(objective="huber", n_estimators=2)
+    [message] = told(lambda: model.fit(X, np.column_stack([Y, 1e6 * Y])))
+    assert "alpha=0.9" in message
+    assert told(lambda: model.fit(X, 1e6 * Y, init_score=1e6 * Y + 0.1 * Y)) == []
+
+
 def test_later_rounds():
     model = LGBMRegressor(n_estimators=3).fit(X, Y)
     later = LGBMRegressor(n_estimators=2)

@@ -270,7 +270,7 @@ class Bins:
     def from_store(cls, store: BinStore) -> Bins:
         """The bins that a store holds; no array of the size of the data is copied."""
         arrays = store.arrays
-        is_sparse = arrays.implied >= 0
+        is_sparse = arrays.default_bin >= 0
         number = np.flatnonzero(is_sparse)
         edges = np.append(number, len(is_sparse))
         sparse = SparseColumns(
@@ -497,7 +497,7 @@ def lay_out(
     """Store the bins of used columns, column by column and row by row."""
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
-    n_bins, default_bin = arrays.n_bins, arrays.implied
+    n_bins, default_bin = arrays.n_bins, arrays.default_bin
     n_rows = bin_store.n_rows if settings.enable_bundle else 0
     lane, radix = share_lanes(groups.n_codes, n_rows)
     offset = np.append(0, np.cumsum(n_bins - (default_bin >= 0), dtype=np.int64))

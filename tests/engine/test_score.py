@@ -16,10 +16,10 @@ N_BINS = [12, 700, 2, 5, 9, 40, 3]
 CATEGORICAL = (0, 1, 5)
 
 
-def lists(bins, implied):
-    """The rows outside the implied bin, and their stored bins, as a list."""
-    rows = np.flatnonzero(bins != implied)
-    stored = bins[rows] - (bins[rows] > implied)
+def lists(bins, default_bin):
+    """The rows outside the default bin, and their stored bins, as a list."""
+    rows = np.flatnonzero(bins != default_bin)
+    stored = bins[rows] - (bins[rows] > default_bin)
     return rows.astype(np.uint32), stored.astype(np.uint16)
 
 
@@ -27,18 +27,18 @@ def a_store(rng, n):
     """Features alone in bytes and shorts, two in a bundle, three as lists."""
     bins = np.array([rng.integers(0, size, n) for size in N_BINS])
     bins[3, bins[2] != 0] = 1
-    implied = np.array([-1, -1, 0, 1, 2, 0, 2], np.int32)
+    default_bin = np.array([-1, -1, 0, 1, 2, 0, 2], np.int32)
     for j in (4, 5, 6):
-        bins[j, rng.random(n) < 0.9] = implied[j]
+        bins[j, rng.random(n) < 0.9] = default_bin[j]
     shared = np.zeros(n, np.uint8)
     shared[bins[2] == 1] = 1
     others = bins[3] != 1
     shared[others] = 2 + bins[3, others] - (bins[3, others] > 1)
-    listed = [lists(bins[j], implied[j]) for j in (4, 5, 6)]
+    listed = [lists(bins[j], default_bin[j]) for j in (4, 5, 6)]
     start = np.cumsum([0, 0, 0, 0, 0, *(len(rows) for rows, _ in listed)])
     store = BinStore(
         np.array(N_BINS, np.int32),
-        implied,
+        default_bin,
         np.array([0, 2, 1, 1, -1, -1, -1], np.int32),
         np.array([0, 0, 1, 2, 0, 0, 0], np.int32),
         np.array([bins[0], shared], np.uint8),

@@ -8,7 +8,7 @@ from skgoss._engine.binning.store import BinStore
 def test_a_feature_lies_alone_shares_a_column_or_is_a_list():
     store = BinStore(
         n_bins=np.array([3, 2, 3, 300, 4], np.int32),
-        implied=np.array([-1, 0, 1, -1, 2], np.int32),
+        default_bin=np.array([-1, 0, 1, -1, 2], np.int32),
         column=np.array([0, 1, 1, 2, -1], np.int32),
         first_code=np.array([0, 1, 2, 0, 0], np.int32),
         bytes=np.array([[0, 1, 2, 1], [0, 1, 2, 3]], np.uint8),

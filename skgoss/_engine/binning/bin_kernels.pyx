@@ -126,7 +126,7 @@ cdef struct Tally:
 
 
 cdef struct Forced:
-    # Upper bounds that the user gives for a column, ascending; the first ones in his
+    # Upper bounds that the user passes for a column, ascending; the first ones in his
     # order, by rank, are used.
     const double* bound
     const int32_t* rank
@@ -552,9 +552,9 @@ cdef int32_t bound_between(
     const Side* left, const Side* right, const Forced* forced, double total,
     int32_t max_bin, int64_t min_count, double* fixed, double* bounds_out,
 ) noexcept nogil:
-    """Boundaries of a column for which the user gives some.
+    """Boundaries of a column for which the user passes some.
 
-    The bins that are left are shared out by mass: each part between two given boundaries
+    The bins that are left are shared out by mass: each part between two of these boundaries
     is divided as a column of its own. ``fixed``: room for ``max_bin`` numbers.
     """
     cdef int32_t n_fixed = fixed_bounds(
@@ -659,24 +659,17 @@ def find_bounds(
         it; None where all rows are read.
     weight : array of shape (n_rows,) or None
         The mass of each row read.
-    n_rows : int
-    max_bin, min_data_in_bin, use_missing, zero_as_missing
-        LightGBM's parameters.
     forced_start, forced_bound, forced_rank
-        The bounds that the user gives: see ``skgoss.binning.forced_bins.packed``.
-    n_threads : int
+        The bounds that the user passes: see ``skgoss.binning.forced_bins.packed``.
     bounds_start : array of shape (n_features + 1,)
         Where the room for the bounds of a column begins: 2 * max_bin numbers if the user
-        gives some.
+        passes some.
     scratch_out : array of shape (n_threads, scratch_per_value(n_features, n_threads) * n)
         n: at least the number of values read of any column.
     bounds_out : array of shape (bounds_start[-1],)
         Upper bounds of the bins of numbers, the last one infinite.
-    n_bounds_out : array of shape (n_features,)
-        How many there are.
-    missing_type_out : array of shape (n_features,)
-    n_occupied_out : array of shape (n_features,)
-        How many bins hold rows.
+    n_bounds_out, n_occupied_out : arrays of shape (n_features,)
+        How many there are, and how many of the bins hold rows.
     range_out : array of shape (n_features, 2)
         Smallest and greatest number.
     zero_share_out : array of shape (n_features,)
@@ -886,16 +879,8 @@ def bin_columns(
 ) -> None:
     """Put every value of every column into its bin.
 
-    Parameters
-    ----------
-    columns : skgoss.columns.columns.Columns
-    rows : array of shape (n_rows,) or None
-        The rows to read; None reads all.
-    search : BinSearch
-        Of these columns.
-    n_threads : int
-    columns_out : array of shape (n_columns, n_rows)
-        The bins. Those of a column lie one after the other, columns anywhere.
+    ``rows``: those to read; None reads all. ``columns_out``, of shape (n_columns, n_rows): the
+    bins of a column lie one after the other, columns anywhere.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef InputColumns inputs = read_columns(columns)
@@ -1041,19 +1026,7 @@ def count_others(
 ) -> None:
     """Count the rows of every column that are not zero.
 
-    Parameters
-    ----------
-    columns : skgoss.columns.columns.Columns
-    rows : array of shape (n_rows,) or None
-        The rows to read; None reads all.
-    place : array of shape (columns.n_rows,) or None
-        Where each row of the data is in ``rows``, -1 if it is not.
-    n_rows : int
-    limit : int
-        Counts that reach it need not be exact.
-    nan_is_zero : bool
-    n_threads : int
-    count_out : array of shape (n_features,)
+    Counts that reach the limit need not be exact. ``rows`` and ``place``: see `find_bounds`.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
@@ -1141,15 +1114,10 @@ def list_columns(
 
     Parameters
     ----------
-    columns : skgoss.columns.columns.Columns
-    rows : array of shape (n_rows,) or None
-        The rows to read; None reads all.
-    place : array of shape (columns.n_rows,) or None
-        Where each row of the data is in ``rows``, -1 if it is not.
-    n_rows : int
+    columns, rows, place, n_rows
+        As for `find_bounds`.
     search : BinSearch
         Of these columns.
-    n_threads : int
     start_inout : array of shape (n_columns + 1,)
         Where the lists begin; written, and nothing else, when ``rows_out`` is None.
     bin_start : array of shape (n_columns + 1,) or None

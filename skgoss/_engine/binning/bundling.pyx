@@ -286,14 +286,11 @@ def first_fit(
 
     Parameters
     ----------
-    start : ndarray of shape (n_columns + 1,), int64
-    rows : ndarray of shape (n_entries,), uint32
-    n_rows : int
+    start, rows : ndarrays of int64 and uint32
+        The columns: see the top of this file.
     order : ndarray of shape (n_columns,), int64
-        The columns in the order of their turns.
-    max_conflicts : int
+        The columns in the order in which they are placed.
     n_codes : ndarray of shape (n_columns,), int32
-    max_codes : int
     max_passes : int, default=-1
         Open at most 64 times as many bundles; -1: as many as are needed.
 
@@ -301,11 +298,6 @@ def first_fit(
     -------
     ndarray of shape (n_columns,), int32
         Each column's bundle, 0, 1, ... as they are opened; -1: none, the passes are over.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not fit together.
     """
     cdef SparseColumns sparse = with_limits(
         as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)
@@ -505,10 +497,8 @@ def find_bundles(
 
     Parameters
     ----------
-    start : ndarray of shape (n_columns + 1,), int64
-    rows : ndarray of shape (n_entries,), uint32
-    n_rows : int
-    n_codes : ndarray of shape (n_columns,), int32
+    start, rows, n_codes
+        As for `first_fit`.
     max_conflict_rate : float
         A bundle may have ``int(max_conflict_rate * n_rows)`` conflicts.
     max_codes : int
@@ -573,12 +563,12 @@ def merge_bundles(
 ):
     """Write the codes of bundles, each a column (Algorithm 4).
 
-    A row's code is ``first_code`` plus its stored bin, of the last member that sparse it, or 0.
+    A row's code is ``first_code`` plus its stored bin, of the last member that stores it, or 0.
 
     Parameters
     ----------
-    start : ndarray of shape (n_columns + 1,), int64
-    rows : ndarray of shape (n_entries,), uint32
+    start, rows : ndarrays of int64 and uint32
+        The columns: see the top of this file.
     bin_start : ndarray of shape (n_columns + 1,), int64
         Where the stored bins of each column begin in ``bins``; without any, all are 0.
     bins : ndarray of uint16
@@ -589,7 +579,6 @@ def merge_bundles(
         The code of each column's stored bin 0.
     codes_out : ndarray of shape (n_bundles, n_rows), uint8 or uint16
         Its type must hold the codes; that is not checked.
-    n_threads : int, default=1
     """
     cdef SparseColumns sparse = as_sparse_columns(start, rows, codes_out.shape[1])
     cdef Py_ssize_t n_bundles = codes_out.shape[0]

@@ -58,10 +58,8 @@ def count_categories(
         The rows to read, ascending; None reads the first ``n_rows``.
     weight : array of shape (n_rows,) or None
         The mass of each row read; None is 1.
-    n_rows : int
     first : array of shape (n_columns + 1,)
         Where a column's entries begin: that of missing values, then one a category.
-    n_threads : int
     count_out, mass_out : arrays of shape (first[-1],)
         Rows and their masses, added to what is there.
     """
@@ -71,10 +69,7 @@ def count_categories(
     cdef Py_ssize_t j
     cdef Watch watch = start_watch()
     for j in prange(
-        first.shape[0] - 1,
-        nogil=True,
-        schedule="dynamic",
-        num_threads=n_threads,
+        first.shape[0] - 1, nogil=True, schedule="dynamic", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
@@ -108,14 +103,12 @@ def bin_categories(
 
     Parameters
     ----------
-    columns : skgoss.columns.columns.Columns
-    rows : array of shape (n_rows,) or None
-        The rows to read, ascending; None reads all.
+    columns, rows
+        As for `count_categories`.
     bin_of : array of shape (first[-1],)
         For each of the columns, the bin of missing values and of each category.
     first : array of shape (n_columns + 1,)
         Where the bins of a column begin.
-    n_threads : int
     bins_out : array of shape (n_columns, n_rows)
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
@@ -125,10 +118,7 @@ def bin_categories(
     cdef int64_t task, j, start
     cdef Watch watch = start_watch()
     for task in prange(
-        bins_out.shape[0] * n_parts,
-        nogil=True,
-        schedule="dynamic",
-        num_threads=n_threads,
+        bins_out.shape[0] * n_parts, nogil=True, schedule="dynamic", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
         j = task // n_parts

@@ -32,15 +32,7 @@ cdef void gather_items(
 def gather_columns(
     const item_t[:, ::1] columns, const int64_t[::1] rows, int n_threads, item_t[:, ::1] taken_out,
 ):
-    """Gather rows of columns: the elements ``columns[:, rows]``.
-
-    Parameters
-    ----------
-    columns : array of shape (n_columns, n_rows), uint8 or uint16
-    rows : array of shape (n_taken,)
-    n_threads : int
-    taken_out : array of shape (n_columns, n_taken)
-    """
+    """Gather rows of columns: the elements ``columns[:, rows]``."""
     cdef Py_ssize_t n_taken = rows.shape[0]
     cdef Py_ssize_t block, j, n
     cdef Watch watch = start_watch()
@@ -100,14 +92,11 @@ def gather_sparse_columns(
     bins : array
     place : array of shape (n_rows,)
         Where each row is among the gathered ones; -1: it is not.
-    n_threads : int
 
     Returns
     -------
-    start : ndarray of shape (n_columns + 1,), int64
-    sparse_rows : ndarray of uint32
-    bin_start : ndarray of shape (n_columns + 1,), int64
-    bins : ndarray of uint16
+    start, sparse_rows, bin_start, bins
+        As the arguments.
     """
     cdef Py_ssize_t n_columns = start.shape[0] - 1
     cdef Py_ssize_t j

@@ -51,7 +51,6 @@ def pack_rows(
     columns : array of shape (n_columns, n_rows)
     lane, radix : arrays of shape (n_columns,)
         Where a column's codes go in a row, and what they are multiplied by there.
-    n_threads : int
     rows_out : array of shape (n_rows, n_numbers)
         Numbers of no lane become zero.
     """

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """How the bins of the training rows lie column by column.
 
-A feature's bins, but for one that may be `implied`, are numbered 0, 1, ... as its stored
+A feature's bins, but for the `default_bin`, if any, are numbered 0, 1, ... as its stored
 bins. They are codes of a column of bytes or 16-bit numbers, which several features that
 exclude each other may share, or a sparse column of the rows that have them, or both.
 """
@@ -13,7 +13,7 @@ cdef struct BinColumn:
     int width                 # bytes of a code: 1 or 2
     int32_t first_code        # the code of stored bin 0
     int32_t n_bins
-    int32_t implied           # the bin of rows with other codes or not stored; -1: none
+    int32_t default_bin       # the bin of rows with other codes or not stored; -1: none
     const uint32_t* rows      # stored rows, ascending; NULL: it is not sparse
     const uint16_t* stored    # their stored bins; of a feature of two bins, shared zeros
     int64_t length
@@ -29,13 +29,13 @@ cdef class BinStore:
 
 
 cdef inline int32_t bin_of_stored(const BinColumn* column, int32_t stored) noexcept nogil:
-    return stored + (column.implied >= 0 and stored >= column.implied)
+    return stored + (column.default_bin >= 0 and stored >= column.default_bin)
 
 
 cdef inline int32_t bin_of_code(const BinColumn* column, int32_t code) noexcept nogil:
     cdef int32_t stored = code - column.first_code
-    if column.implied < 0:
+    if column.default_bin < 0:
         return stored
     if stored < 0 or stored >= column.n_bins - 1:
-        return column.implied
+        return column.default_bin
     return bin_of_stored(column, stored)

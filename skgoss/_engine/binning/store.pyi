@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 class StoreArrays(NamedTuple):
     n_bins: NDArray[np.int32]
-    implied: NDArray[np.int32]
+    default_bin: NDArray[np.int32]
     column: NDArray[np.int32]
     first_code: NDArray[np.int32]
     bytes: NDArray[np.uint8]
@@ -21,7 +21,7 @@ class BinStore:
     has_sparse: bool
     arrays: StoreArrays
     def __init__(
-        self, n_bins: NDArray[np.int32], implied: NDArray[np.int32],
+        self, n_bins: NDArray[np.int32], default_bin: NDArray[np.int32],
         column: NDArray[np.int32], first_code: NDArray[np.int32],
         bytes: NDArray[np.uint8], shorts: NDArray[np.uint16],
         sparse_start: NDArray[np.int64], sparse_rows: NDArray[np.uint32],

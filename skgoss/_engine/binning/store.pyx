@@ -13,8 +13,8 @@ from skgoss._engine.binning.stored_columns cimport stored_bins
 
 # The arrays of a BinStore, in the order of its parameters.
 StoreArrays = namedtuple("StoreArrays", (
-    "n_bins", "implied", "column", "first_code", "bytes", "shorts", "sparse_start", "sparse_rows",
-    "bin_start", "sparse_bins",
+    "n_bins", "default_bin", "column", "first_code", "bytes", "shorts", "sparse_start",
+    "sparse_rows", "bin_start", "sparse_bins",
 ))
 
 
@@ -24,7 +24,7 @@ cdef class BinStore:
     Parameters
     ----------
     n_bins : ndarray of shape (n_features,), int32
-    implied : ndarray of shape (n_features,), int32
+    default_bin : ndarray of shape (n_features,), int32
         The bin of rows with no code of the feature, -1 where there is none.
     column : ndarray of shape (n_features,), int32
         The feature's row of ``bytes``; from ``len(bytes)`` on, of ``shorts``. -1: it has
@@ -51,7 +51,7 @@ cdef class BinStore:
     """
 
     def __cinit__(
-        self, const int32_t[::1] n_bins, const int32_t[::1] implied,
+        self, const int32_t[::1] n_bins, const int32_t[::1] default_bin,
         const int32_t[::1] column, const int32_t[::1] first_code,
         const uint8_t[:, ::1] bytes, const uint16_t[:, ::1] shorts,
         const int64_t[::1] sparse_start, const uint32_t[::1] sparse_rows,
@@ -63,7 +63,7 @@ cdef class BinStore:
         self.n_rows = bytes.shape[1]
         self.n_features = n_bins.shape[0]
         self.arrays = StoreArrays._make(map(np.asarray, (
-            n_bins, implied, column, first_code, bytes, shorts, sparse_start, sparse_rows,
+            n_bins, default_bin, column, first_code, bytes, shorts, sparse_start, sparse_rows,
             bin_start, sparse_bins)))
         has_bins = np.diff(bin_start) > 0
         longest = np.diff(sparse_start).max(initial=0, where=~has_bins)
@@ -75,7 +75,7 @@ cdef class BinStore:
         for j in range(self.n_features):
             out = &self.columns[j]
             out.n_bins = n_bins[j]
-            out.implied = implied[j]
+            out.default_bin = default_bin[j]
             out.first_code = first_code[j]
             out.length = sparse_start[j + 1] - sparse_start[j]
             if out.length > 0:
@@ -122,7 +122,7 @@ cdef class BinStore:
         found = np.empty(self.n_rows, dtype=np.uint16)
         cdef uint16_t[::1] out = found
         if column.codes == NULL:
-            found[:] = column.implied
+            found[:] = column.default_bin
             for i in range(column.length):
                 out[column.rows[i]] = <uint16_t> bin_of_stored(column, column.stored[i])
             return found

@@ -1,7 +1,7 @@
 # cython: language_level=3
-"""Sparse columns: the rows that are not in one bin, the implied one, and their bins.
+"""Sparse columns: the rows that are not in the default bin, and their bins.
 
-These are the stored rows. Each has a stored bin: numbered without the implied one. Columns of which
+These are the stored rows. Each has a stored bin: numbered without the default bin. Columns of which
 all stored rows have stored bin 0, as those of two bins, hold row numbers alone.
 """
 

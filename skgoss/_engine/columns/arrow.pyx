@@ -62,7 +62,7 @@ cdef bint _is_extension(const char* metadata) noexcept nogil:
         return False
     memcpy(&n_pairs, metadata, 4)
     metadata += 4
-    # Keys and values follow in turn, each after its length.
+    # Keys and values alternate, each after its length.
     for text in range(2 * n_pairs):
         memcpy(&length, metadata, 4)
         metadata += 4
@@ -233,16 +233,7 @@ cdef class Export:
 
 
 def export(frame):
-    """What a frame exports; None if it exports no rows of a data frame.
-
-    Parameters
-    ----------
-    frame : object
-
-    Returns
-    -------
-    Export or None
-    """
+    """What a frame exports; None if it exports no rows of a data frame."""
     cdef Export exported = Export()
     if not hasattr(frame, "__arrow_c_stream__"):  # old versions of polars and pyarrow
         return None

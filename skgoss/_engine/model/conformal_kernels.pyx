@@ -119,7 +119,6 @@ def quantiles(
         Scales must not be negative.
     needed : (n_needed,) float64
         The weights that are enough.
-    n_threads : int
     quantiles_out : (n_rows, n_needed) float64
         Infinity if the weight of all scores is not enough.
     """

@@ -155,21 +155,11 @@ cdef class FewRowsPredictor:
 
     Parameters
     ----------
-    left, right : (n_nodes,) int32
-        Children of the inner nodes, numbered within their tree; a leaf is ``~leaf``.
-    feature : (n_nodes,) int32
+    feature, decision : (n_nodes,) int32 and uint8
     threshold : (n_nodes,) float64
-        A value goes left when it is at most the threshold. Of a categorical node, the number
-        of the set that goes left.
-    decision : (n_nodes,) uint8
-    leaf_start : (n_trees + 1,) int64
-        First leaf of each tree.
-    leaf_value : (n_leaves,) float64
-    set_start : (n_sets + 1,) int64
-        Where the words of each set begin.
-    set_words : (n_words,) uint32
-    n_scores : int
-        Trees per round.
+        Of a categorical node, the number of the set that goes left.
+    left, right, leaf_start, leaf_value, set_start, set_words, n_scores
+        As for `Predictor`.
     """
 
     cdef Trees trees

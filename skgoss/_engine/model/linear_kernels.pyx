@@ -332,21 +332,10 @@ cdef void add_line(
 
 
 def group_rows(const int32_t[::1] leaf, const int64_t[::1] rows, int64_t n_leaves):
-    """Put rows in the order of their leaves.
+    """Put rows in the order of their leaves; ``leaf`` has that of each row.
 
-    Parameters
-    ----------
-    leaf : (n,) int32
-        The leaf of each row.
-    rows : (m,) int64
-    n_leaves : int
-
-    Returns
-    -------
-    start : (n_leaves + 1,) int64
-        Where the rows of each leaf begin.
-    rows : (m,) int64
-        Those of a leaf in the order in which they are given.
+    Returns where the rows of each leaf begin, (n_leaves + 1,) int64, and the rows. Those of a
+    leaf keep their order.
     """
     starts = np.zeros(n_leaves + 2, dtype=np.int64)
     grouped = np.empty(rows.shape[0], dtype=np.int64)
@@ -414,7 +403,6 @@ def fit(
         On the squares of the coefficients.
     rate : float
         What coefficients and constants are multiplied by.
-    n_threads : int
     score_inout : (n,) float64, or None
         The leaves' values are added for the rows that count, unless None.
     constant_out : (n_leaves,) float64
@@ -492,10 +480,8 @@ def add(
 
     Parameters
     ----------
-    address : (n_features,) uint64
-    stride : (n_features,) int64
-        Bytes between the float64 values of a column; columns that no leaf uses are not
-        read.
+    address, stride
+        As for `fit`.
     leaf : (n, n_trees) int32
         The leaf of each row in each tree.
     leaf_start : (n_trees + 1,) int64
@@ -508,8 +494,7 @@ def add(
     leaf_value : (n_leaves,) float64
         Of rows without a finite value in one of the leaf's columns.
     first_score : int
-        The score of the first tree; the others follow in turn.
-    n_threads : int
+        The score of the first tree; the others follow one after the other.
     score_inout : (n, n_scores) float64
     """
     cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1]

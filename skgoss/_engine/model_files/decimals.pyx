@@ -47,7 +47,6 @@ def read_floats(
 
     Parameters
     ----------
-    text : bytes
     start, stop : (n_lines,) int64
         Where each line begins and ends: with a number, before white space or the end of the text.
     kind : int

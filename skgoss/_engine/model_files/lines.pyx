@@ -32,7 +32,6 @@ def find(
 
     Parameters
     ----------
-    text : bytes
     keys : list of bytes
         Lines are found fastest if their keys come in this order.
     start_out, stop_out : (n_lines,) int64

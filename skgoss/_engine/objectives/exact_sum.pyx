@@ -17,18 +17,8 @@ cdef extern from "exact_sum.h" nogil:
 def exact_sum(const double[::1] values, const double[::1] weight=None):
     """The sum of values * weight, in which no product is rounded.
 
-    A whole weight k gives the very same sum as k copies of the row.
-
-    Parameters
-    ----------
-    values : (n,) float64
-    weight : (n,) float64 or None
-        None means 1.
-
-    Returns
-    -------
-    (EXACT_SIZE,) int64
-        See `rounded`. Sums are added element by element.
+    A whole weight k gives the very same sum as k copies of the row. Returns EXACT_SIZE
+    integers: see `rounded`. Sums are added element by element.
     """
     cdef:
         double[EXACT_BLOCK] term

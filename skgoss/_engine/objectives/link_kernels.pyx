@@ -72,7 +72,6 @@ def apply(
     scores : (K, n) float64
     slope : float
         Multiplies the scores of 'logistic'.
-    n_threads : int
     predictions_out : (K, n) float64
         May be ``scores``.
     """

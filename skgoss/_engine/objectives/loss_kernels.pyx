@@ -62,7 +62,6 @@ def pointwise(
     scores, y : (n,) float64
     a, b : float
         The loss's parameters: see loss_kernels.h.
-    n_threads : int
     gradient_out : (n,) float32
     hessian_out : (n,) float32 or None
         Not written, and may be None, if the hessian is 1.
@@ -95,14 +94,7 @@ def cross_entropy_lambda(
     const double[::1] scores, const double[::1] y, const double[::1] weight,
     int n_threads, float[::1] gradient_out, float[::1] hessian_out,
 ):
-    """Derivatives of the cross entropy of y and 1 - exp(-weight log(1 + exp(score))).
-
-    Parameters
-    ----------
-    scores, y, weight : (n,) float64
-    n_threads : int
-    gradient_out, hessian_out : (n,) float32
-    """
+    """Derivatives of the cross entropy of y and 1 - exp(-weight log(1 + exp(score)))."""
     cdef:
         int64_t n = scores.shape[0]
         int64_t n_blocks = (n + BLOCK - 1) // BLOCK
@@ -133,14 +125,12 @@ def softmax(
 
     Parameters
     ----------
-    scores : (K, n) float64
+    scores, gradient_out, hessian_out : (K, n)
     y : (n,) float64
         Class codes 0..K-1.
     factor : float
         Multiplies the hessian p (1 - p).
     work : (n_threads, (K + 2) * softmax_rows_per_block(K)) float64
-    n_threads : int
-    gradient_out, hessian_out : (K, n) float32
     """
     cdef:
         int64_t n_classes = scores.shape[0]
@@ -229,7 +219,6 @@ def sum_values(
     parameter : float
         Of 'quantile' its level, of 'huber' its width, of 'fair' its c, of 'tweedie' the
         power of the variance, above 1.
-    n_threads : int
 
     Returns
     -------

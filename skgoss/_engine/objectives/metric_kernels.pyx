@@ -285,15 +285,6 @@ cdef (double, double) scale_of(
     return best, (n_buckets - 1) / (best - worst) if best > worst else 0.0
 
 
-cdef double total(const double[:, ::1] sums) noexcept:
-    cdef double found = 0.0
-    cdef Py_ssize_t i, k
-    for i in range(sums.shape[0]):
-        for k in range(sums.shape[1]):
-            found += sums[i, k]
-    return found
-
-
 cdef class Ranking:
     """Rows by falling score: dealt to buckets by score, and each bucket sorted.
 
@@ -383,7 +374,8 @@ cdef class Ranking:
     cdef double area(self, curve under):
         """What the curve encloses, bucket by bucket."""
         cdef:
-            double[:, ::1] areas = np.empty((self.n_buckets, 1))
+            double[::1] areas = np.empty(self.n_buckets)
+            double total = 0.0
             double[:, ::1] before = self.before
             int64_t[::1] start = self.start
             RankedRow* rows = self.rows
@@ -393,10 +385,12 @@ cdef class Ranking:
             self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
             num_threads=n_threads, use_threads_if=n_threads > 1,
         ):
-            areas[bucket, 0] = under(
+            areas[bucket] = under(
                 rows + start[bucket], start[bucket + 1] - start[bucket],
                 before[0, bucket], before[1, bucket])
-        return total(areas)
+        for bucket in range(self.n_buckets):
+            total += areas[bucket]
+        return total
 
     cdef (double, double) masses(self):
         """The weights of all positive and of all negative rows."""
@@ -507,21 +501,9 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
 
 
 def auc(y, score, weight, n_threads):
-    """The area under the ROC curve.
+    """The area under the ROC curve, and NaN if all rows are of one class.
 
-    Parameters
-    ----------
-    y : (n,) float64
-        Rows above 0 are positive.
-    score : (n,) float64
-    weight : (n,) float64 or None
-        None: ones.
-    n_threads : int
-
-    Returns
-    -------
-    float
-        NaN if all rows are of one class; pairs of equal scores count one half.
+    Rows whose ``y`` is above 0 are positive. Pairs of equal scores count one half.
     """
     if weight is None:
         return area_of_pairs(y, score, n_threads if len(y) >= MIN_PAIRED_FOR_TEAM else 1)
@@ -535,15 +517,7 @@ def auc(y, score, weight, n_threads):
 def average_precision(y, score, weight, n_threads):
     """The mean of the precisions at each threshold, weighted by the gain in recall.
 
-    Parameters
-    ----------
-    y, score, weight, n_threads
-        As for `auc`.
-
-    Returns
-    -------
-    float
-        NaN if all rows are of one class.
+    It is NaN if all rows are of one class; see `auc`.
     """
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
     positive, negative = ranking.masses()

@@ -183,16 +183,7 @@ cdef void visit_queries(
 
 
 def discounts(const int64_t[::1] boundaries):
-    """1 / log2(2 + rank) for the ranks of the longest query.
-
-    Parameters
-    ----------
-    boundaries : (n_queries + 1,) int64
-
-    Returns
-    -------
-    (n_ranks,) float64
-    """
+    """1 / log2(2 + rank) for the ranks of the longest query."""
     return 1 / np.log2(np.arange(2.0, padded(longest_query(boundaries)) + 3))
 
 
@@ -265,7 +256,6 @@ def lambdarank(
     norm : bool
         Whether a pair weighs less the further its scores are apart, and a query's slopes
         are scaled by log2(1 + s) / s, where s is the sum of their magnitudes.
-    n_threads : int
     gradient_out, hessian_out : (n,) float32
 
     Notes
@@ -344,15 +334,10 @@ def rank_xendcg(
 
     Parameters
     ----------
-    scores : (n,) float64
-    gain : (n,) float64
-        2**grade - 1.
-    boundaries : (n_queries + 1,) int64
-        The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
+    scores, gain, boundaries
+        As for `lambdarank`.
     first : (n_queries,) int64
         The number of the first row of each query, which hashes begin with.
-    seed, round : int
-    n_threads : int
     gradient_out, hessian_out : (n,) float32
 
     Notes
@@ -410,15 +395,10 @@ def dcg(
 
     Parameters
     ----------
-    scores : (n,) float64
-    gain : (n,) float64
-    boundaries : (n_queries + 1,) int64
-        The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
-    discount : float64
-        ``discounts(boundaries)``.
+    scores, gain, boundaries, discount
+        As for `lambdarank`.
     at : (n_at,) int64
         How many documents are looked at; at least 1.
-    n_threads : int
     dcg_out : (n_at, n_queries) float64
         0 for queries without documents.
 
@@ -468,14 +448,12 @@ def average_precision(
 
     Parameters
     ----------
-    scores : (n,) float64
+    scores, boundaries
+        As for `lambdarank`.
     relevant : (n,) uint8
         0 or 1.
-    boundaries : (n_queries + 1,) int64
-        The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
     at : (n_at,) int64
         How many documents are looked at, k; at least 1.
-    n_threads : int
     precision_out : (n_at, n_queries) float64
         1 for queries without a relevant document.
     """

@@ -40,38 +40,22 @@ typedef struct {
     uint32_t *copies;
 } Gathered;
 
-static SIMD_INLINE void gather_floats(const float *values, const uint32_t *restrict at,
-                                      ptrdiff_t first, ptrdiff_t n, float *restrict out)
-{
-    if (values)
-        for (ptrdiff_t i = first; i < first + n; i++)
-            out[i] = values[at[i]];
-}
-
-static SIMD_INLINE void gather_doubles(const double *values, const uint32_t *restrict at,
-                                       ptrdiff_t first, ptrdiff_t n, double *restrict out)
-{
-    if (values)
-        for (ptrdiff_t i = first; i < first + n; i++)
-            out[i] = values[at[i]];
-}
-
-static SIMD_INLINE void gather_counts(const uint32_t *values, const uint32_t *restrict at,
-                                      ptrdiff_t first, ptrdiff_t n, uint32_t *restrict out)
-{
-    if (values)
-        for (ptrdiff_t i = first; i < first + n; i++)
-            out[i] = values[at[i]];
-}
-
 /* Copies what n of the rows meant have, from `first` on. */
+#define GATHER(type, field)                                        \
+    if (rows->field) {                                             \
+        const type *values = rows->field;                          \
+        const uint32_t *restrict at = rows->sampled;               \
+        type *restrict values_out = out->field;                    \
+        for (ptrdiff_t i = first; i < first + n; i++)              \
+            values_out[i] = values[at[i]];                         \
+    }
 SIMD_KERNEL(gather_gradients, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
              const Gathered *out), (rows, first, n, out))
 {
-    gather_floats(rows->gradient, rows->sampled, first, n, out->gradient);
-    gather_floats(rows->hessian, rows->sampled, first, n, out->hessian);
-    gather_doubles(rows->weight, rows->sampled, first, n, out->weight);
-    gather_counts(rows->copies, rows->sampled, first, n, out->copies);
+    GATHER(float, gradient)
+    GATHER(float, hessian)
+    GATHER(double, weight)
+    GATHER(uint32_t, copies)
 }
 
 /* Extremes of every STAT_WIDTH-th row. Compilers vectorize a maximum of each element, but not one

@@ -76,14 +76,14 @@ cdef void start_group(
     const Binned* all_rows, const SubsetSource* source, int feature, int n_pieces,
     SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Begin a group. A bundle has one code already: that of rows with implied bins alone."""
+    """Begin a group. A bundle has one code already: that of rows with default bins alone."""
     cdef int group = out.n_groups
     cdef const BinColumn* column = &source.columns[feature]
     buffers.lane_groups[group] = group
     buffers.piece_start[group] = n_pieces
     buffers.codes[group] = <const uint8_t*>column.codes
     buffers.n_source_codes[group] = all_rows.n_codes[source.group[feature]]
-    buffers.n_codes[group] = column.implied >= 0
+    buffers.n_codes[group] = column.default_bin >= 0
     buffers.place_of_code[group * LANE_CODES] = -1
     memset(buffers.digit + group * LANE_CODES, 0, LANE_CODES)
     out.n_groups += 1

@@ -19,7 +19,7 @@
 #define MIN_RELATIVE_GAIN 1e-12
 
 /* Doubles that a search needs for each bin, and SCRATCH_ROOM more: four for the cuts, three
-   for the bins where one is implied. */
+   for the bins where one is the default bin. */
 #define SCRATCH_ROOM 16
 #define SCRATCH_CUTS 4
 #define SCRATCH_SHARES 7
@@ -233,27 +233,20 @@ typedef struct {
     int64_t first_bit;
 } Bins;
 
-/* Copies the sums of stored bins and puts what they leave of `total` where the implied bin
+/* Copies the sums of stored bins and puts what they leave of `total` where the default bin
    belongs. */
-static SIMD_INLINE void longs_with_implied(const int64_t *stored, int n_bins, int implied,
-                                           int64_t total, int64_t *sum_out)
-{
-    for (int b = 0; b < implied; b++)
-        total -= sum_out[b] = stored[b];
-    for (int b = implied + 1; b < n_bins; b++)
-        total -= sum_out[b] = stored[b - 1];
-    sum_out[implied] = total;
-}
-
-static SIMD_INLINE void ints_with_implied(const int32_t *stored, int n_bins, int implied,
-                                          int32_t total, int32_t *sum_out)
-{
-    for (int b = 0; b < implied; b++)
-        total -= sum_out[b] = stored[b];
-    for (int b = implied + 1; b < n_bins; b++)
-        total -= sum_out[b] = stored[b - 1];
-    sum_out[implied] = total;
-}
+#define WITH_DEFAULT(name, type)                                                         \
+    static SIMD_INLINE void name(const type *stored, int n_bins, int default_bin,        \
+                                 type total, type *sum_out)                              \
+    {                                                                                    \
+        for (int b = 0; b < default_bin; b++)                                            \
+            total -= sum_out[b] = stored[b];                                             \
+        for (int b = default_bin + 1; b < n_bins; b++)                                   \
+            total -= sum_out[b] = stored[b - 1];                                         \
+        sum_out[default_bin] = total;                                                    \
+    }
+WITH_DEFAULT(longs_with_default, int64_t)
+WITH_DEFAULT(ints_with_default, int32_t)
 
 /* The bins of a feature. `room`: 3 n_bins integers, where the sums are put if one bin has
    no place of its own and is what the others leave of `node`. */
@@ -262,16 +255,16 @@ static SIMD_INLINE Bins feature_bins(const Binned *data, const Histogram *histog
                                      int64_t *room)
 {
     int64_t at = data->offset[feature];
-    int n = data->n_bins[feature], implied = data->implied[feature];
+    int n = data->n_bins[feature], default_bin = data->default_bin[feature];
     Bins bins = {histogram->gradient + at, histogram->hessian + at, histogram->count + at,
                  n, data->missing_bin[feature], histogram->held, at};
-    if (implied < 0)
+    if (default_bin < 0)
         return bins;
-    longs_with_implied(bins.gradient, n, implied,
+    longs_with_default(bins.gradient, n, default_bin,
                        encoding->compact ? pack(*node, encoding) : node->gradient, room);
     if (!encoding->compact) {
-        longs_with_implied(bins.hessian, n, implied, node->hessian, room + n);
-        ints_with_implied(bins.count, n, implied, (int32_t)node->count,
+        longs_with_default(bins.hessian, n, default_bin, node->hessian, room + n);
+        ints_with_default(bins.count, n, default_bin, (int32_t)node->count,
                           (int32_t *)(room + 2 * n));
     }
     bins.held = NULL;

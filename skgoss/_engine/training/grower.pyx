@@ -179,7 +179,7 @@ cdef class TreeGrower:
         data.n_bins = <const int32_t*>self._address(dataset.n_bins, np.int32)
         data.missing_bin = <const int32_t*>self._address(dataset.missing_bin, np.int32)
         data.categorical = <const uint8_t*>self._address(dataset.categorical, np.bool_)
-        data.implied = <const int32_t*>self._address(storage.default_bin, np.int32)
+        data.default_bin = <const int32_t*>self._address(storage.default_bin, np.int32)
         data.singles = <const int32_t*>self._address(storage.singles, np.int32)
         data.offset = <const int64_t*>self._address(storage.offset, np.int64)
         data.feature_at = <const int32_t*>self._address(storage.feature_at, np.int32)

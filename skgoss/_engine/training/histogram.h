@@ -191,6 +191,20 @@ SIMD_KERNEL(spill_wide, (int64_t *restrict sums, int n_bins, int first,
     memset(sums, 0, WIDE_PARTS * n_bins * sizeof *sums);
 }
 
+/* Moves a piece's accumulators to its places in a histogram. */
+static inline void spill_piece(const Encoding *encoding, int first, int64_t *sums,
+                               const Piece *piece, const Histogram *out)
+{
+    int64_t at = piece->at, *gradient = out->gradient + at;
+    int n = piece->length;
+    if (encoding->compact)
+        spill_compact(sums, n, first, gradient);
+    else if (encoding->packed)
+        spill_packed(sums, n, encoding, first, gradient, out->hessian + at, out->count + at);
+    else
+        spill_wide(sums, n, first, gradient, out->hessian + at, out->count + at);
+}
+
 /* Adds an addend to an accumulator, in one vector addition. */
 static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *sums)
 {
@@ -470,6 +484,29 @@ SIMD_KERNEL(add_wide_entries, (const Binned *data, const uint64_t *records, ptrd
     }
 }
 
+/* Adds n rows to accumulators, which have room for them. `pairs`: of a wide round. */
+static inline void add_block(const Binned *data, const Encoding *encoding,
+                             const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
+                             int64_t *sums)
+{
+    int64_t *places = sums + encoding->parts * data->place_sums;
+    if (encoding->packed) {
+        if (data->n_lanes > 0)
+            add_packed_bytes(data, encoding, records, n, sums);
+        if (data->n_place_pieces > 0) {
+            add_packed_shorts(data, encoding, records, n, places);
+            add_packed_entries(data, encoding, records, n, places);
+        }
+    } else {
+        if (data->n_lanes > 0)
+            add_wide_bytes(data, records, n, pairs, sums);
+        if (data->n_place_pieces > 0) {
+            add_wide_shorts(data, records, n, pairs, places);
+            add_wide_entries(data, records, n, pairs, places);
+        }
+    }
+}
+
 /* Sums of the rows of a packed round. */
 SIMD_KERNEL(sum_packed, (const uint64_t *records, ptrdiff_t n, const Encoding *encoding,
              Sums *out), (records, n, encoding, out))
@@ -521,27 +558,19 @@ SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int parts, int64_t *di
 }
 
 /* Adds values to sums, or subtracts them where sign is negative. */
-SIMD_KERNEL(add_longs, (int n, int sign, const int64_t *restrict values,
-             int64_t *restrict sums_inout), (n, sign, values, sums_inout))
-{
-    if (sign > 0)
-        for (int b = 0; b < n; b++)
-            sums_inout[b] += values[b];
-    else
-        for (int b = 0; b < n; b++)
-            sums_inout[b] -= values[b];
-}
-
-SIMD_KERNEL(add_ints, (int n, int sign, const int32_t *restrict values,
-             int32_t *restrict sums_inout), (n, sign, values, sums_inout))
-{
-    if (sign > 0)
-        for (int b = 0; b < n; b++)
-            sums_inout[b] += values[b];
-    else
-        for (int b = 0; b < n; b++)
-            sums_inout[b] -= values[b];
-}
+#define ADD_VALUES(name, type)                                                                \
+    SIMD_KERNEL(name, (int n, int sign, const type *restrict values, type *restrict sums_inout), \
+                (n, sign, values, sums_inout))                                                \
+    {                                                                                         \
+        if (sign > 0)                                                                         \
+            for (int b = 0; b < n; b++)                                                       \
+                sums_inout[b] += values[b];                                                   \
+        else                                                                                  \
+            for (int b = 0; b < n; b++)                                                       \
+                sums_inout[b] -= values[b];                                                   \
+    }
+ADD_VALUES(add_longs, int64_t)
+ADD_VALUES(add_ints, int32_t)
 
 /* Writes separate sums as packed ones, over the first of them. */
 SIMD_KERNEL(pack_sums, (int n, const Encoding *encoding, int64_t *gradient_inout,

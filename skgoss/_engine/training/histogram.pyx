@@ -16,32 +16,13 @@ from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_PARTS, Binned, Encoding, Histogram, Piece, Sums, unpack)
 
 cdef extern from "histogram.h" nogil:
-    void spill_packed(
-        int64_t* packed, int n_bins, const Encoding* encoding, int first,
-        int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
-    void spill_compact(int64_t* sums, int n_bins, int first, int64_t* sums_out)
-    void spill_wide(
-        int64_t* sums, int n_bins, int first, int64_t* gradient_out, int64_t* hessian_out,
-        int32_t* count_out)
+    void spill_piece(
+        const Encoding* encoding, bint first, int64_t* sums, const Piece* piece,
+        const Histogram* out)
     int64_t packed_addend(uint64_t record, const Encoding* encoding)
-    void add_packed_bytes(
+    void add_block(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-        int64_t* sums)
-    void add_wide_bytes(
-        const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
-        int64_t* sums)
-    void add_packed_shorts(
-        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-        int64_t* sums)
-    void add_wide_shorts(
-        const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
-        int64_t* sums)
-    void add_packed_entries(
-        const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-        int64_t* sums)
-    void add_wide_entries(
-        const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
-        int64_t* sums)
+        const int64_t* pairs, int64_t* sums)
     void sum_packed(const uint64_t* records, Py_ssize_t n, const Encoding* encoding, Sums* out)
     void fold_digit(int64_t* sums, int radix, int n, int parts, int64_t* digit_out)
     void pack_sums(
@@ -155,20 +136,6 @@ cdef inline int64_t* aligned(int64_t* sums) noexcept nogil:
     return <int64_t*>((<uintptr_t>sums + size - 1) // size * size)
 
 
-cdef inline void spill_piece(
-    const Encoding* encoding, bint first, int64_t* sums, const Piece* piece, Histogram* out,
-) noexcept nogil:
-    """Move a piece's accumulators to its places in a histogram."""
-    cdef int64_t at = piece.at
-    cdef int n = piece.length
-    if encoding.compact:
-        spill_compact(sums, n, first, out.gradient + at)
-    elif encoding.packed:
-        spill_packed(sums, n, encoding, first, out.gradient + at, out.hessian + at, out.count + at)
-    else:
-        spill_wide(sums, n, first, out.gradient + at, out.hessian + at, out.count + at)
-
-
 cdef inline void spill_group(
     const Binned* data, const Encoding* encoding, bint first, int64_t* sums, int group,
     Histogram* out,
@@ -227,26 +194,6 @@ cdef void spill_all(
             &data.place_pieces[i], rows.histogram)
     rows.fresh = False
     rows.n_room = encoding.block_rows
-
-
-cdef void add_block(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums,
-) noexcept nogil:
-    """Add n rows to accumulators, which have room for them."""
-    cdef int64_t* places = sums + encoding.parts * data.place_sums
-    if encoding.packed:
-        if data.n_lanes > 0:
-            add_packed_bytes(data, encoding, records, n, sums)
-        if data.n_place_pieces > 0:
-            add_packed_shorts(data, encoding, records, n, places)
-            add_packed_entries(data, encoding, records, n, places)
-    else:
-        if data.n_lanes > 0:
-            add_wide_bytes(data, records, n, pairs, sums)
-        if data.n_place_pieces > 0:
-            add_wide_shorts(data, records, n, pairs, places)
-            add_wide_entries(data, records, n, pairs, places)
 
 
 cdef void add_rows(

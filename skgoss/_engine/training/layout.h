@@ -23,7 +23,7 @@
    A row that stands for copies holds the sums of the copies' integers; its fields need more
    bits, so blocks have fewer rows.
 
-   A histogram has a place for each stored bin of each feature: all bins but the `implied`
+   A histogram has a place for each stored bin of each feature: all bins but the default
    one, whose sums are what is left of the node's. A row reaches its places in three ways:
    - Its lanes are bytes, accumulated by lane. A lane holds one group of features or several,
      as digits of a number: group g's code counts `radix[g]`. A group's codes are the bins of
@@ -57,7 +57,7 @@ typedef struct {
     int n_features;
     const int32_t *n_bins;
     const int32_t *missing_bin;
-    const int32_t *implied;
+    const int32_t *default_bin;
     const uint8_t *categorical;
     const int32_t *singles;
     const int64_t *offset;

@@ -17,7 +17,7 @@ cdef extern from "layout.h" nogil:
         int n_features
         const int32_t* n_bins
         const int32_t* missing_bin   # -1: the feature has none
-        const int32_t* implied       # the bin without a place; -1: none
+        const int32_t* default_bin   # the bin without a place; -1: none
         const uint8_t* categorical
         const int32_t* singles       # how many features from here on have one place each
         const int64_t* offset        # first place of each feature; [n_features]: n_places

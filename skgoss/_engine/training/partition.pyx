@@ -43,11 +43,11 @@ cdef Py_ssize_t decide_sparse(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
-    """All rows go where the implied bin goes, but for stored ones whose bin does not.
+    """All rows go where the default bin goes, but for stored ones whose bin does not.
 
     The leaf's rows and the stored ones are both ascending: whichever is behind jumps ahead.
     """
-    cdef bint others_left = goes_left[column.implied]
+    cdef bint others_left = goes_left[column.default_bin]
     cdef Py_ssize_t n_left = n if others_left else 0
     cdef Py_ssize_t i = 0
     cdef int64_t at = 0
@@ -158,7 +158,7 @@ cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept
 cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
     """Which codes of a column go left; bins where it is sparse. Only bytes are shared."""
     cdef int c
-    if column.width == 0 or column.implied < 0:
+    if column.width == 0 or column.default_bin < 0:
         return ws.scratch.goes_left
     for c in range(LANE_CODES):
         ws.scratch.code_goes_left[c] = ws.scratch.goes_left[bin_of_code(column, c)]
@@ -231,7 +231,7 @@ cdef Py_ssize_t move_slice(
 
     They are at most ``n_most``, for which there is room.
     """
-    cdef bint others_left = ws.scratch.goes_left[column.implied]
+    cdef bint others_left = ws.scratch.goes_left[column.default_bin]
     cdef const uint64_t* root = ws.records[ROOT_BUFFER]
     cdef Py_ssize_t n = 0
     cdef bint leaves
@@ -294,7 +294,7 @@ cdef void rows_to_children(
     """Move the rows of a leaf to its children, all of them or only the stored ones."""
     cdef Leaf* moved = left
     cdef Leaf* staying = right
-    if column.rows != NULL and ws.scratch.goes_left[column.implied]:
+    if column.rows != NULL and ws.scratch.goes_left[column.default_bin]:
         moved, staying = right, left
     if moves_stored_rows(column, parent, moved.stats.sums.count):
         move_stored_rows(

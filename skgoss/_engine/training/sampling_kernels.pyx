@@ -118,13 +118,7 @@ cdef void list_block(
 
 
 def kept_rows(mask, int n_threads=1):
-    """The numbers of the rows that a mask keeps, ascending, as uint32.
-
-    Parameters
-    ----------
-    mask : (n_rows,) bool
-    n_threads : int, default=1
-    """
+    """The numbers of the rows that a mask keeps, ascending, as uint32."""
     cdef const uint8_t[::1] kept = mask.view(np.uint8)
     cdef Py_ssize_t n = kept.shape[0]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
@@ -472,8 +466,6 @@ def one_side_sample(
         How many rows are kept; at least 1.
     n_other : int
         How many of the rest are drawn; at least 1.
-    seed, round : int
-    n_threads : int
     constant_hessian : bool, default=False
         Whether hessians are ones, however the array is filled. Those of the rows that are
         returned are set.

@@ -61,7 +61,7 @@ cdef struct ScorePlan:
 
 cdef inline int32_t n_codes(const BinColumn* column) noexcept nogil:
     """The number of codes, or stored bins of a list, that occur."""
-    if column.width == 1 and column.implied >= 0:
+    if column.width == 1 and column.default_bin >= 0:
         return BYTE_CODES
     return column.n_bins - (column.width == 0)
 
@@ -88,7 +88,7 @@ cdef bint is_cut(
 ) noexcept nogil:
     """Whether all bytes above a threshold go right, and no others."""
     return (
-        column.width == 1 and column.implied < 0 and node.last_word == node.first_word
+        column.width == 1 and column.default_bin < 0 and node.last_word == node.first_word
         and (missing_bin < 0 or node.missing_left == (missing_bin <= node.bin)))
 
 
@@ -275,7 +275,7 @@ cdef int test_bit(
     for c in range(n_codes(column)):
         table[c] |= bit * code_goes_right(tree, node, missing_bin, column, c)
     if column.width == 0:
-        source.others |= bit * bin_goes_right(tree, node, missing_bin, column.implied)
+        source.others |= bit * bin_goes_right(tree, node, missing_bin, column.default_bin)
     test_out[0] = Test(slot[0], 0, bit, 0)
     return 0
 
@@ -337,7 +337,6 @@ def add_tree(
 
     Parameters
     ----------
-    store : BinStore
     nodes : structured ndarray of shape (n_nodes,)
         Contiguous, as from `Forest.arrays`.
     missing_bin : ndarray of shape (n_features,), int32
@@ -345,7 +344,6 @@ def add_tree(
     words : ndarray of uint32
         The sets of the categorical nodes, as from `Forest.words`.
     leaf_value : ndarray of shape (n_nodes + 1,), float64
-    n_threads : int
     score_inout : ndarray of shape (n_rows,), float64
     numbers : ndarray of shape (n_rows,), uint32, default=None
         The rows of the store that have scores, ascending; None: all.
@@ -363,18 +361,7 @@ def add_trees(
     Forest forest, int64_t first_tree, BinStore store, const int32_t[::1] missing_bin,
     int n_threads, double[:, ::1] scores_inout, const uint32_t[::1] numbers=None,
 ):
-    """Add the trees of a forest from one on, a tree for each score: see `add_tree`.
-
-    Parameters
-    ----------
-    forest : Forest
-    first_tree : int
-    store : BinStore
-    missing_bin : ndarray of shape (n_features,), int32
-    n_threads : int
-    scores_inout : ndarray of shape (n_scores, n_rows), float64
-    numbers : ndarray of shape (n_rows,), uint32, default=None
-    """
+    """Add the trees of a forest from one on, a tree for each score: see `add_tree`."""
     cdef const int64_t* start = forest.leaf_start + first_tree
     cdef ScorePlan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
     cdef Tree tree

@@ -235,7 +235,7 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     """Find the best split of a leaf of few rows, which has no histogram.
 
     Without tiles only the features that its rows touch are searched. In any other feature
-    all of them share the implied bin.
+    all of them share the default bin.
     """
     cdef Split* best = &shared.best[2 * ws.first_thread]
     cdef Scratch* scratch = &ws.scratch
@@ -303,7 +303,7 @@ cdef void force_split(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexc
 cdef void keep_split(
     Shared* shared, Workspace* ws, int side, Leaf* leaf, bint searched,
 ) noexcept nogil:
-    """Keep a leaf's best split; give back the histogram of a leaf that has none."""
+    """Keep a leaf's best split; release the histogram of a leaf that has none."""
     leaf.priority = NO_PRIORITY
     if searched and leaf.forced >= 0:
         force_split(shared, ws, side, leaf)

@@ -389,7 +389,7 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
    the node. */
 static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int n,
                                      const Encoding *encoding, const Sums *node,
-                                     int implied_left, Cuts *cuts)
+                                     int default_left, Cuts *cuts)
 {
     const Encoding local = *encoding;
     const int64_t *restrict g = histogram->gradient + at;
@@ -402,11 +402,11 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int
     if (encoding->compact) {
         for (int i = 0; i < n; i++) {
             Sums part = unpack(g[i], &local);
-            gradient[i] = (double)(implied_left ? total_g - part.gradient : part.gradient);
-            hessian[i] = (double)(implied_left ? total_h - part.hessian : part.hessian);
-            count[i] = (int32_t)(implied_left ? total_c - part.count : part.count);
+            gradient[i] = (double)(default_left ? total_g - part.gradient : part.gradient);
+            hessian[i] = (double)(default_left ? total_h - part.hessian : part.hessian);
+            count[i] = (int32_t)(default_left ? total_c - part.count : part.count);
         }
-    } else if (implied_left) {
+    } else if (default_left) {
         for (int i = 0; i < n; i++) {
             gradient[i] = (double)(total_g - g[i]);
             hessian[i] = (double)(total_h - h[i]);
@@ -427,7 +427,7 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int
 }
 
 /* Improves *best_out by the only cuts of n features, from `feature` on, which have two bins
-   each, one of them implied. */
+   each, one of them the default bin. */
 static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encoding,
                                        const Histogram *histogram, const FeatureSet *set,
                                        int feature, int n, const NodeStats *node,
@@ -441,7 +441,7 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encod
     if (!memchr(searched, 1, (size_t)n))
         return;
     list_singles(histogram, data->offset[feature], n, encoding, &node->sums,
-                 data->implied[feature] == 0, &cuts);
+                 data->default_bin[feature] == 0, &cuts);
     cut_gains(&cuts, none, node, node->gain + rules->min_gain, NULL, form, rules, gain);
     if (set->splittable_out) {
         uint8_t *restrict splittable = set->splittable_out + feature;

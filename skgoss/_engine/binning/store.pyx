@@ -44,8 +44,6 @@ cdef class BinStore:
 
     Attributes
     ----------
-    n_rows, n_features : int
-    has_sparse : bool
     arrays : StoreArrays
         What it was made of.
     """

@@ -570,7 +570,6 @@ cdef class Explainer:
         Rows that the leaves hold; numbers below zero count as zero.
     slot : (n_nodes,) int32
         The slot of each inner node.
-    n_slots : int
     with_pairs : bool
         Whether it is for interactions.
 

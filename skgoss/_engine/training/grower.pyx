@@ -78,8 +78,6 @@ cdef class TreeGrower:
         Resolved options (`skgoss.parameters.settings.Settings`).
     n_scores : int
         Trees a round.
-    n_threads : int
-        Size of the thread team.
     forest : Forest, default=None
         Trees to go on from.
     constraints : skgoss.training.constraints.TreeConstraints, default=None

@@ -128,7 +128,8 @@ class Refit:
 
     A leaf's new value is ``decay_rate * old + (1 - decay_rate) * shrinkage * optimal``,
     where the optimal value minimizes the second-order approximation of the loss over
-    the rows that reach the leaf; it is 0 in a leaf without rows. The trees come in
+    the rows that reach the leaf, or is the percentile that a fit gives the leaves of
+    the objective; it is 0 in a leaf without rows. The trees come in
     order, and the loss is approximated at the scores of the new trees before them. The
     trees of a forest stand alone: each starts from the best constant. The coefficients
     of linear leaves move in the same way. The objective is that on the rows;
@@ -146,16 +147,20 @@ class Refit:
     def run(self) -> Ensemble:
         """The ensemble with other leaves; their counts and weights are the old ones."""
         ensemble, is_additive = self.ensemble, not self.ensemble.average
-        scores = np.repeat(self._start[:, None], len(self.rows), axis=1)
+        scores = np.zeros((ensemble.n_scores, len(self.rows)))
         if self.rows.init_score is not None:
             scores += self.rows.init_score
         values, models = [], []
         for index in range(ensemble.n_rounds):
+            start = self._start if index == 0 or not is_additive else 0.0 * self._start
+            before = scores + start[:, None]
             if index == 0 or is_additive:
-                gradients = self._gradients(scores)
+                gradients = self._gradients(before)
             for k, leaf in enumerate(self._leaves(index)):
                 tree = index * len(scores) + k
-                value, model = self._tree(tree, k, leaf, gradients[k])
+                value, model = self._tree(
+                    tree, leaf, gradients[k], before[k], float(start[k])
+                )
                 values.append(value)
                 models.append(model)
                 if is_additive:
@@ -168,10 +173,19 @@ class Refit:
 
     @cached_property
     def _start(self) -> Floats:
-        """What each tree's values are added to, if it stands alone; else 0."""
-        if self.ensemble.average:
+        """What the values of the first tree are added to, or those of a forest's trees.
+
+        It is 0 in LightGBM, from where the steps of robust losses are too short.
+        """
+        if self.ensemble.average or (self._is_robust and self.rows.init_score is None):
             return self.objective.start_scores()
         return np.zeros(self.ensemble.n_scores)
+
+    @property
+    def _is_robust(self) -> bool:
+        """Whether the loss is linear for large errors."""
+        spec = OBJECTIVES.get(self.objective.name)
+        return spec is not None and spec.linear_above < np.inf
 
     @cached_property
     def _raw(self) -> RawColumns:
@@ -205,11 +219,15 @@ class Refit:
     def _tree(
         self,
         tree: int,
-        k: int,
         leaf: NDArray[np.int32],
         gradients: Gradients,
+        scores: Floats,
+        start: float,
     ) -> tuple[Floats, LinearLeaves | None]:
-        """The new values, and linear models, of a tree's leaves."""
+        """The new values, and linear models, of a tree's leaves.
+
+        ``scores`` are those before the tree, and ``start`` is a part of its values.
+        """
         first, stop = self.ensemble.leaf_start[tree : tree + 2].tolist()
         old = self.ensemble.arrays["leaf_value"][first:stop]
         weight = gradients.weight
@@ -220,23 +238,35 @@ class Refit:
             weighted = weight if values is None else values * weight
             return np.bincount(leaf, weighted, stop - first).astype(np.float64)
 
-        optimal = self._optimal(total(gradients.gradient), total(gradients.hessian))
-        optimal *= self.shrinkage[tree]
-        values = self._moved(old, self._start[k] + optimal)
+        ends = np.cumsum(np.bincount(leaf, minlength=stop - first))
+        order = np.argsort(leaf, kind="stable")
+        if self.objective.renews_leaves:
+            groups = [[rows] for rows in np.split(order, ends[:-1])]
+            weights = self.objective.weight
+            optimal = self.objective.renewed_leaves(scores, groups, weights)
+        else:
+            optimal = self._optimal(total(gradients.gradient), total(gradients.hessian))
+        steps = self.shrinkage[tree] * optimal
+        if self._is_robust and self.objective.concordance > 0:
+            # A longer step could increase the loss, as in a fit.
+            most = np.log1p(self.objective.concordance * np.abs(optimal))
+            steps = np.clip(
+                steps, *np.outer([-1, 1], most / self.objective.concordance)
+            )
+        values = self._moved(old, start + steps)
         if self.ensemble.linear is None:
             return values, None
         models = self.ensemble.linear.leaves(first, stop)
-        start = np.cumsum([0, *np.bincount(leaf, minlength=stop - first)])
         fitted = linear.fit(
             self._raw,
             [path.tolist() for path in np.split(models.feature, models.start[1:-1])],
-            (start, np.argsort(leaf, kind="stable")),
+            (np.append(0, ends), order),
             gradients,
-            optimal,
+            steps,
             self.options.replaced(learning_rate=self.shrinkage[tree]),
             self.n_threads,
         )
-        return values, self._moved_models(models, fitted, self._start[k])
+        return values, self._moved_models(models, fitted, start)
 
     def _optimal(self, gradient: Floats, hessian: Floats) -> Floats:
         """The optimal values of leaves with these sums."""

@@ -38,11 +38,6 @@ REFITS = {
     "sqrt": {"reg_sqrt": True},
     "penalties": {"lambda_l1": 3.0, "lambda_l2": 7.0, "max_delta_step": 0.5},
     "no average": {"boost_from_average": False, "learning_rate": 0.3},
-    "regression_l1": {},
-    "huber": {"alpha": 0.5},
-    "fair": {"fair_c": 2.0},
-    "quantile": {"alpha": 0.3},
-    "mape": {},
     "poisson": {"poisson_max_delta_step": 0.4},
     "gamma": {},
     "tweedie": {"tweedie_variance_power": 1.2},
@@ -167,12 +162,51 @@ def test_refitted_estimators_are_those_of_lightgbm(objective):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_refit_on_the_same_rows_keeps_the_model():
+# LightGBM's refit gives these other leaves than its fit.
+OTHER_LEAVES = {
+    "regression_l1": {},
+    "huber": {"alpha": 0.5},
+    "fair": {"fair_c": 20.0},
+    "quantile": {"alpha": 0.3},
+    "mape": {},
+}
+
+
+@pytest.mark.parametrize("objective", ["regression", *OTHER_LEAVES])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_refit_on_the_same_rows_keeps_the_model(objective, weighted):
     X, y = data()
     options = {"n_estimators": 5, "learning_rate": 0.7, "boost_from_average": False}
-    model = LGBMRegressor(**options).fit(X, y)
-    found = model.booster_.refit(X, y, decay_rate=0.0)
-    np.testing.assert_allclose(found.predict(X), model.predict(X), rtol=1e-5)
+    options |= OTHER_LEAVES.get(objective, {})
+    weight = np.random.default_rng(0).integers(1, 4, len(y)) * 1.0
+    weight = weight if weighted else None
+    model = LGBMRegressor(objective=objective, **options)
+    model.fit(X, y, sample_weight=weight)
+    found = model.booster_.refit(X, y, decay_rate=0.0, weight=weight)
+    np.testing.assert_allclose(found.predict(X), model.predict(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("objective", ["regression", *OTHER_LEAVES])
+def test_refit_of_large_targets(objective):
+    X, y = data()
+    options = OTHER_LEAVES.get(objective, {})
+    booster = LGBMRegressor(objective=objective, **options).fit(X, y).booster_
+    near = booster.refit(X, y, decay_rate=0.0).predict(X)
+    far = booster.refit(X, y + 5e4, decay_rate=0.0).predict(X) - 5e4
+    if objective == "mape":  # weights are relative to the targets
+        near = booster.refit(X, y, decay_rate=0.0, weight=np.maximum(1, abs(y)))
+        near = near.predict(X)
+    np.testing.assert_allclose(far, near, atol=0.5)
+    level = np.mean(y <= far)
+    assert level == pytest.approx(options.get("alpha", 0.5), abs=0.15)
+
+
+def test_refitted_steps_are_not_longer_than_those_of_a_fit():
+    X, y = data()
+    booster = LGBMRegressor(objective="fair", n_estimators=50).fit(X, y).booster_
+    found = booster.refit(X, y * 1e4, decay_rate=0.0).predict(X)
+    assert np.ptp(found) < np.ptp(y * 1e4)
+    assert np.corrcoef(found, y)[0, 1] > 0.5
 
 
 def test_refit_leaves_out_rows_of_weight_zero():

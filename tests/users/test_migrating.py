@@ -410,6 +410,10 @@ CHECKED_BY |= {
         "users/test_fields_keep_their_values",
     ],
     "refit of a Booster": ["users/test_refit_returns_a_model"],
+    "refit of 'l1', 'quantile', 'mape', 'huber' and 'fair'": [
+        "fit/test_refit_on_the_same_rows_keeps_the_model",
+        "fit/test_refit_of_large_targets",
+    ],
     "refit of `linear_tree`": [
         "users/test_refitted_leaves_without_slopes_are_those_of_other_trees"
     ],

@@ -54,12 +54,12 @@ CHECKED_BY = {
         "fit/test_messages_are_printed",
         "fit/test_record_evaluation",
         "fit/test_early_stopping_tells_about_itself",
-        "fit/test_changed_options_are_those_of_lightgbm",
+        "training/test_changed_options_are_those_of_lightgbm",
     ],
     "callbacks of your own": [
-        "fit/test_what_a_callback_is_told",
-        "fit/test_order_and_before_rounds",
-        "fit/test_ending_a_fit",
+        "training/test_what_a_callback_is_told",
+        "training/test_order_and_before_rounds",
+        "training/test_ending_a_fit",
     ],
     "callbacks of lightgbm": [
         "fit/test_early_stopping_of_lightgbm",
@@ -67,20 +67,20 @@ CHECKED_BY = {
         "fit/test_changed_options_by_lightgbm",
     ],
     "EarlyStopException": [
-        "fit/test_the_best_score_may_be_plain_tuples",
+        "training/test_the_best_score_may_be_plain_tuples",
     ],
     "results in callbacks": [
-        "fit/test_what_a_callback_is_told",
+        "training/test_what_a_callback_is_told",
         "fit/test_results_are_lightgbm_s",
     ],
     "the model in callbacks": [
-        "fit/test_the_model_that_a_callback_is_told",
-        "fit/test_a_callback_may_change_options",
+        "training/test_the_model_that_a_callback_is_told",
+        "training/test_a_callback_may_change_options",
         "booster/test_callbacks_have_a_model_of_the_trees_so_far",
     ],
     "names and defaults": ["parameters/test_defaults_and_names_are_lightgbm_s"],
     "arguments of fit by position": [
-        "estimators/test_arguments_of_fit_are_in_lightgbm_s_order",
+        "fit/test_arguments_of_fit_are_in_lightgbm_s_order",
     ],
     "aliases": [
         "parameters/test_names_are_lightgbm_s",
@@ -177,10 +177,10 @@ CHECKED_BY = {
         "estimators/test_importances_follow_the_option",
     ],
     "Booster and booster_": [
-        "booster/test_dump_is_that_of_lightgbm",
-        "booster/test_table_is_that_of_lightgbm",
-        "booster/test_importances_are_those_of_lightgbm",
-        "booster/test_refitted_leaves_are_those_of_lightgbm",
+        "model/test_dump_is_that_of_lightgbm",
+        "model/test_table_is_that_of_lightgbm",
+        "model/test_importances_are_those_of_lightgbm",
+        "fit/test_refitted_leaves_are_those_of_lightgbm",
     ],
     "categorical columns of pandas": [
         "fit/test_values_count_and_not_their_container",
@@ -257,7 +257,7 @@ CHECKED_BY |= {
     "several targets": [
         "training/test_regressors_are_those_of_each_target",
         "training/test_classifiers_are_those_of_each_target",
-        "training/test_missing_targets",
+        "fit/test_missing_targets",
     ],
     "interactions": ["model/test_values_add_up_to_raw_scores"],
     "plots of shap": ["model/test_explanation"],
@@ -278,7 +278,7 @@ CHECKED_BY |= {
         "model_files/test_parameters_come_back",
     ],
     "files that are half written": [
-        "model_files/test_writing_that_fails_leaves_the_earlier_file",
+        "utils/test_writing_that_fails_leaves_the_earlier_file",
     ],
     "saved models": [
         "estimators/test_mutations_are_refused_or_serve",
@@ -341,8 +341,8 @@ CHECKED_BY |= {
         "booster/test_objectives_of_ones_own",
     ],
     "class_weight='balanced'": [
-        "estimators/test_balanced_counts_weights_as_copies",
-        "estimators/test_balanced_multiplies_sample_weight",
+        "fit/test_balanced_counts_weights_as_copies",
+        "fit/test_balanced_multiplies_sample_weight",
     ],
     "class_weight of a regressor": ["users/test_a_regressor_has_no_classes"],
     "negative weights": ["users/test_weights"],

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from twin import Twin
 
+from skgoss import LGBMRegressor
 from skgoss._engine.training.split import best_categories
 
 
@@ -233,3 +234,14 @@ def test_the_first_split_is_lightgbms(n_categories, options, seed):
     expected = lightgbm_set(category, y, n_categories, options)
     assert bool(gain) == bool(expected)
     assert set(order[goes_left[1:]].tolist()) == expected
+
+
+@pytest.mark.parametrize(("least", "counts"), [(60, [60, 800]), (61, [400, 460])])
+def test_both_sides_have_the_least_number_of_rows(least, counts):
+    """The best set leaves 60 rows on the right."""
+    sizes = [400, 400, 20, 20, 20]
+    word = np.repeat(np.arange(5), sizes)
+    y = np.repeat([0.0, 0.1, 9.0, 10.0, 11.0], sizes) + word % 7
+    model = LGBMRegressor(n_estimators=1, num_leaves=2, min_data_per_group=least)
+    model.set_params(categorical_feature=[0]).fit(word[:, None], y)
+    assert model._model.trees.tree(0).leaf_count.tolist() == counts

@@ -54,33 +54,74 @@ def bins_of(table: str) -> list[np.ndarray]:
     return [np.unique(column, return_inverse=True)[1] for column in X.T]
 
 
-def twin(table: str, y: np.ndarray, score: np.ndarray, weight: np.ndarray) -> float:
-    """The largest gain of one split between neighboring values."""
-    p = expit(score)
-    gradient, hessian = weight * (p - y), weight * p * (1 - p)
+def twin(
+    table: str,
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+    rows: np.ndarray | slice = slice(None),
+) -> float:
+    """The largest gain of one split of some rows between neighboring values."""
+    gradient, hessian = gradient[rows], hessian[rows]
     largest = 0.0
     for bins in bins_of(table):
-        left = np.cumsum(np.bincount(bins, gradient))[:-1]
-        below = np.cumsum(np.bincount(bins, hessian))[:-1]
+        left = np.cumsum(np.bincount(bins[rows], gradient))[:-1]
+        below = np.cumsum(np.bincount(bins[rows], hessian))[:-1]
         right, above = gradient.sum() - left, hessian.sum() - below
-        largest = max(largest, (left**2 / below + right**2 / above).max())
+        # Without those of a side that has no rows.
+        cuts = (below > 0) & (above > 1e-9)
+        gain = left[cuts] ** 2 / below[cuts] + right[cuts] ** 2 / above[cuts]
+        largest = max(largest, gain.max(initial=0.0))
     return float(largest - gradient.sum() ** 2 / hessian.sum())
+
+
+def rows_of(table: str, weights: int) -> tuple[np.ndarray, ...]:
+    X, _ = TABLES[table]
+    rng = np.random.default_rng(1)
+    y = rng.random(N) < expit(np.sin(X[:, 0]) + (X[:, -1] > np.median(X[:, -1])))
+    return X, y, rng.integers(1, weights + 1, N)
+
+
+def fit(table: str, weights: int, **options: Any) -> LGBMClassifier:
+    X, y, weight = rows_of(table, weights)
+    model = LGBMClassifier(**ALL_SPLITS, **TABLES[table][1], **options)
+    return model.fit(X, y, sample_weight=weight if weights > 1 else None)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("weights", [1, 3])
 @pytest.mark.parametrize("table", TABLES)
 def test_gains_are_those_of_a_naive_twin(table, weights, n_jobs):
-    X, options = TABLES[table]
-    rng = np.random.default_rng(1)
-    y = rng.random(N) < expit(np.sin(X[:, 0]) + (X[:, -1] > np.median(X[:, -1])))
-    weight = rng.integers(1, weights + 1, N)
-    model = LGBMClassifier(n_jobs=n_jobs, **STUMPS, **ALL_SPLITS, **options)
-    model.fit(X, y, sample_weight=weight if weights > 1 else None)
+    X, y, weight = rows_of(table, weights)
+    model = fit(table, weights, n_jobs=n_jobs, **STUMPS)
     trees = model.booster_.trees_to_dataframe()
     gains = trees.split_gain[trees.node_depth == 1].tolist()
     assert len(gains) == STUMPS["n_estimators"]
     score = np.full(N, logit(np.average(y, weights=weight)))
     for i, gain in enumerate(gains):
-        assert gain == pytest.approx(twin(table, y, score, weight), rel=1e-3)
+        p = expit(score)
+        found = twin(table, weight * (p - y), weight * p * (1 - p))
+        assert gain == pytest.approx(found, rel=1e-3)
         score = model.predict(X, raw_score=True, num_iteration=i + 1)
+
+
+@pytest.mark.parametrize("weights", [1, 3])
+@pytest.mark.parametrize("table", TABLES)
+def test_siblings_have_what_the_other_leaves_of_their_parent(table, weights):
+    """The gain, count and hessian of every node of a tree whose hessians vary."""
+    X, y, weight = rows_of(table, weights)
+    model = fit(table, weights, n_jobs=2, n_estimators=2, num_leaves=12)
+    p = model.predict_proba(X, num_iteration=1)[:, 1]
+    gradient, hessian = weight * (p - y), weight * p * (1 - p)
+    tree = model._model.trees.tree(1)
+    leaf = model.predict(X, pred_leaf=True)[:, 1]
+    below = {~k: leaf == k for k in range(12)}
+    assert tree.leaf_count.tolist() == np.bincount(leaf).tolist()
+    for node in reversed(range(11)):
+        rows = below[node] = (
+            below[tree.left_child[node]] | below[tree.right_child[node]]
+        )
+        assert tree.internal_count[node] == rows.sum()
+        mass, slip = hessian[rows].sum(), 1e-4 * hessian.sum()
+        assert tree.internal_weight[node] == pytest.approx(mass, abs=slip)
+        found, slip = twin(table, gradient, hessian, rows), 1e-3 * tree.split_gain.max()
+        assert tree.split_gain[node] == pytest.approx(found, rel=1e-3, abs=slip)

@@ -40,6 +40,14 @@ def test_missing_targets():
         np.testing.assert_array_equal(predicted, alone.predict(X))
 
 
+def test_targets_of_weight_zero_are_missing():
+    known = np.arange(len(Y)) % 3 == 0
+    targets = np.column_stack([Y[:, 0], np.where(known, Y[:, 1], np.nan)])
+    message = "All values of column 1 of y are missing, or have the weight 0"
+    with pytest.raises(ValueError, match=message):
+        LGBMRegressor(**SMALL).fit(X, targets, sample_weight=1.0 - known)
+
+
 def test_columns_of_data_frames():
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     frame = pd.DataFrame({"price": Y[:, 0], "count": (Y[:, 1] * 9).astype(int)})

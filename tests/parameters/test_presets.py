@@ -286,6 +286,7 @@ def test_probabilities_of_folds_are_calibrated():
     shares = np.linspace(0, 1, 11)
     losses = [loss((1 - share) * first + share * second) for share in shares]
     share = shares[int(np.argmin(losses))]
+    assert model.preset_params_["extra_trees"]["True"] == pytest.approx(share)
     raw = (1 - share) * first + share * second
     grid = np.linspace(0.5, 2, 151)
     factor = grid[int(np.argmin([loss(factor * raw) for factor in grid]))]
@@ -294,6 +295,32 @@ def test_probabilities_of_folds_are_calibrated():
     whole = [m.predict(X, raw_score=True) for m in (plain, extra)]
     raw = factor * ((1 - share) * whole[0] + share * whole[1])
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(raw), rtol=2e-2)
+
+
+def test_few_groups_are_few_folds():
+    X, y = numbers(60)
+    rounds = [
+        LGBMRegressor(**ACCURATE).fit(X, y, groups=np.arange(60) % n).n_iter_
+        for n in (1, 2)
+    ]
+    assert rounds[0] == 200
+    assert rounds[1] != 200
+
+
+def test_functions_are_fitted_on_folds_with_one_kind_of_trees():
+    """Two kinds would be compared by their losses, which functions do not have."""
+    X, y = numbers(60)
+
+    def squared(predictions, rows):
+        return predictions - rows.get_label(), np.ones(len(predictions))
+
+    params = {"objective": squared, "folds": 2, "early_stopping_round": 0}
+    params |= {"verbosity": -1, "metric": "l2"}
+    found = skgoss.train({**ACCURATE, **params}, Dataset(X, y), 3)
+    chosen = found._model.preset_params
+    assert chosen["extra_trees"] is False
+    expected = skgoss.train({**params, **chosen}, Dataset(X, y), 3)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
 
 
 def test_the_larger_score_wins():

@@ -238,6 +238,27 @@ def test_onnx_of_labels_that_it_cannot_hold():
         skl2onnx.to_onnx(pipe, X)
 
 
+def test_leaves_of_an_output_with_several_scores_can_be_set():
+    tree = 5 * 1 + 3  # of the second round: the third class of the second output
+
+    def change(env):
+        if env.iteration == 2:
+            env.model.set_leaf_output(tree, 0, 5.0)
+
+    two = C[:, :2]
+    plain, changed = (
+        LGBMClassifier(**SMALL).fit(X, two, callbacks=calls)._model.trees.trees
+        for calls in ([], [change])
+    )
+    differ = [
+        index
+        for index in range(5 * 3)
+        if not np.array_equal(plain[index].leaf_value, changed[index].leaf_value)
+    ]
+    assert differ == [tree]
+    assert changed[tree].leaf_value[0] == 5.0
+
+
 def test_training_goes_on(regressor, classifier):
     more = LGBMRegressor(**SMALL).fit(X, Y, init_model=regressor)
     for k in range(3):

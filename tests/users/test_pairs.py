@@ -32,7 +32,7 @@ import pytest
 from sklearn.model_selection import GroupKFold
 
 import skgoss
-from skgoss import Dataset, LGBMRanker, LGBMRegressor, Sequence
+from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, Sequence
 from skgoss.parameters import presets
 from skgoss.sources import source
 
@@ -198,6 +198,8 @@ def test_refit_fits_the_second_kind_to_all_rows_if_it_wins(column):
     n_rounds = found.current_iteration() - (2 if case.init_model else 0)
     expected = fit(case, n_rounds=n_rounds, **options | {"early_stopping_round": 0})
     np.testing.assert_array_equal(raw(found, case), raw(expected, case))
+    # Files say with which options the trees were grown.
+    assert "[extra_trees: 1]" in found.model_to_string()
 
 
 GROUPED = {
@@ -237,6 +239,19 @@ class Rows(Sequence):
 
     def __getitem__(self, index):
         return self.rows[index]
+
+
+def test_rows_of_weight_zero_do_not_fill_a_column(monkeypatch):
+    """A column that is zero in all other rows but three is left out."""
+    monkeypatch.setattr(source, "BATCH_VALUES", 4 * 30)
+    is_filled = (WEIGHT == 0) | (np.arange(N_ROWS) % 50 == 7)
+    rows = np.column_stack([X[:, :2], np.where(is_filled, X[:, 3] + 9.0, 0.0)])
+    one, other = (
+        skgoss.train(SMALL, Dataset(values, Y, weight=WEIGHT), ROUNDS).model_to_string()
+        for values in ([Rows(rows[:50]), Rows(rows[50:])], rows)
+    )
+    assert other.split("feature_infos=")[1].split()[2] == "none"
+    assert one == other
 
 
 # Ways of fitting that rows may come to, besides the columns.
@@ -313,6 +328,18 @@ def test_weights_are_copies(column):
             ]
         found.append(raw(fit(case, rows, **options), case))
     np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_one_class_against_the_others_is_a_binary_fit(linear):
+    """Each class has weights of its own."""
+    label = np.digitize(X[:, 0] + 0.5 * NOISE, [-0.8, 0.4])
+    options = {**SMALL, "n_estimators": ROUNDS, "linear_tree": linear}
+    model = LGBMClassifier(objective="multiclassova", is_unbalance=True, **options)
+    found = model.fit(X, label).predict_proba(X, raw_score=True)
+    for k, scores in enumerate(found.T):
+        alone = LGBMClassifier(is_unbalance=True, **options).fit(X, label == k)
+        np.testing.assert_array_equal(scores, alone.predict(X, raw_score=True))
 
 
 @pytest.mark.parametrize("column", COLUMNS)

@@ -48,6 +48,18 @@ def test_models_are_those_of_lightgbm(tmp_path):
     assert infos[0] == infos[1]
 
 
+def test_joined_columns_keep_their_bins():
+    """With the numbers that they have among all columns."""
+    forced = [{"feature": 0, "bin_upper_bound": [-0.5, 0.5]}]
+    joined = Dataset(X[:, :2], Y).construct()
+    other = Dataset(X[:, 2:], params={"forcedbins_filename": forced})
+    joined.add_features_from(other.construct())
+    same = {"forcedbins_filename": {2: [-0.5, 0.5]}, "verbosity": -1}
+    assert train(same, joined, 2).num_feature() == 3
+    with pytest.raises(ValueError, match="cannot change forcedbins_filename"):
+        train(same | {"forcedbins_filename": forced}, joined, 2)
+
+
 def test_all_ways_to_give_them(tmp_path):
     path = tmp_path / "bins.json"
     path.write_text(json.dumps(CONTENTS))

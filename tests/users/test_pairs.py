@@ -70,7 +70,7 @@ COLUMNS = {
     },
     "init_model": {"goes_on": True},
     "init_score": {"init_score": X[:, 0]},
-    "both": {"goes_on": True, "init_score": X[:, 0], "weight": WEIGHT},
+    "weights go on": {"goes_on": True, "weight": WEIGHT},
     "weights": {"weight": WEIGHT},
     "all missing": {"missing": [2]},
     "nothing to learn": {"missing": [0, 1, 2, 3]},
@@ -167,8 +167,8 @@ def kinds(booster):
     return [(shares.get("False", 0.0), plain), (shares["True"], extra)]
 
 
-ON_KINDS = ["goss", "dart", "rf", "ranker", "weights", "both", "all missing", "linear"]
-ON_KINDS += ["quantiles", "quantile ends early", "init_score"]
+ON_KINDS = ["goss", "dart", "rf", "ranker", "weights", "weights go on"]
+ON_KINDS += ["all missing", "linear", "quantiles", "quantile ends early", "init_score"]
 
 
 @pytest.mark.parametrize("column", ON_KINDS)

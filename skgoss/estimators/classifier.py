@@ -177,6 +177,30 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             X, output, span, validate_features, kwargs, _probabilities, to_parquet
         )
 
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the accuracy: the share of the rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            From 0 to 1. For several targets, all classes of a row must be right.
+        """
+        if not isinstance(self.classes_, list):
+            return float(super().score(X, y, sample_weight))
+        is_right = (np.asarray(y) == self.predict(X)).all(axis=1)
+        return float(np.average(is_right, weights=sample_weight))
+
     @docstrings.of_stages("probabilities of the classes", "(n_samples, n_classes)")
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         return self._staged(X, _probabilities)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import mean_pinball_loss
 from sklearn.utils import Tags
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
@@ -82,6 +83,34 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         groups: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.from_locals(locals()))
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return R², or for several quantiles the negative mean pinball loss.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Higher is better. R² of several targets is the mean over them.
+        """
+        levels = self._model.link.levels
+        if not levels:
+            return float(super().score(X, y, sample_weight))
+        losses = [
+            mean_pinball_loss(y, predicted, alpha=level, sample_weight=sample_weight)
+            for level, predicted in zip(levels, self.predict(X).T, strict=True)
+        ]
+        return -float(np.mean(losses))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

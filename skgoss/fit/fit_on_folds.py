@@ -21,10 +21,11 @@ from skgoss.fit.task import Task
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
-from skgoss.training.callback_api import Callback
+from skgoss.training.callback_api import Callback, Recorder
 from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import NamedRows
 from skgoss.training.loop import Trained
+from skgoss.utils.messages import warn
 
 # The rows of the data of a fit: all, and those that it learns from.
 _ROWS = ("rows", "fitted")
@@ -182,9 +183,12 @@ class FitOnFolds:
         if not isinstance(splitter, int):
             target, groups = self.all_rows.target, self.groups
             # Two calls of a splitter may give different folds.
-            return splitter and self._rows.collectives.broadcast(
+            pairs = splitter and self._rows.collectives.broadcast(
                 lambda: folds.pairs(splitter, target, groups, "folds")
             )
+            for number, pair in enumerate(pairs or []):
+                self._check_pair(number, *pair)
+            return pairs
         folds.check_number(
             splitter,
             self.all_rows.target,
@@ -195,6 +199,24 @@ class FitOnFolds:
             things="groups" if self._rows.queries is None else "queries",
         )
         return self._folds_of_equal_size(splitter, np.arange(len(self.all_rows)))
+
+    def _check_pair(
+        self, number: int, train: NDArray[np.int64], test: NDArray[np.int64]
+    ) -> None:
+        """Check that a fold is tested on other rows, and on other queries."""
+        n_seen = len(np.intersect1d(train, test))
+        if n_seen:
+            warn(
+                f"Fold {number} is tested on {n_seen} rows that it learns from:"
+                " out-of-fold predictions, scores and intervals are too good."
+            )
+            return
+        queries = None if self._rows.queries is None else self.groups
+        if queries is not None and np.isin(queries[train], queries[test]).any():
+            raise ValueError(
+                f"folds split queries: both parts of fold {number} have documents of"
+                " one query. Pass a number, or GroupKFold(...)."
+            )
 
     @property
     def _stratifies(self) -> bool:
@@ -227,6 +249,9 @@ class FitOnFolds:
         weights = self._weights(models)
         trained, out_of_fold = fold_fits.joined(models, weights, self.all_rows)
         fit.history |= trained.history
+        for callback in callbacks.for_one_fit(fit.data.arguments.callbacks):
+            if isinstance(callback, Recorder):
+                callback.replace(fit.history)
         if fit.settings.refit:
             best = int(np.argmax(weights))
             again = fit.variant(fits[best].data, fits[best].plan)

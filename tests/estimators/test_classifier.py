@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.multioutput import MultiOutputClassifier
 
 from skgoss import LGBMClassifier
 
@@ -108,3 +110,19 @@ def test_custom_classification_returns_raw_scores(iris, function, n_classes, sha
         np.testing.assert_array_equal(method(X, raw_score=True), raw)
     named = small(LGBMClassifier, boost_from_average=False).fit(X, y)
     np.testing.assert_allclose(raw, named.decision_function(X), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(150) % 3 + 0.5])
+@pytest.mark.parametrize("words", [False, True])
+def test_the_score_of_several_targets_counts_rows_that_are_right(weight, words):
+    X, y = load_iris(return_X_y=True)
+    both = np.column_stack([y, np.random.default_rng(0).permutation(y)])
+    if words:
+        both = np.array(["a", "b", "c"])[both]
+    model = LGBMClassifier(n_estimators=5).fit(X, both)
+    each = MultiOutputClassifier(LGBMClassifier(n_estimators=5)).fit(X, both)
+    assert 0.5 < model.score(X, both) == each.score(X, both) < 1
+    right = (model.predict(X) == both).all(axis=1)
+    expected = np.average(right, weights=weight)
+    assert model.score(X, both, sample_weight=weight) == expected
+    assert cross_val_score(model, X, both).shape == (5,)

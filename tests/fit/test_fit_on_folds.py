@@ -328,3 +328,32 @@ def test_contradictions_name_both():
         skgoss.Booster({"folds": 3}, rows)
     with pytest.raises(ValueError, match=r"folds cannot be an option of cv"):
         skgoss.cv({"folds": 3}, rows)
+
+
+def test_records_hold_all_folds():
+    X, y = numbers()
+    found = {"left": "over"}
+    calls = [skgoss.record_evaluation(found)]
+    model = LGBMRegressor(**SMALL, folds=3).fit(X, y, callbacks=calls)
+    assert found == model.evals_result_
+    assert list(found) == ["fold_0", "fold_1", "fold_2"]
+    assert found["fold_0"] is not model.evals_result_["fold_0"]
+
+
+def test_test_rows_that_a_fold_learns_from():
+    X, y = numbers()
+    rows = np.arange(len(y))
+    folds = [(rows, rows[:40]), (rows[40:], rows[:40])]
+    with pytest.warns(UserWarning, match="Fold 0 is tested on 40 rows that it lear"):
+        LGBMRegressor(**SMALL, folds=folds).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
+def test_folds_that_split_queries():
+    X, y = numbers()
+    grades = np.digitize(y, np.quantile(y, [0.5, 0.8]))
+    qid = np.arange(len(y)) // 24
+    with pytest.raises(ValueError, match="folds split queries: both parts of fold 0"):
+        LGBMRanker(**SMALL, folds=KFold(3, shuffle=True)).fit(X, grades, qid=qid)
+    whole = LGBMRanker(**SMALL, folds=GroupKFold(3)).fit(X, grades, qid=qid)
+    assert np.isfinite(whole.oof_prediction_).all()

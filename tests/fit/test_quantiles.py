@@ -8,6 +8,7 @@ import outputs
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import mean_pinball_loss
+from sklearn.model_selection import cross_val_score
 
 import skgoss
 from skgoss import (
@@ -427,3 +428,15 @@ def test_repeated_and_unknown_metrics():
         model.fit(X, Y, **sets, eval_metric=["pinbal", "mae", "l1", "quantile"])
     assert len(caught) == 1
     assert list(model.evals_result_["valid_0"]) == ["l1", "quantile"]
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+def test_the_score_is_the_negative_mean_pinball_loss(model, weight):
+    losses = [
+        mean_pinball_loss(Y, predicted, alpha=level, sample_weight=weight)
+        for level, predicted in zip(model.alpha, model.predict(X).T, strict=True)
+    ]
+    found = model.score(X, Y, sample_weight=weight)
+    assert found < 0
+    assert found == pytest.approx(-np.mean(losses))
+    assert np.isfinite(cross_val_score(model, X, Y, cv=3)).all()

@@ -110,6 +110,9 @@ def chosen(
     left = _NOT_CHOSEN[settings.boosting_type].union(passed)
     if settings.data_sample_strategy == "goss":
         left |= _SAMPLING
+    if settings.linear_tree:
+        # Lines through few rows leave their range steeply.
+        left |= {"min_child_samples"}
     preset = _PRESETS[settings.preset]
     values = preset.alone if settings.folds is None else preset.on_folds
     if most_categories > _MANY:

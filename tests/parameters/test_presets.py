@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.datasets import make_classification, make_regression
+from sklearn.datasets import load_diabetes, make_classification, make_regression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
@@ -422,3 +422,17 @@ def test_goss_and_rounds_of_the_user():
     assert "subsample" not in goss.preset_params_
     options = {"n_estimators": 5, "boosting_type": "dart"}
     assert LGBMRegressor(**ACCURATE, **options).fit(X, y).n_iter_ == 5
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_linear_leaves_have_the_rows_of_the_default(folds):
+    X, y = load_diabetes(return_X_y=True)
+    options = ACCURATE | {"folds": folds, "n_estimators": 200}
+    plain, linear = (
+        LGBMRegressor(**options, linear_tree=is_linear).fit(X[:221], y[:221])
+        for is_linear in (False, True)
+    )
+    score = plain.score(X[221:], y[221:])
+    assert linear.score(X[221:], y[221:]) == pytest.approx(score, abs=0.05)
+    assert "min_child_samples" not in linear.preset_params_
+    assert "min_child_samples" in plain.preset_params_

@@ -329,6 +329,11 @@ def test_sets_are_their_twin(classifier):
 # --- The kernel -----------------------------------------------------------------------
 
 
+def test_of_equal_classes_the_first_comes_first():
+    found = intervals.mass_before(np.array([[0.25, 0.5, 0.25], [0.5, 0.0, 0.5]]))
+    assert_array_equal(found, [[0.5, 0.0, 0.75], [0.0, 1.0, 0.5]])
+
+
 @pytest.mark.parametrize("has_ties", [False, True])
 def test_quantiles_of_groups(has_ties):
     rng = np.random.default_rng(0)

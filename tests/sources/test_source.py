@@ -179,6 +179,17 @@ def test_a_column_may_be_missing_in_some_batches(tmp_path, monkeypatch, missing)
     assert as_text(streamed) == as_text(table, label=y)
 
 
+def test_ordered_categories_keep_their_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "BATCH_VALUES", 30)
+    codes = pyarrow.array(np.arange(200) * 7 % 3, pyarrow.int32())
+    size = pyarrow.DictionaryArray.from_arrays(codes, ["S", "M", "L"], ordered=True)
+    table = pyarrow.table({"size": size})
+    parquet.write_table(table, tmp_path / "0.parquet", row_group_size=50)
+    y = np.arange(200) * 7 % 3 + np.arange(200) % 5
+    one, other = (Dataset(rows, label=y) for rows in (tmp_path, table))
+    assert as_text(one) == as_text(other)
+
+
 def test_estimators_take_columns_by_name(folder):
     valid = dataset.dataset(make_table(900, seed=1))
     model = LGBMRegressor(n_estimators=3)

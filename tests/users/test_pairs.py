@@ -169,6 +169,7 @@ def test_a_preset_is_a_fit_with_the_options_that_it_has_chosen(column):
 def kinds(booster):
     """The share and the options of both kinds that a preset has compared."""
     chosen, other = booster._model.preset_params, presets._RANDOM_THRESHOLDS
+    assert not chosen.keys() & SMALL.keys()  # what was passed stays, in both kinds
     plain = {n: v for n, v in presets._ACCURATE_ON_FOLDS.items() if n in chosen}
     extra = plain | {n: v for n, v in other.items() if n in chosen}
     shares = chosen["extra_trees"]

@@ -159,6 +159,15 @@ def test_huge_ranges_need_wide_sums(which, n_giants, max_bin):
     twin.assert_same_tree(fitted.ensemble.tree(0), expected, WHOLE_RTOL)
 
 
+@pytest.mark.parametrize("max_depth", [1, 6, 9])
+def test_the_deepest_leaves_have_max_depth(max_depth):
+    """The target grows so fast that each split leaves one row on the right."""
+    X, y = np.arange(12.0)[:, None], 4.0 ** np.arange(12)
+    options = {"min_child_samples": 1, "min_data_in_bin": 1, "max_depth": max_depth}
+    fitted = fit(X, y, n_estimators=1, **options)
+    assert fitted.ensemble.tree(0).n_leaves == max_depth + 1
+
+
 def test_leaf_of_one_row():
     X = np.arange(6.0)[:, None]
     y = np.array([0.0, 0, 0, 8, 0, 0])

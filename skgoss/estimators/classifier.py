@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
@@ -199,7 +200,11 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         if not isinstance(self.classes_, list):
             return float(super().score(X, y, sample_weight))
         is_right = (np.asarray(y) == self.predict(X)).all(axis=1)
-        return float(np.average(is_right, weights=sample_weight))
+        return float(
+            accuracy_score(
+                np.ones(len(is_right)), is_right, sample_weight=sample_weight
+            )
+        )
 
     @docstrings.of_stages("probabilities of the classes", "(n_samples, n_classes)")
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:

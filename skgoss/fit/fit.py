@@ -300,11 +300,8 @@ class Fit:
             for name in limits
             if is_tried and self._splits_with({name: _NO_LIMITS[name]}, scores)
         ]
-        if len(binding) == 1:
-            return f"{binding[0]} keeps the root from being split. Set another value."
         if binding:
-            several = " and ".join(binding)
-            return f"{several} keep the root from being split. Change one of them."
+            return f"the root is not split because of {' and '.join(binding)}."
         return (
             f"no split of the {n_rows} rows reduces the loss."
             f" Options that limit splits: {', '.join(limits.values())}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows, check_init_score, held_out
 from skgoss.columns import categories, containers, merged_schema, names, targets
 from skgoss.columns.columns import Columns
+from skgoss.columns.row_partition import RowPartition
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.binning_inputs import Reading
 from skgoss.dataset.dataset import Dataset, Prepared, Request
@@ -23,7 +25,7 @@ from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
 from skgoss.model_files import lightgbm_file
 from skgoss.objectives.objectives import OBJECTIVES, check_queries
-from skgoss.objectives.training_objective import warn_of_scale
+from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
@@ -317,19 +319,35 @@ class FitData:
         self.settings = self.settings.replaced(objective=objective)
 
     def _warn_of_scale(self) -> None:
-        """Warn once if the errors are too large for a robust loss, for each output."""
+        """Warn if a robust loss is linear for nearly all errors of the first round.
+
+        Their gradients are then equal, and small. All processes call this.
+        """
         name, rows, settings = self.settings.objective, self.rows, self.settings
-        is_robust = isinstance(name, str) and OBJECTIVES[name].linear_above < np.inf
+        spec = OBJECTIVES.get(name) if isinstance(name, str) else None
         # The errors of an earlier model are not known yet.
-        if not is_robust or self.init_model is not None or settings.reg_sqrt:
+        is_open = self.init_model is None and not settings.reg_sqrt
+        if spec is None or spec.option is None or not spec.linear_above or not is_open:
             return
-        parts = [
-            rows.of_output(k, k, k + 1).without_missing_targets()
-            for k in range(len(self.outputs))
-        ]
+        outputs = range(len(self.outputs))
+        parts = [rows.of_output(k, k, k + 1).without_missing_targets() for k in outputs]
         for part in parts or [rows]:
-            target, weight = part.target, part.weight
-            warn_of_scale(settings, target, weight, part.init_score, part.partition)
+            y = np.ascontiguousarray(part.target)
+            partition = part.partition or RowPartition.alone(len(y))
+            learned = TrainingRows(y, part.weight, partition)
+            start = (
+                spec.start(learned, settings) if settings.boost_from_average else 0.0
+            )
+            scores = start if part.init_score is None else part.init_score[0]
+            errors = replace(learned, y=np.abs(y - scores))
+            scale = getattr(settings, spec.option)
+            if errors.percentile(0.05) > spec.linear_above * scale:
+                warn(
+                    "Nearly all errors of the first round are far above"
+                    f" {spec.option}={scale}, so {name!r} learns slowly or nothing. Set"
+                    " a larger number: 90 % of the errors are below"
+                    f" {spec.option}={errors.percentile(0.9):.2g}."
+                )
 
     def _check_levels(self, init_model: FittedModel) -> None:
         """Check that training continues with the same quantiles; else ValueError."""

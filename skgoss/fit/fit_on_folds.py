@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -251,7 +252,8 @@ class FitOnFolds:
         fit.history |= trained.history
         for callback in callbacks.for_one_fit(fit.data.arguments.callbacks):
             if isinstance(callback, Recorder):
-                callback.replace(fit.history)
+                callback.eval_result.clear()
+                callback.eval_result.update(copy.deepcopy(fit.history))
         if fit.settings.refit:
             best = int(np.argmax(weights))
             again = fit.variant(fits[best].data, fits[best].plan)

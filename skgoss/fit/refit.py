@@ -185,7 +185,7 @@ class Refit:
     def _is_robust(self) -> bool:
         """Whether the loss is linear for large errors."""
         spec = OBJECTIVES.get(self.objective.name)
-        return spec is not None and spec.linear_above < np.inf
+        return spec is not None and spec.linear_above > 0
 
     @cached_property
     def _raw(self) -> RawColumns:

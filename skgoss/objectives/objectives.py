@@ -135,8 +135,7 @@ class ObjectiveSpec:
     option : str or None
         The option that is the first parameter of the loss.
     linear_above : float
-        Trees learn too slowly if nearly all errors are above this multiple of the
-        option, because the loss is linear there.
+        The multiple of the option above which the loss is nearly linear; 0: none.
     has_level : bool
         Whether ``alpha`` is the level of what it predicts, between 0 and 1.
     parameters : callable (settings) -> (a, b), or None
@@ -176,7 +175,7 @@ class ObjectiveSpec:
     suits: str = ""
     needs_positive_mean: bool = False
     option: str | None = None
-    linear_above: float = np.inf
+    linear_above: float = 0.0
     has_level: bool = False
     parameters: Callable[[Settings], tuple[float, float]] | None = None
     metric: str | None = None

@@ -269,32 +269,6 @@ def make_objective(
     return _numbers(name, settings, rows)
 
 
-def warn_of_scale(
-    settings: Settings,
-    y: Floats,
-    weight: Floats | None,
-    init_score: Floats | None,
-    partition: RowPartition | None,
-) -> None:
-    """Warn if a robust loss is linear for nearly all errors of the first round.
-
-    Their gradients are then equal, and small. All processes call this.
-    """
-    spec = OBJECTIVES[settings.objective]
-    assert spec.option is not None
-    scale = getattr(settings, spec.option)
-    y = np.ascontiguousarray(y)
-    rows = TrainingRows(y, weight, partition or RowPartition.alone(len(y)))
-    start = spec.start(rows, settings) if settings.boost_from_average else 0.0
-    rows = replace(rows, y=np.abs(y - (start if init_score is None else init_score[0])))
-    if rows.percentile(0.05) > spec.linear_above * scale:
-        warn(
-            f"Nearly all errors of the first round are far above {spec.option}={scale},"
-            f" so {settings.objective!r} learns slowly or nothing. Set a larger number:"
-            f" 90 % of the errors are below {spec.option}={rows.percentile(0.9):.2g}."
-        )
-
-
 def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
     outside = spec.targets.outside(rows.y, rows.partition.collectives)
     if outside is not None:

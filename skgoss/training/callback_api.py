@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
@@ -276,11 +275,6 @@ class Recorder:
         if env.iteration == env.begin_iteration:
             self.eval_result.clear()
         record(self.eval_result, env.evaluation_result_list)
-
-    def replace(self, history: History) -> None:
-        """Hold copies of other metrics, such as those of all folds."""
-        self.eval_result.clear()
-        self.eval_result.update(copy.deepcopy(history))
 
     def complete(self, env: CallbackEnv) -> None:
         """Record the last round if another callback ended the fit before this one."""

@@ -74,6 +74,7 @@ _ELSEWHERE = {
     "DMatrix": "Dataset",
     "Pool": "Dataset",
     "TreeExplainer": "model.explain(X), or shap after import skgoss.as_lightgbm",
+    "load": "LGBMClassifier.from_file(path), or Booster(model_file=path)",
     "load_model": "LGBMClassifier.from_file(path), or Booster(model_file=path)",
     "save_model": "model.to_file(path), or booster.save_model(path)",
     "shap_values": "model.explain(X)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from numbers import Number
 from os import PathLike
 from typing import Any, cast
 
@@ -104,6 +105,23 @@ def columns(
     return _ColumnReader(owner, schema, by_name=by_name).read(X)
 
 
+# What is no data set, although users pass it as one.
+_NOT_ROWS = (str, PathLike, Mapping, Iterator, type(None))
+
+
+def _no_number(X: Any) -> str:
+    """Words about the first value of an array that is neither a number nor a string."""
+    for (row, column), value in np.ndenumerate(
+        np.atleast_2d(np.array(X, dtype=object))
+    ):
+        if not isinstance(value, Number | str | bytes | None):
+            return (
+                f" Row {row} of column {column} is a {type_name(value)}. Make numbers"
+                " of dates, such as days since a date, or leave the column out."
+            )
+    return ""
+
+
 class _ColumnReader:
     """Reads one data set.
 
@@ -148,11 +166,14 @@ class _ColumnReader:
         frame = dataframes.as_dataframe(X)
         if frame is not None:
             return self._frame_columns(frame)
-        if isinstance(X, str | PathLike | Mapping):
+        is_list = isinstance(X, list) and X
+        if isinstance(X[0], Mapping) if is_list else isinstance(X, _NOT_ROWS):
             raise TypeError(
-                "X must be an array, a data frame or a sparse matrix, got a"
-                f" {type_name(X)}. Read a file with pandas.read_csv, and make a data"
-                " frame of a dict with pandas.DataFrame."
+                "X must be an array, a data frame or a sparse matrix, got"
+                f" {'a list of dicts' if is_list else f'a {type_name(X)}'}. Read a file"
+                " with pandas.read_csv, make an array of a generator with"
+                " numpy.array(list(rows)), and a data frame of dicts with"
+                " pandas.DataFrame."
             )
         if np.ma.is_masked(X):
             X = _filled(X)
@@ -183,6 +204,8 @@ class _ColumnReader:
             )
         except OverflowError as error:
             raise ValueError(f"X must hold numbers: {error}.") from error
+        except TypeError as error:
+            raise TypeError(f"X must hold numbers: {error}.{_no_number(X)}") from error
         self._set_or_check(array, names)
         return array
 

@@ -78,7 +78,7 @@ class ColumnFinder:
         """The number of the column that an option lists by name or number."""
         is_name = isinstance(column, str)
         number = self._numbers.get(column, -1) if is_name else int(column)
-        if not 0 <= number < self.n_features:
+        if not 0 <= number < self.n_features or not (is_name or number == column):
             raise unknown_column(option, column, self.names, self.n_features)
         return number
 

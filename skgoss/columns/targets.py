@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
+from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss.columns.collectives import ALONE
+from skgoss.columns.factorize import is_missing
 from skgoss.columns.floats import as_floats, check_unmasked
 from skgoss.columns.row_partition import Parts, RowPartition
 from skgoss.utils import sklearn_private
@@ -43,7 +45,10 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
     if sp.issparse(y):
         raise ValueError(f"{name} must not be a sparse matrix: pass {name}.toarray().")
     is_array = isinstance(y, np.ndarray)
-    frame = y if is_array else nw.from_native(y, eager_only=True, pass_through=True)
+    try:
+        frame = y if is_array else nw.from_native(y, eager_only=True, pass_through=True)
+    except DuplicateError as error:
+        raise ValueError(f"The columns of {name} must have different names.") from error
     if isinstance(frame, nw.DataFrame):
         names = [f"column {column!r} of {name}" for column in frame.columns]
         columns = [frame[:, j].to_numpy() for j in range(len(names))]
@@ -101,8 +106,14 @@ def check_complete(y: NDArray[Any], name: str) -> None:
     """Check that no value is missing or infinite; else ValueError."""
     try:
         _check_finite(y, name)
-    except TypeError as error:  # a missing value of pandas has no truth value
-        raise ValueError(f"Input {name} contains missing values: {error}.") from error
+    except (TypeError, ValueError) as error:  # NA of pandas has no truth value
+        if y.dtype != object:
+            raise
+        row = next(i for i, value in enumerate(y) if is_missing(value))
+        raise ValueError(
+            f"Input {name} contains missing values (NaN, NaT or NA): row {row} is"
+            f" {y[row]!r}. Leave out rows without a target."
+        ) from error
     if y.dtype.kind in "mM" and np.isnat(y).any():
         raise ValueError(f"Input {name} contains missing values: NaT.")
 

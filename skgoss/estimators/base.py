@@ -61,6 +61,7 @@ _ELSEWHERE = {
     "boosters_": "booster_, which holds the trees of all folds",
     "cv_results_": "evals_result_, oof_score_ and oof_score_error_",
     "estimators_": "booster_, which holds all trees",
+    "oob_score_": "oof_score_ of a model with folds",
     "oof_pred": "oof_prediction_",
     "oof_predictions_": "oof_prediction_",
     "oof_scores_": "oof_score_",
@@ -73,6 +74,7 @@ _ELSEWHERE = {
     "dump_model": "booster_.dump_model()",
     "evals_result": "evals_result_",
     "feature_importance": "feature_importances_",
+    "feature_importance_": "feature_importances_",
     "feature_importances": "feature_importances_",
     "feature_name": "feature_name_",
     "feature_names_": "feature_name_",
@@ -92,6 +94,7 @@ _ELSEWHERE = {
     "predict_set": "LGBMClassifier, whose predictions are of classes;"
     " predict_interval of LGBMRegressor has intervals",
     "save": "to_file(path)",
+    "to_onnx": "skgoss.to_onnx(model)",
     "save_model": "to_file(path), which from_file reads",
 }
 
@@ -717,7 +720,7 @@ class LGBMModel(
         NaN in rows that no fold tests.
         """
         model = self._model
-        scores = self._out_of_fold.scores
+        scores = self._out_of_fold.scores.copy()
         return predictions.linked(scores, model.link, self._n_threads())
 
     @property
@@ -747,12 +750,12 @@ class LGBMModel(
         They are those of the best round after early stopping, or else of the last
         round.
         """
-        return self.booster_.best_score
+        return copy.deepcopy(self.booster_.best_score)
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
         """Metrics of all rounds by evaluation set and name."""
-        return self._model.history
+        return copy.deepcopy(self._model.history)
 
     @property
     def fitted_(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, Self
@@ -16,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
-from skgoss.model import predictions
+from skgoss.model import intervals, predictions
 from skgoss.model.fitted import FittedModel, scores_of_targets
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
@@ -109,7 +110,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     @property
     def classes_(self) -> Any:
         """The sorted labels; a list of arrays if there are several targets."""
-        return self._model.classes
+        return copy.deepcopy(self._model.classes)
 
     @property
     def n_classes_(self) -> Any:
@@ -296,6 +297,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         >>> [model.classes_[row].tolist() for row in sets]
         [[0], [1, 2], [0, 1]]
         """
+        intervals.check_arguments(kwargs)
         model = self._model
         compute = model.for_sets(self._owner).sets
         return self._covering(model, X, coverage, kwargs, compute)

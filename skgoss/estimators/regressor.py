@@ -197,6 +197,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         0.82
         """
         model = self._model
+        intervals.check_arguments(kwargs)
         intervals.check_method(method)
         compute = model.for_intervals(self._owner, method).intervals
         return self._covering(model, X, coverage, kwargs, compute)

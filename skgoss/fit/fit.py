@@ -16,7 +16,7 @@ from skgoss.binning.rows import Rows
 from skgoss.columns import names
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.several_outputs import joint_link
@@ -85,6 +85,8 @@ def checked_settings(
     settings = parameters.make_settings({**options, **replaced}, owner, passed)
     if isinstance(settings.objective, str):
         objectives.canonical_name(settings.objective)
+    if not unused_options.NEEDS.keys().isdisjoint(passed):
+        unused_options.warn_of(passed, settings, arguments)
     return settings
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows, check_init_score, held_out
@@ -386,18 +387,26 @@ class FitData:
                 prepared = (
                     Prepared(Columns.without_rows(self.schema.n_features))
                     if input_set.is_empty
-                    else self._evaluated_columns(X)
+                    else self._evaluated_columns(X, input_set.name)
                 )
                 rows = self._rows(prepared, input_set).without_zero_weights()
         data = X if rows.partition is None else None
         return NamedRows(input_set.name, rows, input_set.is_training, data)
 
-    def _evaluated_columns(self, X: Any) -> Prepared:
+    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if it has them."""
         if not isinstance(X, Dataset):
-            return Prepared(containers.columns(X, self.schema, owner=self.task.owner))
+            has_names = not (isinstance(X, np.ndarray | list) or issparse(X))
+            if not has_names and self.schema.feature_names is not None:
+                warn(
+                    f"The evaluation set {name!r} has no column names, but the training"
+                    " set has: its columns must be in the same order."
+                )
+            owner = self.task.owner
+            columns = containers.columns(X, self.schema, owner=owner, by_name=has_names)
+            return Prepared(columns)
         if not isinstance(self.training.X, Dataset):
-            return self._evaluated_columns(X.get_data())
+            return self._evaluated_columns(X.get_data(), name)
         return self._in_same_bins(X)
 
     def _in_same_bins(self, X: Dataset) -> Prepared:

@@ -371,7 +371,8 @@ def make(
         if name is None or (is_foreign and not _fits(name, n_scores, ranks)):
             warn(
                 f"metric {passed!r} is not known and has no effect."
-                f"{_advice(passed)} Use one of {', '.join(METRICS)}, or a function.",
+                f"{_advice(passed, n_scores, ranks)} Use one of {', '.join(METRICS)},"
+                " or a function.",
                 UnusedParameterWarning,
             )
             continue
@@ -387,9 +388,12 @@ def make(
     return chosen
 
 
-def _advice(unknown: str) -> str:
+def _advice(unknown: str, n_scores: int, ranks: bool) -> str:
     """What to use instead of an unknown metric, or "" if nothing is close."""
-    near = closest(unknown.lower(), [*_NAME_OF, *_INSTEAD])
+    names = [name for name in _NAME_OF if _fits(_NAME_OF[name], n_scores, ranks)]
+    word = unknown.lower().removeprefix("neg_").removesuffix("_deviance")
+    near = closest(word.removeprefix("mean_"), [*names, *_INSTEAD])
+    near = near or closest(word, [*names, *_INSTEAD])
     if near and near[0] in _INSTEAD:
         return f" For {near[0]!r}, use {_INSTEAD[near[0]]}."
     return did_you_mean(near)

@@ -18,7 +18,7 @@ from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.objectives import ranking
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import hint
+from skgoss.utils.messages import did_you_mean, hint
 
 if TYPE_CHECKING:
     from skgoss.objectives.training_rows import TrainingRows
@@ -387,6 +387,24 @@ ALIASES: dict[str, str] = {
 }
 
 # LightGBM's words for an objective that is not built in, and for no metric.
+# Names of other libraries that are not like ours.
+_OTHER_LIBRARIES = {
+    other: name
+    for name, others in {
+        "regression": "reg:squarederror squared_error",
+        "regression_l1": "reg:absoluteerror absolute_error",
+        "huber": "reg:pseudohubererror",
+        "quantile": "reg:quantileerror",
+        "poisson": "count:poisson",
+        "gamma": "reg:gamma",
+        "tweedie": "reg:tweedie",
+        "cross_entropy": "reg:logistic",
+        "binary": "binary:logistic log_loss logloss",
+        "multiclass": "multi:softmax multi:softprob",
+        "lambdarank": "rank:ndcg rank:pairwise yetirank",
+    }.items()
+    for other in others.split()
+}
 NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
@@ -399,9 +417,11 @@ def canonical_name(objective: str) -> str:
             "returns the gradient and the hessian."
         )
     if word not in ALIASES:
+        instead = did_you_mean(_OTHER_LIBRARIES.get(str(word), "").split())
+        advice = instead or hint(str(objective), ALIASES)
         raise ValueError(
-            f"objective={objective!r} is not known.{hint(str(objective), ALIASES)} Use"
-            f" a function or one of {', '.join(OBJECTIVES)}."
+            f"objective={objective!r} is not known.{advice} Use a function or one of"
+            f" {', '.join(OBJECTIVES)}."
         )
     return ALIASES[word]
 

@@ -21,6 +21,12 @@ class UserFunction:
     def __init__(self, function: Callable[..., Any], role: str) -> None:
         self.function = function
         self.name = name_of(function)
+        if hasattr(function, "_score_func"):
+            raise TypeError(
+                f"Self-defined {role} function is a scorer of scikit-learn, whose"
+                " arguments are an estimator and rows: pass the function of targets and"
+                " predictions that it was made of."
+            )
         # Keyword-only parameters include those that functools.partial has bound.
         self.n_arguments = sum(
             parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)

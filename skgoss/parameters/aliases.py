@@ -184,6 +184,9 @@ def check_available(values: Mapping[str, Any], owner: str) -> None:
             raise ValueError(
                 f"The {name!r} parameter of {owner} is not available. {_WHY_NOT[name]}"
             )
+    for name in ("device", "device_type"):
+        if str(values.get(name, "cpu")).lower() != "cpu":
+            warn_no_effect(f"{name}={values[name]!r} of {owner}", " Fits run on CPUs.")
 
 
 def warn_no_effect(problem: str, advice: str) -> None:

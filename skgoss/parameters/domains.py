@@ -316,6 +316,12 @@ def _by_column(domain: Domain, values: str) -> Domain:
     )
 
 
+def _convert_sign(value: Any) -> Any:
+    """Convert to -1, 0 or 1; floats as LightGBM does."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return int(value) if is_number and value in (-1, 0, 1) else NotImplemented
+
+
 def _convert_sets_of_columns(value: Any) -> Any:
     """Convert to None, 'pairwise', 'no_interactions' or a list of lists of columns."""
     if isinstance(value, str):
@@ -442,7 +448,9 @@ FILE_COLUMNS = Domain(
     " some (like 'name:a,b')",
     _columns_of_file(many=True),
 )
-MONOTONE_CONSTRAINTS = _by_column(integer(-1, 1), "the values -1, 0 or 1")
+MONOTONE_CONSTRAINTS = _by_column(
+    Domain("int", "-1, 0 or 1", _convert_sign), "the values -1, 0 or 1"
+)
 FEATURE_CONTRI = _by_column(NOT_NEGATIVE, "floats >= 0")
 MAX_BIN_BY_FEATURE = _by_column(integer(2, 65535), "ints from 2 to 65535")
 INTERACTION_CONSTRAINTS = Domain(

@@ -45,6 +45,7 @@ _OF_PREDICTIONS = {
     "predict_proba": "prediction_type proba",
     "predict_interval": "coverage interval",
     "n_jobs": "thread_count",
+    "scikit-learn's FixedThresholdClassifier": "cutoff decision_threshold threshold",
 }
 # What is so without an option.
 _ALWAYS = {

@@ -347,6 +347,7 @@ def _label_options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     unknown = options.keys() - {"max_category_values"}
     if unknown:
         name = min(unknown)
-        advice = messages.hint(name, inspect.signature(plot_tree).parameters)
+        close = messages.hint(name, inspect.signature(plot_tree).parameters)
+        advice = " Use tree_index." if name == "num_trees" else close
         raise TypeError(f"plot_tree has no argument {name!r}.{advice}")
     return options

@@ -93,7 +93,13 @@ def feature_names(X: Any) -> NDArray[Any] | None:
 def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None:
     """Check names of columns against those of the fit, with scikit-learn's messages."""
     names = {} if fitted is None else {"feature_names_in_": fitted}
-    _check_feature_names(_estimator_named(owner, **names), X, reset=False)
+    try:
+        _check_feature_names(_estimator_named(owner, **names), X, reset=False)
+    except ValueError as error:
+        if fitted is None or not set(fitted).issubset(feature_names(X)):
+            raise
+        words = f"{error}Select and order the columns: X[model.feature_names_in_].\n"
+        raise ValueError(words) from error
 
 
 def check_n_features(X: Any, fitted: int, owner: str) -> None:

@@ -514,7 +514,9 @@ def test_bad_names(words, n_classes, message):
     [
         (["rsme", "auc"], None, r"'rsme' is not known .* Did you mean 'rmse'\?"),
         (["accuracy", "auc"], 2, "metric 'accuracy' is not known .* or a function"),
-        (["auc", "logloss"], None, "Did you mean 'multi_logloss'"),
+        (["auc", "logloss"], None, "Did you mean 'binary_logloss'"),
+        (["multi_logless", "auc_mu"], 3, "Did you mean 'multi_logloss'"),
+        (["auc", "neg_mean_poisson_deviance"], None, "Did you mean 'poisson'"),
         (["roc_auc", "auc_mu"], 3, "metric 'roc_auc' is not known"),
         (["auc,,2"], 2, "metric ',2' is not known"),
     ],

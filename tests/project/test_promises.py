@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -770,6 +771,52 @@ def test_functions_get_arrays_of_their_own():
 
     LGBMRegressor(objective=vandal, n_estimators=2).fit(X, y, weight)
     assert [a.tobytes() for a in (X, y, weight)] == before
+
+
+def spoil(value: Any) -> None:
+    """Write over all that a value holds."""
+    if isinstance(value, np.ndarray):
+        if value.flags.writeable:
+            value[...] = value.flat[-1]
+        return
+    for item in list(value.values() if isinstance(value, dict) else value):
+        if isinstance(item, np.ndarray | dict | list | tuple):
+            spoil(item)
+    if isinstance(value, dict | list):
+        value.clear()
+
+
+SPOILED_FITS = {
+    "evaluation sets": (LGBMRegressor, {}),
+    "folds": (LGBMRegressor, {"folds": 3}),
+    "classes of folds": (LGBMClassifier, {"folds": 3}),
+    "several targets": (LGBMRegressor, {"folds": 3}),
+    "several labels": (LGBMClassifier, {}),
+    "quantiles": (LGBMRegressor, {"objective": "quantile", "alpha": [0.4, 0.6]}),
+    "preset": (LGBMRegressor, {"preset": "accurate", "n_estimators": 3}),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED_FITS)
+def test_what_attributes_hand_out_is_the_readers_own(name):
+    cls, options = SPOILED_FITS[name]
+    X = np.random.default_rng(44).standard_normal((90, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5]).astype(float)
+    if name.startswith("several"):
+        y = np.column_stack([y, y[::-1]])
+    sets = {} if "folds" in options else {"eval_set": [(X, y)]}
+    model = cls(**{"n_estimators": 3, **options}).fit(X, y, **sets)
+    model.booster_  # noqa: B018
+    before = pickle.dumps(model)
+    is_property = {n: isinstance(getattr(cls, n, None), property) for n in dir(model)}
+    for attribute in [n for n, is_one in is_property.items() if is_one and n[0] != "_"]:
+        try:
+            value = getattr(model, attribute)
+        except AttributeError:
+            continue
+        if isinstance(value, np.ndarray | dict | list | tuple):
+            spoil(value)
+            assert pickle.dumps(model) == before, attribute
 
 
 def after_two_rounds(error: BaseException):

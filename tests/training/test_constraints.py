@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
 from skgoss.training import constraints
 
 SIGNS = [1, -1, 1, 0, 0, 1]
@@ -288,7 +288,9 @@ def test_free_columns_cost_no_bit():
     ).fit(X, y)
     assert_same_bits(plain, free)
     bounded = clone(free).set_params(monotone_constraints=None, feature_contri="")
-    assert_same_bits(plain, bounded.fit(X, y))
+    unused = "monotone_penalty needs monotone_constraints; monotone_constraints_method"
+    with pytest.warns(UnusedParameterWarning, match=unused):
+        assert_same_bits(plain, bounded.fit(X, y))
 
 
 def test_constraints_that_hold_anyway_change_little():

@@ -11,7 +11,7 @@ import twin
 from instruction_sets import printed
 from twin import Fit, fit, rounds_of, smooth_target, table
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
 from skgoss._engine.training.sampling_kernels import one_side_sample
 from skgoss.objectives.percentiles import percentile
 
@@ -422,7 +422,10 @@ def test_rates_do_not_matter_to_others(options):
     # At this learning rate the first round would be sampled already.
     usual = {"n_estimators": 3, "learning_rate": 1.5}
     plain = LGBMRegressor(**usual).fit(X, y).predict(X)
-    rates = LGBMRegressor(**usual, **options).fit(X, y).predict(X)
+    with pytest.warns(
+        UnusedParameterWarning, match="needs data_sample_strategy='goss'"
+    ):
+        rates = LGBMRegressor(**usual, **options).fit(X, y).predict(X)
     assert np.ptp(plain) > 0
     np.testing.assert_array_equal(rates, plain)
 

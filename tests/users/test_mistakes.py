@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 
 import skgoss
@@ -53,6 +54,11 @@ model = classifier().fit(X, y)
 numbers = regressor().fit(X, r)
 booster = model.booster_
 frame = pd.DataFrame(X, columns=list("abcd"))
+named = classifier().fit(frame, y)
+doubled = pd.DataFrame({0: r, 1: r}).set_axis(["t", "t"], axis=1)
+days = np.array([[pd.Timestamp(2020, 1, 1)]] * 60, dtype=object)
+incomplete = np.array([np.nan, "a", "b"] * 20, dtype=object)
+scorer = make_scorer(mean_squared_error)
 # What the mistakes below are typed with.
 NAMES = {**vars(skgoss), **globals()}
 MISTAKES = {
@@ -88,7 +94,22 @@ MISTAKES = {
     "classifier(monotone_constraints=[1, 0]).fit(X, y)": ("4 columns", "2 entries"),
     "classifier(categorical_feature=[9]).fit(X, y)": ("column 9", "0 to 3"),
     "classifier(random_state='x').fit(X, y)": ("random_state", "Got 'x'"),
+    "classifier(objective='binary:logistic').fit(X, y)": ("Did you mean 'binary'?",),
+    "classifier(objective='Logloss').fit(X, y)": ("Did you mean 'binary'?",),
+    "classifier(objective='multi:softprob').fit(X, y)": ("mean 'multiclass'?",),
+    "classifier(loss='log_loss').fit(X, y)": ("'log_loss'", "Did you mean 'binary'?"),
+    "regressor(loss='squared_error').fit(X, r)": ("Did you mean 'regression'?",),
+    "regressor(objective='count:poisson').fit(X, y)": ("Did you mean 'poisson'?",),
+    "classifier(device='gpu').fit(X, y)": ("device='gpu'", "no effect", "on CPUs"),
+    "regressor(forcedbins_filename={0.5: [1]}).fit(X, r)": ("0.5", "0 to 3"),
     # X and y
+    "classifier().fit(X, incomplete)": ("y contains missing", "row 0"),
+    "regressor().fit(X, doubled)": ("columns of y", "different names"),
+    "classifier().fit(days, y)": ("column 0 is a pandas.Timestamp", "numbers of dates"),
+    "classifier().fit(None, y)": ("X must be", "NoneType"),
+    "model.predict([{'a': 1.0}])": ("X must be", "a list of dicts", "DataFrame"),
+    "model.predict(row for row in X)": ("X must be", "a generator", "numpy.array"),
+    "named.predict(frame[['d', 'c', 'b', 'a']])": ("X[model.feature_names_in_]",),
     "classifier().fit(X)": ("y to be passed",),
     "classifier().fit(y, X)": ("Are X and y swapped?",),
     "classifier().fit(X, y[:50])": ("[60, 50]",),
@@ -285,6 +306,9 @@ MISTAKES = {
     ),
     "Dataset('no.csv').construct()": ("No such file", "no.csv"),
     "train(BINARY, 'train.csv')": ("train_set", "got str", "Dataset(X, label=y)"),
+    "classifier().fit(frame, y, eval_set=[(X, y)])": ("set 'valid_0' has no column",),
+    "regressor(metric=scorer).fit(X, r, eval_set=[(X, r)])": ("a scorer of scikit-",),
+    "classifier(metric='loglos').fit(X, y, eval_set=[(X, y)])": ("'binary_logloss'?",),
     # Arguments of cv
     "cv(BINARY, X, y)": ("train_set of cv", "numpy.ndarray", "Dataset(X, label=y)"),
     "cv(BINARY, data(), nfold='5')": ("nfold", "at least 2", "got '5'"),
@@ -310,7 +334,19 @@ MISTAKES = {
     "skgoss.plot_tree(model, tree_idx=0)": ("'tree_idx'", "mean 'tree_index'?"),
     "skgoss.draw_tree(model, 99)": ("tree_index", "less than 2", "got 99"),
     "skgoss.plot_split_value_histogram(model, 'size')": ("feature='size'",),
+    "skgoss.plot_tree(model, num_trees=1)": ("'num_trees'", "Use tree_index"),
     # Explanations, and names of other packages
+    "model.to_onnx()": ("'to_onnx'", "skgoss.to_onnx(model)"),
+    "model.feature_importance_": ("use feature_importances_",),
+    "model.oob_score_": ("use oof_score_",),
+    "skgoss.load('model.txt')": ("'load'", "LGBMClassifier.from_file"),
+    "numbers.predict_interval(X, alpha=0.05)": ("'alpha'", "coverage=0.95"),
+    "numbers.predict_interval(X, level=0.9)": ("'level'", "coverage=0.95"),
+    "model.predict_set(X, confidence_level=0.9)": ("coverage=0.95",),
+    "model.predict_proba(X, threshold=0.3)": (
+        "'threshold'",
+        "FixedThresholdClassifier",
+    ),
     "model.shap_values(X)": ("'shap_values'", "use explain(X)"),
     "booster.shap_values(X)": ("'shap_values'", "use explain(X)"),
     "model.explain(X5)": ("5 features", "expecting 4"),

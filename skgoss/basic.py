@@ -16,3 +16,12 @@ class _ConfigAliases:
     def get(*args: str) -> set[str]:
         """Return all names of some parameters; an unknown name stands for itself."""
         return {name for arg in args for name in all_names(arg)}
+
+    @staticmethod
+    def get_sorted(name: str) -> list[str]:
+        """Return all names of a parameter: this one, then the others by length."""
+        return [name, *sorted(set(all_names(name)) - {name}, key=len)]
+
+
+class LGBMDeprecationWarning(FutureWarning):
+    """Stands where public code filters LightGBM's warnings; nothing raises it."""

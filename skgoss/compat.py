@@ -7,6 +7,7 @@ are here because public code imports them.
 from importlib.util import find_spec
 from typing import Any
 
+from sklearn import __version__ as _sklearn_version  # noqa: F401
 from sklearn.base import BaseEstimator as _LGBMModelBase  # noqa: F401
 from sklearn.base import ClassifierMixin as _LGBMClassifierBase  # noqa: F401
 from sklearn.base import RegressorMixin as _LGBMRegressorBase  # noqa: F401

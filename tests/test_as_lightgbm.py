@@ -64,6 +64,10 @@ assert _LGBMLabelEncoder().fit_transform(["b", "a"]).tolist() == [1, 0]
 assert _ConfigAliases.get("bagging_freq", "word") == {
     "bagging_freq", "subsample_freq", "word"
 }
+assert _ConfigAliases.get_sorted("min_data_in_leaf")[0] == "min_data_in_leaf"
+assert set(_ConfigAliases.get_sorted("eta")) == _ConfigAliases.get("eta")
+assert issubclass(lightgbm.basic.LGBMDeprecationWarning, FutureWarning)
+assert lightgbm.compat._sklearn_version.split(".")[0] == "1"
 assert importlib.util.find_spec("lightgbm")
 assert importlib.util.find_spec("lightgbm.sklearn")
 assert int(lightgbm.__version__.split(".")[0]) == 4

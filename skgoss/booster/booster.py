@@ -1089,10 +1089,11 @@ class Booster(Elsewhere):
         Parameters
         ----------
         data : Dataset
-            The training set, an evaluation set or another data set. The scores of
-            another data set are kept for later calls. `eval_valid` does not include it.
+            The training set, an evaluation set or another data set, which becomes an
+            evaluation set.
         name : str
-            The name of the data set in the results.
+            The name of the data set in the results. If another evaluation set has it,
+            `eval_valid` does not include this one.
         feval : callable or list of callable, default=None
             Additional metric functions: see `train`.
 
@@ -1102,7 +1103,10 @@ class Booster(Elsewhere):
             One for each metric.
         """
         fit = self._fit
-        evaluated = self._held_set(data) or fit.add_set(name, data, is_listed=False)
+        evaluated = self._held_set(data)
+        if evaluated is None:
+            is_new = name not in {other.name for other in fit.state.sets}
+            evaluated = fit.add_set(name, data, is_listed=is_new)
         results = fit.state.evaluate_sets([evaluated], fit.metrics_of(feval))
         return [result._replace(dataset_name=name) for result in results]
 

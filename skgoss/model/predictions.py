@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from skgoss.binning.source_binning import select_columns
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
-from skgoss.columns.sparse import CompressedRows
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
@@ -86,14 +85,9 @@ def linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
 def _contributions(
     ensemble: Ensemble, columns: Columns, span: tuple[int, int], n_threads: int
 ) -> Any:
-    """SHAP values: a sparse matrix for each score if the rows are sparse, else one.
-
-    Rows in CSC format have values in this format, other sparse rows in CSR format.
-    """
+    """SHAP values: an array, or CSR matrices for the scores of sparse rows."""
     if columns.index is not None:
-        rows = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
-        is_csc = not isinstance(columns, CompressedRows)
-        parts = [part.tocsc() for part in rows] if is_csc else rows
+        parts = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
         return parts[0] if len(parts) == 1 else parts
     values = contributions.contributions(ensemble, columns, *span, n_threads)
     return values.reshape(len(values), -1)
@@ -119,7 +113,7 @@ def in_batches(
 
     ``X`` may be anything that estimators predict. Columns of files that are not in the
     ``schema`` are not read. With ``to_parquet``, the predictions are written to this
-    file, and the result is None.
+    file, and the result is None. Sparse SHAP values are CSC if ``X`` is, else CSR.
     """
     if isinstance(X, np.ndarray) and to_parquet is None:
         return compute(X)
@@ -132,7 +126,7 @@ def in_batches(
         _write(_batches(X, source, compute), to_parquet)
         return None
     if source is None:
-        return compute(X)
+        return _as_csc(compute(X)) if getattr(X, "format", "") == "csc" else compute(X)
     n_rows, start = source.shape[0], 0
     wholes: list[Any] = []
     for part in _batches(X, source, compute):
@@ -147,6 +141,12 @@ def in_batches(
         start += arrays[0].shape[0]
     out = [sp.vstack(w, "csr") if isinstance(w, list) else w for w in wholes]
     return out if is_list else out[0]
+
+
+def _as_csc(values: Any) -> Any:
+    if isinstance(values, list):
+        return list(map(_as_csc, values))
+    return values.tocsc() if sp.issparse(values) else values
 
 
 def in_memory(X: Any, open_file: OpenFile) -> Any:

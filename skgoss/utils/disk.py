@@ -46,13 +46,17 @@ def named(path: str | PathLike[str]) -> Iterator[None]:
         raise ValueError(f"{name}: {error}") from error
 
 
+class NoFolderError(FileNotFoundError, ValueError):
+    """There is no folder of this name. LightGBM's error is a ValueError here."""
+
+
 @contextmanager
 def written(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing. If anything fails, an earlier file is unchanged."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, "There is no such folder", folder)
+        raise NoFolderError(errno.ENOENT, "There is no such folder", folder)
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, "This is a folder", target)
     if os.path.exists(target) and not os.path.isfile(target):

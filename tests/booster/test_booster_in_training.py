@@ -388,7 +388,8 @@ def test_metrics():
     results = booster.eval(data, "new", feval=[n_rows])
     assert [tuple(r)[:2] for r in results] == [("new", "l2"), ("new", "n_rows")]
     np.testing.assert_allclose([r[2] for r in results], [error, len(X)])
-    assert [r.dataset_name for r in booster.eval_valid(feval=n_rows)] == ["v", "v"]
+    names = [r.dataset_name for r in booster.eval_valid(feval=n_rows)]
+    assert names == ["v", "v", "new", "new"]
     assert booster.eval(other, "again")[0][2] == booster.eval_valid()[0][2]
     assert booster.eval(booster.train_set, "t")[0][2] == value
     # The scores of a set that was asked for once go on.
@@ -661,6 +662,18 @@ def test_a_round_of_stumps_that_is_rolled_back_leaves_no_trace(from_average):
     rolled.reset_parameter({"min_split_gain": 0.0})
     assert_same_trees(updated(rolled, 3), updated(plain, 3))
     np.testing.assert_array_equal(rolled.predict(X), plain.predict(X))
+
+
+def test_a_set_that_is_evaluated_stays():
+    booster = updated(started(), 2)
+    other = dataset(rows=slice(30))
+    (result,) = booster.eval(other, "other")
+    assert booster.eval_valid() == [result]
+    # No two evaluation sets have one name.
+    booster.eval(dataset(rows=slice(50)), "other")
+    assert booster.eval_valid() == [result]
+    updated(booster, 1)
+    assert booster.eval(other, "again")[0][2] == booster.eval_valid()[0][2] != result[2]
 
 
 def test_other_rows_do_not_change_the_fit_that_they_go_on_from():

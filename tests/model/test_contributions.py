@@ -196,9 +196,13 @@ def test_fitted_models_by_all_subsets(estimator, boosting):
     y = np.nan_to_num(X[:, 0]) * np.nan_to_num(X[:, 1]) + np.nan_to_num(X[:, 2])
     if estimator is LGBMClassifier:
         y = np.digitize(y, [-0.3, 0.3])
-    bag = {"subsample": 0.5, "subsample_freq": 1} if boosting == "rf" else {}
+    sampling = {
+        "gbdt": {},
+        "dart": {"drop_rate": 0.5},
+        "rf": {"subsample": 0.5, "subsample_freq": 1},
+    }[boosting]
     model = estimator(
-        n_estimators=3, num_leaves=8, boosting_type=boosting, drop_rate=0.5, **bag
+        n_estimators=3, num_leaves=8, boosting_type=boosting, **sampling
     ).fit(X, y)
     check(model._model.trees, X[:5], read_columns(model, X[:5], reset=False))
 
@@ -378,6 +382,30 @@ def test_sparse_rows_and_values():
     np.testing.assert_array_equal(
         late, contributions(model._model.trees, dense, 2, 4)[:, 1]
     )
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "unaligned", "strided"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sparse_values_are_csc_if_the_rows_are_else_csr(form, n_classes):
+    rng = np.random.default_rng(18)
+    csr = scipy.sparse.random(100, 8, 0.3, "csr", random_state=rng)
+    y = np.digitize(np.asarray(csr.sum(axis=1)).ravel(), [0.8, 1.6][: n_classes - 1])
+    model = LGBMClassifier(n_estimators=3, num_leaves=4).fit(csr, y)
+    if form == "strided":
+        values = np.repeat(csr.data, 2)[::2]
+    elif form == "unaligned":
+        values = np.frombuffer(b"0" + csr.data.tobytes(), np.float64, offset=1)
+    if form in ("strided", "unaligned"):
+        X = csr.copy()
+        X.data = values
+    else:
+        X = csr.asformat(form)
+    expected = model.predict(csr, pred_contrib=True)
+    found = model.predict(X, pred_contrib=True)
+    pairs = [(found, expected)] if n_classes == 2 else zip(found, expected, strict=True)
+    for values, of_csr in pairs:
+        assert values.format == ("csc" if form == "csc" else "csr")
+        np.testing.assert_array_equal(values.toarray(), of_csr.toarray())
 
 
 def test_memory_is_proportional_to_the_used_columns():

@@ -21,6 +21,7 @@ from skgoss.fit import lightgbm3
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit
 from skgoss.fit.train_arguments import (
+    DEFAULT_ROUNDS,
     TrainOptions,
     check_label,
     check_rounds,
@@ -61,7 +62,7 @@ _NAMES = ("train", "valid")
 def cv(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
-    num_boost_round: int = 100,
+    num_boost_round: int = DEFAULT_ROUNDS,
     folds: Any = None,
     nfold: int = 5,
     stratified: bool = True,

@@ -14,6 +14,7 @@ from skgoss.fit import lightgbm3
 from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
 from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.train_arguments import (
+    DEFAULT_ROUNDS,
     TrainOptions,
     check_label,
     check_rounds,
@@ -37,7 +38,7 @@ from skgoss.utils.messages import type_name
 def train(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
-    num_boost_round: int = 100,
+    num_boost_round: int = DEFAULT_ROUNDS,
     valid_sets: Dataset | Iterable[Dataset] | None = None,
     valid_names: str | Iterable[str] | None = None,
     feval: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,

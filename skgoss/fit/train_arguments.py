@@ -16,7 +16,7 @@ from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import TrainTask
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
-from skgoss.parameters.settings import Settings, changed_values
+from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
 
 # What models of `train` have been trained by, in their records.
@@ -27,6 +27,14 @@ NAME_OF_ROUNDS = "num_iterations"
 
 # Names of the number of classes, LightGBM's main name first.
 _NUM_CLASS = ("num_class", "num_classes")
+
+
+class _Default(int):
+    """A default value that differs from an argument of the same value."""
+
+
+# The rounds of `train` and `cv` if the user does not pass them.
+DEFAULT_ROUNDS = _Default(100)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +112,12 @@ class TrainOptions:
             options["objective"] = fobj
         defaults["early_stopping_round"] = early_stopping_rounds or None
         task = TrainTask(owner, n_classes, options.get("objective"))
-        # Arguments of train and cv that are left at their defaults are not passed.
-        passed = changed_values(defaults, parameters.DEFAULTS).keys() | options.keys()
+        unset = (None, DEFAULT_ROUNDS)
+        passed = {n for n, v in defaults.items() if not any(v is u for u in unset)}
         return cls(
             task,
             defaults | options,
-            frozenset(passed),
+            frozenset(passed | options.keys()),
             parameters.names_used(values),
             unused,
             of_files,

@@ -142,7 +142,9 @@ def make_settings(
             options[name] = OPTION[name].checked(value, owner)
     if options["boosting_type"] == "goss":
         options |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
-    _check_together(options, owner)
+    # A preset may choose what forests need, and checks all options again.
+    if options["boosting_type"] != "rf" or options["preset"] is None:
+        _check_together(options, owner)
     # Seeds that are None follow from the seed of the fit.
     seed = draw_seed(options["random_state"])
     options["random_state"] = seed or 0

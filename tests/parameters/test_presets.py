@@ -119,6 +119,26 @@ def test_a_search_fits_candidates_that_are_defaults():
     assert scores[0] != scores[1]
 
 
+def test_rounds_of_train_and_cv_stay():
+    X, y = numbers()
+    params = {**ACCURATE, "verbosity": -1}
+    booster = skgoss.train(params, Dataset(X, y), 100)
+    assert booster.num_trees() == 100 != skgoss.train(params, Dataset(X, y)).num_trees()
+    results = skgoss.cv(params, Dataset(X, y), num_boost_round=100, nfold=2)
+    assert len(results["valid l2-mean"]) == 100
+
+
+def test_a_preset_chooses_what_forests_need():
+    X, y = numbers()
+    model = LGBMRegressor(**ACCURATE, boosting_type="rf", n_estimators=5).fit(X, y)
+    assert model.preset_params_["subsample"] < 1
+    trees = model.booster_.dump_model()["tree_info"]
+    assert len({str(tree["tree_structure"]) for tree in trees}) == 5
+    options = {"subsample": 1.0, "colsample_bytree": 1.0, "boosting_type": "rf"}
+    with pytest.raises(ValueError, match="needs trees that differ"):
+        LGBMRegressor(**ACCURATE, **options).fit(X, y)
+
+
 def test_all_parameters_at_once_tell_only_what_differs():
     X, y = numbers()
     model = LGBMRegressor(**ACCURATE, num_leaves=9)

@@ -9,10 +9,14 @@ import stat
 import pytest
 from model_files_alike import boosters
 
+import skgoss
+
 
 def test_places_that_cannot_be_written(tmp_path):
     booster = boosters()[0]
     with pytest.raises(FileNotFoundError, match=r"no such folder.*none"):
+        booster.save_model(tmp_path / "none" / "m.txt")
+    with pytest.raises(skgoss.basic.LightGBMError, match="no such folder"):
         booster.save_model(tmp_path / "none" / "m.txt")
     with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
         booster.save_model(tmp_path)

@@ -194,12 +194,14 @@ class Fit:
             # The best round of each fold is kept, if there is one, but none ends early.
             has_best = options.boosting_type != "dart" and self.plan.metrics
             patience = options.n_estimators if has_best else 0
+        is_told = options.verbosity >= 1 or arguments.early_stopping_messages
         if patience > 0:
             calls.append(
                 callbacks.early_stopping(
                     patience,
                     options.first_metric_only,
-                    verbose=options.verbosity >= 1 or arguments.early_stopping_messages,
+                    # Folds are fitted side by side: see `fold_fits.tell`.
+                    verbose=is_told and options.folds is None,
                     min_delta=options.early_stopping_min_delta,
                 )
             )

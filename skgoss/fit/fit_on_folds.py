@@ -137,9 +137,14 @@ class FitOnFolds:
         if fit.data.search is not None:
             fit.choose(self._best_options(fit.data.search, make_model))
             fit.begin(self.sets)
-        if self.folds is None:
+        trained = None
+        if self.folds is not None:
+            trained = self._trained_on_folds(self.folds, make_model)
+        if fit.settings.verbosity >= 1 and fit.data.preset_params:
+            chosen = ", ".join(f"{k}={v}" for k, v in fit.data.preset_params.items())
+            callbacks.say(f"Chosen by preset: {chosen}")
+        if trained is None:
             return fit.run(make_model, after_round)
-        trained = self._trained_on_folds(self.folds, make_model)
         fit.warn_if_nothing_learned(trained.ensemble)
         return fit.model(trained)
 
@@ -247,6 +252,8 @@ class FitOnFolds:
         kinds = presets.kinds(fit.settings, preset_params)
         fits = [fit.with_options(options) for options in kinds]
         models = self._fold_models(fits, pairs, make_model, Fit.new_callbacks)
+        if fit.settings.verbosity >= 1:
+            fold_fits.tell(models)
         weights = self._weights(models)
         trained, out_of_fold = fold_fits.joined(models, weights, self.all_rows)
         fit.history |= trained.history

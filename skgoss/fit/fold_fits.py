@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from threading import Event
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from skgoss.binning.rows import Rows
+from skgoss.fit.callbacks import say
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
 from skgoss.objectives.output_metrics import AnyMetric
@@ -115,6 +117,15 @@ def fold_model(
         boosting.raw_scores(tested),
         trained.history,
     )
+
+
+def tell(kinds: Iterable[Iterable[FoldModel]]) -> None:
+    """Print a line for each model: its rounds, and the metrics of the last one."""
+    for model in chain.from_iterable(kinds):
+        last = model.n_rounds - 1
+        for name, scores in model.history.items():
+            words = "".join(f", {k} {v[last]:g}" for k, v in scores.items() if v)
+            say(f"{name}: {model.n_rounds} rounds{words}")
 
 
 def side_by_side(

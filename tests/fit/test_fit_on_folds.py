@@ -357,3 +357,26 @@ def test_folds_that_split_queries():
         LGBMRanker(**SMALL, folds=KFold(3, shuffle=True)).fit(X, grades, qid=qid)
     whole = LGBMRanker(**SMALL, folds=GroupKFold(3)).fit(X, grades, qid=qid)
     assert np.isfinite(whole.oof_prediction_).all()
+
+
+def test_each_fold_is_told_in_a_line(capsys):
+    rng = np.random.default_rng(50)
+    X = rng.standard_normal((200, 3))
+    model = LGBMRegressor(
+        n_estimators=9, folds=3, early_stopping_round=2, verbosity=1, n_jobs=2
+    ).fit(X, X[:, 0] + rng.standard_normal(200))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    for i, line in enumerate(lines):
+        (losses,) = model.evals_result_[f"fold_{i}"].values()
+        best = int(np.argmin(losses))
+        assert line == f"fold_{i}: {best + 1} rounds, l2 {losses[best]:g}"
+
+
+def test_what_a_preset_chose_is_told_in_a_line(capsys):
+    X = np.random.default_rng(51).standard_normal((100, 3))
+    options = {"preset": "accurate", "n_estimators": 3, "verbosity": 1}
+    model = LGBMRegressor(**options).fit(X, X[:, 0])
+    (line,) = capsys.readouterr().out.splitlines()
+    chosen = ", ".join(f"{k}={v}" for k, v in model.preset_params_.items())
+    assert line == f"Chosen by preset: {chosen}"

@@ -234,5 +234,6 @@ def numbers(columns: Columns) -> NDArray[np.float64]:
         is_sparse = columns.index is not None and columns.index[j] != 0
         at = columns.stored_rows(j) if is_sparse else slice(None)
         out[at, j] = columns.stored(j)
-    out[:, columns.category_counts > 0] = np.nan
+    if columns.n_categories is not None:
+        out[:, columns.n_categories > 0] = np.nan
     return out

@@ -26,6 +26,8 @@ def _loss(*names: str) -> Need:
         if settings.metric is not None or arguments.eval_metric is not None:
             return True  # it may be theirs
         objective = settings.objective
+        if isinstance(settings.alpha, tuple):
+            return True  # an error says where several levels belong
         if isinstance(objective, str):
             return objectives.canonical_name(objective) in names
         return objective is not None

@@ -185,7 +185,7 @@ def check_available(values: Mapping[str, Any], owner: str) -> None:
                 f"The {name!r} parameter of {owner} is not available. {_WHY_NOT[name]}"
             )
     for name in ("device", "device_type"):
-        if str(values.get(name, "cpu")).lower() != "cpu":
+        if str(values.get(name)).lower() in ("gpu", "cuda"):
             warn_no_effect(f"{name}={values[name]!r} of {owner}", " Fits run on CPUs.")
 
 

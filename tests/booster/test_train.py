@@ -134,11 +134,13 @@ def test_words_for_numbers_and_flags():
 
 def test_options_without_effect():
     params = {
-        **{"device": "gpu", "num_machines": 2, "save_binary": True, "task": "train"},
+        **{"device": "cpu", "num_machines": 2, "save_binary": True, "task": "train"},
         **{"is_provide_training_metric": True, "is_training_metric": True},
         **{"silent": 1, "importance_type": "gain", "tree_learner": "data"},
     }
     np.testing.assert_array_equal(fitted(params).predict(X), fitted().predict(X))
+    with pytest.warns(UnusedParameterWarning, match=r"device='gpu' .* run on CPUs"):
+        fitted({"device": "gpu"})
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,7 @@ def test_unknown_params():
     with pytest.warns(skgoss.UnusedParameterWarning, match="different values"):
         data = Dataset(np.zeros((3, 1)), params={"max_bin": 7, "max_bins": 8})
     assert data.get_params() == {"max_bin": 7}
-    data = Dataset(np.zeros((3, 1)), params={"num_class": 3, "device": "gpu", "eta": 1})
+    data = Dataset(np.zeros((3, 1)), params={"num_class": 3, "device": "cpu", "eta": 1})
     assert data.get_params() == {}
     with pytest.raises(ValueError, match="The 'max_bin' parameter of Dataset must be"):
         Dataset(np.zeros((3, 1)), params={"max_bin": -1}).construct()

@@ -273,6 +273,7 @@ def test_halving():
     assert search.best_estimator_.n_estimators >= 4
 
 
+@pytest.mark.filterwarnings("ignore:.*subsample needs subsample_freq")
 def test_old_script_of_a_search_with_early_stopping():
     train, valid, y, y_valid = train_test_split(X, Y, random_state=0)
     params = {"max_depth": [3, 5], "min_child_samples": [20, 40], "subsample": [0.8, 1]}

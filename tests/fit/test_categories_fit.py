@@ -262,6 +262,7 @@ AS_CODES = {
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings("ignore:The evaluation set 'valid_0' has no column names")
 @pytest.mark.parametrize("kind", AS_CODES)
 def test_codes_are_not_the_categories(kind):
     X, y = pd.DataFrame({"w": WORDS, "v": NUMBERS}), CODES + NUMBERS

@@ -146,7 +146,7 @@ def use_rows(read: Table) -> None:
     (table,) = rows.data.tables
     parts = [
         text_tables._parse_by_item(block, table.separator, table.width)
-        for block in table.blocks()
+        for block in table
     ]
     assert_array_equal(np.concatenate(parts)[:, 1:], data)
 

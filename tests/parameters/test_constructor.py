@@ -48,7 +48,7 @@ def test_options_without_effect_are_left_out():
     names = [name for names in WITHOUT_EFFECT.values() for name in names]
     assert len(names) == len(set(names))
     assert {name for o in OPTIONS for name in o.names}.isdisjoint(names)
-    model = LGBMClassifier(**dict.fromkeys(names, 1)).set_params(device_type="gpu")
+    model = LGBMClassifier(**dict.fromkeys(names, 1)).set_params(device_type="cpu")
     assert model.get_params() == LGBMClassifier().get_params()
     assert repr(model) == "LGBMClassifier()"
 

@@ -12,7 +12,7 @@ INSTRUMENTED = runpy.run_path(str(ROOT / "tools" / "instrumented.py"))
 def test_the_tests_of_the_engine_are_there():
     files = INSTRUMENTED["engine_tests"]()
     assert [file for file in files if not (ROOT / file).is_file()] == []
-    assert INSTRUMENTED["WITH_POLARS"] in files
+    assert set(INSTRUMENTED["WITH_POLARS"]) < set(files)
 
 
 def test_lines_of_c_have_the_lines_of_cython_that_they_were_made_of(tmp_path):

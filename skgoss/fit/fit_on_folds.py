@@ -257,6 +257,7 @@ class FitOnFolds:
         weights = self._weights(models)
         trained, out_of_fold = fold_fits.joined(models, weights, self.all_rows)
         fit.history |= trained.history
+        shares = presets.shares(fit.settings, kinds, weights)
         for callback in callbacks.for_one_fit(fit.data.arguments.callbacks):
             if isinstance(callback, Recorder):
                 callback.eval_result.clear()
@@ -269,7 +270,6 @@ class FitOnFolds:
             trained = replace(trained, ensemble=ensemble)
             out_of_fold = out_of_fold.for_one_model(ensemble.n_rounds)
             fit.data = fit.data.replaced(settings=again.settings)
-        shares = presets.shares(fit.settings, kinds, weights)
         fit.data = fit.data.replaced(preset_params=preset_params | shares)
         return replace(trained, out_of_fold=out_of_fold)
 

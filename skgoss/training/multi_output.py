@@ -139,6 +139,8 @@ class MultiOutput(Rounds):
             self._undo_failed_round()
             if begin is not None:
                 begin()
+            if all(self._has_ended):  # each tries again, as a single fit does
+                self._has_ended = [False] * len(self.parts)
             if not self._grown:
                 try:
                     self._grow(max(1, min(self._n_expected, AHEAD)))
@@ -219,7 +221,6 @@ class MultiOutput(Rounds):
             other._undo_failed_round()
             for part, earlier in zip(self.parts, other.parts, strict=True):
                 part.resume(earlier, lambda evaluation_set: evaluation_set)
-            self._has_ended = list(other._has_ended)
             self.sets = [self._taken(e, with_metrics, other) for e in other.sets]
             self.unlisted_sets = [
                 self._taken(e, with_metrics, other) for e in other.unlisted_sets

@@ -326,6 +326,22 @@ def test_outputs_that_have_ended_go_on_after_a_roll_back(least, n_rounds):
         np.testing.assert_array_equal(booster.predict(X), expected)
 
 
+def test_outputs_that_have_ended_try_again_as_single_fits_do():
+    options = PARAMS | {"min_split_gain": 3.0, "eta": 0.5}
+    levels, other = [0.1, 0.5], Dataset(X, label=-2 * Y)
+    joint = Booster(options | {"alpha": levels}, Dataset(X, label=Y))
+    alone = [Booster(options | {"alpha": a}, Dataset(X, label=Y)) for a in levels]
+    for _ in range(40):
+        ended = [booster.update() for booster in alone]
+        assert joint.update() == all(ended)
+    assert ended == [True, True]
+    ended = [booster.update(train_set=other) for booster in alone]
+    assert joint.update(train_set=other) == all(ended)
+    assert ended != [True, True]
+    raw = np.column_stack([booster.predict(X) for booster in alone])
+    np.testing.assert_array_equal(joint.predict(X, raw_score=True), raw)
+
+
 def test_a_round_that_fails_has_not_happened(monkeypatch):
     data = Dataset(X, label=Y)
     booster = Booster(PARAMS, data)

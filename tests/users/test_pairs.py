@@ -204,6 +204,8 @@ def test_refit_fits_the_second_kind_to_all_rows_if_it_wins(column):
     found = fit(case, preset="accurate", **on_folds)
     [(_, _), (share, options)] = kinds(found)
     assert share == 1.0
+    chosen = found._saved_model().preset_params["extra_trees"]
+    assert chosen == {"False": 0.0, "True": 1.0}
     n_rounds = found.current_iteration() - (2 if case.init_model else 0)
     expected = fit(case, n_rounds=n_rounds, **options | {"early_stopping_round": 0})
     np.testing.assert_array_equal(raw(found, case), raw(expected, case))

@@ -16,7 +16,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("n_rows", [300, 5000])
+@pytest.mark.parametrize("n_rows", [300, 4200])
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_rows_reach_the_places_of_their_bins(n_rows, settings):
     data = build(table(n_rows), **settings)

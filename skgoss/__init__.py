@@ -22,6 +22,7 @@ from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.fit.callbacks import register_logger
 from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.utils.messages import UnusedParameterWarning
+from skgoss.utils.messages import by_name as _by_name
 from skgoss.utils.messages import hint as _hint
 from skgoss.utils.optional import version as _version
 
@@ -71,13 +72,16 @@ __version__: str
 
 # What to use instead of names of other packages.
 _ELSEWHERE = {
-    "DMatrix": "Dataset",
-    "Pool": "Dataset",
-    "TreeExplainer": "model.explain(X), or shap after import skgoss.as_lightgbm",
-    "load": "LGBMClassifier.from_file(path), or Booster(model_file=path)",
-    "load_model": "LGBMClassifier.from_file(path), or Booster(model_file=path)",
-    "save_model": "model.to_file(path), or booster.save_model(path)",
-    "shap_values": "model.explain(X)",
+    "Dataset": "DMatrix DeviceQuantileDMatrix Pool QuantileDMatrix",
+    "LGBMClassifier or LGBMRegressor": "LightGBM TabularPredictor",
+    "LGBMClassifier.from_file(path), or Booster(model_file=path)": "load load_model",
+    "create_tree_digraph": "to_graphviz",
+    "model.explain(X)": "Explainer explain plot_shap shap_values",
+    "model.explain(X), or shap after import skgoss.as_lightgbm": "TreeExplainer",
+    "model.to_file(path), or booster.save_model(path)": "save save_model",
+    "preset='accurate', or a search of sklearn.model_selection": "LightGBMTuner tune",
+    "sklearn.inspection": "permutation_importance plot_partial_dependence",
+    "sklearn.model_selection": "GridSearchCV RandomizedSearchCV cross_val_score",
 }
 
 
@@ -92,9 +96,8 @@ def __getattr__(name: str) -> Any:
     if name in ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"):
         return getattr(import_module("skgoss.dask"), name)
     if name != "__version__":
-        advice = _hint(name, __all__)
-        if name in _ELSEWHERE:
-            advice = f" Use {_ELSEWHERE[name]}."
+        instead = _by_name(_ELSEWHERE).get(name)
+        advice = f" Use {instead}." if instead else _hint(name, __all__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{advice}")
     if not (version := _version()):
         raise AttributeError(

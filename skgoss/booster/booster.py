@@ -40,7 +40,7 @@ from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import disk, optional, threads
 from skgoss.utils.locks import cached_property
-from skgoss.utils.messages import Elsewhere, type_name, warn
+from skgoss.utils.messages import Elsewhere, by_name, type_name, warn
 
 if TYPE_CHECKING:
     import pandas
@@ -50,24 +50,24 @@ Feval = Callable[..., Any] | Sequence[Callable[..., Any]] | None
 
 # Methods and attributes of estimators, and of other libraries' boosters.
 _ELSEWHERE = {
-    "best_iteration_": "best_iteration",
-    "best_score_": "best_score",
-    "booster_": "the Booster itself",
-    "classes_": "LGBMClassifier.from_booster(booster), which has labels",
-    "feature_importances_": "feature_importance()",
-    "feature_name_": "feature_name()",
-    "feature_names": "feature_name()",
-    "fit": "skgoss.train, or update for one round",
-    "get_dump": "dump_model()",
-    "get_score": "feature_importance()",
-    "load_model": "Booster(model_file=path)",
-    "n_features_": "num_feature()",
-    "predict_interval": "LGBMRegressor.from_booster(booster).predict_interval(X)",
-    "predict_proba": "predict(X), whose results are probabilities",
-    "predict_set": "LGBMClassifier.from_booster(booster).predict_set(X)",
-    "save": "save_model(path)",
-    "shap_values": "explain(X), or predict(X, pred_contrib=True)",
-    "to_file": "save_model(path)",
+    "Booster(model_file=path)": "from_file load load_model",
+    "LGBMClassifier.from_booster(booster), which has labels": "classes_",
+    "LGBMClassifier.from_booster(booster).predict_set(X)": "predict_set",
+    "LGBMRegressor.from_booster(booster).predict_interval(X)": "predict_interval",
+    "best_iteration": "best_iteration_",
+    "best_score": "best_score_",
+    "current_iteration()": "n_estimators n_estimators_ num_boosted_rounds",
+    "dump_model()": "get_dump to_json",
+    "explain(X), or predict(X, pred_contrib=True)": "shap_values",
+    "feature_importance()": "feature_importances_ get_fscore get_score",
+    "feature_name()": "feature_name_ feature_names",
+    "num_feature()": "n_features_",
+    "params": "get_params params_ save_config",
+    "predict(X), whose results are probabilities": "predict_proba",
+    "record_evaluation(results) in callbacks of train": "evals_result evals_result_",
+    "save_model(path)": "save to_file",
+    "skgoss.train, or update for one round": "fit",
+    "the Booster itself": "booster_",
 }
 
 
@@ -122,7 +122,7 @@ class Booster(Elsewhere):
     True
     """
 
-    _elsewhere = _ELSEWHERE
+    _elsewhere = by_name(_ELSEWHERE)
 
     best_iteration: int
     best_score: dict[str, dict[str, float]]

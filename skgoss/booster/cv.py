@@ -47,17 +47,17 @@ _NAMES = ("train", "valid")
 
 
 @signatures.helpful(
+    {
+        "folds, or nfold for their number": "cv",
+        "folds, whose test rows are evaluated": "eval_set evals valid_sets",
+        "folds=GroupKFold(5).split(X, groups=groups)": "groups",
+        "metrics, or feval for a function": "custom_metric eval_metric scoring",
+        "nfold": "fold_count n_folds n_splits",
+        "num_boost_round": "iterations n_estimators num_round",
+        "seed, that of the folds, or random_state in params": "random_state",
+        "verbose_eval": "verbose",
+    },
     "params",
-    cv="folds, or nfold for their number",
-    eval_metric="metrics, or feval for a function",
-    groups="folds=GroupKFold(5).split(X, groups=groups)",
-    n_folds="nfold",
-    n_estimators="num_boost_round",
-    n_splits="nfold",
-    num_round="num_boost_round",
-    random_state="seed, that of the folds, or random_state in params",
-    scoring="metrics, or feval for a function",
-    verbose="verbose_eval",
 )
 def cv(
     params: Mapping[str, Any] | None,

@@ -26,14 +26,15 @@ from skgoss.utils.messages import type_name
 
 
 @signatures.helpful(
+    {
+        "Dataset(X, label=y, weight=sample_weight)": "sample_weight weight",
+        "callbacks=[log_evaluation()]": "verbose",
+        "num_boost_round": "iterations n_estimators num_round",
+        "metric in params, or feval": "custom_metric eval_metric metrics",
+        "valid_names": "eval_names",
+        "valid_sets=[Dataset(X_valid, label=y_valid)]": "eval_set evals",
+    },
     "params",
-    eval_metric="the parameter metric in params, or feval for a function",
-    eval_names="valid_names",
-    eval_set="valid_sets=[Dataset(X_valid, label=y_valid)]",
-    metrics="the parameter metric in params",
-    n_estimators="num_boost_round",
-    num_round="num_boost_round",
-    verbose="callbacks=[log_evaluation()]",
 )
 def train(
     params: Mapping[str, Any] | None,

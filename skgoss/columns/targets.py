@@ -195,7 +195,9 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
             n_more = len(labels) + 1
             _check_labels(np.append(labels, labels[:1].repeat(n_more)))
     except TypeError as error:
-        message = f"y must be labels that can be sorted: {error}."
+        is_complete = not any(map(is_missing, y.flat))
+        advice = "" if is_complete else " Leave out rows without a target."
+        message = f"y must be labels that can be sorted: {error}.{advice}"
         raise ValueError(message) from error
     # The limits are scikit-learn's.
     if n_rows > 20 and 2 * len(labels) > n_rows:

@@ -33,7 +33,7 @@ from skgoss.sources.memory import FileState, Memory
 from skgoss.sources.text_files import FileOptions, TextSource
 from skgoss.utils import threads
 from skgoss.utils.locks import Lock
-from skgoss.utils.messages import type_name, warn
+from skgoss.utils.messages import Elsewhere, by_name, type_name, warn
 from skgoss.utils.plain_values import Types, entries
 
 # The most data sets in a chain of references, as in LightGBM's `get_ref_chain`.
@@ -116,7 +116,7 @@ class _FieldAttribute:
             dataset._fields = dataset._with_field(self.name, value)
 
 
-class Dataset:
+class Dataset(Elsewhere):
     """Training data that is binned once for any number of fits.
 
     Pass it to `train`, `cv` or `Booster`, or to ``fit`` of the estimators instead of
@@ -216,6 +216,15 @@ class Dataset:
     [10, 10]
     """
 
+    _elsewhere = by_name(
+        {
+            "data": "X",
+            "label": "labels target y",
+            "num_data()": "n_samples num_row shape",
+            "num_feature()": "n_features num_col",
+        }
+    )
+
     label = _FieldAttribute()
     weight = _FieldAttribute()
     group = _FieldAttribute()
@@ -223,15 +232,15 @@ class Dataset:
     position = _FieldAttribute()
 
     @signatures.helpful(
+        {
+            "data": "X",
+            "feature_name": "columns",
+            "group, the sizes of the queries": "groups qid",
+            "init_score": "base_margin baseline",
+            "label": "labels target y",
+            "weight": "sample_weight sample_weights weights",
+        },
         "params",
-        X="data",
-        columns="feature_name",
-        groups="group, the sizes of the queries",
-        labels="label",
-        qid="group, the sizes of the queries",
-        sample_weight="weight",
-        target="label",
-        y="label",
     )
     def __init__(
         self,

@@ -38,7 +38,7 @@ from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings, changed_values
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
-from skgoss.utils.messages import Elsewhere
+from skgoss.utils.messages import Elsewhere, by_name
 
 if TYPE_CHECKING:
     import shap
@@ -54,48 +54,49 @@ EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 # What tells skl2onnx the types of outputs, by the classes that `skgoss.onnx` registers.
 SHAPE_CALCULATORS: dict[type[LGBMModel], Callable[[Any], None]] = {}
 
-# Methods and attributes of other estimators.
+# What to use instead of methods and attributes of other estimators.
 _ELSEWHERE = {
-    "apply": "predict(X, pred_leaf=True)",
-    "best_params_": "preset_params_, what a preset has chosen, or get_params()",
-    "boosters_": "booster_, which holds the trees of all folds",
-    "cv_results_": "evals_result_, oof_score_ and oof_score_error_",
-    "estimators_": "booster_, which holds all trees",
-    "oob_score_": "oof_score_ of a model with folds",
-    "oof_pred": "oof_prediction_",
-    "oof_predictions_": "oof_prediction_",
-    "oof_scores_": "oof_score_",
-    "preset_params": "preset_params_",
-    "shap_values": "explain(X), or predict(X, pred_contrib=True)",
-    "best_iteration": "best_iteration_",
-    "best_score": "best_score_",
-    "booster": "booster_",
-    "classes": "classes_",
-    "dump_model": "booster_.dump_model()",
-    "evals_result": "evals_result_",
-    "feature_importance": "feature_importances_",
-    "feature_importance_": "feature_importances_",
-    "feature_importances": "feature_importances_",
-    "feature_name": "feature_name_",
-    "feature_names_": "feature_name_",
-    "get_booster": "booster_",
-    "get_feature_importance": "feature_importances_",
-    "load_model": "from_file(path), a method of the class",
-    "model_to_string": "booster_.model_to_string()",
-    "n_classes": "n_classes_",
-    "num_trees": "booster_.num_trees()",
-    "partial_fit": "fit(X, y, init_model=model), which adds rounds",
-    "plot_importance": "skgoss.plot_importance(model)",
-    "plot_tree": "skgoss.plot_tree(model)",
-    "predict_interval": "LGBMRegressor, whose predictions are numbers; predict_set of"
-    " LGBMClassifier has sets of classes",
-    "predict_log_proba": "numpy.log(predict_proba(X))",
-    "predict_proba": "LGBMClassifier, whose predictions are of classes",
-    "predict_set": "LGBMClassifier, whose predictions are of classes;"
-    " predict_interval of LGBMRegressor has intervals",
-    "save": "to_file(path)",
-    "to_onnx": "skgoss.to_onnx(model)",
-    "save_model": "to_file(path), which from_file reads",
+    "LGBMClassifier, whose predictions are of classes": "predict_proba",
+    "LGBMClassifier, whose predictions are of classes; predict_interval of"
+    " LGBMRegressor has intervals": "predict_set",
+    "LGBMRegressor, whose predictions are numbers; predict_set of LGBMClassifier has"
+    " sets of classes": "predict_interval",
+    "alpha, which may be a list, with objective='quantile'": "predict_quantiles",
+    "best_iteration_": "best_iteration get_best_iteration",
+    "best_score_": "best_score get_best_score",
+    "booster_": "booster get_booster",
+    "booster_, which holds all trees": "boosters_ estimators_ tree_",
+    "booster_.dump_model()": "dump_model get_dump to_json",
+    "booster_.model_to_string()": "model_to_string",
+    "booster_.num_trees()": "num_trees",
+    "classes_": "classes",
+    "evals_result_": "evals_result get_evals_result train_score_ validation_score_",
+    "evals_result_, oof_score_ and oof_score_error_": "cv_results_ leaderboard",
+    "explain(X), or predict(X, pred_contrib=True)": "shap shap_values",
+    "feature_importances_": (
+        "feature_importance feature_importance_ feature_importances"
+        " get_feature_importance"
+    ),
+    "feature_name_": "feature_name feature_names feature_names_",
+    "fit(X, y, init_model=model), which adds rounds": "partial_fit",
+    "fitted_": "is_fitted",
+    "from_file(path), a method of the class": "load load_model",
+    "get_params()": "get_all_params get_param get_xgb_params params",
+    "n_classes_": "n_classes",
+    "n_estimators_": "get_num_boosting_rounds n_trees_ tree_count_",
+    "n_features_in_": "n_features",
+    "numpy.log(predict_proba(X))": "predict_log_proba",
+    "oof_prediction_": "oob_prediction_ oof_pred oof_predictions_",
+    "oof_score_": "oof_scores_",
+    "oof_score_ of a model with folds": "oob_score_",
+    "predict(X, pred_leaf=True)": "apply calc_leaf_indexes",
+    "preset_params_": "preset_params",
+    "preset_params_, what a preset has chosen, or get_params()": "best_params_",
+    "score(X, y)": "eval_metrics evaluate",
+    "skgoss.plot_importance(model)": "plot_importance",
+    "skgoss.plot_tree(model)": "plot_tree",
+    "skgoss.to_onnx(model)": "to_onnx",
+    "to_file(path), which from_file reads": "save save_model",
 }
 
 
@@ -144,7 +145,7 @@ class LGBMModel(
     # for them: ``set_fit_request(groups=True)``.
     __metadata_request__fit = {"groups": False}  # noqa: RUF012
 
-    _elsewhere = _ELSEWHERE
+    _elsewhere = by_name(_ELSEWHERE)
 
     # What the estimator learns.
     _task: type[Task] = Task

@@ -289,9 +289,10 @@ class _ResetParameter:
 
 
 @signatures.helpful(
-    patience="stopping_rounds",
-    rounds="stopping_rounds",
-    early_stopping_rounds="stopping_rounds",
+    {
+        "first_metric_only=True, and pass this metric first": "metric monitor",
+        "stopping_rounds": "early_stopping_rounds patience rounds",
+    }
 )
 def early_stopping(
     stopping_rounds: int,

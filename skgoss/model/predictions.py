@@ -20,7 +20,7 @@ from skgoss.objectives.link import Link
 from skgoss.sources import input_rows
 from skgoss.sources.source import Source, read
 from skgoss.utils import disk
-from skgoss.utils.messages import errors_at, said_once
+from skgoss.utils.messages import errors_at, said_once, type_name
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +33,10 @@ def kind(
     raw_score: bool, pred_leaf: bool, pred_contrib: bool, pred_interactions: bool
 ) -> PredictionKind:
     """The output that the arguments of a prediction ask for."""
+    if raw_score is not False and np.ndim(raw_score):
+        raise TypeError(
+            f"raw_score must be a bool, got {type_name(raw_score)}: predict takes no y."
+        )
     if pred_interactions:
         return "interactions"
     if pred_contrib:

@@ -30,6 +30,7 @@ from skgoss.objectives.user_functions import UserFunction, name_of, predictions
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import (
     UnusedParameterWarning,
+    by_name,
     closest,
     did_you_mean,
     warn,
@@ -151,11 +152,13 @@ _OTHER_LIBRARIES = {
 
 # What users ask for that is no metric here: what to use.
 _INSTEAD = {
-    "accuracy": "'binary_error' or 'multi_error', which is 1 - accuracy",
-    "f1": "a function of labels and predictions",
+    "'auc'": "roc roc_auc_score",
+    "'average_precision'": "aucpr pr_auc",
+    "'binary_error' or 'multi_error', which is 1 - accuracy": "acc accuracy",
+    "a function of labels and predictions": (
+        "balanced_accuracy brier f1 f1_score gini mcc precision recall rmsle smape"
+    ),
 }
-_INSTEAD |= {"acc": _INSTEAD["accuracy"]}
-_INSTEAD |= dict.fromkeys(("f1_score", "precision", "recall"), _INSTEAD["f1"])
 
 # The names of a classifier's metrics for two classes, and for more than two.
 _NAMES_BY_CLASSES = (
@@ -392,10 +395,11 @@ def _advice(unknown: str, n_scores: int, ranks: bool) -> str:
     """What to use instead of an unknown metric, or "" if nothing is close."""
     names = [name for name in _NAME_OF if _fits(_NAME_OF[name], n_scores, ranks)]
     word = unknown.lower().removeprefix("neg_").removesuffix("_deviance")
-    near = closest(word.removeprefix("mean_"), [*names, *_INSTEAD])
-    near = near or closest(word, [*names, *_INSTEAD])
-    if near and near[0] in _INSTEAD:
-        return f" For {near[0]!r}, use {_INSTEAD[near[0]]}."
+    instead = by_name(_INSTEAD)
+    near = closest(word.removeprefix("mean_"), [*names, *instead])
+    near = near or closest(word, [*names, *instead])
+    if near and near[0] in instead:
+        return f" For {near[0]!r}, use {instead[near[0]]}."
     return did_you_mean(near)
 
 

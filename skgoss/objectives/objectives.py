@@ -18,7 +18,7 @@ from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.objectives import ranking
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import did_you_mean, hint
+from skgoss.utils.messages import by_name, did_you_mean, hint
 
 if TYPE_CHECKING:
     from skgoss.objectives.training_rows import TrainingRows
@@ -386,25 +386,22 @@ ALIASES: dict[str, str] = {
     alias: name for name, spec in OBJECTIVES.items() for alias in (name, *spec.aliases)
 }
 
-# LightGBM's words for an objective that is not built in, and for no metric.
 # Names of other libraries that are not like ours.
 _OTHER_LIBRARIES = {
-    other: name
-    for name, others in {
-        "regression": "reg:squarederror squared_error",
-        "regression_l1": "reg:absoluteerror absolute_error",
-        "huber": "reg:pseudohubererror",
-        "quantile": "reg:quantileerror",
-        "poisson": "count:poisson",
-        "gamma": "reg:gamma",
-        "tweedie": "reg:tweedie",
-        "cross_entropy": "reg:logistic",
-        "binary": "binary:logistic log_loss logloss",
-        "multiclass": "multi:softmax multi:softprob",
-        "lambdarank": "rank:ndcg rank:pairwise yetirank",
-    }.items()
-    for other in others.split()
+    "regression": "reg:squarederror squared_error",
+    "regression_l1": "reg:absoluteerror absolute_error",
+    "huber": "reg:pseudohubererror",
+    "quantile": "reg:quantileerror",
+    "poisson": "count:poisson",
+    "gamma": "reg:gamma",
+    "tweedie": "reg:tweedie",
+    "cross_entropy": "reg:logistic",
+    "binary": "binary:logistic log_loss logloss",
+    "multiclass": "multi:softmax multi:softprob",
+    "lambdarank": "ndcg rank:map rank:ndcg rank:pairwise yetirank",
 }
+
+# LightGBM's words for an objective that is not built in, and for no metric.
 NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
@@ -417,8 +414,9 @@ def canonical_name(objective: str) -> str:
             "returns the gradient and the hessian."
         )
     if word not in ALIASES:
-        instead = did_you_mean(_OTHER_LIBRARIES.get(str(word), "").split())
-        advice = instead or hint(str(objective), ALIASES)
+        instead = did_you_mean(by_name(_OTHER_LIBRARIES).get(str(word), "").split())
+        # CatBoost writes parameters behind a colon, as in 'Quantile:alpha=0.9'.
+        advice = instead or hint(str(word).partition(":")[0], ALIASES)
         raise ValueError(
             f"objective={objective!r} is not known.{advice} Use a function or one of"
             f" {', '.join(OBJECTIVES)}."

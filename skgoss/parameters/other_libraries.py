@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from skgoss.utils.messages import by_name
+
 # Of estimators and `train`. Names that are close to ours need no row.
 _OF_FIT = {
-    "folds": "cv kfold k_fold n_splits",
+    "folds": "cv kfold k_fold n_splits num_bag_folds",
     "n_estimators": "iterations n_trees n_tree ntree n_rounds epochs",
-    "early_stopping_round": "od_wait patience",
+    "early_stopping_round": "od_type od_wait patience use_best_model",
+    "early_stopping_min_delta": "od_pval tol",
     "max_depth": "depth",
     "max_bin": "border_count",
     "min_child_samples": "min_samples_split",
-    "min_split_gain": "gamma min_impurity_decrease",
+    "min_child_weight": "min_weight_fraction_leaf",
+    "min_split_gain": "ccp_alpha gamma min_impurity_decrease",
     "reg_lambda": "l2_leaf_reg",
-    "subsample": "max_samples",
+    "subsample": "bagging_temperature max_samples",
+    "data_sample_strategy": "sampling_method",
     "colsample_bytree": "rsm",
-    "colsample_bynode": "max_features",
+    "colsample_bynode": "colsample_bylevel max_features",
     "max_cat_to_onehot": "one_hot_max_size",
     "extra_trees": "random_strength",
     "boosting_type": "booster bootstrap bootstrap_type num_parallel_tree",
@@ -25,13 +30,18 @@ _OF_FIT = {
     "class_weight": "auto_class_weights class_weights",
     "n_jobs": "thread_count",
     "verbose": "logging_level",
+    "alpha": "quantile_alpha",
     "alpha, which may be a list, with objective='quantile'": "quantile quantiles",
+    "a callback that raises EarlyStopException": "max_time time_limit timeout",
+    "preset='accurate', or a search of sklearn.model_selection": "n_trials tune tuning",
+    "the arguments of predict_interval": "confidence_level conformity_score method",
     "the argument categorical_feature of fit or Dataset": "cat_features",
     "the argument eval_metric of fit": "eval_metric",
     "the argument callbacks of fit or train": "callbacks",
     "the argument init_model of fit or train": "warm_start",
     "the argument init_score of fit or Dataset": "base_score",
     "the argument sample_weight of fit, or weight of Dataset": "weights",
+    "the argument y of fit, or label of Dataset": "label target",
     "reset_parameter(learning_rate=...) in callbacks": (
         "decay learning_rate_decay scheduler"
     ),
@@ -41,9 +51,11 @@ _OF_PREDICTIONS = {
     "pred_contrib=True": "contributions shap shap_values",
     "pred_interactions=True": "shap_interactions shap_interaction_values",
     "raw_score=True": "output_margin raw",
-    "num_iteration": "iteration_range ntree_end ntree_limit",
-    "predict_proba": "prediction_type proba",
-    "predict_interval": "coverage interval",
+    "num_iteration": "iteration_range ntree_end ntree_limit tree_limit",
+    "predict_proba of a classifier": "pred_proba prediction_type proba return_proba",
+    "predict_interval(X, coverage=0.9)": "coverage interval return_std",
+    "the argument method of predict_interval": "ensemble method",
+    "raw_score=True, and add the start scores": "base_margin init_score",
     "n_jobs": "thread_count",
     "scikit-learn's FixedThresholdClassifier": "cutoff decision_threshold threshold",
 }
@@ -59,16 +71,14 @@ _ALWAYS = {
     "Columns of the dtype category are categorical without an option.": (
         "enable_categorical feature_types"
     ),
+    "Leaf values are one Newton step.": "leaf_estimation_iterations",
+    "Make numbers of texts first, as TfidfVectorizer does.": "text_features",
 }
 
 
 def _sentences(names: Mapping[str, str], sentence: str) -> dict[str, str]:
     """The sentence for each name of other libraries."""
-    return {
-        name: sentence.format(instead)
-        for instead, others in names.items()
-        for name in others.split()
-    }
+    return {name: sentence.format(instead) for name, instead in by_name(names).items()}
 
 
 OF_FIT = _sentences(_OF_FIT, " Use {}.") | _sentences(_ALWAYS, " {}")

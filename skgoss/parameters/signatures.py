@@ -19,8 +19,9 @@ from skgoss.parameters.aliases import (
 )
 from skgoss.parameters.descriptions import FIT
 from skgoss.parameters.domains import Option
+from skgoss.parameters.other_libraries import OF_FIT
 from skgoss.parameters.table import FILE_OPTIONS
-from skgoss.utils.messages import hint
+from skgoss.utils.messages import by_name, hint
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -146,20 +147,13 @@ def show_inherited(cls: type) -> None:
 # --- Unknown arguments ----------------------------------------------------------------
 
 
-def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]:
+def helpful(
+    names: Mapping[str, str], options: str = ""
+) -> Callable[[Function], Function]:
     """Let a function say what to write instead of an argument that it does not have.
 
-    Parameters
-    ----------
-    options : str, default=""
-        Where options belong, for messages.
-    **instead : str
-        What to use, by names that users may expect.
-
-    Returns
-    -------
-    callable
-        A decorator. It keeps the signature.
+    ``names`` are those that users may expect, by what to use (see `by_name`), and
+    ``options`` is where options belong. The decorator keeps the signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -167,6 +161,7 @@ def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]
         arguments = signature.parameters.keys()
         of_files = _OF_FILES if options == "params" else ()
         owner = function.__qualname__.removesuffix(".__init__")
+        instead = by_name(names)
 
         @functools.wraps(function)
         def named(*args: Any, **kwargs: Any) -> Any:
@@ -181,6 +176,8 @@ def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]
                 return f" Use {instead[name]}."
             if options and (name in CANONICAL_NAME or name in of_files):
                 return f" It belongs to {options}."
+            if options and name in OF_FIT:
+                return OF_FIT[name]
             return hint(name, arguments)
 
         # For inspect.getfullargspec, which does not look behind decorators.
@@ -191,16 +188,21 @@ def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]
 
 
 of_fit = helpful(
+    {
+        "LGBMRanker, which ranks the rows of queries": "group qid",
+        "X and y": "df train train_data train_set",
+        "eval_X and eval_y": "X_val X_valid y_val y_valid",
+        "eval_init_score": "base_margin_eval_set",
+        "eval_metric": "metrics",
+        "eval_names": "valid_names",
+        "eval_sample_weight": "sample_weight_eval_set sample_weight_val",
+        "eval_set=[(X_valid, y_valid)]": "eval_data valid_sets validation_data",
+        "init_score": "base_margin",
+        "qid, the query of each row, of LGBMRanker": "group_id groups query_id",
+        "sample_weight": "weight weights",
+        "the parameter folds of the constructor": "cv num_bag_folds",
+        "the parameter preset of the constructor": "presets",
+        "verbose": "logging_level silent",
+    },
     "the constructor",
-    cv="the parameter folds of the constructor",
-    eval_data="eval_set=[(X_valid, y_valid)]",
-    group="LGBMRanker, which ranks the rows of queries",
-    groups="qid, the query of each row, of LGBMRanker",
-    metrics="eval_metric",
-    qid="LGBMRanker, which ranks the rows of queries",
-    valid_names="eval_names",
-    valid_sets="eval_set=[(X_valid, y_valid)]",
-    validation_data="eval_set=[(X_valid, y_valid)]",
-    weight="sample_weight",
-    weights="sample_weight",
 )

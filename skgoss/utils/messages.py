@@ -60,6 +60,11 @@ def hint(word: str, names: Iterable[str]) -> str:
     return did_you_mean(closest(word, names))
 
 
+def by_name(names: Mapping[str, str]) -> dict[str, str]:
+    """What to use, by each of the names that are listed for it."""
+    return {n: instead for instead, others in names.items() for n in others.split()}
+
+
 def type_name(value: object) -> str:
     """The name of a value's type, with its module: other packages have a Booster."""
     kind = type(value)

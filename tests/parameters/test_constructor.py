@@ -87,7 +87,7 @@ def test_attributes_of_a_subclass_are_not_overwritten():
         ("bagging_frequency", r"Did you mean 'bagging_freq'\?$"),
         ("verbose_eval", r"Did you mean 'verbose'\?$"),
         ("eval_metric", r"no effect\. It is an argument of fit\.$"),
-        ("use_best_model", r": it has no effect\.$"),
+        ("has_time", r": it has no effect\.$"),
     ],
 )
 def test_unknown_name_is_kept_with_a_warning(name, hint):

@@ -84,7 +84,6 @@ _ELSEWHERE = {
     "get_params()": "get_all_params get_param get_xgb_params params",
     "n_classes_": "n_classes",
     "n_estimators_": "get_num_boosting_rounds n_trees_ tree_count_",
-    "n_features_in_": "n_features",
     "numpy.log(predict_proba(X))": "predict_log_proba",
     "oof_prediction_": "oob_prediction_ oof_pred oof_predictions_",
     "oof_score_": "oof_scores_",

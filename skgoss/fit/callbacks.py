@@ -123,6 +123,7 @@ def show(results: Sequence[EvalResult], show_stdv: bool = True) -> str:
     )
 
 
+@signatures.helpful({"period": "every n_rounds verbose"})
 def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     """Create a callback that prints the metrics after each round.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from os import PathLike
 from typing import Any
 
@@ -100,7 +100,7 @@ def shape(X: Any) -> tuple[int | None, int | None]:
     own = getattr(X, "shape", None)
     if isinstance(own, tuple) and len(own) == 2:
         return int(own[0]), int(own[1])
-    is_sized = isinstance(X, Sized) and not isinstance(X, str)
+    is_sized = isinstance(X, Sized) and not isinstance(X, str | Mapping)
     return (len(X) if is_sized and not is_source(X) else None), None
 
 

@@ -441,6 +441,8 @@ MISTAKES = {
     "booster.evals_result_": ("use record_evaluation(results)",),
     "early_stopping(5, metric='auc')": ("first_metric_only=True",),
     "Dataset(X, y, weights=y)": ("'weights'", "Use weight."),
+    "Dataset({'a': r}, y).construct()": ("X must be", "a dict", "pandas.DataFrame"),
+    "log_evaluation(every=5)": ("'every'", "Use period."),
 }
 
 

@@ -321,8 +321,11 @@ def callback_rows() -> Iterator[Row]:
 
 
 def called(name: str, theirs: list[str], ours: list[str], remark: str) -> Row:
-    if theirs != ours:
+    n_theirs = len(theirs)
+    if theirs != ours[:n_theirs]:
         raise AssertionError(f"{name} takes {ours}, LightGBM's {theirs}")
+    if ours[n_theirs:]:
+        remark = f"Also {cell(ours[n_theirs:])}."
     return f"`{name}({', '.join(theirs)})`", SAME, remark
 
 

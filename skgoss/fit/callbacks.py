@@ -300,6 +300,8 @@ def early_stopping(
     first_metric_only: bool = False,
     verbose: bool = True,
     min_delta: float | list[float] = 0.0,
+    *,
+    eval_names: str | Sequence[str] | None = None,
 ) -> Callback:
     """Create a callback that stops training if a metric has not improved.
 
@@ -319,6 +321,9 @@ def early_stopping(
     min_delta : float or list of float, default=0.0
         A metric must change by more than this to count as an improvement. A list holds
         one number for each metric.
+    eval_names : str or list of str, default=None
+        The evaluation sets that can stop the fit, such as 'valid_0'. None: all, except
+        the training set.
 
     Returns
     -------
@@ -331,7 +336,8 @@ def early_stopping(
         If ``stopping_rounds`` is not an int, or ``min_delta`` not a number or a list of
         numbers.
     ValueError
-        If ``min_delta`` is negative.
+        If ``min_delta`` is negative; in the first round, if there is no evaluation set
+        of one of the names.
 
     See Also
     --------
@@ -364,7 +370,8 @@ def early_stopping(
         raise ValueError(
             f"early_stopping: min_delta must not be negative, got {min_delta!r}."
         )
-    return _EarlyStopping(rounds, first_metric_only, verbose, list(deltas))
+    names = [eval_names] if isinstance(eval_names, str) else eval_names
+    return _EarlyStopping(rounds, first_metric_only, verbose, list(deltas), names)
 
 
 def _whole(callback: str, name: str, value: Any) -> int:
@@ -414,7 +421,9 @@ class _EarlyStopping(Listener):
         first_metric_only: bool,
         verbose: bool,
         min_delta: list[float],
+        eval_names: Sequence[str] | None = None,
     ) -> None:
+        self.eval_names = eval_names
         self.stopping_rounds = stopping_rounds
         self.first_metric_only = first_metric_only
         self.verbose = verbose
@@ -428,9 +437,9 @@ class _EarlyStopping(Listener):
 
     def on_other_ranks(self) -> _EarlyStopping:
         """The callback of other ranks, which decides the same and prints nothing."""
-        return _EarlyStopping(
-            self.stopping_rounds, self.first_metric_only, False, self.min_delta
-        )
+        other = copy.copy(self)
+        other.verbose = False
+        return other
 
     def __call__(self, env: CallbackEnv) -> None:
         if not self.enabled:
@@ -481,6 +490,15 @@ class _EarlyStopping(Listener):
             )
         training = env.model._training_names
         others = [result for result in results if result.dataset_name not in training]
+        if self.eval_names is not None:
+            others = [r for r in results if r.dataset_name in self.eval_names]
+            missing = set(self.eval_names).difference(r.dataset_name for r in others)
+            if missing:
+                known = ", ".join(dict.fromkeys(r.dataset_name for r in results))
+                raise ValueError(
+                    f"early_stopping: eval_names has {min(missing)!r}, but the"
+                    f" evaluation sets are {known}."
+                )
         if not others:
             warn(
                 "Only the training set is evaluated: early stopping is off. Pass"

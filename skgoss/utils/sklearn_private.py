@@ -96,7 +96,8 @@ def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None
     try:
         _check_feature_names(_estimator_named(owner, **names), X, reset=False)
     except ValueError as error:
-        if fitted is None or not set(fitted).issubset(feature_names(X)):
+        present = feature_names(X)
+        if fitted is None or present is None or not set(fitted) <= set(present):
             raise
         words = f"{error}Select and order the columns: X[model.feature_names_in_].\n"
         raise ValueError(words) from error

@@ -304,3 +304,29 @@ def test_a_fit_copies_a_callback_once(verbose, monkeypatch, capsys):
     model = LGBMRegressor(n_estimators=2)
     model.fit(X, Y, eval_set=[(X[::2], Y[::2])], callbacks=[callback], verbose=verbose)
     assert len(n_copies) == 1
+
+
+@pytest.mark.parametrize("names", ["valid_1", ["valid_1"], ["valid_0", "valid_1"]])
+def test_sets_that_are_named_can_stop_the_fit(names):
+    rng = np.random.default_rng(60)
+    noise, signal = rng.standard_normal((2, 80))
+    rows = rng.standard_normal((80, X.shape[1]))
+    sets = [(rows, noise), (X[300:], Y[300:]), (rows, signal)]
+    stop = early_stopping(3, verbose=False, eval_names=names)
+    model = LGBMRegressor(n_estimators=40).fit(
+        X[:300], Y[:300], eval_set=sets, callbacks=[stop]
+    )
+    named = [names] if isinstance(names, str) else names
+    best = {name: np.argmin(model.evals_result_[name]["l2"]) + 1 for name in named}
+    assert model.best_iteration_ in best.values()
+    everything = LGBMRegressor(n_estimators=40).fit(
+        X[:300], Y[:300], eval_set=sets, callbacks=[early_stopping(3, verbose=False)]
+    )
+    assert (model.best_iteration_ > everything.best_iteration_) == (len(named) == 1)
+
+
+def test_sets_to_stop_by_must_be_there():
+    stop = early_stopping(3, eval_names=["valid_1", "valid"])
+    sets = [(X, Y), (X[:50], Y[:50])]
+    with pytest.raises(ValueError, match=r"has 'valid', but .* are training, valid_1"):
+        LGBMRegressor(n_estimators=3).fit(X, Y, eval_set=sets, callbacks=[stop])

@@ -22,7 +22,10 @@ def logger_as_it_was():
     logger.manager._clear_cache()
 
 
-@pytest.fixture(params=[(0, 1), (7, 5), (7, 17), (8192, 17)])
+_MORE_BITS = pytest.param((7, 17), marks=pytest.mark.nightly)
+
+
+@pytest.fixture(params=[(0, 1), (7, 5), _MORE_BITS, (8192, 17)])
 def few_rows_gathered(request, monkeypatch):
     """How many rows are gathered, and by how many bits the others are counted."""
     few, n_bits = request.param

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
 # At most so many rows of all groups are gathered.
-FEW = 8192
+FEW = 65_536
 
 # Rows are counted by so many bits of group and key together, and of the key alone by so
 # many at least.

@@ -7,7 +7,8 @@ import tempfile
 
 import numpy as np
 import pytest
-from one_column import ZERO, mapper, settings
+from binned import settings
+from one_column import ZERO, mapper
 
 GREATEST = np.finfo(np.float64).max
 

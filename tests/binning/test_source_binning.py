@@ -15,29 +15,14 @@ from skgoss import (
     Dataset,
     train,
 )
-from skgoss.sources import source
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
+import streams  # noqa: E402
 from streams import TABLE, VALUES, N, Rows, X, as_text  # noqa: E402
 
-
-@pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
-def batch_values(request, monkeypatch):
-    monkeypatch.setattr(source, "BATCH_VALUES", request.param)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("rows")
-    for number, start in enumerate([0, 1000, 1500, 4000]):
-        stop = [1000, 1500, 4000, N][number]
-        parquet.write_table(
-            TABLE.slice(start, stop - start),
-            path / f"{number}.parquet",
-            row_group_size=700,
-        )
-    return path
+batch_values = streams.batch_values
+folder = streams.folder
 
 
 def test_a_file_that_changes_is_an_error(tmp_path):

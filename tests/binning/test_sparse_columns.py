@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sparse_twins import (
-    CHANGES,
-    N_ROWS,
-    assert_same_mappers,
-    both,
-    chosen_rows,
-    settings,
-    table,
-)
+from binned import settings
+from sparse_twins import CHANGES, N_ROWS, assert_same_mappers, both, chosen_rows, table
 
 from skgoss.binning import bin_mapper
 from skgoss.binning.find_bins import find_bin_mappers

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from binned import settings
 from category_columns import NAN, containers, fit, read
 from reading import columns
 from scipy import sparse
@@ -319,21 +319,6 @@ def test_nothing_is_warned_about_and_nothing_is_changed():
         for name, X in containers(COLORS).items():
             fit(X)
             assert X.equals(containers(COLORS)[name])
-
-
-def settings(**changes) -> SimpleNamespace:
-    defaults = {
-        "max_bin": 255,
-        "max_bin_by_feature": None,
-        "forcedbins_filename": None,
-        "min_data_in_bin": 3,
-        "min_child_samples": 0,
-        "subsample_for_bin": 200_000,
-        "use_missing": True,
-        "zero_as_missing": False,
-        "data_random_seed": 1,
-    }
-    return SimpleNamespace(**(defaults | changes))
 
 
 def coded(*codes) -> Columns:

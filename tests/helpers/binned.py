@@ -17,9 +17,9 @@ from skgoss.objectives.training_objective import make_objective
 from skgoss.training import boosting, loop
 
 
-def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset:
-    data = columns(BaseEstimator(), X, reset=True)
-    settings = {
+def settings(**changes) -> SimpleNamespace:
+    """The options of binning, and some that differ."""
+    defaults = {
         "max_bin": 255,
         "max_bin_by_feature": None,
         "forcedbins_filename": None,
@@ -33,9 +33,14 @@ def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset
         "is_enable_sparse": True,
         "max_conflict_rate": 0.0,
     }
+    return SimpleNamespace(**(defaults | changes))
+
+
+def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset:
+    data = columns(BaseEstimator(), X, reset=True)
     return BinnedDataset.build(
         data,
-        SimpleNamespace(**(settings | changes)),
+        settings(**changes),
         weight=weight,
         rows=rows,
         n_threads=n_threads,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 from reading import columns
 from scipy import sparse
@@ -13,21 +11,6 @@ from skgoss.binning.bin_mapper import BinMapper
 from skgoss.columns.columns import Columns
 
 N_ROWS = 3000
-
-
-def settings(**changes) -> SimpleNamespace:
-    defaults = {
-        "max_bin": 255,
-        "max_bin_by_feature": None,
-        "forcedbins_filename": None,
-        "min_data_in_bin": 3,
-        "min_child_samples": 0,
-        "subsample_for_bin": 200_000,
-        "use_missing": True,
-        "zero_as_missing": False,
-        "data_random_seed": 1,
-    }
-    return SimpleNamespace(**(defaults | changes))
 
 
 def table(n_rows: int = N_ROWS, seed: int = 0) -> np.ndarray:

@@ -10,10 +10,12 @@ from skgoss import (
     Sequence,
     train,
 )
+from skgoss.sources import source
 
 pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
 dataset = pytest.importorskip("pyarrow.dataset")
+parquet = pytest.importorskip("pyarrow.parquet")
 N = 6000
 PARAMS = {"num_leaves": 15, "subsample_for_bin": 2000, "max_bin": 63, "verbose": -1}
 
@@ -81,3 +83,32 @@ SOURCES = {
     "reader": lambda path: lambda: TABLE.to_reader(max_chunksize=800),
     "filtered": lambda path: dataset.dataset(path).filter(dataset.field("a") < 100),
 }
+
+
+# --- Fixtures ------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
+def batch_values(request, monkeypatch):
+    monkeypatch.setattr(source, "BATCH_VALUES", request.param)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows")
+    for number, start in enumerate([0, 1000, 1500, 4000]):
+        stop = [1000, 1500, 4000, N][number]
+        parquet.write_table(
+            TABLE.slice(start, stop - start),
+            path / f"{number}.parquet",
+            row_group_size=700,
+        )
+    return path
+
+
+# Many batches by day, one batch at night.
+few_or_many_batches = pytest.mark.parametrize(
+    "batch_values",
+    [997 * 24, pytest.param(1 << 21, marks=pytest.mark.nightly)],
+    indirect=True,
+)

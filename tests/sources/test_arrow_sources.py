@@ -11,30 +11,16 @@ from skgoss import (
     Dataset,
     LGBMRegressor,
 )
-from skgoss.sources import arrow_sources, source
+from skgoss.sources import arrow_sources
 
 pyarrow = pytest.importorskip("pyarrow")
 dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
+import streams  # noqa: E402
 from streams import TABLE, VALUES, N, X, as_text  # noqa: E402
 
-
-@pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
-def batch_values(request, monkeypatch):
-    monkeypatch.setattr(source, "BATCH_VALUES", request.param)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("rows")
-    for number, start in enumerate([0, 1000, 1500, 4000]):
-        stop = [1000, 1500, 4000, N][number]
-        parquet.write_table(
-            TABLE.slice(start, stop - start),
-            path / f"{number}.parquet",
-            row_group_size=700,
-        )
-    return path
+batch_values = streams.batch_values
+folder = streams.folder
 
 
 def test_partitions_are_columns(tmp_path):

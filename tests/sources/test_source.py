@@ -18,6 +18,7 @@ pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
 dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
+import streams  # noqa: E402
 from streams import (  # noqa: E402
     FEATURES,
     PARAMS,
@@ -31,30 +32,9 @@ from streams import (  # noqa: E402
     make_table,
 )
 
-# Many batches by day, one batch at night.
-few_or_many_batches = pytest.mark.parametrize(
-    "batch_values",
-    [997 * 24, pytest.param(1 << 21, marks=pytest.mark.nightly)],
-    indirect=True,
-)
-
-
-@pytest.fixture(autouse=True, params=[997 * 24, 1 << 21])
-def batch_values(request, monkeypatch):
-    monkeypatch.setattr(source, "BATCH_VALUES", request.param)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("rows")
-    for number, start in enumerate([0, 1000, 1500, 4000]):
-        stop = [1000, 1500, 4000, N][number]
-        parquet.write_table(
-            TABLE.slice(start, stop - start),
-            path / f"{number}.parquet",
-            row_group_size=700,
-        )
-    return path
+batch_values = streams.batch_values
+folder = streams.folder
+few_or_many_batches = streams.few_or_many_batches
 
 
 @pytest.mark.parametrize("kind", SOURCES)

@@ -112,8 +112,9 @@ class TrainOptions:
             options["objective"] = fobj
         defaults["early_stopping_round"] = early_stopping_rounds or None
         task = TrainTask(owner, n_classes, options.get("objective"))
-        unset = (None, DEFAULT_ROUNDS)
-        passed = {n for n, v in defaults.items() if not any(v is u for u in unset)}
+        passed = {
+            n for n, v in defaults.items() if v is not None and v is not DEFAULT_ROUNDS
+        }
         return cls(
             task,
             defaults | options,

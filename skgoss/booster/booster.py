@@ -268,9 +268,10 @@ class Booster(Elsewhere):
             interactions=interactions,
         )
 
-    def _n_threads(self, kwargs: Mapping[str, Any]) -> int:
+    def _n_threads(self, kwargs: Mapping[str, Any], method: str = "predict") -> int:
         """The number of threads of a call with some other arguments."""
-        return threads.n_threads(parameters.n_jobs(kwargs, None, type(self).__name__))
+        owner = type(self).__name__
+        return threads.n_threads(parameters.n_jobs(kwargs, None, owner, method))
 
     def _columns(
         self, model: FittedModel, rows: Any, validate_features: bool = False
@@ -795,7 +796,7 @@ class Booster(Elsewhere):
             model.schema.n_features,
             "the model",
         )
-        n_threads = self._n_threads(kwargs)
+        n_threads = self._n_threads(kwargs, "refit")
         columns = self._loaded_columns(model, data, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)

@@ -16,10 +16,13 @@ from skgoss.fit.task import Classification, Task, tasks_of
 from skgoss.model.fitted import EstimatorRecord, FittedModel, check_classes
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.utils.messages import type_name
-from skgoss.utils.plain_values import entries
+from skgoss.utils.plain_values import Types, entries
 
 # The attributes that fit sets.
 LEARNED = ("_fitted", "_booster", "n_features_in_", "feature_names_in_")
+
+# What an estimator remembers of its constructor, if there is anything.
+_REMEMBERED: Types = {"_passed": tuple, "_unused_params": dict}
 
 
 def without_learned(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,6 +46,11 @@ def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None
     """
     owner = f"the state of {task.owner}"
     entries(state, {}, owner)
+    remembered = {name: kind for name, kind in _REMEMBERED.items() if name in state}
+    entries(state, remembered, owner)
+    for name in state.get("_passed", ()):
+        if not isinstance(name, str) or name not in state:
+            raise ValueError(f"{owner} has no {name!r}, which was passed")
     if "_booster" not in state:
         return state, None
     model = FittedModel.from_state(state["_booster"])

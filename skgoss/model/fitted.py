@@ -433,8 +433,9 @@ class FittedModel:
             {name: dict(scores) for name, scores in parts["best_score"].items()},
             **origin,
             preset_params=parts["preset_params"],
-            out_of_fold=parts["out_of_fold"]
-            and OutOfFold.from_state(parts["out_of_fold"]),
+            out_of_fold=None
+            if parts["out_of_fold"] is None
+            else OutOfFold.from_state(parts["out_of_fold"]),
         ).check()
 
 

@@ -14,7 +14,7 @@ from skgoss.parameters.aliases import (
     warn_no_effect,
 )
 from skgoss.parameters.descriptions import PREDICTION
-from skgoss.parameters.other_libraries import OF_PREDICTIONS
+from skgoss.parameters.other_libraries import OF_PREDICTIONS, OF_REFIT
 from skgoss.parameters.settings import derived_seeds, draw_seed
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import hint
@@ -61,24 +61,38 @@ def file_options(
     return of_files, others
 
 
-def n_jobs(kwargs: Mapping[str, Any], default: Any, owner: str) -> int | None:
-    """Return the option ``n_jobs`` from the ``**kwargs`` of a prediction.
+# How messages begin that are about other arguments of a method, by its name; what to do
+# instead; and the arguments that may be meant.
+_ROUNDS = OPTION["n_estimators"].names
+_METHODS = {
+    "predict": (
+        "Predictions of {} have",
+        OF_PREDICTIONS | dict.fromkeys(_ROUNDS, " Did you mean 'num_iteration'?"),
+        PREDICTION,
+    ),
+    "refit": (
+        "{}.refit has",
+        OF_REFIT | dict.fromkeys(_ROUNDS, " To add trees, use init_model of train."),
+        ("decay_rate", "group", "init_score", "weight"),
+    ),
+}
 
-    Other options have no effect on predictions. Unknown names give a warning.
+
+def n_jobs(
+    kwargs: Mapping[str, Any], default: Any, owner: str, method: str = "predict"
+) -> int | None:
+    """Return the option ``n_jobs`` from the ``**kwargs`` of a prediction or a refit.
+
+    Other options have no effect on them. Unknown names give a warning.
     """
-    option = OPTION["n_jobs"]
+    option, (subject, instead, arguments) = OPTION["n_jobs"], _METHODS[method]
     if not kwargs:
         return option.checked(default, owner)
     by_option, unknown = group_by_option(kwargs)
-    for name in unknown:
+    for name in [*unknown, *by_option.get("n_estimators", ())]:
         warn_no_effect(
-            f"Predictions of {owner} have no argument {name!r}",
-            OF_PREDICTIONS.get(name) or hint(name, [*PREDICTION, *option.precedence]),
-        )
-    for name in by_option.get("n_estimators", ()):
-        warn_no_effect(
-            f"Predictions of {owner} have no argument {name!r}",
-            " Did you mean 'num_iteration'?",
+            f"{subject.format(owner)} no argument {name!r}",
+            instead.get(name) or hint(name, [*arguments, *option.precedence]),
         )
     values = by_option.get("n_jobs", {"n_jobs": default})
     return option.checked(preferred(option, values, owner), owner)

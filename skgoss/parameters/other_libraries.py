@@ -59,6 +59,12 @@ _OF_PREDICTIONS = {
     "n_jobs": "thread_count",
     "scikit-learn's FixedThresholdClassifier": "cutoff decision_threshold threshold",
 }
+_OF_REFIT = {
+    "data and label": "X y",
+    "decay_rate": "decay",
+    "group": "groups qid query",
+    "weight": "sample_weight sample_weights weights",
+}
 # What is so without an option.
 _ALWAYS = {
     "Fits run on the processor.": "devices gpu gpu_id n_gpus use_gpu",
@@ -83,3 +89,4 @@ def _sentences(names: Mapping[str, str], sentence: str) -> dict[str, str]:
 
 OF_FIT = _sentences(_OF_FIT, " Use {}.") | _sentences(_ALWAYS, " {}")
 OF_PREDICTIONS = _sentences(_OF_PREDICTIONS, " Use {}.")
+OF_REFIT = _sentences(_OF_REFIT, " Use {}.")

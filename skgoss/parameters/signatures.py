@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from types import MethodType
 from typing import Any, TypeVar
 
 from skgoss.parameters.aliases import (
@@ -119,7 +120,35 @@ def keywords_only(init: Function) -> Function:
 
     # scikit-learn asks for it whenever it copies an estimator.
     named.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]
-    return named  # type: ignore[return-value]
+    return _Constructor(named)  # type: ignore[return-value]
+
+
+class _Constructor:
+    """A constructor whose signature tells displays what the user has passed.
+
+    scikit-learn's text and HTML leave out what is at its default in the signature of
+    ``estimator.__init__``. With a preset, an option that was passed stays at its
+    default, and has none in this signature, so that it is shown.
+    """
+
+    def __init__(self, init: Callable[..., None]) -> None:
+        self._init = init
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Callable[..., None]:
+        if estimator is None:
+            return self._init
+        bound = MethodType(self._init, estimator)
+        if vars(estimator).get("preset") is None:
+            return bound
+        shown, signature = functools.partial(bound), inspect.signature(bound)
+        parameters = [
+            parameter.replace(default=parameter.empty)
+            if name in estimator._passed
+            else parameter
+            for name, parameter in signature.parameters.items()
+        ]
+        shown.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return shown
 
 
 def show_inherited(cls: type) -> None:
@@ -127,9 +156,9 @@ def show_inherited(cls: type) -> None:
 
     scikit-learn reads the parameters of an estimator from this signature.
     """
-    init = vars(cls).get("__init__")
-    if init is None:
+    if "__init__" not in vars(cls):
         return
+    init: Any = vars(cls)["__init__"]
     signature = inspect.signature(init)
     parameters = {
         name: parameter
@@ -139,9 +168,10 @@ def show_inherited(cls: type) -> None:
     if len(parameters) == len(signature.parameters):
         return
     parent = next(base for base in cls.__mro__[1:] if "__init__" in vars(base))
-    inherited = inspect.signature(vars(parent)["__init__"]).parameters
+    inherited = inspect.signature(parent.__init__).parameters  # type: ignore[misc]
     merged = parameters | {k: v for k, v in inherited.items() if k not in parameters}
     init.__signature__ = signature.replace(parameters=list(merged.values()))
+    cls.__init__ = _Constructor(init)  # type: ignore[misc]
 
 
 # --- Unknown arguments ----------------------------------------------------------------

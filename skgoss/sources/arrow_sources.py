@@ -330,7 +330,10 @@ class ReaderSource(Source):
                 "A function that is passed as data must return an Arrow record batch"
                 f" reader, got {type(stream).__name__}."
             )
-        reader = pyarrow.RecordBatchReader.from_stream(stream)
+        reader = stream
+        if not isinstance(stream, pyarrow.RecordBatchReader):
+            # Errors in Python, such as KeyboardInterrupt, become texts on this way.
+            reader = pyarrow.RecordBatchReader.from_stream(stream)
         if self._schema is not None and not reader.schema.equals(self._schema):
             raise ValueError(
                 "A function that is passed as data must return readers of the same"

@@ -152,7 +152,9 @@ class RemainingColumns(Source):
 
     def select(self, names: list[str]) -> RemainingColumns:
         chosen = copy(self)
-        chosen.source = self.source.select([*names, *self.taken])
+        # A column may be both, such as a weight of an evaluation set whose values the
+        # training set learns from.
+        chosen.source = self.source.select(list(dict.fromkeys([*names, *self.taken])))
         chosen.parts = [chosen.source]
         chosen.names = names
         return chosen

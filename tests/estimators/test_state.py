@@ -269,6 +269,24 @@ def test_a_state_must_be_a_dict():
         LGBMClassifier.__new__(LGBMClassifier).__setstate__([])
 
 
+def test_what_an_estimator_remembers_is_checked():
+    model = LGBMRegressor(num_leaves=7).fit(np.arange(60.0)[:, None], np.arange(60.0))
+    for change in (
+        {"_passed": None},
+        {"_passed": 1.5},
+        {"_passed": "num_leaves"},
+        {"_passed": ("num_leaves", "unknown")},
+        {"_passed": ([],)},
+        {"_unused_params": None},
+        {"_unused_params": ["x"]},
+        {"_booster": model.__getstate__()["_booster"] | {"out_of_fold": {}}},
+    ):
+        with pytest.raises(ValueError, match=r"state of LGBMReg|the out-of-fold"):
+            LGBMRegressor.__new__(LGBMRegressor).__setstate__(
+                model.__getstate__() | change
+            )
+
+
 def test_starts_that_wrap_around_are_seen():
     """Each step is positive only if it overflows."""
     model = mutations.models()[NUMERIC][0]

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -51,6 +52,29 @@ def test_options_without_effect_are_left_out():
     model = LGBMClassifier(**dict.fromkeys(names, 1)).set_params(device_type="cpu")
     assert model.get_params() == LGBMClassifier().get_params()
     assert repr(model) == "LGBMClassifier()"
+
+
+def test_displays_show_what_a_preset_leaves_alone():
+    for cls in (LGBMRegressor, Subclass):
+        model = cls(num_leaves=31, max_depth=4, preset="accurate")
+        text = f"{cls.__name__}(max_depth=4, num_leaves=31, preset='accurate')"
+        for shown in (model, clone(model), pickle.loads(pickle.dumps(model))):
+            assert repr(shown) == text
+            assert shown.get_params() == model.get_params()
+        assert text in " ".join(repr(make_pipeline(model)).split())
+        assert repr(cls(max_depth=-1).set_params(preset="accurate", num_leaves=31)) == (
+            f"{cls.__name__}(max_depth=-1, num_leaves=31, preset='accurate')"
+        )
+        # Without a preset, it makes no difference what was passed.
+        assert repr(model.set_params(preset=None)) == f"{cls.__name__}(max_depth=4)"
+        model.set_params(preset="accurate")
+        with config_context(print_changed_only=False):
+            assert "(alpha=0.9, auc_mu_weights=None" in repr(model)
+            assert repr(model) == repr(cls(max_depth=4, preset="accurate"))
+    if hasattr(model, "_get_params_html"):  # scikit-learn >= 1.8
+        assert model._get_params_html().non_default == (
+            *("num_leaves", "max_depth", "preset"),
+        )
 
 
 def test_a_subclass_with_a_default_of_its_own_takes_aliases():

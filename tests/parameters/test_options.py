@@ -7,6 +7,7 @@ import pytest
 
 from skgoss import (
     LGBMClassifier,
+    LGBMRegressor,
     UnusedParameterWarning,
 )
 
@@ -28,3 +29,18 @@ def test_predictions_take_the_options_of_lightgbm():
         model.predict(X, n_jobs=1, num_threads=64_000)
     with pytest.raises(ValueError, match="The 'n_jobs' parameter of LGBMClassifier"):
         model.predict(X, num_threads="all")
+
+
+def test_a_refit_speaks_of_itself():
+    X, y = np.arange(60.0)[:, None], np.arange(60.0)
+    booster = LGBMRegressor(n_estimators=3).fit(X, y).booster_
+    for name, advice in (
+        ("sample_weight", "Use weight"),
+        ("qid", "Use group"),
+        ("decay", "Use decay_rate"),
+        ("decay_rat", "Did you mean 'decay_rate'"),
+        ("num_trees", "To add trees, use init_model of train"),
+    ):
+        expected = f"Booster.refit has no argument '{name}': it has no effect. {advice}"
+        with pytest.warns(UnusedParameterWarning, match=expected):
+            booster.refit(X, y, **{name: 1})

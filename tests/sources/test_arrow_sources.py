@@ -47,6 +47,28 @@ def test_readers_that_can_be_read_only_once_are_refused():
     assert reader.read_all().num_rows == N  # nothing was read
 
 
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_what_interrupts_a_reader_is_raised(at):
+    """At the count of the rows, which the user's thread makes, and in each pass."""
+    opened = []
+
+    def batches(number):
+        yield from TABLE.to_batches(max_chunksize=N // 2)[:1]
+        if number == at:
+            raise KeyboardInterrupt
+        yield from TABLE.to_batches(max_chunksize=N // 2)[1:]
+
+    def reader():
+        opened.append(1)
+        return pyarrow.RecordBatchReader.from_batches(
+            TABLE.schema, batches(len(opened) - 1)
+        )
+
+    with pytest.raises(KeyboardInterrupt):
+        LGBMRegressor(n_estimators=2).fit(reader, "y")
+    assert len(opened) == at + 1
+
+
 def test_unknown_columns(folder):
     for fields in ({"label": "z"}, {"label": "y", "weight": "ww"}):
         with pytest.raises(ValueError, match=r"data has no column 'z|'ww'"):

@@ -134,6 +134,33 @@ def test_evaluation_sets(folder):
     assert results[0] == results[1]
 
 
+def test_a_column_may_be_a_feature_and_the_weight_of_an_evaluation_set(folder):
+    valid = make_table(900, seed=1)
+    rows, y = X.append_column("w", TABLE["w"]), VALUES["y"]
+    given = {"sample_weight": valid["w"].to_numpy(), "y": valid["y"].to_numpy()}
+    streamed = LGBMRegressor(n_estimators=3).fit(
+        dataset.dataset(rows),
+        y,
+        eval_set=[(dataset.dataset(valid.select([*rows.schema.names, "y"])), "y")],
+        eval_sample_weight=["w"],
+    )
+    in_memory = LGBMRegressor(n_estimators=3).fit(
+        rows,
+        y,
+        eval_set=[(valid.select(rows.schema.names), given["y"])],
+        eval_sample_weight=[given["sample_weight"]],
+    )
+    assert streamed.evals_result_ == in_memory.evals_result_
+    assert streamed.feature_importances_[-1] > 0  # it is a feature
+    with_label = LGBMRegressor(n_estimators=2).fit(
+        dataset.dataset(rows), y, eval_set=[(dataset.dataset(rows), "w")]
+    )
+    squares = (with_label.predict(rows) - TABLE["w"].to_numpy()) ** 2
+    assert with_label.evals_result_["valid_0"]["l2"][-1] == pytest.approx(
+        squares.mean()
+    )
+
+
 def test_labels_of_words(folder):
     words = np.array(["no", "yes"])[(VALUES["y"] > 1).astype(int)]
     table = X.append_column("y", pyarrow.array(words))

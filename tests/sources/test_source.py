@@ -136,7 +136,7 @@ def test_evaluation_sets(folder):
 
 def test_a_column_may_be_a_feature_and_the_weight_of_an_evaluation_set(folder):
     valid = make_table(900, seed=1)
-    rows, y = X.append_column("w", TABLE["w"]), VALUES["y"]
+    rows, y = X.append_column("w", TABLE["w"]), VALUES["y"] + 9 * VALUES["w"]
     given = {"sample_weight": valid["w"].to_numpy(), "y": valid["y"].to_numpy()}
     streamed = LGBMRegressor(n_estimators=3).fit(
         dataset.dataset(rows),

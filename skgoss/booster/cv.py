@@ -23,6 +23,7 @@ from skgoss.fit.fit import Fit
 from skgoss.fit.train_arguments import (
     DEFAULT_ROUNDS,
     TrainOptions,
+    check_flags,
     check_label,
     check_rounds,
     check_training_set,
@@ -179,6 +180,8 @@ def cv(
     """
     check_training_set(train_set, "cv")
     check_rounds(num_boost_round)
+    check_flags(stratified=stratified, shuffle=shuffle)
+    check_flags(eval_train_metric=eval_train_metric, return_cvbooster=return_cvbooster)
 
     def make_options(params: Any) -> TrainOptions:
         options = TrainOptions.from_params(

@@ -16,6 +16,7 @@ from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.train_arguments import (
     DEFAULT_ROUNDS,
     TrainOptions,
+    check_flags,
     check_label,
     check_rounds,
     check_training_set,
@@ -139,6 +140,7 @@ def train(
     """
     check_training_set(train_set, "train")
     check_rounds(num_boost_round)
+    check_flags(keep_training_booster=keep_training_booster)
     options = TrainOptions.from_params(
         params,
         fobj=fobj,

@@ -435,7 +435,9 @@ class LGBMModel(
         """The checked options of a fit."""
         options = {name: getattr(self, name) for name in parameters.DEFAULTS}
         owner, passed = self._owner, self._passed_parameters()
-        return checked_settings(options, owner, X, arguments, passed)
+        # Attributes that others set, as checks of scikit-learn do, need no warning.
+        written = self._passed
+        return checked_settings(options, owner, X, arguments, passed, written)
 
     def _start(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -63,12 +63,14 @@ def checked_settings(
     X: Any,
     arguments: FitArguments,
     passed: Mapping[str, Any],
+    written: Collection[str] | None = None,
 ) -> Settings:
     """The checked options of a fit to the training set ``X``.
 
     Arguments of fit replace ``options``. Of these, the ones that the user has
     ``passed`` replace the options of a `Dataset`, and those replace the defaults of the
-    others. Messages name the ``owner`` of the options.
+    others. If one that is ``written`` has no effect, there is a warning; None: these
+    are all that are passed. Messages name the ``owner`` of the options.
     """
     categorical = arguments.categorical_feature
     replaced = {
@@ -85,8 +87,9 @@ def checked_settings(
     settings = parameters.make_settings({**options, **replaced}, owner, passed)
     if isinstance(settings.objective, str):
         objectives.canonical_name(settings.objective)
-    if not unused_options.NEEDS.keys().isdisjoint(passed):
-        unused_options.warn_of(passed, settings, arguments)
+    written = passed if written is None else written
+    if not unused_options.NEEDS.keys().isdisjoint(written):
+        unused_options.warn_of(written, settings, arguments)
     return settings
 
 

@@ -175,17 +175,19 @@ class Refit:
     def _start(self) -> Floats:
         """What the values of the first tree are added to, or those of a forest's trees.
 
-        It is 0 in LightGBM, from where the steps of robust losses are too short.
+        It is 0 in LightGBM. From there, the steps of robust losses are too short, and
+        those of objectives whose scores are logarithms too short or without end.
         """
-        if self.ensemble.average or (self._is_robust and self.rows.init_score is None):
+        far = self._starts_far and self.rows.init_score is None
+        if self.ensemble.average or far:
             return self.objective.start_scores()
         return np.zeros(self.ensemble.n_scores)
 
     @property
-    def _is_robust(self) -> bool:
-        """Whether the loss is linear for large errors."""
+    def _starts_far(self) -> bool:
+        """Whether a step from 0 may be far from the best one: see `_start`."""
         spec = OBJECTIVES.get(self.objective.name)
-        return spec is not None and spec.linear_above > 0
+        return spec is not None and (spec.linear_above > 0 or spec.link == "exp")
 
     @cached_property
     def _raw(self) -> RawColumns:
@@ -247,7 +249,7 @@ class Refit:
         else:
             optimal = self._optimal(total(gradients.gradient), total(gradients.hessian))
         steps = self.shrinkage[tree] * optimal
-        if self._is_robust and self.objective.concordance > 0:
+        if self._starts_far and self.objective.concordance > 0:
             # A longer step could increase the loss, as in a fit.
             most = np.log1p(self.objective.concordance * np.abs(optimal))
             steps = np.clip(

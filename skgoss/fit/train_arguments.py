@@ -242,6 +242,13 @@ def check_rounds(num_boost_round: Any) -> None:
         )
 
 
+def check_flags(**flags: Any) -> None:
+    """Check arguments that are True or False; TypeError if one is a word."""
+    for name, value in flags.items():
+        if isinstance(value, str):
+            raise TypeError(f"{name} must be True or False, got {value!r}.")
+
+
 def functions_of(feval: Any) -> list[Callable[..., Any]]:
     """The user's metrics; TypeError if one of them is not callable."""
     if feval is None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.objectives import metric_functions as functions
+from skgoss.objectives import ranking
 from skgoss.objectives.link import Link
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.objectives import (
@@ -216,7 +217,7 @@ class Metric:
         if self.spec.task == "ranking":
             weight = data.cached("query weights", data.query_weights)
             values = data.of_all_queries(values)
-            means = np.average(values, axis=1, weights=weight)
+            means = ranking.means_over_queries(values, weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
         if self.spec.task == "quantiles":

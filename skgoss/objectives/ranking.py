@@ -293,13 +293,23 @@ class GradedQueries:
         return values
 
     def ndcg(self, scores: Floats, n_threads: int = 1) -> Floats:
-        """`dcg` divided by ``ideal``; 1 for queries without gains."""
+        """`dcg` divided by ``ideal``; NaN for queries without gains."""
         return np.divide(
             self.dcg(scores, n_threads),
             self.ideal,
-            out=np.ones_like(self.ideal),
+            out=np.full_like(self.ideal, np.nan),
             where=self.ideal > 0,
         )
+
+
+def means_over_queries(values: Floats, weight: Floats | None) -> Floats:
+    """The means over the last axis, where queries that are NaN count as 1.
+
+    These have no relevant document. The mean is NaN if all queries are.
+    """
+    are_empty = np.isnan(values)
+    means = np.average(np.where(are_empty, 1.0, values), axis=-1, weights=weight)
+    return np.where(are_empty.all(axis=-1), np.nan, means)
 
 
 def query_weights(
@@ -348,7 +358,7 @@ def mean_ndcg(
     graded = GradedQueries(gain, queries.boundaries, at)
     scores = queries.gathered(scores)
     graded.gain = _means_of_ties(gain, scores, queries.sizes)
-    values = graded.ndcg(scores)[0]
+    values = np.nan_to_num(graded.ndcg(scores)[0], nan=1.0)
     if weight is not None:
         weight = query_weights(queries.gathered(weight), queries.boundaries)
     return float(np.average(values, weights=weight))

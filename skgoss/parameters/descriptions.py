@@ -488,7 +488,7 @@ raw_score : bool, default=False
     Whether to return raw scores: the sum of the values of all trees, or their mean
     for a random forest.
 start_iteration : int, default=0
-    The first round whose trees are used.
+    The first round whose trees are used. Values below 0 are 0.
 num_iteration : int, default=None
     Number of rounds whose trees are used. None or values <= 0: all rounds from
     ``start_iteration`` on.

@@ -224,6 +224,10 @@ def test_folds_of_a_subset_are_folds_of_its_rows():
         ({"params": [1]}, TypeError, "params must be a dict, got list"),
         ({"callbacks": print}, TypeError, "callbacks must be a list"),
         ({"verbose_eval": "yes"}, TypeError, "verbose_eval must be a bool or an int"),
+        ({"shuffle": "yes"}, TypeError, "shuffle must be True or False, got 'yes'"),
+        ({"stratified": "false"}, TypeError, "stratified must be True or False"),
+        ({"eval_train_metric": "no"}, TypeError, "eval_train_metric must be True or"),
+        ({"return_cvbooster": "no"}, TypeError, "return_cvbooster must be True or"),
     ],
 )
 def test_errors(arguments, error, message):

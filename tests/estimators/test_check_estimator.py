@@ -36,6 +36,8 @@ WARNINGS = (
     "default",
     "ignore:No tree of the fit has a split",
     "ignore:.* has no parameter 'kwargs'",
+    # They set alpha, as for linear models.
+    "error:Options without effect",
 )
 PRESETS = [
     LGBMClassifier(preset="accurate", learning_rate=0.2),

@@ -38,9 +38,10 @@ REFITS = {
     "sqrt": {"reg_sqrt": True},
     "penalties": {"lambda_l1": 3.0, "lambda_l2": 7.0, "max_delta_step": 0.5},
     "no average": {"boost_from_average": False, "learning_rate": 0.3},
-    "poisson": {"poisson_max_delta_step": 0.4},
-    "gamma": {},
-    "tweedie": {"tweedie_variance_power": 1.2},
+    # From the mean, LightGBM's refit goes back to 0.
+    "poisson": {"poisson_max_delta_step": 0.4, "boost_from_average": False},
+    "gamma": {"boost_from_average": False},
+    "tweedie": {"tweedie_variance_power": 1.2, "boost_from_average": False},
     "cross_entropy": {},
     "binary": {"scale_pos_weight": 2.0, "sigmoid": 0.7},
     "multiclass": {"num_class": 3},
@@ -151,10 +152,16 @@ def test_refitted_estimators_are_those_of_lightgbm(objective):
     X, y = X.drop(columns=["c", "f"]), targets_of(objective, y)
     options = {"n_estimators": 5, "learning_rate": 0.4, "reg_lambda": 2.0}
     options |= {"objective": objective, "num_leaves": 5, "poisson_max_delta_step": 0.2}
+    if objective == "poisson":  # LightGBM's refit starts from 0
+        options |= {
+            "boost_from_average": False,
+            "learning_rate": 0.1,
+            "reg_lambda": 0.0,
+        }
     ours = LGBMRegressor(**options).fit(X, y)
     theirs = lightgbm.LGBMRegressor(**options, verbose=-1).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5)
-    assert ours.booster_.params["learning_rate"] == 0.4
+    assert ours.booster_.params["learning_rate"] == options["learning_rate"]
     X, y = data(200, seed=1)
     X, y = X.drop(columns=["c", "f"]), targets_of(objective, y)
     found = ours.booster_.refit(X, y).predict(X)
@@ -172,11 +179,16 @@ OTHER_LEAVES = {
 }
 
 
-@pytest.mark.parametrize("objective", ["regression", *OTHER_LEAVES])
+LOGARITHMS = ["poisson", "gamma", "tweedie"]
+
+
+@pytest.mark.parametrize("objective", ["regression", *OTHER_LEAVES, *LOGARITHMS])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_refit_on_the_same_rows_keeps_the_model(objective, weighted):
     X, y = data()
     options = {"n_estimators": 5, "learning_rate": 0.7, "boost_from_average": False}
+    if objective in LOGARITHMS:
+        y, options["learning_rate"] = targets_of(objective, y), 0.2  # no long steps
     options |= OTHER_LEAVES.get(objective, {})
     weight = np.random.default_rng(0).integers(1, 4, len(y)) * 1.0
     weight = weight if weighted else None
@@ -199,6 +211,22 @@ def test_refit_of_large_targets(objective):
     np.testing.assert_allclose(far, near, atol=0.5)
     level = np.mean(y <= far)
     assert level == pytest.approx(options.get("alpha", 0.5), abs=0.15)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 5e4])
+@pytest.mark.parametrize("objective", LOGARITHMS)
+def test_refit_of_logarithms_has_no_scale(objective, scale):
+    X, y = data()
+    y = targets_of(objective, y)
+    booster = LGBMRegressor(objective=objective).fit(X, y).booster_
+    near = booster.refit(X, y, decay_rate=0.0).predict(X)
+    far = booster.refit(X, y * scale, decay_rate=0.0).predict(X)
+    np.testing.assert_allclose(far, near * scale, rtol=1e-3)
+    assert far.mean() == pytest.approx(y.mean() * scale, rel=0.05)
+    assert ((near - y) ** 2).mean() < 0.05 * y.var()
+    # Start scores of the user are not added to: steps from there have an end, too.
+    start = np.zeros(len(y))
+    assert np.isfinite(booster.refit(X, y * scale, init_score=start).predict(X)).all()
 
 
 def test_refitted_steps_are_not_longer_than_those_of_a_fit():

@@ -55,6 +55,9 @@ def test_an_option_without_effect_is_named(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnusedParameterWarning)
         LGBMRegressor(**SMALL, **{name: DEFAULTS[name]}).fit(X, Y)
+        attribute = LGBMRegressor(**SMALL)
+        setattr(attribute, name, value)  # as scikit-learn's checks do
+        attribute.fit(X, Y)
         LGBMRegressor(**SMALL, **{name: value}, **needed).fit(X, Y)
 
 

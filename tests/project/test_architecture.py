@@ -23,7 +23,7 @@ MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 18, 12, 99
 # The most lines that the package and each room may have. Whoever raises a number says
 # why behind it.
 MOST_LINES = {
-    "skgoss": 59_500,
+    "skgoss": 59_550,  # displays, refits of logarithms, empty rankings
     "_engine": 20_050,
     "binning": 3_200,
     "booster": 2_050,

@@ -642,6 +642,31 @@ def test_a_set_of_one_class_stops_nothing(metric):
     assert model.n_iter_ == 12
 
 
+@pytest.mark.parametrize("label_gain", [None, [0, 0, 1, 2, 3]])
+def test_a_set_without_relevant_documents_stops_nothing(label_gain):
+    grades = np.digitize(RY, np.quantile(RY, [0.25, 0.5, 0.75, 0.9]))
+    none = np.zeros(100) if label_gain is None else np.arange(100) % 2
+    some = np.append(none[:99], 4)
+    model = LGBMRanker(
+        n_estimators=12, label_gain=label_gain, early_stopping_round=2, n_jobs=1
+    )
+    fitted = {"group": [40] * 11 + [2], "eval_group": [[20] * 5]}
+    metrics = ["ndcg"] if label_gain else ["ndcg", "map"]
+    with pytest.warns(UserWarning, match="'valid_0' is NaN") as caught:
+        model.fit(
+            RX, grades, eval_set=[(RX[:100], none)], eval_metric=metrics, **fitted
+        )
+    assert len(caught) == 1
+    assert "All its labels are equal" in str(caught[0].message) or label_gain
+    for values in model.evals_result_["valid_0"].values():
+        assert np.isnan(values).all()
+    assert (model.n_iter_, model.best_iteration_) == (12, 0)  # no round is the best
+    # One query with a relevant document is enough: the others count as 1.
+    model.fit(RX, grades, eval_set=[(RX[:100], some)], eval_metric=metrics, **fitted)
+    for values in model.evals_result_["valid_0"].values():
+        assert 0.8 <= min(values) <= max(values) <= 1
+
+
 def test_refit_uses_all_rows_for_the_best_number_of_rounds():
     options = {"n_estimators": 300, "learning_rate": 0.3, "early_stopping_round": 5}
     part = classifier(**options).fit(X, Y)

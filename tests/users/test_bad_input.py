@@ -70,11 +70,12 @@ def test_y_must_be_as_long_as_X(cls):
 
 @BOTH
 def test_y_as_a_column_is_flattened_with_a_warning(cls):
-    with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
-        model = small(cls).fit(X, Y[:, None])
-    np.testing.assert_array_equal(
-        model.predict(X), small(cls).fit(X, Y.ravel()).predict(X)
-    )
+    pd = pytest.importorskip("pandas")
+    expected = small(cls).fit(X, Y.ravel()).predict(X)
+    for column in (Y[:, None], pd.DataFrame({"y": Y})):
+        with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
+            model = small(cls).fit(X, column)
+        np.testing.assert_array_equal(model.predict(X), expected)
 
 
 @BOTH

@@ -366,6 +366,16 @@ CHECKED_BY |= {
         "training/test_a_set_of_one_class_stops_nothing",
         "objectives/test_auc_mu_is_the_mean_of_the_pairs_of_classes_that_there_are",
     ],
+    "'ndcg' and 'map' of a set without relevant documents": [
+        "training/test_a_set_without_relevant_documents_stops_nothing",
+    ],
+    "`y` in a column": ["users/test_y_as_a_column_is_flattened_with_a_warning"],
+    "`get_data()` of a list of arrays or of a `Sequence`": [
+        "sources/test_chunks_are_one_array",
+    ],
+    "`stratified`, `shuffle` and other flags of `cv` and `train`": [
+        "booster/test_errors"
+    ],
     "init_score beside init_model": [
         "booster/test_init_model_replaces_init_score",
         "training/test_an_earlier_model_replaces_start_scores",
@@ -405,6 +415,9 @@ CHECKED_BY |= {
     ],
     "weights that are all 0": ["users/test_weights_of_0"],
     "objective_": ["users/test_names_that_are_shown"],
+    "names of other libraries, asked of a class": [
+        "users/test_names_that_are_elsewhere_are_not_there",
+    ],
     "get_params": ["users/test_names_that_are_shown"],
     "fields of a constructed Dataset": [
         "users/test_fields_keep_their_values",
@@ -413,6 +426,9 @@ CHECKED_BY |= {
     "refit of 'l1', 'quantile', 'mape', 'huber' and 'fair'": [
         "fit/test_refit_on_the_same_rows_keeps_the_model",
         "fit/test_refit_of_large_targets",
+    ],
+    "refit of 'poisson', 'gamma' and 'tweedie'": [
+        "fit/test_refit_of_logarithms_has_no_scale",
     ],
     "refit of `linear_tree`": [
         "users/test_refitted_leaves_without_slopes_are_those_of_other_trees"

@@ -478,9 +478,10 @@ def test_a_data_set_shows_its_size():
     assert repr(Dataset("file.csv")) == "<Dataset: ? rows, ? columns>"
 
 
-@pytest.mark.parametrize("name", ["predict_proba", "save_model", "xyzzy"])
+@pytest.mark.parametrize("name", ["load", "predict_proba", "save_model", "xyzzy"])
 def test_names_that_are_elsewhere_are_not_there(name):
     assert not hasattr(numbers, name)
+    assert not hasattr(type(numbers), name)
     assert name not in dir(numbers)
 
 

@@ -433,7 +433,7 @@ cdef void precision_query(
     for k in range(task.n_at):
         task.values[k * task.n_queries + query] = (
             sums[min(task.at[k], n) - 1] / min(task.at[k], n_relevant)
-            if n_relevant > 0 else 1.0)
+            if n_relevant > 0 else NAN)
 
 
 def average_precision(
@@ -455,7 +455,7 @@ def average_precision(
     at : (n_at,) int64
         How many documents are looked at, k; at least 1.
     precision_out : (n_at, n_queries) float64
-        1 for queries without a relevant document.
+        NaN for queries without a relevant document.
     """
     cdef QueryTask task
     task.scores, task.relevant = &scores[0], &relevant[0]

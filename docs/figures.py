@@ -1,6 +1,7 @@
 """Draw figures of the pages: `python docs/figures.py [FOLDER]`.
 
-Each function draws one figure. The sums and gains in them are computed.
+Each function draws one figure, whose sums and gains are computed. Plots below code are
+drawn by this code: `python tools/pages.py --write`.
 """
 
 from __future__ import annotations
@@ -213,39 +214,6 @@ def presets() -> Figure:
     return figure
 
 
-def learning_curve() -> Figure:
-    """The error of each round on training and held-out rows, from evaluation.md."""
-    page = (FOLDER.parent / "evaluation.md").read_text(encoding="utf-8")
-    code = page.split("```python\n")[1:3]
-    found: dict[str, Any] = {}
-    for block in code:
-        exec(block.partition("```")[0], found)
-    figure, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
-    for (name, metrics), color in zip(
-        found["watched"].evals_result_.items(), (GRAY, BLUE), strict=True
-    ):
-        losses = metrics["rmse"]
-        ax.plot(np.arange(len(losses)) + 1, losses, color=color)
-        ax.annotate(
-            f"{name} rows",
-            (len(losses), losses[-1]),
-            (-80, 12),
-            color=color,
-            textcoords="offset points",
-        )
-    best, lowest = found["best"], min(found["curve"])
-    ax.plot(best, lowest, "o", color=ORANGE)
-    ax.annotate(
-        f"best round: {best}",
-        (best, lowest),
-        (-18, 14),
-        color=ORANGE,
-        textcoords="offset points",
-    )
-    ax.set(xlabel="round", ylabel="RMSE", ylim=(0, None))
-    return figure
-
-
 def thumbnail() -> Figure:
     """A tree, for examples without a picture."""
     figure, ax = plt.subplots(figsize=(3.2, 2.24), layout="constrained")
@@ -260,7 +228,6 @@ FIGURES = {
     "leaf_wise.svg": leaf_wise,
     "goss.svg": goss,
     "bundling.svg": bundling,
-    "learning_curve.svg": learning_curve,
     "presets.svg": presets,
     "thumbnail.svg": thumbnail,
 }

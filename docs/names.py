@@ -341,8 +341,7 @@ def markdown() -> str:
         "Callbacks": callback_rows(),
     }
     head = (
-        "# All names of LightGBM's Python API\n\nThis page is for those who look for a"
-        " name of LightGBM's Python API.\n\nThis page lists every public name of"
+        "# All names of LightGBM's Python API\n\nEvery public name of"
         f" LightGBM's Python API ({lightgbm.__version__}), and whether skgoss\nhas it."
         " A parameter that is not available has no effect and gives an"
         " `UnusedParameterWarning`.\n`python docs/names.py` writes this page.\n"

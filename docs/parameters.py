@@ -29,7 +29,7 @@ FIRST = {
 
 PAGE = """# Parameters: names, defaults, values and aliases
 
-This page is for those who look for a parameter, or for the meaning of one.
+Every parameter with its default, its values, its meaning and its other names.
 
 ## The twelve that matter
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 
 from skgoss import LGBMClassifier, plot_importance
 
-X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+X, y = load_breast_cancer(return_X_y=True)
 X_known, y_known, X_new = X[:-2], y[:-2], X[-2:]
 
 model = LGBMClassifier().fit(X_known, y_known)

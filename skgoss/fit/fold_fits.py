@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 _SHARES = np.linspace(0.0, 1.0, 11).tolist()
 
 # The factors of raw scores that are tried are between these. With so many rows, half
-# of the best factor's difference to 1 is used. docs/accuracy.md has the measurements.
+# of the best factor's difference to 1 is used: docs/measured-accuracy.md.
 _FACTORS = (0.5, 2.0)
 _ROWS_FOR_HALF = 1000
 

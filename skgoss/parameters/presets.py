@@ -56,7 +56,7 @@ class Search(NamedTuple):
     candidates: Kinds
 
 
-# The measurements behind these numbers are in docs/accuracy.md.
+# The measurements behind these numbers are in docs/measured-accuracy.md.
 _ACCURATE = {
     "extra_trees": False,
     "learning_rate": 0.05,

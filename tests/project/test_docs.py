@@ -8,6 +8,7 @@ import re
 import runpy
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sklearn
@@ -19,93 +20,80 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
-def blocks(page: Path) -> dict[str, str]:
-    """The code of a page, and the output that is shown below it, or ""."""
-    text = page.read_text(encoding="utf-8")
-    output = r"(?:\n^```text\n(.*?)^```$)?"
-    return dict(re.findall(rf"^```python\n(.*?)^```\n{output}", text, re.M | re.S))
-
-
+PAGES = SimpleNamespace(**runpy.run_path(str(ROOT / "tools" / "pages.py")))
 # The pages that are read from top to bottom, their code being one script.
-FILES = {path.stem: path for path in sorted(DOCS.glob("*.md"))}
-FILES["README"] = ROOT / "README.md"
-PAGES = [name for name, path in FILES.items() if blocks(path)]
-NEEDS = {
-    "README": ["pandas"],
-    "accuracy": ["pandas"],
-    "categories": ["pandas", "polars"],
-    "cv": ["pandas"],
-    "dask": ["distributed", "dask.array"],
-    "explain": ["pandas", "shap"],
-    "migrating": ["lightgbm"],
-    "models": ["lightgbm", "skops"],
-    "onnx": ["onnxruntime", "pandas", "skl2onnx"],
-    "plots": ["igraph", "matplotlib", "pandas"],
-    "questions": ["pandas"],
-    "scikit-learn": ["sklearn.callback", "skops"],
-    "serving": ["pandas"],
-    "tools": ["shap", "treelite"],
-    "training": ["pandas"],
-    "tuning": ["optuna", "pandas"],
-}
+FILES = {path.stem: path for path in PAGES.with_code()}
+TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
 # What this page does holds for a whole process.
 ALONE = "tools"
 
 
-def test_pages_with_code():
-    pages = {
-        "categories",
-        "cv",
-        "dask",
-        "evaluation",
-        "explain",
-        "goss",
-        "install",
-        "models",
-        "objectives",
-    }
-    pages |= {
-        "questions",
-        "serving",
-        "tuning",
-        "migrating",
-        "onnx",
-        "plots",
-        "ranking",
-        "scikit-learn",
-        "sparse",
-    }
-    assert {*pages, "text-files", "tools", "training", "README"} <= set(PAGES)
+def test_pages_have_code():
+    assert {"README", "first-model", "time-series", ALONE} < set(FILES)
+    assert len(FILES) > 20
 
 
-SCRIPTS = {
-    "test_code_runs_in_a_process_of_its_own": lambda: ("\n".join(blocks(FILES[ALONE])),)
-}
-
-
-def test_code_runs_in_a_process_of_its_own(done):
-    for module in NEEDS[ALONE]:
-        pytest.importorskip(module)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page != ALONE])
-def test_code_runs(page, capsys):
-    for module in NEEDS.get(page, ()):
-        pytest.importorskip(module)
+@pytest.mark.parametrize("page", FILES)
+def test_code_prints_what_pages_show(page, tmp_path, monkeypatch, capsys):
+    for name in PAGES.missing(TEXTS[page]):
+        pytest.skip(f"{name} is not installed")
+    if page == ALONE:
+        assert not PAGES.fails(FILES[page])
+        return
+    importlib.import_module("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    blocks = [block for block in PAGES.blocks(TEXTS[page]) if not block.packages]
     namespace: dict[str, object] = {}
     with sklearn.config_context():
-        for block, shown in blocks(FILES[page]).items():
-            exec(compile(block, f"{page}.md", "exec"), namespace)
-            printed = capsys.readouterr()
-            assert printed.err == ""
-            assert shown in ("", printed.out)
+        results = [(PAGES.run(block, namespace), PAGES.plot()) for block in blocks]
+    assert list(PAGES.problems(blocks, results, PAGES.tolerance(TEXTS[page]))) == []
+    assert capsys.readouterr().err == ""
 
 
-def test_outputs_are_found():
-    shown = [output for page in PAGES for output in blocks(FILES[page]).values()]
-    assert sum(map(bool, shown)) == 3
+@pytest.mark.parametrize("page", FILES)
+def test_pages_say_what_to_install(page):
+    if page != "README":
+        assert re.search(PAGES._NEEDS, TEXTS[page])
+    packages = [re.split(r"\W", name)[0] for name in PAGES.needs(TEXTS[page])]
+    assert packages[0] == "skgoss"
+    assert "Run the code blocks" not in TEXTS[page]
+
+
+@pytest.mark.parametrize("page", FILES)
+def test_pages_print_instead_of_asserting(page):
+    code = "".join(block.code for block in PAGES.blocks(TEXTS[page]))
+    assert re.findall(r"\bassert\w*", code) == []
+    assert PAGES.comments_with_numbers(code) == []
+
+
+def test_outputs_that_differ_are_found():
+    is_shown = PAGES.is_shown
+    assert is_shown("loss 0.97\n", "loss  0.966", 0.01)
+    assert not is_shown("loss 0.97", "loss 0.93", 0.01)
+    assert not is_shown("58", "59.4", 0.01)
+    assert not is_shown("59 rounds", "60 rounds", 0.0)
+    assert is_shown("1,000 rows, 1e-05", "1001 rows, 1.001e-05", 0.01)
+    assert not is_shown("True", "False", 0.5)
+    assert not is_shown("[1, 2]", "[1, 2, 3]", 0.5)
+    page = "```python\nprint(1)\n```\n\n![a](b.svg)\n\n```python lime\nx = 2\n```\n"
+    page = PAGES.with_outputs(page, ["1\n", ""])
+    assert page.startswith(
+        "```python\nprint(1)\n```\n\n```text\n1\n```\n\n![a](b.svg)\n\n"
+    )
+    blocks = PAGES.blocks(page)
+    assert [block.packages for block in blocks] == [[], ["lime"]]
+    assert (blocks[0].shown, blocks[0].picture) == ("1\n", "b.svg")
+    assert PAGES.with_outputs(page, ["1\n", ""]) == page
+    assert list(PAGES.problems(blocks, [("1\n", True), ("", False)], 0.0)) == []
+    assert len(list(PAGES.problems(blocks, [("2\n", False), ("", True)], 0.0))) == 3
+
+
+def test_packages_that_a_page_does_not_name_are_hidden():
+    hides = PAGES.Only(["skgoss"])
+    assert {"numpy", "scikit-learn", "narwhals"} < hides.installed
+    assert not {"pandas", "matplotlib", "pytest"} & hides.installed
+    assert hides.find_spec("numpy").name == "numpy"
+    assert hides.find_spec("pytest") is None
 
 
 # Modules whose docstrings have examples, and what these need.
@@ -204,7 +192,7 @@ def test_figures_are_drawn(tmp_path):
     assert drawn == sorted(figures["FIGURES"])
     pages = [
         (DOCS / name).read_text(encoding="utf-8")
-        for name in ("how-it-works.md", "accuracy.md", "evaluation.md")
+        for name in ("how-it-works.md", "accuracy.md")
     ]
     used = [name for page in pages for name in re.findall(r"\(figures/(.*?)\)", page)]
     assert {"thumbnail.svg", *used} == set(drawn)
@@ -217,6 +205,23 @@ def test_names_are_current():
     if f"({lightgbm.__version__})" not in page:
         pytest.skip("the page is about another version of LightGBM")
     assert runpy.run_path(str(DOCS / "names.py"))["markdown"]() == page
+
+
+def test_options_of_other_libraries_are_current():
+    page = (DOCS / "other-libraries.md").read_text(encoding="utf-8")
+    written = runpy.run_path(str(DOCS / "other_libraries.py"))
+    assert written["markdown"]() == page
+    assert {"`num_leaves`", "`colsample_bynode`"} < set(page.replace("|", "").split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["which metric", "imbalanced", "multilabel", "docker", "time series", "xgboost"],
+)
+def test_words_that_users_search_are_on_the_pages(words):
+    pages = [path for path in DOCS.glob("*.md") if "measured" not in path.stem]
+    found = [words in path.read_text(encoding="utf-8").lower() for path in pages]
+    assert sum(found) > 0
 
 
 # Words in backticks with these endings, or in `_engine/`, are files of the project.

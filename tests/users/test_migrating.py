@@ -247,7 +247,7 @@ CHECKED_BY |= {
         "objectives/test_names_of_other_libraries",
     ],
     "values out of bounds": ["parameters/test_bad_value_is_refused_at_fit"],
-    "columns of words": [
+    "columns of strings": [
         "fit/test_values_count_and_not_their_container",
     ],
     "several quantiles": [
@@ -302,7 +302,7 @@ CHECKED_BY |= {
     "raw scores of a forest": [
         "estimators/test_raw_scores_of_a_forest_are_means",
     ],
-    "words in polars and Arrow": [
+    "strings in polars and Arrow": [
         "fit/test_values_count_and_not_their_container",
     ],
     "missing targets beside a data frame": [

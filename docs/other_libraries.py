@@ -1,0 +1,134 @@
+"""Write docs/other-libraries.md: options of other libraries, and what to use instead.
+
+What an option is called here comes from the package: its own names and aliases, and
+``parameters/other_libraries.py``, whose sentences errors and warnings show as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from skgoss.parameters.other_libraries import OF_FIT
+from skgoss.parameters.table import OPTIONS
+
+# The options of the constructors, by what one looks for. `seed` and the like are here
+# what they are called there, up to an alias.
+LIBRARIES = {
+    "HistGradientBoosting": (
+        "loss learning_rate max_iter max_leaf_nodes max_depth min_samples_leaf"
+        " l2_regularization max_features max_bins categorical_features monotonic_cst"
+        " interaction_cst warm_start early_stopping scoring validation_fraction"
+        " n_iter_no_change tol verbose random_state class_weight quantile"
+    ),
+    "XGBoost": (
+        "objective n_estimators learning_rate eta max_leaves max_depth min_child_weight"
+        " gamma reg_lambda reg_alpha subsample sampling_method colsample_bytree"
+        " colsample_bylevel colsample_bynode max_bin grow_policy tree_method"
+        " enable_categorical max_cat_to_onehot max_cat_threshold monotone_constraints"
+        " interaction_constraints scale_pos_weight base_score missing"
+        " num_parallel_tree booster eval_metric early_stopping_rounds n_jobs"
+        " random_state seed device verbosity"
+    ),
+    "CatBoost": (
+        "loss_function iterations learning_rate depth num_leaves min_data_in_leaf"
+        " l2_leaf_reg random_strength rsm subsample bagging_temperature bootstrap_type"
+        " border_count one_hot_max_size cat_features text_features"
+        " monotone_constraints class_weights auto_class_weights scale_pos_weight"
+        " eval_metric custom_metric od_type od_wait use_best_model nan_mode"
+        " grow_policy thread_count random_seed logging_level task_type"
+    ),
+}
+# Where the same name, or none, needs a word.
+REMARKS = {
+    ("HistGradientBoosting", "loss"): (
+        "`objective`: 'regression', 'regression_l1', 'poisson', 'quantile', ..."
+    ),
+    ("HistGradientBoosting", "max_leaf_nodes"): "`num_leaves`",
+    ("HistGradientBoosting", "interaction_cst"): "`interaction_constraints`",
+    ("HistGradientBoosting", "early_stopping"): (
+        "`early_stopping_round`: a number of rounds; off by default"
+    ),
+    ("HistGradientBoosting", "max_features"): "`colsample_bynode`",
+    ("XGBoost", "max_depth"): "`max_depth`, and `num_leaves`, which is 31 by default",
+    ("XGBoost", "min_child_weight"): (
+        "`min_child_weight`, and `min_child_samples`, which XGBoost does not have"
+    ),
+    ("XGBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
+    ("XGBoost", "device"): "Fits run on the processor.",
+    ("CatBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
+    ("CatBoost", "task_type"): "Fits run on the processor.",
+}
+LINES = {
+    "HistGradientBoosting": (
+        "`from skgoss import LGBMClassifier, LGBMRegressor` stands for"
+        " `HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`. Trees"
+        " have 31 leaves and 20 rows or more in both. Strings and categories of a data"
+        " frame need no `categorical_features`, early stopping is off until you ask for"
+        " it, and there are files, SHAP values, rankings and intervals."
+    ),
+    "XGBoost": (
+        "`LGBMClassifier`, `LGBMRegressor` and `LGBMRanker` stand for `XGBClassifier`,"
+        " `XGBRegressor` and `XGBRanker`. Trees grow leaf by leaf, with 31 leaves and"
+        " no limit of depth, instead of level by level to a depth of 6; `max_depth=6,"
+        " num_leaves=64` is nearest. Leaves have at least 20 rows, `reg_lambda` is 0"
+        " instead of 1, and the learning rate 0.1 instead of 0.3. Labels may be"
+        " strings; a `DMatrix` is a `Dataset`."
+    ),
+    "CatBoost": (
+        "`LGBMClassifier` and `LGBMRegressor` stand for `CatBoostClassifier` and"
+        " `CatBoostRegressor`, a `Pool` is a `Dataset`. Trees are not symmetric, and"
+        " categories are split as sets instead of by target statistics. Defaults are"
+        ' quicker and less accurate: [`preset="accurate"`](accuracy.md) is the'
+        " nearest to CatBoost's defaults."
+    ),
+}
+HEAD = """# Coming from HistGradientBoosting, XGBoost or CatBoost
+
+What the options of three other libraries are called here, and what is different. In
+code, a name of theirs that is not a name here has no effect, and a warning gives the
+same advice.
+`python docs/other_libraries.py` writes this page.
+"""
+
+
+def here(library: str, name: str) -> str:
+    """What to use instead of an option of a library."""
+    if (library, name) in REMARKS:
+        return REMARKS[library, name]
+    for option in OPTIONS:
+        if name == option.name:
+            return "the same"
+        if name in option.aliases:
+            return f"`{option.name}`; the name is accepted"
+    return said(OF_FIT[name])
+
+
+def said(sentence: str) -> str:
+    """A sentence of the package, as the cell of a table."""
+    instead = sentence.strip().removeprefix("Use ").removesuffix(".")
+    if sentence.strip() == instead:
+        return instead
+    names = {name for option in OPTIONS for name in (option.name, *option.aliases)}
+    words = (f"`{word}`" if word in names else word for word in instead.split(" "))
+    return " ".join(words)
+
+
+def rows(library: str) -> Iterator[str]:
+    """A row for each option of a library."""
+    for name in LIBRARIES[library].split():
+        yield f"| `{name}` | {here(library, name)} |\n"
+
+
+def markdown() -> str:
+    """The page."""
+    return HEAD + "".join(
+        f"\n## {library}\n\n{LINES[library]}\n\n| {library} | here |\n|---|---|\n"
+        + "".join(rows(library))
+        for library in LIBRARIES
+    )
+
+
+if __name__ == "__main__":
+    page = Path(__file__).with_name("other-libraries.md")
+    page.write_text(markdown(), encoding="utf-8")

@@ -34,7 +34,7 @@ def test_pages_have_code():
 
 
 # shap calls what matplotlib will deprecate.
-@pytest.mark.filterwarnings("ignore:The set_bad function:PendingDeprecationWarning")
+@pytest.mark.filterwarnings("ignore:The set_:PendingDeprecationWarning")
 @pytest.mark.parametrize("page", FILES)
 def test_code_prints_what_pages_show(page, tmp_path, monkeypatch, capsys):
     for name in PAGES.missing(TEXTS[page]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, Union
@@ -24,7 +24,7 @@ from skgoss.estimators import state as states
 from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
 from skgoss.fit.callbacks import shown_reads
-from skgoss.fit.fit import AfterRound, Fit, checked_settings
+from skgoss.fit.fit import AfterRound, BuildBins, Fit, checked_settings
 from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
@@ -155,6 +155,9 @@ class LGBMModel(
     # The options that were passed to the constructor or to `set_params`.
     _passed: tuple[str, ...] = ()
 
+    # What the fits of a search share: see `SharedFits`.
+    _shared: Any = None
+
     # The model that fit returned, and the Booster of it, once somebody asks for it.
     _fitted: FittedModel
     _booster: Booster
@@ -284,6 +287,11 @@ class LGBMModel(
                 return super().__getattr__(name)
             return vars(self)[option]
 
+    @classmethod
+    @lru_cache
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get the parameters.
 
@@ -352,9 +360,13 @@ class LGBMModel(
         # The constructor warned of the unknown names; cloning must not warn again.
         plain = copy.copy(self)
         plain.__dict__.pop("_unused_params", None)
+        # Copying the defaults, too, would take longer than a small prediction.
+        changed = self._passed_parameters()
+        vars(plain)["get_params"] = lambda deep=False: changed
         cloned = super(LGBMModel, plain).__sklearn_clone__()
-        if self._passed:
-            cloned._passed = self._passed
+        cloned._passed = self._passed
+        if self._shared is not None and self._shared.is_open:
+            cloned._shared = self._shared
         if self._unused_params:
             cloned._unused_params = {
                 name: clone(value, safe=False)
@@ -407,6 +419,9 @@ class LGBMModel(
         with only_fit(self):
             X, y, arguments = with_datasets(X, y, arguments)
             settings = self._settings(X, arguments)
+            if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
+                self._keep(*self._shared.model(self, X, y, arguments, settings))
+                return self
             hooks = self._round_hooks(X, y, arguments, settings)
             with shown_reads(settings.verbosity):
                 sets = input_sets(X, y, arguments, settings)
@@ -414,10 +429,10 @@ class LGBMModel(
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             if hooks is None:
-                self._keep(*_run(fit))
+                self._keep(*run(fit))
             else:
                 hooks.begin()
-                self._keep(*_run(fit, _listener(hooks)))
+                self._keep(*run(fit, _listener(hooks)))
                 hooks.end()
         return self
 
@@ -445,6 +460,7 @@ class LGBMModel(
         arguments: FitArguments,
         settings: Settings,
         n_threads: int | None = None,
+        build_bins: BuildBins | None = None,
     ) -> Fit | FitOnFolds:
         """A fit that has read its data: see `fit_on_folds.start`."""
         earlier = arguments.init_model
@@ -456,6 +472,7 @@ class LGBMModel(
             init_model=earlier if earlier is None else init_model(earlier),
             record=self._record(settings.passed),
             n_threads=n_threads,
+            build_bins=build_bins,
         )
 
     def _keep(
@@ -649,6 +666,8 @@ class LGBMModel(
 
     def _n_threads(self, kwargs: Mapping[str, Any] = MappingProxyType({})) -> int:
         """The number of threads of a prediction with some other arguments."""
+        if self._shared is not None and not kwargs:
+            return self._shared.n_threads
         n_jobs = self.n_jobs
         if kwargs or not (n_jobs is None or type(n_jobs) is int):
             n_jobs = parameters.n_jobs(kwargs, n_jobs, type(self).__name__)
@@ -937,7 +956,7 @@ def only_fit(estimator: LGBMModel) -> Iterator[None]:
         del _FITS[id(estimator)]
 
 
-def _run(
+def run(
     fit: Fit | FitOnFolds, after_round: AfterRound | None = None
 ) -> tuple[FittedModel, dict[str, Any]]:
     """The model of a fit, and the attributes that callbacks have set."""

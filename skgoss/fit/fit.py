@@ -44,6 +44,9 @@ AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
 MakeModel = Callable[["Fit"], Any]
 
 
+# What stands for `BinnedDataset.build`.
+BuildBins = Callable[..., BinnedDataset]
+
 # Options that limit splits, and the values with which they do not.
 _NO_LIMITS = {
     "min_child_samples": 1,
@@ -102,6 +105,8 @@ class Fit:
         What the model keeps of the estimator.
     n_threads : int, default=None
         Threads of the rounds; None: those of the option ``n_jobs``.
+    build_bins : callable, default=None
+        Finds the bins; None: `BinnedDataset.build`.
 
     Attributes
     ----------
@@ -120,8 +125,10 @@ class Fit:
         data: FitData,
         record: EstimatorRecord | None = None,
         n_threads: int | None = None,
+        build_bins: BuildBins | None = None,
     ) -> None:
         self.data = data
+        self.build_bins = build_bins or BinnedDataset.build
         self.record = record
         self.n_threads = n_threads or threads.n_threads(data.settings.n_jobs)
         self.history: dict[str, dict[str, list[float]]] = {}
@@ -218,7 +225,10 @@ class Fit:
 
         data, settings = self.data, self.data.settings
         trees = None if data.init_model is None else data.init_model.trees
-        plan = settings, data.n_scores, _metrics(data), self.n_threads, trees
+        plan = (
+            *(settings, data.n_scores, _metrics(data), self.n_threads, trees),
+            self.build_bins,
+        )
         if not data.outputs:
             return FitSetup(*plan)
         parts = [

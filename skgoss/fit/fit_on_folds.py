@@ -16,7 +16,7 @@ from skgoss.binning.rows import Rows
 from skgoss.columns.columns import RELEASED
 from skgoss.fit import callbacks, fold_fits, folds
 from skgoss.fit.arguments import FitArguments, InputSet
-from skgoss.fit.fit import AfterRound, Fit, MakeModel
+from skgoss.fit.fit import AfterRound, BuildBins, Fit, MakeModel
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
 from skgoss.model.fitted import EstimatorRecord, FittedModel
@@ -41,6 +41,7 @@ def start(
     init_model: FittedModel | None = None,
     record: EstimatorRecord | None = None,
     n_threads: int | None = None,
+    build_bins: BuildBins | None = None,
     searches: bool = True,
 ) -> Fit | FitOnFolds:
     """Read the data of a fit and bin its rows: see `FitData` and `Fit`.
@@ -57,7 +58,7 @@ def start(
     )
     named = [data.evaluation_set(input_set) for input_set in others] if others else []
     data, named = data.with_held_out(named)
-    fit = Fit(data, record, n_threads)
+    fit = Fit(data, record, n_threads, build_bins)
     if settings.folds is not None or settings.preset is not None:
         return FitOnFolds(fit, named, arguments.groups)
     if arguments.groups is not None:

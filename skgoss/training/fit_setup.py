@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -37,7 +37,8 @@ class FitSetup:
     """What a fit needs besides the rows.
 
     A round has ``n_scores`` trees. The metrics are those of the evaluation sets, and
-    ``init_ensemble`` has the trees of ``init_model``.
+    ``init_ensemble`` has the trees of ``init_model``. ``build_bins`` may stand for
+    `BinnedDataset.build`.
     """
 
     settings: Settings
@@ -45,6 +46,7 @@ class FitSetup:
     metrics: list[AnyMetric]
     n_threads: int
     init_ensemble: Ensemble | None = None
+    build_bins: Callable[..., BinnedDataset] = BinnedDataset.build
 
     @property
     def has_functions(self) -> bool:
@@ -101,7 +103,7 @@ class FitSetup:
         """The bins of the rows to learn from."""
         if rows.binned is not None:
             return rows.binned
-        return BinnedDataset.build(
+        return self.build_bins(
             rows.columns,
             BinningOptions.from_settings(self.settings),
             weight=None if rows.weight is None else rows.scattered_weight(),

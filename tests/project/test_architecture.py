@@ -18,24 +18,26 @@ TESTS = Path(__file__).parents[1]
 PACKAGE = Path(skgoss.__file__).parent
 # An installed package lacks the sources of the engine.
 SOURCE = TESTS.parent / "skgoss"
-MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 18, 12, 99
+# Searches are a room of their own: scikit-learn has this name for it.
+MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 19, 12, 106
 
 # The most lines that the package and each room may have. Whoever raises a number says
 # why behind it.
 MOST_LINES = {
-    "skgoss": 59_550,  # displays, refits of logarithms, empty rankings
+    "skgoss": 60_200,  # searches that share their work
     "_engine": 20_050,
     "binning": 3_200,
     "booster": 2_050,
     "columns": 3_550,
     "dask": 1_750,
     "dataset": 2_250,
-    "estimators": 2_000,  # scores of several targets and quantiles
+    "estimators": 2_050,  # what searches share, clones of what is not a default
     "export": 1_250,
     "faces": 400,
     "fit": 4_500,  # early stopping by named evaluation sets
     "model": 3_500,
     "model_files": 1_450,
+    "model_selection": 650,
     "objectives": 3_000,
     "parameters": 2_950,  # displays show what was passed beside a preset
     "plotting": 1_250,

@@ -1,0 +1,5 @@
+"""Searches with scikit-learn's names whose fits share their work."""
+
+from skgoss.model_selection.searches import GridSearchCV, RandomizedSearchCV
+
+__all__ = ["GridSearchCV", "RandomizedSearchCV"]

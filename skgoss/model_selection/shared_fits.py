@@ -1,0 +1,264 @@
+"""What the fits of a search share: bins, models of more rounds, steps of pipelines."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterator
+from concurrent.futures import Future
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import joblib
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
+
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.estimators.base import LGBMModel, run
+from skgoss.fit.arguments import FitArguments, input_sets
+from skgoss.fit.callbacks import shown_reads
+from skgoss.model.file_header import Header
+from skgoss.model.fitted import FittedModel
+from skgoss.parameters.settings import Settings
+
+# A model, and the attributes that callbacks have set.
+Result = tuple[FittedModel, dict[str, Any]]
+
+# What a result depends on.
+Key = tuple[Hashable, ...]
+
+# Options that do not change the rounds that two fits have in common.
+_FREE = frozenset({"n_estimators", "n_jobs"})
+
+
+def last_steps(estimator: Any) -> Iterator[Any]:
+    """An estimator, the last step of it if it is a pipeline, and so on."""
+    yield estimator
+    if isinstance(estimator, Pipeline):
+        yield from last_steps(estimator.steps[-1][1])
+    elif isinstance(estimator, TransformedTargetRegressor):
+        yield from last_steps(estimator.regressor)
+
+
+def digest(*values: Any) -> str | None:
+    """A hash of the content of values; None if it cannot be known."""
+    try:
+        return joblib.hash(values, hash_name="sha1")
+    except Exception:  # of any object that cannot be pickled
+        return None
+
+
+class SharedFits:
+    """What the fits of a search share.
+
+    `attach` lets the clones of an estimator ask it for their models. Data are the same
+    if their content is, so whoever calls ``fit`` need not know of it.
+
+    Attributes
+    ----------
+    is_open : bool
+        Clones share no more once it is closed, and fits end.
+    n_threads : int
+        The threads of each fit and prediction.
+    keeps_models : bool
+        Whether models are kept for fits of fewer rounds.
+    most_recent : int
+        The number of results besides models that are kept: those used last.
+    """
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.n_threads = 1
+        self.keeps_models = False
+        self.most_recent = 0
+        self._models: dict[Key, Future[Any]] = {}
+        self._recent: OrderedDict[Key, Future[Any]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._one_by_one = threading.Lock()
+
+    def attach(self, estimator: Any) -> None:
+        """Let an estimator and its clones share their fits."""
+        for part in last_steps(estimator):
+            if isinstance(part, LGBMModel):
+                part._shared = self
+            elif isinstance(part, Pipeline) and part.memory is None:
+                part.memory = SharedSteps(self)
+
+    def close(self, estimator: Any) -> None:
+        """End all fits, and let the estimator share nothing from now on."""
+        self.is_open = False
+        self._models.clear()
+        self._recent.clear()
+        for part in last_steps(estimator):
+            vars(part).pop("_shared", None)
+            if isinstance(part, Pipeline) and isinstance(part.memory, SharedSteps):
+                part.memory = None
+
+    def model(
+        self,
+        estimator: LGBMModel,
+        X: Any,
+        y: Any,
+        arguments: FitArguments,
+        settings: Settings,
+    ) -> Result:
+        """The model of an estimator that is being fitted."""
+        data = digest(X, arguments.feature_name, settings.categorical_feature)
+        fit = partial(self._fitted, estimator, X, y, arguments, settings, data)
+        if not (self.keeps_models and data and _are_rounds_alike(arguments, settings)):
+            return fit()
+        passed = {k: v for k, v in vars(arguments).items() if v is not None}
+        n_rounds = settings.n_estimators
+        most, (model, of_callbacks) = self._once(
+            self._models,
+            (data, digest(y, passed), _options_of_rounds(settings)),
+            lambda: (n_rounds, fit()),
+        )
+        if most < n_rounds:
+            return fit()
+        if most > n_rounds:
+            model = _with_rounds(model, n_rounds)
+        return model.with_record(estimator._record(settings.passed)), of_callbacks
+
+    def _fitted(
+        self,
+        estimator: LGBMModel,
+        X: Any,
+        y: Any,
+        arguments: FitArguments,
+        settings: Settings,
+        data: str | None,
+    ) -> Result:
+        with shown_reads(settings.verbosity):
+            fit = estimator._start(
+                input_sets(X, y, arguments, settings),
+                arguments,
+                settings,
+                self.n_threads,
+                data and partial(self._bins, data),
+            )
+        # Functions of users need not be ready to be called by several threads at once.
+        has_functions = fit.main.plan.has_functions or arguments.callbacks
+        with self._one_by_one if has_functions else nullcontext():
+            return run(fit, lambda _index, _model: not self.is_open)
+
+    def _bins(self, data: str, *args: Any, **options: Any) -> BinnedDataset:
+        """What stands for `BinnedDataset.build`."""
+
+        def build() -> BinnedDataset:
+            binned = BinnedDataset.build(*args, **options)
+            binned.storage.pack()
+            return binned
+
+        _columns, settings = args
+        weight, rows = options["weight"], options["rows"]
+        key = data, digest(settings, weight, rows)
+        return self._once(self._recent, key, build)
+
+    def of_step(
+        self,
+        function: Callable[..., Any],
+        ignore: Collection[str],
+        *args: Any,
+        **options: Any,
+    ) -> Any:
+        """What a function that fits a step of a pipeline returns.
+
+        It does not depend on the options with the names ``ignore``.
+        """
+        key = digest(
+            function, args, {k: v for k, v in options.items() if k not in ignore}
+        )
+        return self._once(self._recent, (key,), partial(function, *args, **options))
+
+    def _once(
+        self,
+        results: dict[Key, Future[Any]],
+        key: Key,
+        make: Callable[[], Any],
+    ) -> Any:
+        """The result of this key, which one thread makes while others wait for it.
+
+        A part of the key that is None cannot be known, so nothing is shared.
+        """
+        if None in key:
+            return make()
+        with self._lock:
+            is_new = key not in results
+            future = results.setdefault(key, Future())
+            if results is self._recent:
+                self._recent.move_to_end(key)
+                if len(self._recent) > self.most_recent:
+                    self._recent.popitem(last=False)
+        if is_new:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                future.set_exception(error)
+        return future.result()
+
+
+class SharedSteps:
+    """What stands for ``Pipeline(memory=)``: steps are kept in memory."""
+
+    def __init__(self, shared: SharedFits) -> None:
+        self._shared = shared
+
+    def cache(
+        self, function: Callable[..., Any], ignore: Collection[str] = ()
+    ) -> Callable[..., Any]:
+        """The function, which shares what it returns: see `SharedFits.of_step`."""
+        return partial(self._shared.of_step, function, ignore)
+
+    def __sklearn_clone__(self) -> SharedSteps | None:
+        return self if self._shared.is_open else None
+
+
+def _are_rounds_alike(arguments: FitArguments, settings: Settings) -> bool:
+    """Whether the rounds of a fit do not depend on how many follow them."""
+    is_plain = arguments.callbacks is None and arguments.init_model is None
+    return (
+        is_plain
+        and settings.boosting_type == "gbdt"
+        and settings.folds is None
+        and settings.preset is None
+        and not settings.early_stopping_round
+    )
+
+
+def _options_of_rounds(settings: Settings) -> Hashable:
+    """The options that the rounds depend on; None if they cannot be compared."""
+    options = {k: v for k, v in vars(settings).items() if k not in _FREE}
+    try:
+        return frozenset(options.items())
+    except TypeError:
+        return digest(options)
+
+
+def _with_rounds(model: FittedModel, n_rounds: int) -> FittedModel:
+    """The model of a fit of fewer rounds."""
+    history = {
+        name: {metric: values[:n_rounds] for metric, values in by_metric.items()}
+        for name, by_metric in model.history.items()
+    }
+    last = {
+        name: {metric: values[-1] for metric, values in by_metric.items()}
+        for name, by_metric in history.items()
+    }
+
+    def make_header() -> Header:
+        header = model.header
+        return replace(
+            header,
+            parameters=header.parameters | {"num_iterations": str(n_rounds)},
+        )
+
+    return replace(
+        model,
+        trees=model.trees.truncated(n_rounds),
+        make_header=make_header,
+        best_score=last,
+        history=history,
+    )

@@ -1,0 +1,120 @@
+"""What fits of a search share is made once."""
+
+from __future__ import annotations
+
+import _thread
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_diabetes
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skgoss import LGBMRegressor
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.model_selection import GridSearchCV
+from skgoss.model_selection.shared_fits import SharedFits, digest, last_steps
+from skgoss.training.boosting import Boosting
+
+X, y = load_diabetes(return_X_y=True)
+
+
+def counted(monkeypatch, owner, name):
+    """A list that gets an element at each call of a method."""
+    calls, method = [], getattr(owner, name)
+
+    def counting(*args, **kwargs):
+        calls.append(args)
+        return method(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_bins_steps_and_rounds_are_made_once(monkeypatch, n_jobs):
+    bins = counted(monkeypatch, BinnedDataset, "build")
+    rounds = counted(monkeypatch, Boosting, "boost")
+    scalers = counted(monkeypatch, StandardScaler, "fit")
+    grid = {
+        "standardscaler__with_mean": [False, True],
+        "lgbmregressor__n_estimators": [2, 5, 3],
+        "lgbmregressor__num_leaves": [3, 4],
+        "lgbmregressor__max_bin": [15, 31],
+    }
+    pipeline = make_pipeline(StandardScaler(), LGBMRegressor())
+    GridSearchCV(pipeline, grid, cv=3, n_jobs=n_jobs, refit=False).fit(X, y)
+    assert len(scalers) == 3 * 2
+    assert len(bins) == 3 * 2 * 2
+    assert len(rounds) == 3 * 2 * 2 * 2 * 5
+
+
+CALLS = []
+
+
+def step(number):
+    CALLS.append(number)
+    return number
+
+
+def test_results_used_last_are_kept():
+    shared = SharedFits()
+    shared.most_recent = 2
+    for number in (1, 2, 1, 3, 1, 2):
+        assert shared.of_step(step, (), number) == number
+    assert CALLS == [1, 2, 3, 2]
+
+
+def test_an_error_is_that_of_all_who_wait():
+    shared = SharedFits()
+    shared.most_recent = 1
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            shared.of_step(divmod, (), 1, 0)
+
+
+def test_digest():
+    assert digest(X, "a") == digest(X.copy(), "a") != digest(X + 1, "a")
+    assert digest(X) != digest(X.astype(np.float32))
+    assert digest(lambda: 1) is None
+
+
+def test_clones_share_until_the_end():
+    shared = SharedFits()
+    model = LGBMRegressor()
+    whole = TransformedTargetRegressor(make_pipeline(StandardScaler(), model))
+    assert list(last_steps(whole)) == [whole, whole.regressor, model]
+    shared.attach(whole)
+    copied = clone(whole).regressor
+    assert copied[-1]._shared is copied.memory._shared is shared
+    shared.close(whole)
+    for estimator in (whole, clone(whole)):
+        assert estimator.regressor.memory is None
+        assert estimator.regressor[-1]._shared is None
+    assert copied[-1].fit(X, y).n_estimators_ == 1  # it ends at once
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupts_end_a_search(monkeypatch, n_jobs):
+    boost, rounds = Boosting.boost, []
+
+    def interrupted(self, begin=None):
+        rounds.append(1)
+        if len(rounds) == 20:
+            _thread.interrupt_main()
+        return boost(self, begin)
+
+    monkeypatch.setattr(Boosting, "boost", interrupted)
+    model = LGBMRegressor(n_estimators=100_000, min_child_samples=1)
+    search = GridSearchCV(model, {"num_leaves": [31, 63]}, n_jobs=n_jobs)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    n_rounds = 0
+    while n_rounds < len(rounds):
+        n_rounds = len(rounds)
+        time.sleep(0.3)
+    assert n_rounds < 10_000
+    assert not hasattr(search, "cv_results_")

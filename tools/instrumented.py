@@ -116,14 +116,10 @@ def sanitizers() -> int:
 
 
 def threads() -> int:
-    """Run the engine's tests with ThreadSanitizer, on threads that it can follow."""
+    """Run the engine's tests with ThreadSanitizer."""
     place = built(
         *("threads", "-Doptimization=1", "-Db_sanitize=thread", "-Db_lundef=false")
     )
-    team = ROOT / "build" / "threads" / "team.so"
-    options = ("-shared", "-fPIC", "-g", "-O1", "-fsanitize=thread", "-pthread")
-    if run("cc", *options, ROOT / "tools" / "team.c", "-o", team):
-        return 1
     tests = [file for file in engine_tests() if file not in WITH_POLARS]
     not_ours = ROOT / "tools" / "threads.supp"
     return run_tests(
@@ -131,7 +127,7 @@ def threads() -> int:
         "tests/utils/test_threads.py",
         *tests,
         *WITHOUT_LIGHTGBM,
-        preload=[library("libtsan.so"), str(team)],
+        preload=[library("libtsan.so")],
         TSAN_OPTIONS=f"exitcode=66:report_signal_unsafe=0:suppressions={not_ours}",
     )
 

@@ -165,7 +165,7 @@ def preferred(
     names = sorted(values, key=lambda n: (n == last, option.precedence.index(n)))
     valid = all(option.domain.convert(values[n]) is not NotImplemented for n in names)
     if option.name == "n_jobs" and valid:
-        names.sort(key=lambda name: threads.allowed_threads(values[name]))
+        names.sort(key=lambda name: threads.n_threads(values[name]))
     used = values[names[0]]
     if not all(same(used, values[name]) for name in names):
         listed = ", ".join(f"{name}={values[name]!r}" for name in names)

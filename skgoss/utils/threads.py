@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 
 import joblib
 
 from skgoss._engine import runtime
-from skgoss.utils import messages
 
 
 def _cores(*, only_physical: bool) -> int:
@@ -39,63 +37,6 @@ def _most_threads() -> int:
     return max(os.cpu_count() or 1, FEW_THREADS)
 
 
-# OpenMP has a team for each thread of Python: the largest size that could start.
-_tried = threading.local()
-
-
-def _startable(n_threads: int) -> int:
-    """How many of these threads the system lets start.
-
-    OpenMP ends the process if one cannot be. Then half of those that can are used:
-    others need threads, too.
-    """
-    n_started = _start_threads(n_threads - 1)
-    if n_started < n_threads - 1:
-        fewer = 1 + n_started // 2
-        messages.warn(
-            f"{n_threads} threads cannot be started, so {fewer} are used. Increase the "
-            "limit of processes (ulimit -u), or set a smaller n_jobs.",
-            RuntimeWarning,
-        )
-        n_threads = fewer
-    _tried.size = n_threads
-    return n_threads
-
-
-def _start_threads(n: int) -> int:
-    """How many threads, of n, can be there at once. They end before it returns."""
-    end = threading.Event()
-    threads = []
-    try:
-        for _ in range(n):
-            thread = threading.Thread(target=end.wait)
-            thread.start()
-            threads.append(thread)
-    except RuntimeError:  # of Python, where the system starts no more
-        pass
-    finally:
-        end.set()
-        for thread in threads:
-            thread.join()
-    return len(threads)
-
-
-class _Team:
-    """Whether threads have been used, and whether they can still be."""
-
-    used = False
-    lost = False
-
-    @classmethod
-    def after_fork(cls) -> None:
-        # GNU OpenMP waits for ever for threads that did not survive the fork.
-        cls.lost = cls.lost or cls.used
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_Team.after_fork)
-
-
 def n_threads(n_jobs: int | None) -> int:
     """The number of threads that ``n_jobs`` stands for, here and now.
 
@@ -104,20 +45,8 @@ def n_threads(n_jobs: int | None) -> int:
     all logical cores, -2 one less, within the same limits.
 
     The result is at least 1, and at most the logical cores of the machine, or 8 where
-    it has fewer. It is 1 in a child of ``os.fork`` whose parent has used threads, and
-    smaller, with a warning, where the system does not let so many start.
+    it has fewer.
     """
-    if _Team.lost:
-        return 1
-    threads = allowed_threads(n_jobs)
-    if threads > getattr(_tried, "size", 1):
-        threads = _startable(threads)
-    _Team.used = _Team.used or threads > 1
-    return threads
-
-
-def allowed_threads(n_jobs: int | None) -> int:
-    """The same number without a look at forks and at what can be started."""
     n_jobs = n_jobs or 0
     if n_jobs > 0:
         return min(n_jobs, _most_threads())

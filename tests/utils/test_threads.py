@@ -115,10 +115,6 @@ def test_no_module_turns_the_gil_on():
 # --- Threads --------------------------------------------------------------------------
 
 
-class Unforked(threads._Team):
-    """A process that has used no threads yet."""
-
-
 @pytest.fixture
 def eight_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -126,9 +122,6 @@ def eight_cores(monkeypatch):
     monkeypatch.setattr(threads, "_counted_cores", lambda *key: cores[key[0]])
     monkeypatch.setattr(threads, "_most_threads", lambda: 16)
     monkeypatch.setattr(threads.runtime, "max_threads", lambda: 16)
-    monkeypatch.setattr(threads, "_Team", Unforked)
-    monkeypatch.setattr(Unforked, "used", False, raising=False)
-    monkeypatch.setattr(Unforked, "lost", False, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -144,13 +137,13 @@ def test_n_threads(n_jobs, expected):
 def test_n_threads_follows_the_affinity(monkeypatch, n_jobs):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     before = os.sched_getaffinity(0)
-    many = threads.allowed_threads(n_jobs)
+    many = threads.n_threads(n_jobs)
     try:
         os.sched_setaffinity(0, {min(before)})
-        assert threads.allowed_threads(n_jobs) == 1
+        assert threads.n_threads(n_jobs) == 1
     finally:
         os.sched_setaffinity(0, before)
-    assert threads.allowed_threads(n_jobs) == many
+    assert threads.n_threads(n_jobs) == many
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 2), (-1, 2), (-2, 1), (5, 5)])
@@ -165,7 +158,7 @@ def test_n_threads_follows_the_quota_of_a_container(monkeypatch, n_jobs, expecte
     threads._counted_cores.cache_clear()
     monkeypatch.setattr(threads, "_most_threads", lambda: 64)
     try:
-        assert threads.allowed_threads(n_jobs) == expected
+        assert threads.n_threads(n_jobs) == expected
     finally:
         threads._counted_cores.cache_clear()
 
@@ -177,11 +170,3 @@ def test_n_threads_keep_to_limits(monkeypatch):
     monkeypatch.setattr(threads.runtime, "max_threads", lambda: 12)
     monkeypatch.setenv("OMP_NUM_THREADS", "12")
     assert threads.n_threads(None) == 12
-
-
-@pytest.mark.usefixtures("eight_cores")
-def test_one_thread_in_a_fork_of_a_threaded_process():
-    threads._Team.after_fork()
-    assert threads.n_threads(3) == 3
-    threads._Team.after_fork()
-    assert threads.n_threads(3) == 1

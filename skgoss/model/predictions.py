@@ -130,7 +130,8 @@ def in_batches(
         _write(_batches(X, source, compute), to_parquet)
         return None
     if source is None:
-        return _as_csc(compute(X)) if getattr(X, "format", "") == "csc" else compute(X)
+        is_csc = sp.issparse(X) and X.format == "csc"
+        return _as_csc(compute(X)) if is_csc else compute(X)
     n_rows, start = source.shape[0], 0
     wholes: list[Any] = []
     for part in _batches(X, source, compute):

@@ -297,7 +297,9 @@ def _release_memory() -> None:
 
 def is_read_once(X: Any) -> bool:
     """Whether data are an Arrow record batch reader, which can be read only once."""
-    return hasattr(X, "__arrow_c_stream__") and hasattr(X, "read_next_batch")
+    # A frame may have a column of this name, which pandas makes an attribute.
+    is_reader = callable(getattr(X, "read_next_batch", None))
+    return is_reader and hasattr(X, "__arrow_c_stream__")
 
 
 def refuse_read_once(X: Any) -> NoReturn:

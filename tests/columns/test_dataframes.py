@@ -374,3 +374,17 @@ def test_more_categories_than_rows():
     assert len(set(expected)) == 2
     alone = [model.predict(X[i : i + 1])[0] for i in range(2)]
     assert alone == expected[:2].tolist()
+
+
+ATTRIBUTES = ["format", "dtype", "schema", "data", "indices", "read_next_batch", "read"]
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_columns_that_are_attributes_of_other_containers(name):
+    """Pandas makes an attribute of each column."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    frame = pandas.DataFrame(X, columns=[name, "b"])
+    model = LGBMRegressor(n_estimators=2).fit(frame, X[:, 0])
+    for options in ({}, {"pred_contrib": True}):
+        actual = model.predict(frame, **options)
+        np.testing.assert_array_equal(actual, model.booster_.predict(X, **options))

@@ -129,21 +129,18 @@ class _Tests(NamedTuple):
 
 
 class _Leaves(NamedTuple):
-    """The numbers that rows in leaves add to their sums.
+    """All leaves: their values, or numbers if they are linear.
 
     Attributes
     ----------
     place : (n,) int64
         The number of the leaf.
     tree : (n,) int64
-    term : (n,) int64
-        0 for a value, 1 + j for a coefficient of the column ``_Columns.linear[j]``.
     value : (n,) float64
     """
 
     place: Ints
     tree: Ints
-    term: Ints
     value: Floats
 
 
@@ -156,13 +153,10 @@ class _Columns(NamedTuple):
         Columns in which zeros are missing: NaN stands for them.
     whole : (n,) int64
         Columns whose numbers are categories themselves: their fractions are cut off.
-    linear : (n,) int64
-        Columns of linear leaves: minus their absolute values.
     """
 
     zero: Ints
     whole: Ints
-    linear: Ints
 
 
 def add_scores(
@@ -180,25 +174,18 @@ def add_scores(
     of leaf values are not finite.
     """
     columns = _derived_columns(ensemble, category_values)
-    tests, leaves = _places(ensemble, columns, category_values)
-    n_terms = 1 + len(columns.linear)
-    digits, unit = _digits(leaves, ensemble, n_terms)
-    sums = graph.add(
-        "TreeEnsembleRegressor",
-        _wide(graph, X, columns),
-        domain=MACHINE_LEARNING,
-        n_targets=unit.size,
-        **_nodes(tests, leaves),
-        **_targets(leaves, digits, ensemble.n_scores, n_terms),
-    )
-    sums = graph.cast(sums, np.float64)
+    tests = _node_tests(ensemble, columns, category_values)
+    wide, leaves = _wide(graph, X, columns), _leaves(ensemble)
+    if ensemble.linear is not None:
+        sums = _sums_of_trees(
+            graph, wide, tests, leaves, leaves.tree[:, None], leaves.value[:, None]
+        )
+        return _linear_scores(graph, X, ensemble, ensemble.linear, sums)
+    digits, unit = _digits(leaves, ensemble)
+    target = leaves.tree[:, None] % ensemble.n_scores * N_DIGITS + np.arange(N_DIGITS)
+    sums = _sums_of_trees(graph, wide, tests, leaves, target, digits)
     scaled = graph.add("Mul", sums, graph.constant(unit.ravel()))
-    terms = _sums_of(graph, scaled, (-1, ensemble.n_scores * n_terms, N_DIGITS))
-    if n_terms == 1:
-        return terms
-    factors = _linear_factors(graph, X, columns.linear)
-    terms = _reshaped(graph, terms, (-1, ensemble.n_scores, n_terms))
-    return _sums_of(graph, graph.add("Mul", terms, factors))
+    return _sums_of(graph, _reshaped(graph, scaled, (-1, *unit.shape)))
 
 
 def rounds(ensemble: Ensemble, first: int, stop: int) -> Ensemble:
@@ -228,11 +215,9 @@ def _derived_columns(
         ensemble.arrays["split_feature"],
         ensemble.arrays["decision_type"],
     )
-    linear = ensemble.linear
     return _Columns(
         np.unique(feature[zero_is_missing(decision)]),
         np.setdiff1d(feature[decision & CATEGORICAL != 0], [*category_values]),
-        np.unique(linear.feature) if linear else np.empty(0, dtype=np.int64),
     )
 
 
@@ -249,9 +234,6 @@ def _wide(graph: Graph, X: str, columns: _Columns) -> str:
         values = _taken(graph, X, columns.whole)
         whole = graph.add("Floor", graph.add("Abs", values))
         parts.append(graph.add("Mul", graph.add("Sign", values), whole))
-    if len(columns.linear):
-        values = _taken(graph, X, columns.linear)
-        parts.append(graph.add("Neg", graph.add("Abs", values)))
     return graph.add("Concat", *parts, axis=1) if len(parts) > 1 else X
 
 
@@ -259,72 +241,69 @@ def _taken(graph: Graph, X: str, columns: Ints) -> str:
     return graph.add("Gather", X, graph.constant(columns.astype(np.int64)), axis=1)
 
 
-def _linear_factors(graph: Graph, X: str, linear: Ints) -> str:
-    """The factor of each term, of shape (n, 1, n_terms): 1, and the columns.
-
-    Where a value is not finite, the sum of its coefficients is 0. The factor is 0 as
-    well, because the product of 0 and NaN is NaN.
-    """
-    values = _taken(graph, X, linear)
-    is_finite = graph.add(
-        "LessOrEqual",
-        graph.add("Abs", values),
-        graph.constant(np.finfo(np.float64).max),
-    )
-    values = graph.add("Where", is_finite, values, graph.constant(0.0))
-    pads = graph.constant(np.array([0, 1, 0, 0]))
-    factors = graph.add("Pad", values, pads, graph.constant(1.0))
-    return _reshaped(graph, factors, (-1, 1, 1 + len(linear)))
-
-
 def _reshaped(graph: Graph, value: str, shape: tuple[int, ...]) -> str:
     return graph.add("Reshape", value, graph.constant(np.array(shape)))
 
 
-def _sums_of(graph: Graph, value: str, shape: tuple[int, ...] | None = None) -> str:
-    """The sums over the last of three axes."""
-    if shape is not None:
-        value = _reshaped(graph, value, shape)
-    return graph.add("ReduceSum", value, graph.constant(np.array([2])), keepdims=0)
+def _sums_of(graph: Graph, value: str, axis: int = 2) -> str:
+    """The sums over one of three axes."""
+    return graph.add("ReduceSum", value, graph.constant(np.array([axis])), keepdims=0)
+
+
+# --- Linear leaves --------------------------------------------------------------------
+
+
+def _linear_scores(
+    graph: Graph, X: str, ensemble: Ensemble, linear: LinearLeaves, number: str
+) -> str:
+    """The sums of linear leaves; ``number`` is that of a row's leaf in each tree.
+
+    The leaf's model is looked up: its columns and coefficients, as many as the longest
+    has, and its bounds.
+    """
+    n_terms, n_trees = np.diff(linear.start), ensemble.n_trees
+    is_term = np.arange(n_terms.max(initial=1)) < n_terms[:, None]
+    feature, coefficient = np.zeros(is_term.shape, np.int64), np.zeros(is_term.shape)
+    feature[is_term], coefficient[is_term] = linear.feature, linear.coefficient
+    first = graph.constant(ensemble.leaf_start[:-1])
+    leaf = graph.add("Add", graph.cast(number, np.int64), first)
+
+    def of_leaf(table: NDArray[Any]) -> str:
+        return graph.add("Gather", graph.constant(table), leaf)
+
+    at = _reshaped(graph, of_leaf(feature), (-1, n_trees * is_term.shape[1]))
+    values = graph.add("GatherElements", X, at, axis=1)
+    values = _reshaped(graph, values, (-1, n_trees, is_term.shape[1]))
+    terms = graph.add("Mul", values, of_leaf(coefficient))
+    terms = graph.add("Where", of_leaf(is_term), terms, graph.constant(0.0))
+    line = graph.add("Add", of_leaf(linear.constant), _sums_of(graph, terms))
+    largest = graph.constant(np.finfo(np.float64).max)
+    is_finite = graph.add("LessOrEqual", graph.add("Abs", line), largest)
+    for operator, bounds, none in (
+        ("Max", linear.lower, -np.inf),
+        ("Min", linear.upper, np.inf),
+    ):
+        line = graph.add(operator, line, of_leaf(np.nan_to_num(bounds, nan=none)))
+    value = of_leaf(ensemble.arrays["leaf_value"])
+    value = graph.add("Where", is_finite, line, value)
+    value = _reshaped(graph, value, (-1, ensemble.n_rounds, ensemble.n_scores))
+    scores = _sums_of(graph, value, axis=1)
+    if not ensemble.average:
+        return scores
+    return graph.add("Div", scores, graph.constant(float(ensemble.n_rounds)))
 
 
 # --- Nodes and leaves -----------------------------------------------------------------
 
 
-def _places(
-    ensemble: Ensemble, columns: _Columns, category_values: Mapping[int, Floats]
-) -> tuple[_Tests, _Leaves]:
-    """The tests and leaves of all trees.
-
-    Nodes are numbered from 0 through all trees, and leaves follow them. Where a leaf is
-    linear, its place has tests of its columns. Rows go from there to one of two new
-    leaves, the first for rows that miss a value.
-    """
-    n_trees, start = ensemble.n_trees, ensemble.leaf_start
-    tree_of_leaf = np.repeat(np.arange(n_trees), np.diff(start))
-    n_nodes = len(ensemble.arrays["split_feature"])
-    place = n_nodes + np.arange(len(tree_of_leaf))
-    tests = _node_tests(ensemble, columns, category_values)
-    if ensemble.linear is None:
-        value = ensemble.arrays["leaf_value"]
-        return tests, _Leaves(place, tree_of_leaf, np.zeros_like(place), value)
-    is_linear = np.diff(ensemble.linear.start) > 0
-    n_linear, free = int(is_linear.sum()), n_nodes + len(place)
-    otherwise = free + np.arange(n_linear)
-    linear = place.copy()
-    linear[is_linear] = otherwise + n_linear
-    of_leaves = _linear_tests(
-        ensemble, columns, place[is_linear], tree_of_leaf[is_linear], otherwise
-    )
-    tests = _Tests._make(map(np.concatenate, zip(tests, of_leaves, strict=True)))
-    constants = _Leaves(
-        otherwise,
-        tree_of_leaf[is_linear],
-        np.zeros_like(otherwise),
-        ensemble.arrays["leaf_value"][is_linear],
-    )
-    terms = _linear_terms(ensemble.linear, columns, linear, tree_of_leaf)
-    return tests, _Leaves._make(map(np.concatenate, zip(constants, terms, strict=True)))
+def _leaves(ensemble: Ensemble) -> _Leaves:
+    """The leaves of all trees. Nodes are numbered from 0, and leaves follow them."""
+    start, value = ensemble.leaf_start, ensemble.arrays["leaf_value"]
+    tree = np.repeat(np.arange(ensemble.n_trees), np.diff(start))
+    place = np.arange(len(value))
+    if ensemble.linear is not None:
+        value = (place - start[tree]).astype(np.float64)
+    return _Leaves(len(ensemble.arrays["split_feature"]) + place, tree, value)
 
 
 def _node_tests(
@@ -383,46 +362,6 @@ def _members(sets: CategorySets, number: int, values: Floats | None) -> Floats:
     return members if len(members) else np.array([np.nan])
 
 
-def _linear_tests(
-    ensemble: Ensemble, columns: _Columns, place: Ints, tree: Ints, otherwise: Ints
-) -> _Tests:
-    """Whether a column of a linear leaf is NaN or infinite."""
-    linear = ensemble.linear
-    assert linear is not None
-    length = np.diff(linear.start)
-    n_tests = len(linear.feature)
-    first = ensemble.n_features + len(columns.zero) + len(columns.whole)
-    return _Tests(
-        place,
-        tree,
-        otherwise,
-        otherwise + len(otherwise),
-        length[length > 0],
-        first + np.searchsorted(columns.linear, linear.feature),
-        np.ones(n_tests, dtype=np.int64),
-        np.zeros(n_tests, dtype=bool),
-        np.full(n_tests, -np.inf),
-    )
-
-
-def _linear_terms(
-    linear: LinearLeaves, columns: _Columns, place: Ints, tree: Ints
-) -> _Leaves:
-    """The constants and coefficients of linear leaves."""
-    length = np.diff(linear.start)
-    return _Leaves(
-        np.concatenate([place, np.repeat(place, length)]),
-        np.concatenate([tree, np.repeat(tree, length)]),
-        np.concatenate(
-            [
-                np.zeros_like(place),
-                1 + np.searchsorted(columns.linear, linear.feature),
-            ]
-        ),
-        np.concatenate([linear.constant, linear.coefficient]),
-    )
-
-
 # --- Attributes of the operator -------------------------------------------------------
 
 
@@ -438,17 +377,19 @@ def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
     n_tests, stop = len(tests.value), np.cumsum(tests.length)
     is_first = np.zeros(n_tests, dtype=bool)
     is_first[stop - tests.length] = True
-    leaf, entry = np.unique(leaves.place, return_index=True)
     number = np.empty(n_tests, dtype=np.int64)
     number[is_first] = tests.place
-    number[~is_first] = len(tests.place) + len(leaf) + np.arange((~is_first).sum())
+    number[~is_first] = (
+        len(tests.place) + len(leaves.place) + np.arange((~is_first).sum())
+    )
     false = np.append(number[1:], 0)
     false[stop - 1] = tests.false
     tree = np.repeat(tests.tree, tests.length)
     true = np.repeat(tests.true, tests.length)
     mode = np.where(tests.is_equality, "BRANCH_EQ", "BRANCH_LEQ")
+    leaf = leaves.place
     columns = {
-        "nodes_treeids": (tree, leaves.tree[entry]),
+        "nodes_treeids": (tree, leaves.tree),
         "nodes_nodeids": (number, leaf),
         "nodes_modes": (mode, np.full(len(leaf), "LEAF")),
         "nodes_featureids": (tests.column, np.zeros_like(leaf)),
@@ -467,37 +408,50 @@ def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
     }
 
 
-def _targets(
-    leaves: _Leaves, digits: Floats, n_scores: int, n_terms: int
-) -> dict[str, Any]:
-    """The attributes that tell what a leaf adds to which sums."""
+def _sums_of_trees(
+    graph: Graph,
+    X: str,
+    tests: _Tests,
+    leaves: _Leaves,
+    target: Ints,
+    weight: Floats,
+) -> str:
+    """The sums of what leaves add, (n_leaves, n) numbers, to sums with these numbers.
+
+    Each sum has a leaf in some tree. Whatever a float32 holds is exact.
+    """
     from onnx import numpy_helper
 
-    first = ((leaves.tree % n_scores) * n_terms + leaves.term) * N_DIGITS
-    return {
-        "target_treeids": np.repeat(leaves.tree, N_DIGITS).tolist(),
-        "target_nodeids": np.repeat(leaves.place, N_DIGITS).tolist(),
-        "target_ids": (first[:, None] + np.arange(N_DIGITS)).ravel().tolist(),
-        "target_weights_as_tensor": numpy_helper.from_array(digits.ravel(), "digits"),
-    }
+    n = target.shape[1]
+    sums = graph.add(
+        "TreeEnsembleRegressor",
+        X,
+        domain=MACHINE_LEARNING,
+        n_targets=int(target.max()) + 1,
+        target_treeids=np.repeat(leaves.tree, n).tolist(),
+        target_nodeids=np.repeat(leaves.place, n).tolist(),
+        target_ids=target.ravel().tolist(),
+        target_weights_as_tensor=numpy_helper.from_array(weight.ravel(), "weights"),
+        **_nodes(tests, leaves),
+    )
+    return graph.cast(sums, np.float64)
 
 
-def _digits(leaves: _Leaves, ensemble: Ensemble, n_terms: int) -> tuple[Floats, Floats]:
-    """The digits of all leaves, (n, N_DIGITS), and their units, (n_sums, N_DIGITS).
+def _digits(leaves: _Leaves, ensemble: Ensemble) -> tuple[Floats, Floats]:
+    """The digits of all leaves, (n, N_DIGITS), and their units, (n_scores, N_DIGITS).
 
     By the units of a digit, no sum of it exceeds 2**DIGIT_BITS. The last digit is not
     rounded.
     """
     rest, n_scores = leaves.value.copy(), ensemble.n_scores
-    largest = np.zeros((ensemble.n_trees, n_terms))
-    np.maximum.at(largest, (leaves.tree, leaves.term), np.abs(rest))
+    largest = np.maximum.reduceat(np.abs(rest), ensemble.leaf_start[:-1])
     with np.errstate(over="ignore"):
-        bound = largest.reshape(-1, n_scores, n_terms).sum(axis=0)
+        bound = largest.reshape(-1, n_scores).sum(axis=0)
     if not np.isfinite(bound).all():
         raise ValueError(
             "the values of the leaves are too large for ONNX: their sums must be finite"
         )
-    at = leaves.tree % n_scores, leaves.term
+    at = leaves.tree % n_scores
     digits, units = np.empty((len(rest), N_DIGITS)), []
     for j in range(N_DIGITS):
         exponent = np.maximum(np.frexp(bound)[1], _MIN_EXPONENT) - DIGIT_BITS
@@ -508,4 +462,4 @@ def _digits(leaves: _Leaves, ensemble: Ensemble, n_terms: int) -> tuple[Floats, 
         bound = ensemble.n_rounds * unit / 2
         units.append(unit)
     n_summed = ensemble.n_rounds if ensemble.average else 1
-    return digits, np.stack(units, axis=-1).reshape(-1, N_DIGITS) / n_summed
+    return digits, np.stack(units, axis=-1) / n_summed

@@ -290,6 +290,8 @@ class Refit:
         return old._replace(
             constant=self._moved(old.constant, start + new.constant),
             coefficient=self._moved(old.coefficient, coefficient),
+            lower=self._moved(old.lower, start + new.lower),
+            upper=self._moved(old.upper, start + new.upper),
         )
 
     def _add(

@@ -186,7 +186,8 @@ _TABLES: WeakKeyDictionary[Ensemble, dict[bool, _Tables]] = WeakKeyDictionary()
 def _tables(ensemble: Ensemble, with_pairs: bool = False) -> _Tables:
     if ensemble.linear is not None:
         raise ValueError(
-            "trees with linear leaves have no SHAP values: fit with linear_tree=False"
+            "trees with linear leaves have no SHAP values: fit with linear_tree=False,"
+            " or explain `predict` by shap.PermutationExplainer(model.predict, X)"
         )
     tables = _TABLES.setdefault(ensemble, {})
     if with_pairs not in tables:

@@ -184,6 +184,9 @@ def _leaves(tree: Tree, linear: LinearLeaves | None) -> list[dict[str, Any]]:
             "leaf_features": [j.tolist() for j in np.split(linear.feature, bounds)],
             "leaf_coeff": list(map(_numbers, np.split(linear.coefficient, bounds))),
         }
+        if not np.isnan(linear.lower).any():
+            ends = {"leaf_lower": linear.lower, "leaf_upper": linear.upper}
+            columns |= {name: _numbers(values) for name, values in ends.items()}
     return _dicts(columns)
 
 

@@ -16,7 +16,13 @@ from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
 from skgoss.columns.columns import Columns
 from skgoss.model.category_sets import NO_SETS, SET_TYPES, CategorySets
-from skgoss.model.linear import LINEAR_TYPES, LinearLeaves, RawColumns, spans
+from skgoss.model.linear import (
+    BOUND_TYPES,
+    LINEAR_TYPES,
+    LinearLeaves,
+    RawColumns,
+    spans,
+)
 from skgoss.model.predictor_tables import make_predictor
 from skgoss.model.trees import (
     CATEGORICAL,
@@ -148,7 +154,7 @@ class Ensemble:
             state, _STATE, "the ensemble"
         )
         if linear is not None:
-            linear = LinearLeaves(**vectors(linear, LINEAR_TYPES, "the linear leaves"))
+            linear = _restored_linear(linear, "the linear leaves")
         vars(self).update(
             arrays=vectors(arrays, NODE_TYPES | LEAF_TYPES, "the trees"),
             leaf_start=vector(leaf_start, np.int64, "leaf_start"),
@@ -492,6 +498,14 @@ def _join_linear(parts: Sequence[Ensemble]) -> LinearLeaves | None:
             for part in parts
         ]
     )
+
+
+def _restored_linear(state: dict[str, Any], owner: str) -> LinearLeaves:
+    """The linear leaves of a state; in those of skgoss 0.1 they have no bounds."""
+    leaves = LinearLeaves.unbounded(**vectors(state, LINEAR_TYPES, owner))
+    if not state.keys() & BOUND_TYPES:
+        return leaves
+    return leaves._replace(**vectors(state, BOUND_TYPES, owner))
 
 
 def _check_shapes(tree: Tree, number: int) -> None:

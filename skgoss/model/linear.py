@@ -25,6 +25,7 @@ LINEAR_TYPES = {
     "feature": np.int32,
     "coefficient": np.float64,
 }
+BOUND_TYPES = {"lower": np.float64, "upper": np.float64}
 
 
 class LinearLeaves(NamedTuple):
@@ -39,18 +40,30 @@ class LinearLeaves(NamedTuple):
     feature : ndarray of shape (n_coefficients,), int32
         The input column of each coefficient.
     coefficient : ndarray of shape (n_coefficients,), float64
+    lower, upper : ndarray of shape (n_leaves,), float64
+        What the model is clipped to. NaN: to nothing, as in LightGBM.
     """
 
     constant: Floats
     start: NDArray[np.int64]
     feature: NDArray[np.int32]
     coefficient: Floats
+    lower: Floats
+    upper: Floats
 
     @classmethod
     def constants(cls, values: Floats) -> LinearLeaves:
         """Leaves without coefficients."""
         start = np.zeros(len(values) + 1, dtype=np.int64)
-        return cls(values.copy(), start, np.empty(0, np.int32), np.empty(0))
+        return cls(
+            values.copy(), start, np.empty(0, np.int32), np.empty(0), values, values
+        )
+
+    @classmethod
+    def unbounded(cls, constant: Floats, **terms: NDArray[Any]) -> LinearLeaves:
+        """Leaves without bounds."""
+        none = np.full(len(constant), np.nan)
+        return cls(constant, **terms, lower=none, upper=none)
 
     @classmethod
     def joined(cls, parts: Sequence[LinearLeaves]) -> LinearLeaves:
@@ -61,6 +74,8 @@ class LinearLeaves(NamedTuple):
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.concatenate([part.feature for part in parts]),
             np.concatenate([part.coefficient for part in parts]),
+            np.concatenate([part.lower for part in parts]),
+            np.concatenate([part.upper for part in parts]),
         )
 
     def leaves(self, first: int, stop: int) -> LinearLeaves:
@@ -72,6 +87,8 @@ class LinearLeaves(NamedTuple):
             start - start[0],
             self.feature[span],
             self.coefficient[span],
+            self.lower[first:stop],
+            self.upper[first:stop],
         )
 
     def chosen(self, leaves: NDArray[np.integer[Any]]) -> LinearLeaves:
@@ -83,13 +100,18 @@ class LinearLeaves(NamedTuple):
             np.concatenate([[0], np.cumsum(sizes)]),
             self.feature[at],
             self.coefficient[at],
+            self.lower[leaves],
+            self.upper[leaves],
         )
 
     def scaled(self, factor: float, added: float) -> LinearLeaves:
         """All values times a factor, plus a constant."""
+        ends = (self.lower, self.upper)[:: 1 if factor >= 0 else -1]
         return self._replace(
             constant=factor * self.constant + added,
             coefficient=factor * self.coefficient,
+            lower=factor * ends[0] + added,
+            upper=factor * ends[1] + added,
         )
 
 
@@ -208,6 +230,8 @@ class RawColumns:
             leaves.feature,
             leaves.coefficient,
             leaves.constant,
+            leaves.lower,
+            leaves.upper,
             leaf_value,
             first_score,
             n_threads,
@@ -231,7 +255,9 @@ def fit(
     of the leaf, with a ridge penalty ``linear_lambda`` on all but the intercept. Rows
     with a NaN or infinite value are left out. A leaf with fewer rows than coefficients
     stays constant. The coefficient of a column is 0 if the column is constant in the
-    leaf, or a linear function of the columns before it.
+    leaf, or a linear function of the columns before it. The bounds are the least and
+    the greatest value of the model in rows of the leaf, widened by half of their
+    difference.
 
     Parameters
     ----------
@@ -248,7 +274,8 @@ def fit(
     feature = np.array([j for path in paths for j in path], dtype=np.int32)
     start = np.cumsum([0, *map(len, paths)], dtype=np.int64)
     raw.prepare(feature)
-    constant, coefficient = np.empty_like(leaf_value), np.empty(len(feature))
+    constant, lower, upper = np.empty((3, len(leaf_value)))
+    coefficient = np.empty(len(feature))
     linear_kernels.fit(
         raw.address,
         raw.stride,
@@ -265,10 +292,13 @@ def fit(
         score,
         constant,
         coefficient,
+        lower,
+        upper,
     )
     kept = coefficient != 0
     n_kept = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
-    return LinearLeaves(constant, n_kept[start], feature[kept], coefficient[kept])
+    terms = n_kept[start], feature[kept], coefficient[kept]
+    return LinearLeaves(constant, *terms, lower, upper)
 
 
 def paths(

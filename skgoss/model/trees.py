@@ -245,7 +245,10 @@ def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: CategorySets) -> None:
 
 def _check_linear(linear: LinearLeaves, n_leaves: int, n_features: int) -> None:
     n_coefficients = len(linear.coefficient)
-    sizes = {"constant": n_leaves, "start": n_leaves + 1, "feature": n_coefficients}
+    sizes = dict.fromkeys(("constant", "lower", "upper"), n_leaves)
+    sizes |= {"start": n_leaves + 1, "feature": n_coefficients}
     check_lengths(linear._asdict(), sizes)
     check_start(linear.start, n_coefficients, "start of the linear leaves")
     _check_features(linear.feature, n_features, "feature of the linear leaves")
+    if (linear.lower > linear.upper).any():
+        raise ValueError("lower of the linear leaves must not be above upper")

@@ -26,6 +26,9 @@ SKGOSS_LINE = "[skgoss: ]:"
 # A key of the header that announces this line: without the line, the file was cut
 # short. LightGBM drops the key when it saves a file again.
 SKGOSS_KEY = "skgoss"
+# A key of the header for the lower bounds of all linear leaves, and then their upper
+# ones. LightGBM does not know them, and drops them when it saves a file again.
+BOUNDS_KEY = "leaf_bounds"
 PANDAS_CATEGORICAL = "pandas_categorical:"
 PARAMETERS = "parameters:", "end of parameters"
 END_OF_TREES = "end of trees"

@@ -28,6 +28,7 @@ from skgoss.model.trees import (
 )
 from skgoss.model_files import text_lines
 from skgoss.model_files.text_lines import (
+    BOUNDS_KEY,
     NO_LINE,
     FieldLines,
     Footer,
@@ -66,8 +67,9 @@ def read(text: str | bytes) -> tuple[Ensemble, Header]:
     n_scores = _n_scores(header, len(trees.number))
     content = _content(header, footer)
     n_features, average = len(content.feature_names), "average_output" in header.fields
-    line = footer.skgoss_line
-    return _ensemble(trees, n_scores, n_features, line, average=average), content
+    line, bounds = footer.skgoss_line, header.fields.get(BOUNDS_KEY, NO_LINE)
+    ensemble = _ensemble(trees, n_scores, n_features, line, bounds, average=average)
+    return ensemble, content
 
 
 # --- The header -----------------------------------------------------------------------
@@ -235,6 +237,7 @@ def _ensemble(
     n_scores: int,
     n_features: int,
     skgoss_line: SkgossLine,
+    bounds: Line,
     *,
     average: bool,
 ) -> Ensemble:
@@ -250,7 +253,7 @@ def _ensemble(
         for key, dtype in dtypes.items()
     }
     sets = _sets(trees, n_leaves - 1, arrays, skgoss_line)
-    linear = _linear(trees, n_leaves, arrays["leaf_value"])
+    linear = _linear(trees, n_leaves, arrays["leaf_value"], bounds)
     leaf_start = np.concatenate([[0], np.cumsum(n_leaves)])
     try:
         return Ensemble(
@@ -373,7 +376,7 @@ def _read_sets(
 
 
 def _linear(
-    trees: TreeSections, n_leaves: Ints, leaf_value: Floats
+    trees: TreeSections, n_leaves: Ints, leaf_value: Floats, bounds: Line
 ) -> LinearLeaves | None:
     one = np.ones(len(trees.number), dtype=np.int64)
     is_linear = _numbers(trees, "is_linear", one, np.uint8) > 0
@@ -394,4 +397,15 @@ def _linear(
     sizes = (start[ends] - start[ends - n_leaves])[is_linear]
     feature = _numbers(some, "leaf_features", sizes, np.int32, needed=True)
     coefficient = _numbers(some, "leaf_coeff", sizes, np.float64, needed=True)
-    return LinearLeaves(constant, start, feature, coefficient)
+    terms = {"start": start, "feature": feature, "coefficient": coefficient}
+    leaves = LinearLeaves.unbounded(constant, **terms)
+    if bounds is NO_LINE:
+        return leaves
+    stop, n_bounds = np.array([[len(bounds.text)], [len(bounds.text.split())]])
+    if n_bounds[0] != 2 * len(constant):
+        refuse(bounds.number, f"{BOUNDS_KEY} must have {2 * len(constant)} numbers")
+    line = FieldLines(np.array([bounds.number]), np.zeros_like(stop), stop, n_bounds)
+    lower, upper = np.split(_parsed(bounds.text, line, BOUNDS_KEY, np.float64), 2)
+    if (lower > upper).any():
+        refuse(bounds.number, f"a lower bound in {BOUNDS_KEY} is above its upper one")
+    return leaves._replace(lower=lower, upper=upper)

@@ -26,6 +26,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES
 from skgoss.model_files.text_lines import (
+    BOUNDS_KEY,
     END_OF_TREES,
     INTERNAL_LINES,
     LEAF_LINES,
@@ -191,6 +192,13 @@ def _linear_lines(leaves: LinearLeaves) -> list[str]:
     return list(map(_line, LINEAR_LINES, values))
 
 
+def _bounds(leaves: LinearLeaves | None) -> list[str]:
+    """The line of the header with bounds, if a leaf has one."""
+    if leaves is None or np.isnan(leaves.lower).all():
+        return []
+    return [_line(BOUNDS_KEY, np.concatenate([leaves.lower, leaves.upper]))]
+
+
 def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
     """The factor of each tree: LightGBM uses it when it fits leaves again."""
     parameters = header.parameters
@@ -272,6 +280,7 @@ def _header_lines(
         *([f"monotone_constraints={' '.join(map(str, signs))}"] if signs else []),
         f"feature_infos={' '.join(infos)}",
         f"{SKGOSS_KEY}=1",
+        *_bounds(part.linear),
         f"tree_sizes={' '.join(map(str, sizes))}",
     ]
     return "\n".join([*lines, ""])

@@ -186,9 +186,9 @@ max_delta_step
 linear_tree
     Whether each leaf holds a linear model instead of a constant (Shi et al., IJCAI
     2019). The model uses the numeric columns that are split on the path from the
-    root to the leaf. The leaves of the first round are constants. Predictions may be
-    far outside of the range of the targets, above all if ``min_child_samples`` is
-    small. It cannot be used with ``monotone_constraints``.
+    root to the leaf. The leaves of the first round are constants. A leaf predicts at
+    most half of the range of its training rows' values beyond them. It cannot be used
+    with ``monotone_constraints``.
 linear_lambda
     L2 regularization of the coefficients of the linear models. Only for
     ``linear_tree=True``.

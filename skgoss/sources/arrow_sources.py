@@ -297,9 +297,7 @@ def _release_memory() -> None:
 
 def is_read_once(X: Any) -> bool:
     """Whether data are an Arrow record batch reader, which can be read only once."""
-    # A frame may have a column of this name, which pandas makes an attribute.
-    is_reader = callable(getattr(X, "read_next_batch", None))
-    return is_reader and hasattr(X, "__arrow_c_stream__")
+    return hasattr(X, "__arrow_c_stream__") and hasattr(X, "read_next_batch")
 
 
 def refuse_read_once(X: Any) -> NoReturn:

@@ -376,7 +376,7 @@ def test_more_categories_than_rows():
     assert alone == expected[:2].tolist()
 
 
-ATTRIBUTES = ["format", "dtype", "schema", "data", "indices", "read_next_batch", "read"]
+ATTRIBUTES = ["format", "dtype", "schema", "data", "indices", "read"]
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)

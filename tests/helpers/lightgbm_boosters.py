@@ -83,11 +83,13 @@ def linear_of(trees):
     if not any("leaf_const" in leaf for leaf in leaves):
         return None
     sizes = [len(leaf["leaf_coeff"]) for leaf in leaves]
-    return LinearLeaves(
+    features = np.concatenate([leaf["leaf_features"] for leaf in leaves])
+    coefficients = np.concatenate([leaf["leaf_coeff"] for leaf in leaves])
+    return LinearLeaves.unbounded(
         np.array([leaf["leaf_const"] for leaf in leaves], dtype=float),
-        np.cumsum([0, *sizes], dtype=np.int64),
-        np.concatenate([leaf["leaf_features"] for leaf in leaves]).astype(np.int32),
-        np.concatenate([leaf["leaf_coeff"] for leaf in leaves]).astype(float),
+        start=np.cumsum([0, *sizes], dtype=np.int64),
+        feature=features.astype(np.int32),
+        coefficient=coefficients.astype(float),
     )
 
 

@@ -83,6 +83,131 @@ def test_leaves_are_those_of_a_twin(features, penalty):
             )
 
 
+def lines(ensemble, features, leaves, scores):
+    """The values of all rows in the trees of one score: the lines, without bounds."""
+    linear = ensemble.linear
+    for tree in range(scores, ensemble.n_trees, ensemble.n_scores):
+        leaf = ensemble.leaf_start[tree] + leaves[:, tree]
+        value = linear.constant[leaf].copy()
+        for row, number in enumerate(leaf):
+            terms = slice(*linear.start[number : number + 2])
+            columns = features[row, linear.feature[terms]]
+            value[row] += columns @ linear.coefficient[terms]
+        yield leaf, value
+
+
+def twin_scores(ensemble, features, leaves):
+    """Raw scores: lines that are clipped, and leaf values of rows that miss a value."""
+    scores = np.zeros((len(features), ensemble.n_scores))
+    for k in range(ensemble.n_scores):
+        for leaf, value in lines(ensemble, features, leaves, k):
+            clipped = np.clip(
+                value, ensemble.linear.lower[leaf], ensemble.linear.upper[leaf]
+            )
+            otherwise = ensemble.arrays["leaf_value"][leaf]
+            scores[:, k] += np.where(np.isfinite(value), clipped, otherwise)
+    return scores / (ensemble.n_rounds if ensemble.average else 1)
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+@pytest.mark.parametrize("learning_rate", [0.1, 0.5])
+def test_bounds_are_half_of_the_range_beyond_it(classes, learning_rate):
+    weight = RNG.integers(0, 3, size=len(Y)).astype(float)
+    kind = LGBMRegressor if classes == 1 else LGBMClassifier
+    y = Y if classes == 1 else np.digitize(Y, [100, 200])
+    model = kind(n_estimators=6, linear_tree=True, learning_rate=learning_rate)
+    model.fit(HOLES, y, sample_weight=weight)
+    ensemble, leaves = model._model.trees, model.predict(HOLES, pred_leaf=True)
+    for k in range(classes):
+        for leaf, value in lines(ensemble, HOLES, leaves, k):
+            value[weight == 0] = np.nan
+            for number in np.unique(leaf):
+                of_leaf = value[leaf == number]
+                low, high = np.nanmin(of_leaf), np.nanmax(of_leaf)
+                expected = low - 0.5 * (high - low), high + 0.5 * (high - low)
+                actual = ensemble.linear.lower[number], ensemble.linear.upper[number]
+                np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
+
+
+BOUNDED = {
+    "plain": {},
+    "bagging": {"subsample": 0.5, "subsample_freq": 1},
+    "goss": {"data_sample_strategy": "goss", "learning_rate": 0.5},
+    "dart": {"boosting_type": "dart", "skip_drop": 0.0, "drop_rate": 0.5},
+    "forest": {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1},
+    "folds": {"folds": 3},
+    "preset": {"preset": "accurate", "folds": 2, "n_estimators": 8},
+}
+
+
+@pytest.mark.parametrize("options", BOUNDED.values(), ids=BOUNDED)
+def test_far_rows_are_clipped(options):
+    model = regressor(**options).fit(HOLES, Y)
+    far = np.concatenate([HOLES, 100 * HOLES, 1e9 * X[:20]])
+    leaves, ensemble = model.predict(far, pred_leaf=True), model._model.trees
+    scores = model.predict(far)
+    twin = twin_scores(ensemble, far, leaves)[:, 0]
+    np.testing.assert_allclose(scores, twin, rtol=1e-9)
+    assert (np.abs(scores - scores.mean()) < 5 * np.std(Y)).all()
+    np.testing.assert_allclose([*model.staged_predict(far)][-1], scores, rtol=1e-12)
+    np.testing.assert_array_equal(
+        np.concatenate([*map(model.predict, far[:, None])]), scores
+    )
+    for again in (pickle.loads(pickle.dumps(model)), model.booster_):
+        np.testing.assert_array_equal(again.predict(far), scores)
+    read = skgoss.Booster(model_str=model.booster_.model_to_string())
+    np.testing.assert_array_equal(read.predict(far), scores)
+
+
+def test_far_rows_of_models_that_go_on_are_refitted_or_rolled_back():
+    model = regressor().fit(HOLES, Y)
+    far = 100 * HOLES
+    more = regressor(n_estimators=4).fit(HOLES, Y, init_model=model)
+    refitted = model.booster_.refit(HOLES, 2 * Y, decay_rate=0.5)
+    booster = skgoss.Booster({"linear_tree": True}, skgoss.Dataset(HOLES, Y))
+    for _ in range(3):
+        booster.update()
+    before = booster.predict(far)
+    booster.update()
+    booster.rollback_one_iter()
+    np.testing.assert_array_equal(booster.predict(far), before)
+    for made in (more.booster_, refitted, booster):
+        twin = twin_scores(made._model.trees, far, made.predict(far, pred_leaf=True))
+        np.testing.assert_allclose(made.predict(far), twin[:, 0], rtol=1e-9)
+        assert np.abs(made.predict(far)).max() < 3 * Y.max()
+    new = model.booster_.refit(HOLES[:200], 2 * Y[:200], decay_rate=0.0)
+    leaves = new.predict(HOLES[:200], pred_leaf=True)
+    free = sum(value for _, value in lines(new._model.trees, HOLES[:200], leaves, 0))
+    whole = np.isfinite(free)
+    np.testing.assert_allclose(new.predict(HOLES[:200])[whole], free[whole], rtol=1e-9)
+
+
+def test_lightgbm_knows_no_bounds_and_drops_them():
+    far = 100 * X
+    text = regressor().fit(X, Y).booster_.model_to_string()
+    theirs = lightgbm.Booster(model_str=text)
+    again = skgoss.Booster(model_str=theirs.model_to_string())
+    np.testing.assert_allclose(again.predict(far), theirs.predict(far))
+    assert np.ptp(again.predict(far)) > 10 * np.ptp(Y)
+    both = regressor(n_estimators=2).fit(X, Y, init_model=again)
+    read = skgoss.Booster(model_str=both.booster_.model_to_string())
+    np.testing.assert_array_equal(read.predict(far), both.predict(far))
+    leaves, ensemble = {}, both._model.trees
+
+    def walk(node):
+        leaves[node.get("leaf_index")] = node
+        for side in ("left_child", "right_child"):
+            if side in node:
+                walk(node[side])
+
+    walk(both.booster_.dump_model()["tree_info"][-1]["tree_structure"])
+    last = ensemble.linear.leaves(*ensemble.leaf_start[-2:])
+    for number in range(len(last.lower)):
+        assert leaves[number]["leaf_lower"] == pytest.approx(last.lower[number])
+        assert leaves[number]["leaf_upper"] == pytest.approx(last.upper[number])
+    assert "leaf_lower" not in str(again.dump_model())
+
+
 def test_the_first_tree_is_constant():
     model = regressor(n_estimators=1).fit(X, Y)
     plain = regressor(n_estimators=1, linear_tree=False).fit(X, Y)
@@ -104,7 +229,7 @@ def test_the_first_tree_is_constant():
 def test_scores_are_followed_and_threads_change_nothing(options):
     models = [
         regressor(metric="rmse", n_jobs=k, **options).fit(
-            HOLES, Y, eval_set=[(HOLES, Y), (HOLES[:200], Y[:200])]
+            HOLES, Y, eval_set=[(HOLES, Y), (HOLES[:200], Y[:200]), (9 * HOLES, Y)]
         )
         for k in (1, 3)
     ]
@@ -113,6 +238,8 @@ def test_scores_are_followed_and_threads_change_nothing(options):
     for name, rows in (("training", slice(None)), ("valid_1", slice(200))):
         error = np.sqrt(np.mean((first[rows] - Y[rows]) ** 2))
         assert models[0].best_score_[name]["rmse"] == pytest.approx(error, rel=1e-9)
+    error = np.sqrt(np.mean((models[0].predict(9 * HOLES) - Y) ** 2))
+    assert models[0].best_score_["valid_2"]["rmse"] == pytest.approx(error, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", [LGBMRegressor, LGBMClassifier])

@@ -121,6 +121,9 @@ LEAVES = [
     (r"^num_features=\S", "num_features=-1", "must fit into uint32", None),
     (r"^leaf_features=\S", "leaf_features=9", "leaves must lie in", "Tree=1"),
     (r"^leaf_coeff=\S", "leaf_coeff=1 1", "leaf_coeff must have", None),
+    (r"^leaf_bounds=", "leaf_bounds=1 ", "leaf_bounds must have", None),
+    (r"^leaf_bounds=\S+", "leaf_bounds=x", "must have numbers only", None),
+    (r"^leaf_bounds=\S+", "leaf_bounds=1e9", "is above its upper one", None),
 ]
 CASES = {PLAIN: HEAD + TREES + OWN, CATEGORICAL: SETS, LINEAR: LEAVES}
 

@@ -24,18 +24,18 @@ MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 19, 12, 106
 # The most lines that the package and each room may have. Whoever raises a number says
 # why behind it.
 MOST_LINES = {
-    "skgoss": 60_200,  # searches that share their work
-    "_engine": 20_050,
+    "skgoss": 60_300,  # searches that share their work, bounds of linear leaves
+    "_engine": 20_150,  # bounds of linear leaves
     "binning": 3_200,
     "booster": 2_050,
     "columns": 3_550,
     "dask": 1_750,
     "dataset": 2_250,
     "estimators": 2_050,  # what searches share, clones of what is not a default
-    "export": 1_250,
+    "export": 1_200,
     "faces": 400,
     "fit": 4_500,  # early stopping by named evaluation sets
-    "model": 3_500,
+    "model": 3_550,  # bounds of linear leaves
     "model_files": 1_450,
     "model_selection": 650,
     "objectives": 3_000,

@@ -384,6 +384,10 @@ CHECKED_BY |= {
         "project/test_no_leaf_has_fewer_rows",
         "project/test_no_leaf_has_less_curvature",
     ],
+    "linear leaves far from their rows": [
+        "model/test_far_rows_are_clipped",
+        "model/test_lightgbm_knows_no_bounds_and_drops_them",
+    ],
     "monotone_constraints with linear_tree": [
         "model/test_what_linear_leaves_cannot_do",
     ],

@@ -92,4 +92,25 @@ SIMD_KERNEL(line_values, (const double *block, ptrdiff_t n, int64_t p,
         value_out[i] = fabs(value_out[i]) <= DBL_MAX ? value_out[i] : otherwise;
 }
 
+/* The least and the greatest of n values; NaN counts for nothing. */
+SIMD_KERNEL(find_range, (const double *value, ptrdiff_t n, double *lower_inout,
+             double *upper_inout),
+            (value, n, lower_inout, upper_inout))
+{
+    double lower[LINEAR_WIDTH], upper[LINEAR_WIDTH];
+    for (int l = 0; l < LINEAR_WIDTH; l++) {
+        lower[l] = *lower_inout;
+        upper[l] = *upper_inout;
+    }
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int l = i % LINEAR_WIDTH;
+        lower[l] = value[i] < lower[l] ? value[i] : lower[l];
+        upper[l] = value[i] > upper[l] ? value[i] : upper[l];
+    }
+    for (int l = 0; l < LINEAR_WIDTH; l++) {
+        *lower_inout = lower[l] < *lower_inout ? lower[l] : *lower_inout;
+        *upper_inout = upper[l] > *upper_inout ? upper[l] : *upper_inout;
+    }
+}
+
 #endif

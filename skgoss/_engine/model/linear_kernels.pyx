@@ -10,7 +10,7 @@ threads take whole leaves of a fit, and sums do not depend on them.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport fabs, isfinite, sqrt
+from libc.math cimport INFINITY, NAN, fabs, isfinite, isnan, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
@@ -29,6 +29,8 @@ cdef extern from "linear_kernels.h" nogil:
     void line_values(
         const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
         double constant, double otherwise, double* value_out) noexcept
+    void find_range(
+        const double* value, Py_ssize_t n, double* lower_inout, double* upper_inout) noexcept
 
 cdef enum:
     # Fewer rows, times trees, are not worth a team of threads.
@@ -41,6 +43,8 @@ cdef enum:
 cdef double TINY_VARIATION = 1e-10
 # A coefficient that is not larger is none.
 cdef double TINY_COEFFICIENT = 1e-35
+# How far a line leads beyond its values in the leaf's rows, as a part of their range.
+cdef double WIDENED = 0.5
 
 
 cdef struct Values:
@@ -72,6 +76,15 @@ cdef struct Total:
 cdef struct Rates:
     double penalty
     double rate
+
+
+# The model of a leaf: a line, between two values.
+cdef struct Line:
+    double* constant
+    double* coefficient
+    double* lower
+    double* upper
+    double otherwise        # the value of rows that miss a column
 
 
 # A thread's memory, for leaves of p columns.
@@ -298,8 +311,7 @@ cdef bint fit_leaf(
 
 cdef void fit_or_stay(
     const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
-    double leaf_value, double* memory, double* score, double* constant_out,
-    double* coefficient_out,
+    const Line* line_out, double* memory, double* score,
 ) noexcept nogil:
     cdef int64_t p = leaf.p
     cdef double* block = memory + p * (p + 3)
@@ -307,28 +319,44 @@ cdef void fit_or_stay(
         memory, memory + p, memory + 2 * p, memory + 3 * p, block,
         block + (p + 2) * LINEAR_ROWS)
     if not fit_leaf(
-        values, leaf, gradients, rates, score != NULL, &scratch, constant_out, coefficient_out,
+        values, leaf, gradients, rates, score != NULL, &scratch, line_out.constant,
+        line_out.coefficient,
     ):
-        constant_out[0] = leaf_value
-        memset(coefficient_out, 0, p * sizeof(double))
-    if score != NULL:
-        add_line(
-            leaf, scratch.kept, coefficient_out, constant_out[0], leaf_value, block, score)
+        line_out.constant[0] = line_out.otherwise
+        memset(line_out.coefficient, 0, p * sizeof(double))
+    follow_line(values, leaf, gradients.weight, scratch.kept, block, score, line_out)
 
 
-cdef void add_line(
-    const Leaf* leaf, const double* kept, const double* coefficient, double constant,
-    double otherwise, double* work, double* score,
+cdef void follow_line(
+    const Values* values, const Leaf* leaf, const double* weight, double* kept, double* work,
+    double* score, const Line* line_inout,
 ) noexcept nogil:
-    """Add the values of a leaf's rows to their scores."""
+    """Bound a line by its values in the leaf's rows, and add these to their scores.
+
+    The columns of all rows have been kept unless ``score`` is NULL.
+    """
     cdef const int64_t* rows
+    cdef double* source
+    cdef double lower = INFINITY
+    cdef double upper = -INFINITY
     cdef int64_t begin, i, n
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
         rows = leaf.rows + begin
-        line_values(kept + begin * leaf.p, n, leaf.p, coefficient, constant, otherwise, work)
-        for i in range(n):
-            score[rows[i]] += work[i]
+        source = kept + (begin * leaf.p if score != NULL else 0)
+        if score == NULL:
+            load_columns(values, leaf, begin, n, source)
+        line_values(
+            source, n, leaf.p, line_inout.coefficient, line_inout.constant[0], NAN, work)
+        for i in range(n if score != NULL else 0):
+            score[rows[i]] += line_inout.otherwise if isnan(work[i]) else work[i]
+        for i in range(n if weight != NULL else 0):
+            work[i] = work[i] if weight[rows[i]] > 0 else NAN
+        find_range(work, n, &lower, &upper)
+    if lower > upper:
+        lower = upper = line_inout.otherwise
+    line_inout.lower[0] = lower - WIDENED * (upper - lower)
+    line_inout.upper[0] = upper + WIDENED * (upper - lower)
 
 
 def group_rows(const int32_t[::1] leaf, const int64_t[::1] rows, int64_t n_leaves):
@@ -372,6 +400,7 @@ def fit(
     const float[::1] gradient, const float[::1] hessian, const double[::1] weight,
     const double[::1] leaf_value, double penalty, double rate, int n_threads,
     double[::1] score_inout, double[::1] constant_out, double[::1] coefficient_out,
+    double[::1] lower_out, double[::1] upper_out,
 ):
     """Fit the linear models of a tree's leaves.
 
@@ -408,6 +437,9 @@ def fit(
     constant_out : (n_leaves,) float64
     coefficient_out : (n_used,) float64
         Zeros where there is no slope.
+    lower_out, upper_out : (n_leaves,) float64
+        The least and greatest value in rows that count and have a weight above 0, widened by
+        half of their difference.
     """
     cdef int64_t n_leaves = leaf_value.shape[0]
     cdef double* score = NULL
@@ -415,6 +447,8 @@ def fit(
     cdef Values values = Values(&address[0], &stride[0])
     cdef Gradients gradients = Gradients(&gradient[0], NULL, NULL)
     cdef Rates rates = Rates(penalty, rate)
+    cdef Line lines = Line(
+        &constant_out[0], &coefficient_out[0], &lower_out[0], &upper_out[0], 0.0)
     cdef int64_t k
     cdef Watch watch = start_watch()
     if hessian is not None:
@@ -436,24 +470,23 @@ def fit(
         if not is_stopped(&watch):
             fit_number(
                 by_work[k], &values, &start[0], &feature[0], &row_start[0], &rows[0],
-                &gradients, &rates, leaf_value[by_work[k]],
-                &memory[omp_get_thread_num(), 0], score, &constant_out[0],
-                &coefficient_out[0])
+                &gradients, &rates, &lines, leaf_value[by_work[k]],
+                &memory[omp_get_thread_num(), 0], score)
     end_watch(&watch)
 
 
 cdef void fit_number(
     int64_t k, const Values* values, const int64_t* start, const int32_t* feature,
     const int64_t* row_start, const int64_t* rows, const Gradients* gradients, const Rates* rates,
-    double leaf_value, double* memory, double* score, double* constant_out,
-    double* coefficient_out,
+    const Line* lines, double leaf_value, double* memory, double* score,
 ) noexcept nogil:
     cdef Leaf leaf = Leaf(
         feature + start[k], start[k + 1] - start[k], rows + row_start[k],
         row_start[k + 1] - row_start[k])
-    fit_or_stay(
-        values, &leaf, gradients, rates, leaf_value, memory, score, constant_out + k,
-        coefficient_out + start[k])
+    cdef Line line = Line(
+        lines.constant + k, lines.coefficient + start[k], lines.lower + k, lines.upper + k,
+        leaf_value)
+    fit_or_stay(values, &leaf, gradients, rates, &line, memory, score)
 
 
 # ------------------------------------------------------------------ values
@@ -461,20 +494,24 @@ cdef void fit_number(
 
 cdef inline double value_of(
     const Values* values, const int32_t* feature, const double* coefficient, int64_t n,
-    double constant, double otherwise, int64_t row,
+    double constant, double lower, double upper, double otherwise, int64_t row,
 ) noexcept nogil:
     cdef double value = constant
     cdef int64_t j
     for j in range(n):
         value += coefficient[j] * cell(values, feature[j], row)
-    return value if isfinite(value) else otherwise
+    if not isfinite(value):
+        return otherwise
+    # Comparisons with NaN are false.
+    return lower if value < lower else upper if value > upper else value
 
 
 def add(
     const uint64_t[::1] address, const int64_t[::1] stride, const int32_t[:, ::1] leaf,
     const int64_t[::1] leaf_start, const int64_t[::1] start, const int32_t[::1] feature,
-    const double[::1] coefficient, const double[::1] constant, const double[::1] leaf_value,
-    int64_t first_score, int n_threads, double[:, ::1] score_inout,
+    const double[::1] coefficient, const double[::1] constant, const double[::1] lower,
+    const double[::1] upper, const double[::1] leaf_value, int64_t first_score, int n_threads,
+    double[:, ::1] score_inout,
 ):
     """Add the linear leaves of trees to the scores of rows.
 
@@ -491,6 +528,8 @@ def add(
     feature : int32
     coefficient : float64
     constant : (n_leaves,) float64
+    lower, upper : (n_leaves,) float64
+        What the values of lines are clipped to; NaN: to nothing.
     leaf_value : (n_leaves,) float64
         Of rows without a finite value in one of the leaf's columns.
     first_score : int
@@ -517,5 +556,5 @@ def add(
                 at = start[k]
                 score_inout[i, (first_score + tree) % n_scores] += value_of(
                     &values, &feature[0] + at, &coefficient[0] + at, start[k + 1] - at,
-                    constant[k], leaf_value[k], i)
+                    constant[k], lower[k], upper[k], leaf_value[k], i)
     end_watch(&watch)

@@ -223,12 +223,38 @@ def thumbnail() -> Figure:
     return figure
 
 
+def distributions() -> Figure:
+    """Densities of a model's predictions along a line, with the rows."""
+    from skgoss import LGBMRegressor
+
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 10, 600))
+    y = x * np.sin(x) + (0.3 + 0.3 * x) * rng.standard_normal(len(x))
+    model = LGBMRegressor(
+        objective="normal", folds=5, num_leaves=6, n_jobs=1, random_state=0
+    ).fit(x[:, None], y)
+    line = np.linspace(0, 10, 120)
+    predicted = model.predict_distribution(line[:, None])
+    figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    ax.plot(x, y, ".", color=GRAY, markersize=3)
+    for level in (0.025, 0.1, 0.25, 0.4):
+        ends = predicted.ppf(level), predicted.isf(level)
+        ax.fill_between(line, *ends, color=BLUE, alpha=0.2, linewidth=0)
+    for at in (1.0, 4.0, 7.0, 9.5):
+        one = model.predict_distribution(np.array([[at]]))
+        values = np.linspace(one.ppf(0.001), one.isf(0.001), 80)
+        ax.plot(at + one.pdf(values) * 2, values, color=ORANGE)
+    ax.set(xlabel="a column", ylabel="the target, its quantiles and four densities")
+    return figure
+
+
 FIGURES = {
     "histogram.svg": histogram,
     "leaf_wise.svg": leaf_wise,
     "goss.svg": goss,
     "bundling.svg": bundling,
     "presets.svg": presets,
+    "distributions.svg": distributions,
     "thumbnail.svg": thumbnail,
 }
 

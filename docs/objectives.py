@@ -22,6 +22,7 @@ METRICS_OF = {
     ),
     "binary": ("binary classification", "{}"),
     "multiclass": ("multiclass classification", "{}"),
+    "distribution": ("distributions", "those of regression, of the mean; {}"),
     "ranking": ("ranking", "{}: at each k in `eval_at`, as in ndcg@5"),
 }
 

@@ -118,6 +118,53 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         return tags
 
     @docstrings.of_prediction
+    def predict_distribution(self, X: ArrayLike, **kwargs: Any) -> Any:
+        """Predict the distribution of the target, as an object of SciPy.
+
+        For objectives that learn one: 'normal', 'lognormal' and others, which
+        docs/distributions.md lists.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        scipy.stats.rv_frozen
+            Its parameters are arrays of shape (n_samples,). So are the results of
+            ``mean()``, ``std()``, ``ppf(q)``, ``cdf(y)``, ``logpdf(y)`` (of counts
+            ``logpmf(y)``) and ``rvs()``.
+
+        Raises
+        ------
+        ValueError
+            If the objective learns no distribution.
+
+        See Also
+        --------
+        predict_interval : Intervals, which out-of-fold predictions calibrate.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from skgoss import LGBMRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = LGBMRegressor(objective="normal", folds=5).fit(X, y)
+        >>> print(model.predict_distribution(X[:2]).ppf(0.9).round())
+        [276. 141.]
+        """
+        distribution = self._model.link.distribution
+        if distribution is None:
+            raise ValueError(
+                f"{self._owner} cannot predict distributions: its objective is"
+                f" {self._model.objective!r}. Fit with objective='normal' or another"
+                " that learns a distribution."
+            )
+        every = 0, None
+        scores = self._output(X, "raw_score", every, False, kwargs, self._finish)
+        return distribution.frozen(scores.T)
+
+    @docstrings.of_prediction
     def predict_interval(
         self,
         X: ArrayLike,

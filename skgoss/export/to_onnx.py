@@ -363,6 +363,13 @@ def _predictions(graph: Graph, scores: str, link: Link) -> str:
             for (part, width), stop in zip(link.parts, stops, strict=True)
         ]
         return graph.add("Concat", *parts, axis=1)
+    if link.distribution is not None:
+        links = link.distribution.parameters.values()
+        parts = [
+            _LINKS[name](graph, _columns(graph, scores, k, k + 1), Link(name))
+            for k, name in enumerate(links)
+        ]
+        return graph.add("Concat", *parts, axis=1)
     values = _LINKS[link.kind](graph, scores, link)
     return _ascending(graph, values, len(link.levels)) if link.levels else values
 

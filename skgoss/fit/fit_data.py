@@ -25,7 +25,12 @@ from skgoss.fit.several_outputs import Output
 from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
 from skgoss.model_files import lightgbm_file
-from skgoss.objectives.objectives import OBJECTIVES, check_queries
+from skgoss.objectives.objectives import (
+    OBJECTIVES,
+    canonical_name,
+    check_queries,
+    distribution_of,
+)
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
@@ -239,8 +244,13 @@ class FitData:
         n_rows = next(rows.n_rows for rows in stored if rows is not None)
         y, name = self._target(input_set, n_rows)
         task, init_score = self.task, input_set.init_score
+        objective = self.settings.objective
+        named = isinstance(objective, str)
+        distribution = distribution_of(objective) if named else None
         if input_set.is_training:
             self.n_scores = len(self.levels) or task.n_scores
+            if distribution is not None:
+                self.n_scores = len(distribution.parameters)
         # Labels of the training set are those of the task, or of an earlier model.
         target = task.encode(
             cast(NDArray[Any], y), name, "init_model" if input_set.is_training else "y"
@@ -255,6 +265,8 @@ class FitData:
             task.check_learnable(target, weight)
         queries = task.queries(input_set, n_rows)
         targets.check_sum(target, weight, name, partition)
+        if distribution is not None:
+            self._check_support(target, weight, name)
         if init_score is not None and self.init_model is not None:
             init_score = None
             warn(
@@ -282,6 +294,23 @@ class FitData:
             position,
             output_weight,
         )
+
+    def _check_support(
+        self, target: NDArray[np.float64], weight: NDArray[np.float64] | None, name: str
+    ) -> None:
+        """Check that a distribution can have the targets; ValueError names a row."""
+        objective = canonical_name(self.settings.objective)
+        support = OBJECTIVES[objective].targets
+        wrong = ~support.contains(target)
+        if weight is not None:
+            wrong &= (weight > 0).reshape(wrong.shape)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"objective={objective!r} needs targets {support.description}, but row"
+                f" {row} of {name} is {target[row]:g}. Leave out such rows"
+                f" ({int(wrong.sum())} of {len(target)}), or choose another objective."
+            )
 
     def _target(
         self, input_set: InputSet, n_rows: int

@@ -81,7 +81,11 @@ def rows(
         queries.make(n_rows, group=group) if is_ranked or group is not None else None,
         start_scores,
     ).without_zero_weights()
-    if n_scores > 1 and not np.isin(existing.target, np.arange(n_scores)).all():
+    if (
+        model.link.distribution is None
+        and n_scores > 1
+        and not np.isin(existing.target, np.arange(n_scores)).all()
+    ):
         raise ValueError(
             f"label must hold the numbers 0 to {n_scores - 1} of the classes."
         )

@@ -222,6 +222,11 @@ def outputs(task: Task, settings: Settings, levels: Sequence[float]) -> list[Out
     for part, column in zip(task.tasks, task.columns, strict=True):
         with about(column):
             passed, objective, link = part.resolved(settings)
+            if link.distribution is not None:
+                raise ValueError(
+                    f"objective={objective!r} learns the distribution of one target."
+                    " Fit a model for each."
+                )
         by_target.append(Output(part, {"objective": objective}, passed, link, column))
     return by_target
 

@@ -244,6 +244,11 @@ class Classification(Task):
 
     def check_objective(self, name: str) -> None:
         """Check that an objective is for the number of classes."""
+        if OBJECTIVES[name].distribution is not None:
+            raise ValueError(
+                f"objective={name!r} learns a distribution of numbers. Use"
+                " LGBMRegressor, or another objective for classes."
+            )
         two = self.n_classes <= 2
         if (name in _MANY_CLASSES) == two:
             allowed = _TWO_CLASSES if two else _MANY_CLASSES

@@ -22,7 +22,7 @@ from skgoss.columns.schema import ColumnSchema, check_names
 from skgoss.model import dump
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
-from skgoss.model.intervals import Conformal, Quantiles
+from skgoss.model.intervals import Conformal, OfDistributions, Quantiles
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.model.trees import CATEGORICAL
 from skgoss.objectives.link import Link
@@ -184,12 +184,19 @@ class FittedModel:
     @property
     def has_several_targets(self) -> bool:
         """Whether the model predicts several targets."""
-        is_wide = self.trees.n_scores > 1 and not self.link.levels
+        is_wide = self.trees.n_scores > 1 and not (
+            self.link.levels or self.link.distribution
+        )
         return isinstance(self.classes, list) or (is_wide and self.task == "regression")
 
     @property
     def score_names(self) -> list[str] | None:
-        """The names of the scores, where there may be several: classes or quantiles."""
+        """The names of the scores, where there may be several.
+
+        These are classes, quantiles or the parameters of a distribution.
+        """
+        if self.link.distribution is not None:
+            return list(self.link.distribution.parameters)
         if self.link.levels:
             return [f"{level:g}" for level in self.link.levels]
         if isinstance(self.classes, list):
@@ -232,13 +239,23 @@ class FittedModel:
             tested.scores,
         )
 
-    def for_intervals(self, owner: str, method: str) -> Conformal | Quantiles:
+    def for_intervals(
+        self, owner: str, method: str
+    ) -> Conformal | OfDistributions | Quantiles:
         """What intervals need, by a method of `intervals.METHODS`.
 
         ValueError if the model cannot predict intervals.
         """
         objective, levels = self.objective, self.link.levels
         self._check_has_one_target(owner, "intervals")
+        if self.link.distribution is not None:
+            if method != "cv":
+                raise ValueError(
+                    f"method={method!r} cannot be used for the distributions that"
+                    f" {owner} predicts: use 'cv'."
+                )
+            tested = self.conformal and self.conformal.around_prediction
+            return OfDistributions(self.trees, self.link.distribution, tested)
         if not isinstance(objective, str) or OBJECTIVES[objective].task != "regression":
             what = "a function" if callable(objective) else repr(objective)
             raise ValueError(

@@ -20,6 +20,8 @@ Y. Romano, M. Sesia and E. J. Candes, "Classification with Valid and Adaptive Co
 NeurIPS 2020: adaptive prediction sets, section 2.
 R. J. Tibshirani, R. F. Barber, E. J. Candes and A. Ramdas, "Conformal Prediction Under
 Covariate Shift", NeurIPS 2019: weights, section 2.
+V. Chernozhukov, K. Wuethrich and Y. Zhu, "Distributional conformal prediction", PNAS
+118(48), 2021: the tails of predicted distributions as scores.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows
 from skgoss.model.trees import zero_tree
+from skgoss.objectives.distributions import Distribution
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.utils.locks import cached_property
@@ -471,6 +474,45 @@ class Quantiles:
         if distances.max() > _SAME_LEVEL:
             raise _no_pair(levels, coverage)
         return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class OfDistributions:
+    """Two quantiles of predicted distributions, calibrated if there were folds.
+
+    Attributes
+    ----------
+    trees : Ensemble
+    distribution : Distribution
+    conformal : Conformal or None
+        The out-of-fold rows, for one model.
+    """
+
+    trees: Ensemble
+    distribution: Distribution
+    conformal: Conformal | None
+
+    @cached_property
+    def _surprise(self) -> ConformityScores:
+        """How far in a tail of their distributions the out-of-fold targets are."""
+        tested = self.conformal
+        assert tested is not None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tail = self.distribution.log_tail(tested.rows.target, tested.scores.T)
+        return tested._groups(-tail)
+
+    def intervals(self, columns: Columns, coverages: Floats, n_threads: int) -> Floats:
+        """Intervals for the targets of rows: see `Conformal.intervals`."""
+        tail = (1.0 - coverages) / 2
+        if self.conformal is not None:
+            needed = self._surprise.needed(coverages)
+            unit = np.ones((1, 1))
+            tail = np.exp(-self._surprise.quantiles(0.0 * unit, unit, needed, 1)[0])
+        scores = self.trees.raw_scores(columns, n_threads=n_threads)
+        predicted = self.distribution.frozen(scores.T)
+        # Of whole numbers, both tails may have more than half.
+        tail = np.minimum(tail, 0.5)[:, None]
+        return np.stack([predicted.ppf(tail).T, predicted.isf(tail).T], axis=1)
 
 
 def _ends(coverage: float) -> Floats:

@@ -64,6 +64,32 @@ def softmax(
     )
 
 
+def distribution(
+    name: str,
+    y: Floats,
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
+    """The negative log-likelihood of a distribution, whose parameters are the scores.
+
+    Hessians are the Fisher information. But for the first score, steps are half as
+    long: what is learned of the spread of rows is soon too little, because their
+    residuals are smaller than those of new rows.
+    """
+    assert hessian_out is not None
+    loss_kernels.distribution(
+        loss_kernels.DISTRIBUTIONS[name],
+        scores,
+        y,
+        n_threads,
+        gradient_out,
+        hessian_out,
+    )
+    gradient_out[1:] *= 0.5
+
+
 def cross_entropy_lambda(
     y: Floats,
     weight: Floats,

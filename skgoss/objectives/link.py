@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.objectives import link_kernels
+from skgoss.objectives.distributions import DISTRIBUTIONS, Distribution
 from skgoss.parameters.domains import LEVELS
 from skgoss.utils.plain_values import entries
 
@@ -23,7 +24,8 @@ class Link:
     ----------
     kind : str
         'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square',
-        'softmax' (over the scores of each row) or 'joint' (several links).
+        'softmax' (over the scores of each row), 'joint' (several links) or the name of
+        a distribution, whose mean it predicts.
     slope : float
         The factor of the scores in 'logistic'.
     levels : tuple of float
@@ -57,12 +59,9 @@ class Link:
             {"kind": str, "slope": float, "levels": list, "parts": list},
             "the link",
         )
-        if (kind not in link_kernels.LINKS and kind != "joint") or (
-            kind == "joint"
-        ) != bool(parts):
-            raise ValueError(
-                f"the link must be one of {list(link_kernels.LINKS)}, got {kind!r}"
-            )
+        kinds = [*link_kernels.LINKS, *DISTRIBUTIONS]
+        if kind not in (*kinds, "joint") or (kind == "joint") != bool(parts):
+            raise ValueError(f"the link must be one of {kinds}, got {kind!r}")
         if levels and LEVELS.convert(levels) is NotImplemented:
             raise ValueError(
                 f"the levels of the link must be {LEVELS.description}, got {levels!r}"
@@ -77,17 +76,26 @@ class Link:
     @property
     def n_scores(self) -> int | None:
         """The number of scores that the link is made for; None: any."""
+        if self.distribution is not None:
+            return len(self.distribution.parameters)
         return len(self.levels) or sum(n for _, n in self.parts) or None
+
+    @property
+    def distribution(self) -> Distribution | None:
+        """The distribution whose parameters are the scores; None for other links."""
+        return DISTRIBUTIONS.get(self.kind)
 
     @property
     def mixes_scores(self) -> bool:
         """Whether a prediction depends on several scores of a row."""
-        return self.kind in ("softmax", "joint") or len(self.levels) > 0
+        return self.kind not in link_kernels.LINKS or (
+            self.kind == "softmax" or len(self.levels) > 0
+        )
 
     def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
         """The predictions for raw scores of shape (n, K) or (n,), in the same shape.
 
-        'identity' may return ``raw`` itself.
+        Of a distribution, the shape is (n, 1). 'identity' may return ``raw`` itself.
         """
         if self.mixes_scores:
             predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
@@ -102,8 +110,11 @@ def transform(
     """Predictions for raw scores, both C-contiguous and of shape (n_scores, n_rows).
 
     They are written to ``out``, which may be ``raw``. Without it, they are in a new
-    array, or in ``raw`` itself for 'identity'.
+    array, or in ``raw`` itself for 'identity'. Those of a distribution are in a new
+    array of shape (1, n_rows).
     """
+    if link.distribution is not None:
+        return link.distribution.mean(raw, n_threads)[None]
     if out is None and link.kind == "identity":
         return np.sort(raw, axis=0) if link.levels else raw
     out = np.empty_like(raw) if out is None else out

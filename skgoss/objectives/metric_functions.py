@@ -22,6 +22,7 @@ from skgoss._engine.objectives.ranking_kernels import (
 from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import ranking
+from skgoss.objectives.objectives import distribution_of
 from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -251,6 +252,20 @@ def cross_entropy_lambda(data: EvalData, settings: Settings) -> float:
     if data.weight is not None:
         data = data._replace(scores=data.scores * data.weight, weight=None)
     return _sum("cross_entropy_lambda", data) / data.total_weight
+
+
+def nll(data: EvalData, settings: Settings) -> float:
+    kind = loss_kernels.DISTRIBUTIONS[settings.objective]
+    total = loss_kernels.sum_by_distribution(
+        kind, data.y, data.scores, data.weight, data.n_threads
+    )
+    return exact_sum.rounded(data.collectives.all_reduce(total)) / data.total_weight
+
+
+def crps(data: EvalData, settings: Settings) -> float:
+    distribution = distribution_of(str(settings.objective))
+    assert distribution is not None
+    return _mean(distribution.crps(data.y, data.scores), data)
 
 
 def multi_logloss(data: EvalData, settings: Settings) -> float:

@@ -7,7 +7,7 @@ compute values from targets and scores.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -73,7 +73,8 @@ class MetricSpec:
         their order matters.
     task : str
         'regression' or 'binary': one score per row; 'multiclass': more than two
-        classes; 'ranking'; 'quantiles': several quantiles of one target.
+        classes; 'ranking'; 'quantiles': several quantiles of one target;
+        'distribution'.
     targets : TargetRange
         The targets that it is defined for.
     """
@@ -118,6 +119,8 @@ METRICS: dict[str, MetricSpec] = {
     "kullback_leibler": MetricSpec(
         functions.kullback_leibler, ("kldiv",), task="binary", targets=PROBABILITIES
     ),
+    "nll": MetricSpec(functions.nll, uses_raw_scores=True, task="distribution"),
+    "crps": MetricSpec(functions.crps, uses_raw_scores=True, task="distribution"),
     "multi_logloss": MetricSpec(functions.multi_logloss, task="multiclass"),
     "multi_error": MetricSpec(functions.multi_error, task="multiclass"),
     "auc_mu": MetricSpec(
@@ -366,21 +369,22 @@ def make(
     """
     chosen: list[Metric] = []
     synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}
+    tasks = _tasks(settings, n_scores, ranks)
     seen: set[tuple[str, int | None]] = set()
     for passed in names:
         if _means_none(passed):
             continue
         name, levels = _name_and_levels(passed.lower(), synonyms)
         is_foreign = passed.lower() in _OTHER_LIBRARIES
-        if name is None or (is_foreign and not _fits(name, n_scores, ranks)):
+        if name is None or (is_foreign and METRICS[name].task not in tasks):
             warn(
                 f"metric {passed!r} is not known and has no effect."
-                f"{_advice(passed, n_scores, ranks)} Use one of {', '.join(METRICS)},"
+                f"{_advice(passed, tasks)} Use one of {', '.join(METRICS)},"
                 " or a function.",
                 UnusedParameterWarning,
             )
             continue
-        _check_task(name, n_scores, ranks)
+        _check_task(name, tasks)
         is_ranking = METRICS[name].task == "ranking"
         wanted = (levels or settings.eval_at) if is_ranking else (None,)
         # Levels that an earlier name has asked for are not computed again.
@@ -392,9 +396,9 @@ def make(
     return chosen
 
 
-def _advice(unknown: str, n_scores: int, ranks: bool) -> str:
+def _advice(unknown: str, tasks: Sequence[str]) -> str:
     """What to use instead of an unknown metric, or "" if nothing is close."""
-    names = [name for name in _NAME_OF if _fits(_NAME_OF[name], n_scores, ranks)]
+    names = [name for name in _NAME_OF if METRICS[_NAME_OF[name]].task in tasks]
     word = unknown.lower().removeprefix("neg_").removesuffix("_deviance")
     instead = by_name(_INSTEAD)
     near = closest(word.removeprefix("mean_"), [*names, *instead])
@@ -433,18 +437,20 @@ def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
     return settings.replaced(eval_at=levels)
 
 
-def _fits(name: str, n_scores: int, ranks: bool) -> bool:
-    """Whether the metric is for this task."""
-    task = METRICS[name].task
+def _tasks(settings: Settings, n_scores: int, ranks: bool) -> Sequence[str]:
+    """The tasks whose metrics a fit can compute."""
+    spec = OBJECTIVES.get(str(settings.objective))
+    if spec is not None and spec.distribution is not None:
+        return "regression", "distribution"
     if n_scores > 1:
-        return task == "multiclass"
-    return task in ("regression", "binary") or (task == "ranking" and ranks)
+        return ("multiclass",)
+    return ("regression", "binary", "ranking") if ranks else ("regression", "binary")
 
 
-def _check_task(name: str, n_scores: int, ranks: bool) -> None:
-    if _fits(name, n_scores, ranks):
+def _check_task(name: str, tasks: Sequence[str]) -> None:
+    if METRICS[name].task in tasks:
         return
-    fitting = [other for other in METRICS if _fits(other, n_scores, ranks)]
+    fitting = [other for other, spec in METRICS.items() if spec.task in tasks]
     raise ValueError(
         f"metric {name!r} cannot be computed for this task; use one of"
         f" {', '.join(fitting)}, or a function."

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.objectives import ranking
+from skgoss.objectives.distributions import DISTRIBUTIONS, Distribution
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import by_name, did_you_mean, hint
@@ -40,13 +41,24 @@ class TargetRange:
     least, most : float
         Its limits.
     is_open : bool
-        Whether ``least`` is not in it.
+        Whether the limits are not in it.
+    is_whole : bool
+        Whether it has whole numbers only.
     """
 
     description: str
     least: float = -np.inf
     most: float = np.inf
     is_open: bool = False
+    is_whole: bool = False
+
+    def contains(self, y: Floats) -> NDArray[np.bool_]:
+        """Whether each target is in it."""
+        if self.is_open:
+            fits = (self.least < y) & (y < self.most)
+        else:
+            fits = (self.least <= y) & (y <= self.most)
+        return fits & (y == np.floor(y)) if self.is_whole else fits
 
     def outside(
         self, y: Floats, collectives: Collectives = ALONE
@@ -65,6 +77,8 @@ ANY = TargetRange("any numbers")
 NOT_NEGATIVE = TargetRange(">= 0", least=0.0)
 POSITIVE = TargetRange("> 0", least=0.0, is_open=True)
 PROBABILITIES = TargetRange("in [0, 1]", least=0.0, most=1.0)
+SHARES = TargetRange("above 0 and below 1", least=0.0, most=1.0, is_open=True)
+COUNTS = TargetRange("0, 1, 2 and so on", least=0.0, is_whole=True)
 
 # --- Start scores ---------------------------------------------------------------------
 
@@ -165,6 +179,9 @@ class ObjectiveSpec:
         Whether the loss depends on sample weights other than by a factor.
     deviation_power : float
         The power of the mean that the standard deviation of the target grows with.
+    distribution : Distribution, or None
+        The distribution of the target whose parameters are the scores. The loss is the
+        negative log-likelihood.
     """
 
     description: str
@@ -190,12 +207,29 @@ class ObjectiveSpec:
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
     weighs_rows: bool = False
     deviation_power: float = 0.0
+    distribution: Distribution | None = None
+
+    @property
+    def is_of_lightgbm(self) -> bool:
+        """Whether LightGBM has an objective of this name."""
+        return self.lightgbm is None and self.distribution is None
 
     def constants(self, settings: Settings) -> tuple[float, float]:
         """The two parameters of the loss."""
         if self.parameters is not None:
             return self.parameters(settings)
         return 0.0 if self.option is None else getattr(settings, self.option), 0.0
+
+
+def _distribution(name: str, **options: Any) -> ObjectiveSpec:
+    parameters = DISTRIBUTIONS[name].parameters
+    return ObjectiveSpec(
+        f"likelihood of a distribution; learns its {', '.join(parameters)}",
+        metric="nll",
+        link=name,
+        distribution=DISTRIBUTIONS[name],
+        **options,
+    )
 
 
 OBJECTIVES: dict[str, ObjectiveSpec] = {
@@ -331,6 +365,21 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         weighs_rows=True,
         concordance=lambda settings: 1.0,
     ),
+    "normal": _distribution("normal", aliases=("gaussian", "norm")),
+    "lognormal": _distribution("lognormal", aliases=("lognorm",), targets=POSITIVE),
+    "student": _distribution(
+        "student", aliases=("student_t", "t"), suits="any numbers, with outliers"
+    ),
+    "gamma_distribution": _distribution(
+        "gamma_distribution", targets=POSITIVE, suits="> 0, such as amounts"
+    ),
+    "negative_binomial": _distribution(
+        "negative_binomial",
+        aliases=("nbinom",),
+        targets=COUNTS,
+        needs_positive_mean=True,
+    ),
+    "beta": _distribution("beta", targets=SHARES),
     "binary": ObjectiveSpec(
         "log loss",
         "classification",
@@ -449,9 +498,19 @@ def make_link(
     return Link(spec.link, sigmoid if spec.has_slope else 1.0)
 
 
+def distribution_of(objective: str) -> Distribution | None:
+    """The distribution that an objective of any name learns; None if it is another."""
+    return OBJECTIVES[canonical_name(objective)].distribution
+
+
 def text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
-    """The objective of a canonical name and its constants, as in LightGBM's files."""
+    """The objective of a canonical name and its constants, as in LightGBM's files.
+
+    It is empty for distributions, of which LightGBM predicts the scores.
+    """
     spec = OBJECTIVES[name]
+    if spec.distribution is not None:
+        return ""
     words = [spec.lightgbm or name]
     if name in ("multiclass", "multiclassova"):
         words.append(f"num_class:{n_scores}")

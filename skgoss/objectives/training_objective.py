@@ -18,6 +18,7 @@ from skgoss._engine.objectives import exact_sum
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
+from skgoss.objectives.distributions import DISTRIBUTIONS, most_likely
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     MIN_PRIOR,
@@ -80,11 +81,11 @@ class Objective:
         class if there are several scores. None means 1.
     constant_hessian : bool
         Whether the hessian is 1 for every row.
-    concordance : float
+    concordance : float, or (K,) float64
         c such that |L'''| <= c L'' for the loss L of a row along a step of its scores:
         generalized self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the
         steps, because longer steps could increase the loss. 0: no limit, as for
-        quadratic losses and where no bound is known.
+        quadratic losses and where no bound is known. An array has that of each score.
     queries : Queries or None
         The queries of the rows, for objectives of rankings.
     link : Link
@@ -109,7 +110,7 @@ class Objective:
     copies: NDArray[np.uint32] | None = field(repr=False)
     label_weight: Floats | None = field(default=None, repr=False)
     constant_hessian: bool = False
-    concordance: float = 0.0
+    concordance: float | Floats = 0.0
     renewal_level: float | None = None
     queries: Queries | None = field(default=None, repr=False)
     renewal_weight: Floats | None = field(default=None, repr=False)
@@ -266,6 +267,8 @@ def make_objective(
         return _classes(name, settings, rows, n_scores)
     if spec.task == "ranking":
         return _ranking(name, settings, rows, queries, position)
+    if spec.distribution is not None:
+        return _distribution(name, settings, rows)
     return _numbers(name, settings, rows)
 
 
@@ -316,6 +319,23 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
         concordance=spec.concordance(settings),
         renewal_level=spec.renewal_level and spec.renewal_level(settings),
         renewal_weight=spec.renewal_weight and spec.renewal_weight(y),
+    )
+
+
+def _distribution(name: str, settings: Settings, rows: TrainingRows) -> Objective:
+    average = most_likely(name, rows)
+    return Objective(
+        name=name,
+        y=rows.y,
+        derivatives=partial(gradients.distribution, name, rows.y),
+        link=make_link(name),
+        average=average,
+        trained=np.ones(len(average), dtype=bool),
+        row_weight=rows.weight,
+        boost_from_average=settings.boost_from_average,
+        partition=rows.partition,
+        copies=rows.copies(),
+        concordance=np.array(DISTRIBUTIONS[name].concordance),
     )
 
 

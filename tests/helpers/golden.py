@@ -21,9 +21,11 @@ import skgoss
 from skgoss.model.ensemble import Tree
 from skgoss.objectives.objectives import (
     ANY,
+    COUNTS,
     NOT_NEGATIVE,
     POSITIVE,
     PROBABILITIES,
+    SHARES,
 )
 from skgoss.objectives.objectives import OBJECTIVES as SPECS
 
@@ -34,7 +36,7 @@ SMALL = {"n_estimators": 6, "num_leaves": 8, "min_child_samples": 10, "n_jobs": 
 
 # Objectives, and the targets that they learn.
 KINDS = {ANY: "number", NOT_NEGATIVE: "positive", POSITIVE: "positive"}
-KINDS |= {PROBABILITIES: "share"}
+KINDS |= {PROBABILITIES: "share", COUNTS: "positive", SHARES: "inner share"}
 TASKS = {"classification": "three", "ranking": "grade"}
 OBJECTIVES = {
     name: TASKS.get(spec.task, KINDS[spec.targets]) for name, spec in SPECS.items()
@@ -100,6 +102,7 @@ def rows() -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
         "number": signal,
         "positive": 1.0 + place // 64,
         "share": place / N_ROWS,
+        "inner share": (1 + place) / (N_ROWS + 1),
         "two": (place > N_ROWS // 3).astype(np.int64),
         "three": place * 3 // N_ROWS,
         "grade": place * 5 // N_ROWS,

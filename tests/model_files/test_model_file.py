@@ -76,6 +76,10 @@ def of_objective(objective):
     y = np.abs(y) + 0.1
     is_share = "cross_entropy" in objective or objective == "binary"
     y = (y > 1) * 1.0 if is_share else y
+    if objective == "negative_binomial":
+        y = np.floor(y)
+    elif objective == "beta":
+        y = y / (1.0 + y)
     return LGBMModel(**options, reg_sqrt=True).fit(X, y), X
 
 

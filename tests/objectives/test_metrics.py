@@ -341,7 +341,11 @@ def many_rows():
 
 @pytest.mark.parametrize(
     "name",
-    [n for n, k in METRICS.items() if k.task not in ("ranking", "quantiles")],
+    [
+        n
+        for n, k in METRICS.items()
+        if k.task not in ("ranking", "quantiles", "distribution")
+    ],
 )
 def test_threads_do_not_change_a_bit(name, many_rows):
     y, scores, weight = many_rows
@@ -603,7 +607,7 @@ def test_usual_metric_of_an_objective(model, y, metric):
     sorted(
         name
         for name, spec in METRICS.items()
-        if name != "r2" and spec.task != "quantiles"
+        if name != "r2" and spec.task not in ("quantiles", "distribution")
         # LightGBM knows it.
         if name not in OBJECTIVES or OBJECTIVES[name].lightgbm is None
     ),

@@ -34,6 +34,8 @@ TARGETS = {
     "multiclass": CLASSES,
     "multiclassova": CLASSES,
 }
+TARGETS |= dict.fromkeys(["lognormal", "gamma_distribution"], TARGETS["gamma"])
+TARGETS |= {"negative_binomial": TARGETS["poisson"], "beta": TARGETS["cross_entropy"]}
 
 
 def target(name):
@@ -133,7 +135,7 @@ WITHOUT_QUERIES = [
 
 
 # --- The same models as LightGBM ------------------------------------------------------
-OF_LIGHTGBM = [name for name in WITHOUT_QUERIES if OBJECTIVES[name].lightgbm is None]
+OF_LIGHTGBM = [name for name in WITHOUT_QUERIES if OBJECTIVES[name].is_of_lightgbm]
 CASES = [
     *((name, {}) for name in OF_LIGHTGBM),
     ("huber", {"alpha": 0.3}),

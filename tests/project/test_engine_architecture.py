@@ -37,7 +37,7 @@ LAYERS = tuple(
         "training.layout training.sampling_kernels objectives.exact_sum",
         "split.h",
         "category_splits.h encoding.h histogram.h leaf_values.h split_avx512.h",
-        "gains.h metric_kernels.h ranking_kernels.h",
+        "gains.h metric_kernels.h ranking_kernels.h distribution_kernels.h",
         "fixed_point.h loss_kernels.h exact_sum.h sampling_kernels.h partition.h",
         "feature_subset.h",
         "layout.h",

@@ -43,6 +43,8 @@ TARGETS = {
     "lambdarank": np.digitize(SIGNAL, [-0.8, 0.7]) * 1.0,
     "rank_xendcg": np.digitize(SIGNAL, [-0.8, 0.7]) * 1.0,
 }
+TARGETS |= dict.fromkeys(["lognormal", "gamma_distribution"], TARGETS["gamma"])
+TARGETS |= {"negative_binomial": TARGETS["poisson"], "beta": TARGETS["cross_entropy"]}
 WEIGHTS = {
     "none": None,
     "whole": RNG.integers(1, 4, N) * 1.0,

@@ -39,10 +39,22 @@ cdef extern from "loss_kernels.h" nogil:
         float* gradient_out, float* hessian_out
     ) noexcept
 
+cdef extern from "distribution_kernels.h" nogil:
+    ctypedef void (*distribution_derivatives)(
+        const double*, const double*, int64_t, int64_t, float*, float*
+    ) noexcept nogil
+    const distribution_derivatives* DERIVATIVE_KERNELS
+    ctypedef void (*distribution_likelihood)(
+        const double*, const double*, int64_t, int64_t, double*
+    ) noexcept nogil
+    const distribution_likelihood* LIKELIHOOD_KERNELS
+    const char* const* DISTRIBUTION_NAMES
 
-# The losses of objectives, and those of metrics.
+
+# The losses of objectives, those of metrics, and the distributions.
 LOSSES = numbers_of(LOSS_NAMES)
 VALUES = numbers_of(VALUE_NAMES)
+DISTRIBUTIONS = numbers_of(DISTRIBUTION_NAMES)
 
 cdef enum:
     # As MIN_ROWS_FOR_TEAM, where values are summed.
@@ -151,6 +163,37 @@ def softmax(
         )
 
 
+def distribution(
+    int kind, const double[:, ::1] scores, const double[::1] y, int n_threads,
+    float[:, ::1] gradient_out, float[:, ::1] hessian_out,
+):
+    """Derivatives of the negative log-likelihood, and the Fisher information, of each score.
+
+    Parameters
+    ----------
+    kind : int
+        A value of ``DISTRIBUTIONS``.
+    scores, gradient_out, hessian_out : (K, n)
+    y : (n,) float64
+    """
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_blocks = (n + BLOCK - 1) // BLOCK
+        int64_t block, start
+        distribution_derivatives rows = DERIVATIVE_KERNELS[kind]
+    if n < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    for block in prange(
+        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        start = block * BLOCK
+        rows(
+            &scores[0, start], &y[start], n, min(n - start, BLOCK),
+            &gradient_out[0, start], &hessian_out[0, start],
+        )
+
+
 # ------------------------------------------------------------------------ sums of values
 
 
@@ -168,10 +211,11 @@ cdef void class_losses(
 
 
 cdef sum_losses(
-    loss_values rows, const double[::1] y, const double[:, ::1] prediction,
-    const double[::1] weight, double parameter, int n_threads,
+    loss_values rows, distribution_likelihood by_scores, const double[::1] y,
+    const double[:, ::1] prediction, const double[::1] weight, double parameter,
+    int n_threads,
 ):
-    """The sum of the losses times weights; without ``rows`` of the losses of classes."""
+    """The sum of the losses times weights; without functions of the losses of classes."""
     cdef:
         int64_t n_classes = prediction.shape[0]
         int64_t n = y.shape[0]
@@ -193,6 +237,8 @@ cdef sum_losses(
         loss = &losses[omp_get_thread_num(), 0]
         if rows != NULL:
             rows(&y[start], &prediction[0, start], parameter, size, loss)
+        elif by_scores != NULL:
+            by_scores(&prediction[0, start], &y[start], n, size, loss)
         else:
             class_losses(
                 &y[start], &prediction[0, start], n, n_classes, <int>parameter, size,
@@ -227,7 +273,7 @@ def sum_values(
         Sums are added element by element.
     """
     return sum_losses(
-        VALUE_KERNELS[kind], y, prediction[None], weight, parameter, n_threads)
+        VALUE_KERNELS[kind], NULL, y, prediction[None], weight, parameter, n_threads)
 
 
 def sum_by_class(
@@ -240,4 +286,12 @@ def sum_by_class(
     ``top_k``: 0: log loss; else a row is an error whose class has no place of its own among
     so many best.
     """
-    return sum_losses(NULL, y, prediction, weight, top_k, n_threads)
+    return sum_losses(NULL, NULL, y, prediction, weight, top_k, n_threads)
+
+
+def sum_by_distribution(
+    int kind, const double[::1] y, const double[:, ::1] scores, const double[::1] weight,
+    int n_threads,
+):
+    """The same of the negative log-likelihoods of a distribution with these scores."""
+    return sum_losses(NULL, LIKELIHOOD_KERNELS[kind], y, scores, weight, 0.0, n_threads)

@@ -11,8 +11,9 @@ class TreeGrower:
     def __init__(
         self, dataset: object, settings: object, n_scores: int, n_threads: int,
         forest: Forest | None = ..., constraints: object = ...,
-        copies: NDArray[np.uint32] | None = ..., concordance: float = ...,
-        partition: object = ..., min_shared_places: int = ...,
+        copies: NDArray[np.uint32] | None = ...,
+        concordance: float | NDArray[np.float64] = ..., partition: object = ...,
+        min_shared_places: int = ...,
     ) -> None: ...
     def grow(
         self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,

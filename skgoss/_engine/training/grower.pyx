@@ -83,7 +83,7 @@ cdef class TreeGrower:
     constraints : skgoss.training.constraints.TreeConstraints, default=None
     copies : ndarray of uint32, shape (n_rows,), default=None
         How many copies each row stands for; None for one.
-    concordance : float, default=0.0
+    concordance : float or array of shape (n_scores,), default=0.0
         Of the loss: see `skgoss.objectives.training_objective.Objective`.
     partition : skgoss.columns.row_partition.RowPartition, default=None
         Which of all rows the data set has; None for all.
@@ -109,15 +109,17 @@ cdef class TreeGrower:
     cdef object numbers       # of the rows in the store; None: all of them
     cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
+    cdef double[::1] concordance  # of each score
     cdef int64_t n_rows       # of all processes
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
-        constraints=None, copies=None, double concordance=0.0, partition=None,
+        constraints=None, copies=None, concordance=0.0, partition=None,
         int64_t min_shared_places=MIN_SHARED_PLACES,
     ):
         cdef int i
         self.dataset = dataset
+        self.concordance = np.full(n_scores, concordance, dtype=np.float64)
         self._read_partition(partition, min_shared_places)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
@@ -133,7 +135,6 @@ cdef class TreeGrower:
         self.workspaces = <Workspace*>self._allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
             self._allocate_workspace(&self.workspaces[i], i)
-            self.workspaces[i].concordance = concordance
         if self.shared.constraints.bounding < INTERMEDIATE:
             self._allocate_ahead(&self.workspaces[0])
 
@@ -583,6 +584,7 @@ cdef class TreeGrower:
             k = first + i
             workspaces[i].n_threads = self.n_threads if wave == 1 else 1
             workspaces[i].tree_index = round_index * n_scores + k
+            workspaces[i].concordance = self.concordance[k]
             gradients = &rounds[i].gradients
             gradients[0] = self.gradients
             gradients.gradient = &gradient[k, 0]

@@ -1,0 +1,227 @@
+"""Distributions of the target: their parameters are the scores of a row.
+
+The derivatives and values of the negative log-likelihoods are in
+`_engine/objectives/distribution_kernels.h`, by the name of the objective.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+
+from skgoss._engine.objectives import link_kernels, loss_kernels
+from skgoss.objectives.training_rows import TrainingRows
+
+Floats = NDArray[np.float64]
+
+# Logarithms of parameters are no farther from 0, as in the kernels.
+LOG_LIMIT = 300.0
+
+# `most_likely` ends before a step that is shorter, or after so many.
+_LAST_STEP = 1e-7
+_MOST_STEPS = 100
+
+# Of counts that spread no more than those of a Poisson distribution.
+_LEAST_DISPERSION = 1e-3
+
+_CRPS_LEVELS = (np.arange(99) + 0.5) / 99
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """One row of the table of distributions.
+
+    Attributes
+    ----------
+    parameters : dict of str to str
+        The name of each parameter, and the link from its score.
+    scipy : str
+        The name of SciPy's distribution.
+    arguments : callable (*parameters) -> dict
+        The arguments of SciPy's distribution.
+    start : callable (mean, variance) -> tuple of float
+        About the scores of the distribution of all targets.
+    concordance : tuple of float
+        See ``Objective``, for each score.
+    center : callable (*parameters) -> ndarray
+        What ``mean_link`` makes the mean of.
+    mean_link : str
+        The name of a link.
+    exact_crps : callable (y, *parameters) -> ndarray, or None
+        The CRPS, where it has a short formula.
+    """
+
+    parameters: dict[str, str]
+    scipy: str
+    arguments: Callable[..., dict[str, Floats]]
+    start: Callable[[float, float], tuple[float, ...]]
+    concordance: tuple[float, ...]
+    center: Callable[..., Floats] = lambda *parameters: parameters[0]
+    mean_link: str = "identity"
+    exact_crps: Callable[..., Floats] | None = None
+
+    def parameters_of(self, scores: Floats, n_threads: int = 1) -> list[Floats]:
+        """The parameters of the scores of rows, which have the shape (n_scores, n)."""
+        links = self.parameters.values()
+        return [
+            _linked(link, score, n_threads)
+            for link, score in zip(links, scores, strict=True)
+        ]
+
+    def mean(self, scores: Floats, n_threads: int = 1) -> Floats:
+        """The mean of the targets of rows with these scores."""
+        center = self.center(*self.parameters_of(scores, n_threads))
+        return _linked(self.mean_link, center, n_threads)
+
+    def frozen(self, scores: Floats) -> Any:
+        """SciPy's distribution of the targets of rows with these scores."""
+        from scipy import stats
+
+        distribution = getattr(stats, self.scipy)
+        return distribution(**self.arguments(*self.parameters_of(scores)))
+
+    def crps(self, y: Floats, scores: Floats) -> Floats:
+        """The continuous ranked probability score of each target.
+
+        By quantiles, it is twice the mean of their pinball losses. References: T.
+        Gneiting and A. Raftery, "Strictly Proper Scoring Rules, Prediction, and
+        Estimation", Journal of the American Statistical Association 102, 2007.
+        """
+        if self.exact_crps is not None:
+            return self.exact_crps(y, *self.parameters_of(scores))
+        predicted, total = self.frozen(scores), np.zeros(len(y))
+        for level in _CRPS_LEVELS:
+            error = y - predicted.ppf(level)
+            total += np.maximum(level * error, (level - 1.0) * error)
+        return 2.0 / len(_CRPS_LEVELS) * total
+
+    def log_tail(self, y: Floats, scores: Floats) -> Floats:
+        """The logarithm of the probability of the smaller tail that has the target."""
+        predicted = self.frozen(scores)
+        # Both tails of a distribution of whole numbers have the target itself.
+        below = y - 1.0 if hasattr(predicted, "pmf") else y
+        return np.minimum(predicted.logcdf(y), predicted.logsf(below))
+
+
+def _linked(link: str, score: Floats, n_threads: int) -> Floats:
+    values = score[None].copy()
+    if link == "exp":
+        np.clip(values, -LOG_LIMIT, LOG_LIMIT, out=values)
+    link_kernels.apply(link_kernels.LINKS[link], values, 1.0, n_threads, values)
+    return values[0]
+
+
+def _normal_crps(y: Floats, loc: Floats, scale: Floats) -> Floats:
+    z = (y - loc) / scale
+    density = np.exp(-0.5 * z * z) * math.sqrt(2.0 / math.pi)
+    return scale * (z * erf(z / math.sqrt(2.0)) + density - 1.0 / math.sqrt(math.pi))
+
+
+def _half_log(variance: float) -> float:
+    return 0.5 * math.log(variance)
+
+
+def _log_moments(mean: float, variance: float) -> tuple[float, float]:
+    ratio = math.log1p(variance / (mean * mean))
+    return math.log(mean) - 0.5 * ratio, _half_log(ratio)
+
+
+DISTRIBUTIONS: dict[str, Distribution] = {
+    "normal": Distribution(
+        {"loc": "identity", "scale": "exp"},
+        "norm",
+        lambda loc, scale: {"loc": loc, "scale": scale},
+        lambda mean, variance: (mean, _half_log(variance)),
+        concordance=(0.0, 2.0),
+        exact_crps=_normal_crps,
+    ),
+    "lognormal": Distribution(
+        {"mu": "identity", "sigma": "exp"},
+        "lognorm",
+        lambda mu, sigma: {"s": sigma, "scale": _linked("exp", mu, 1)},
+        _log_moments,
+        concordance=(0.0, 2.0),
+        center=lambda mu, sigma: mu + 0.5 * sigma * sigma,
+        mean_link="exp",
+    ),
+    "student": Distribution(
+        {"loc": "identity", "scale": "exp", "df": "exp"},
+        "t",
+        lambda loc, scale, df: {"df": df, "loc": loc, "scale": scale},
+        lambda mean, variance: (mean, _half_log(0.8 * variance), math.log(10.0)),
+        concordance=(0.0, 2.0, 1.0),
+    ),
+    "gamma_distribution": Distribution(
+        {"mean": "exp", "shape": "exp"},
+        "gamma",
+        lambda mean, shape: {"a": shape, "scale": mean / shape},
+        lambda mean, variance: (math.log(mean), math.log(mean * mean / variance)),
+        concordance=(1.0, 1.0),
+    ),
+    "negative_binomial": Distribution(
+        {"mean": "exp", "dispersion": "exp"},
+        "nbinom",
+        lambda mean, dispersion: {
+            "n": 1.0 / dispersion,
+            "p": 1.0 / (1.0 + dispersion * mean),
+        },
+        lambda mean, variance: (
+            math.log(mean),
+            math.log(max((variance - mean) / (mean * mean), _LEAST_DISPERSION)),
+        ),
+        concordance=(1.0, 1.0),
+    ),
+    "beta": Distribution(
+        {"mean": "logistic", "precision": "exp"},
+        "beta",
+        lambda mean, precision: {"a": mean * precision, "b": (1 - mean) * precision},
+        lambda mean, variance: (
+            math.log(mean / (1.0 - mean)),
+            math.log(max(mean * (1.0 - mean) / variance - 1.0, 1e-3)),
+        ),
+        concordance=(1.0, 1.0),
+    ),
+}
+
+
+def most_likely(name: str, rows: TrainingRows) -> Floats:
+    """The scores of the most likely distribution of all targets.
+
+    These are Newton's steps with the Fisher information, no longer than in a tree.
+    """
+    distribution, y = DISTRIBUTIONS[name], rows.y
+    mean = rows.mean()
+    with np.errstate(over="ignore"):
+        variance = rows.sum_of((y - mean) ** 2) / rows.sum_of(np.ones(len(y)))
+    if not math.isfinite(variance + mean * mean):
+        raise ValueError(
+            f"The targets are too large for objective={name!r}: their squares are"
+            " infinite. Divide them by a number."
+        )
+    # Without a spread there is no most likely scale.
+    least = (1e-8 * max(abs(mean), 1e-100)) ** 2
+    scores = np.array(distribution.start(mean, max(variance, least)))
+    bound = np.array(distribution.concordance)
+    shape = len(scores), len(y)
+    gradient, hessian = np.empty((2, *shape), dtype=np.float32)
+    for _ in range(_MOST_STEPS if variance > least else 0):
+        of_rows = np.repeat(scores, len(y)).reshape(shape)
+        kind = loss_kernels.DISTRIBUTIONS[name]
+        loss_kernels.distribution(kind, of_rows, y, 1, gradient, hessian)
+        total, information = (
+            np.array([rows.sum_of(v.astype(np.float64)) for v in values])
+            for values in (gradient, hessian)
+        )
+        step = -total / information
+        limited = np.log1p(bound * np.abs(step)) / np.where(bound > 0, bound, 1.0)
+        step = np.where(bound > 0, np.copysign(limited, step), step)
+        if np.abs(step / np.maximum(1.0, np.abs(scores))).max() < _LAST_STEP:
+            break
+        scores += step
+    return scores

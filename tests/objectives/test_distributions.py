@@ -1,0 +1,366 @@
+"""Distributions: kernels and start scores against SciPy, and models that learn them."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+
+import numpy as np
+import pytest
+from instruction_sets import printed
+from scipy import stats
+
+from skgoss import (
+    Booster,
+    Dataset,
+    LGBMClassifier,
+    LGBMRegressor,
+    cv,
+    parameters,
+    train,
+)
+from skgoss._engine.objectives import exact_sum, loss_kernels
+from skgoss.columns.row_partition import RowPartition
+from skgoss.objectives.distributions import DISTRIBUTIONS, most_likely
+from skgoss.objectives.link import transform
+from skgoss.objectives.metric_functions import EvalData
+from skgoss.objectives.metrics import Metric
+from skgoss.objectives.objectives import OBJECTIVES, make_link
+from skgoss.objectives.training_rows import TrainingRows
+
+RNG = np.random.default_rng(3)
+N = 501
+# The centers of the scores of each distribution.
+CENTERS = {
+    "normal": (1.0, 0.5),
+    "lognormal": (0.3, -0.5),
+    "student": (1.0, 0.5, 1.8),
+    "gamma_distribution": (1.0, 0.7),
+    "negative_binomial": (2.0, -1.0),
+    "beta": (0.3, 1.7),
+}
+SCORES = {
+    name: np.array(center)[:, None] + 0.4 * RNG.normal(size=(len(center), N))
+    for name, center in CENTERS.items()
+}
+TARGETS = {
+    name: DISTRIBUTIONS[name].frozen(scores).rvs(random_state=1).astype(float)
+    for name, scores in SCORES.items()
+}
+# The scores whose Fisher information is an estimate from above.
+APPROXIMATE = {("student", 2), ("negative_binomial", 1)}
+names = pytest.mark.parametrize("name", DISTRIBUTIONS)
+
+
+def twin(name, scores, y):
+    """The negative log-likelihood by SciPy."""
+    predicted = DISTRIBUTIONS[name].frozen(scores)
+    log = predicted.logpmf if hasattr(predicted, "pmf") else predicted.logpdf
+    return -log(y)
+
+
+def slopes(name, scores, y, n_threads=1):
+    gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
+    kind = loss_kernels.DISTRIBUTIONS[name]
+    loss_kernels.distribution(kind, scores, y, n_threads, gradient, hessian)
+    return gradient, hessian
+
+
+def derivative(name, scores, y, k, step=1e-5):
+    """The numerical derivative of the twin by score ``k``."""
+    change = step * (np.arange(len(scores)) == k)[:, None]
+    difference = twin(name, scores + change, y) - twin(name, scores - change, y)
+    return difference / (2 * step)
+
+
+def rows_of(y, weight=None):
+    return TrainingRows(y, weight, RowPartition.alone(len(y)))
+
+
+def test_every_distribution_has_a_kernel_and_an_objective():
+    of_objectives = {n for n, spec in OBJECTIVES.items() if spec.distribution}
+    assert set(DISTRIBUTIONS) == of_objectives == set(loss_kernels.DISTRIBUTIONS)
+    assert set(DISTRIBUTIONS) == set(CENTERS)
+
+
+@names
+def test_the_loss_is_that_of_scipy(name):
+    scores, y = SCORES[name], TARGETS[name]
+    for weight in (None, RNG.gamma(1.0, size=N)):
+        kind = loss_kernels.DISTRIBUTIONS[name]
+        total = loss_kernels.sum_by_distribution(kind, y, scores, weight, 1)
+        expected = twin(name, scores, y) @ (np.ones(N) if weight is None else weight)
+        np.testing.assert_allclose(exact_sum.rounded(total), expected, rtol=1e-12)
+
+
+@names
+def test_steps_are_the_derivative_over_the_fisher_information(name):
+    scores, y = np.ascontiguousarray(SCORES[name][:, :6]), TARGETS[name][:6].copy()
+    gradient, hessian = slopes(name, scores, y)
+    assert (hessian > 0).all()
+    # The information is the mean of the squared derivative over all targets.
+    level = (np.arange(1001) + 0.5) / 1001
+    for k in range(len(scores)):
+        information = []
+        for row in scores.T:
+            every = DISTRIBUTIONS[name].frozen(row[:, None]).ppf(level)
+            of_row = np.repeat(row[:, None], len(level), axis=1)
+            information.append((derivative(name, of_row, every, k) ** 2).mean())
+        step = derivative(name, scores, y, k) / information
+        exact = (name, k) not in APPROXIMATE
+        ratio = gradient[k] / hessian[k] / step
+        assert ratio.max() < 1.03
+        assert ratio.min() > (0.97 if exact else 0.6)
+
+
+@names
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_start_is_most_likely_and_weights_are_copies(name, weighted):
+    y, copies = TARGETS[name], RNG.integers(0, 4, size=N)
+    rows = rows_of(y, copies * 1.0) if weighted else rows_of(y)
+    start = most_likely(name, rows)
+    y = np.repeat(y, copies) if weighted else y
+    best = twin(name, start[:, None], y).mean()
+    for k in range(len(start)):
+        for step in (-1e-3, 1e-3):
+            changed = start + step * (np.arange(len(start)) == k)
+            assert best < twin(name, changed[:, None], y).mean()
+    if weighted:
+        np.testing.assert_array_equal(start, most_likely(name, rows_of(y)))
+
+
+def test_starts_of_scipy():
+    y = TARGETS["normal"]
+    mean, log_scale = most_likely("normal", rows_of(y))
+    np.testing.assert_allclose((mean, np.exp(log_scale)), stats.norm.fit(y), rtol=1e-12)
+    y = TARGETS["lognormal"]
+    shape, _, scale = stats.lognorm.fit(y, floc=0)
+    mu, log_sigma = most_likely("lognormal", rows_of(y))
+    np.testing.assert_allclose(
+        (np.exp(log_sigma), np.exp(mu)), (shape, scale), rtol=1e-5
+    )
+
+
+@names
+def test_equal_targets_have_finite_starts(name):
+    y = np.full(9, 0.5 if name == "beta" else 1.0)
+    assert np.isfinite(most_likely(name, rows_of(y))).all()
+
+
+@names
+def test_means_are_those_of_scipy_and_finite(name):
+    distribution, scores = DISTRIBUTIONS[name], SCORES[name]
+    mean = transform(make_link(name), scores)
+    np.testing.assert_allclose(
+        mean, distribution.frozen(scores).mean()[None], rtol=1e-12
+    )
+    np.testing.assert_array_equal(make_link(name)(scores.T)[:, 0], mean[0])
+    for far in (-1e4, -800.0, 0.0, 800.0, 1e4):
+        wide = np.full((len(scores), 3), far)
+        assert np.isfinite(transform(make_link(name), wide)).all()
+
+
+@names
+def test_derivatives_are_finite_at_any_score(name):
+    far = np.array([-1e6, -700.0, -50.0, -9.0, 0.0, 9.0, 50.0, 700.0, 1e6])
+    scores = np.array(np.meshgrid(*[far] * len(CENTERS[name]))).reshape(
+        len(CENTERS[name]), -1
+    )
+    for y in np.quantile(TARGETS[name], [0, 0.5, 1]):
+        for values in slopes(name, scores, np.full(scores.shape[1], y)):
+            assert np.isfinite(values).all()
+
+
+@names
+def test_crps_is_the_area_between_distributions(name):
+    scores, y = SCORES[name][:, :5], TARGETS[name][:5]
+    ours = DISTRIBUTIONS[name].crps(y, scores)
+    for i in range(5):
+        predicted = DISTRIBUTIONS[name].frozen(scores[:, i : i + 1])
+        low, high = predicted.ppf([1e-6, 1 - 1e-6])
+        grid = np.linspace(min(low, y[i]) - 1, max(high, y[i]) + 1, 400_001)
+        square = (predicted.cdf(grid) - (grid >= y[i])) ** 2
+        area = np.trapezoid(square, grid)
+        assert ours[i] == pytest.approx(area, rel=0.03)
+
+
+def digest_of_all():
+    digest = hashlib.sha256()
+    for name in DISTRIBUTIONS:
+        for values in slopes(name, SCORES[name], TARGETS[name]):
+            digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+def test_instruction_sets_give_the_same_bits(level):
+    assert printed(level, __file__, "t.digest_of_all()") == digest_of_all()
+
+
+# --- Models ---------------------------------------------------------------------------
+
+X = RNG.normal(size=(600, 4))
+Y = {
+    name: DISTRIBUTIONS[name]
+    .frozen(np.array(center)[:, None] + 0.3 * X.T[: len(center)])
+    .rvs(random_state=2)
+    .astype(float)
+    for name, center in CENTERS.items()
+}
+SMALL = {"n_estimators": 10, "num_leaves": 8, "n_jobs": 1}
+
+
+@names
+def test_a_model_and_all_that_it_is_written_to(name):
+    y = Y[name]
+    model = LGBMRegressor(objective=name, **SMALL).fit(X, y, eval_X=X.copy(), eval_y=y)
+    predicted = model.predict_distribution(X)
+    np.testing.assert_allclose(model.predict(X), predicted.mean(), rtol=1e-12)
+    raw = model.predict(X, raw_score=True)
+    losses = model.evals_result_["valid_0"]["nll"]
+    assert losses[-1] == pytest.approx(twin(name, raw.T, y).mean())
+    assert losses[-1] < losses[0]
+    # Files, states and more threads.
+    text = model.booster_.model_to_string()
+    threads = LGBMRegressor(objective=name, **SMALL | {"n_jobs": 3}).fit(X, y)
+    for other in (
+        LGBMRegressor.from_booster(Booster(model_str=text)),
+        pickle.loads(pickle.dumps(model)),
+        threads,
+    ):
+        np.testing.assert_array_equal(other.predict(X, raw_score=True), raw)
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        again = other.predict_distribution(X)
+        np.testing.assert_array_equal(again.ppf(0.3), predicted.ppf(0.3))
+    lightgbm = pytest.importorskip("lightgbm")
+    peer = lightgbm.Booster(model_str=text)
+    np.testing.assert_allclose(peer.predict(X), raw, rtol=1e-12)
+    # Explanations.
+    values = model.predict(X, pred_contrib=True).reshape(len(X), raw.shape[1], -1)
+    np.testing.assert_allclose(values.sum(axis=2), raw, rtol=1e-10)
+    assert model._model.score_names == list(DISTRIBUTIONS[name].parameters)
+
+
+@names
+def test_onnx_has_the_parameters(name):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from skgoss import to_onnx
+
+    model = LGBMRegressor(objective=name, **SMALL).fit(X, Y[name])
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    (parameters,) = session.run(None, {"X": X})
+    raw = model.predict(X, raw_score=True)
+    expected = DISTRIBUTIONS[name].parameters_of(raw.T)
+    np.testing.assert_allclose(parameters, np.transpose(expected), rtol=1e-12)
+
+
+def test_train_and_cv_learn_distributions():
+    options = {"objective": "normal", "num_leaves": 8, "verbosity": -1}
+    y = Y["normal"]
+    booster = train(options, Dataset(X, y), 10)
+    model = LGBMRegressor(objective="gaussian", **SMALL).fit(X, y)
+    np.testing.assert_array_equal(booster.predict(X), model.predict(X))
+    more = train(options, Dataset(X, y), 5, init_model=booster)
+    assert more.predict(X, raw_score=True).shape == (len(X), 2)
+    metrics = {"metric": ["nll", "crps"]}
+    scores = cv(options | metrics, Dataset(X, y), 5, nfold=3, stratified=False)
+    assert [len(scores[f"valid {name}-mean"]) for name in ("nll", "crps")] == [5, 5]
+    moved = booster.refit(X, y + 1.0, decay_rate=0.0)
+    assert abs((moved.predict(X) - y).mean()) > 0.2
+
+
+def test_the_mean_of_a_normal_distribution_has_the_trees_of_the_squared_error():
+    """But for the limit of hessians, which counts rows if all hessians are 1."""
+    y = Y["normal"]
+    point, model = (
+        LGBMRegressor(objective=name, min_child_samples=1, **SMALL).fit(X, y)
+        for name in ("regression", "normal")
+    )
+    np.testing.assert_array_equal(point.predict(X), model.predict(X))
+
+
+def test_weights_are_copies():
+    y, copies = Y["normal"], RNG.integers(0, 3, size=len(X))
+    options = {"objective": "normal", "min_child_samples": 1, "min_data_in_bin": 1}
+    weighted = LGBMRegressor(**options, **SMALL).fit(X, y, sample_weight=copies)
+    copied = LGBMRegressor(**options, **SMALL)
+    copied.fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    raw = copied.predict(X, raw_score=True)
+    np.testing.assert_array_equal(weighted.predict(X, raw_score=True), raw)
+
+
+@names
+def test_folds_calibrate_intervals(name):
+    y = Y[name]
+    plain = LGBMRegressor(objective=name, **SMALL).fit(X, y)
+    predicted = plain.predict_distribution(X)
+    np.testing.assert_allclose(
+        plain.predict_interval(X, 0.8), np.transpose(predicted.interval(0.8))
+    )
+    model = LGBMRegressor(objective=name, folds=5, **SMALL).fit(X, y)
+    tested = model._model.out_of_fold.scores.T
+    tail = np.exp(DISTRIBUTIONS[name].log_tail(y, tested))
+    largest = np.sort(tail)[::-1][int(np.ceil(0.8 * 601)) - 1]
+    expected = model.predict_distribution(X)
+    np.testing.assert_allclose(
+        model.predict_interval(X, [0.8])[..., 0],
+        np.transpose([expected.ppf(largest), expected.isf(largest)]),
+        rtol=1e-9,
+    )
+    with pytest.raises(
+        ValueError, match=r"'cv\+' cannot be used for the distributions"
+    ):
+        model.predict_interval(X, method="cv+")
+
+
+# --- Mistakes -------------------------------------------------------------------------
+
+
+OUTSIDE = {
+    "lognormal": 0.0,
+    "gamma_distribution": -2.0,
+    "negative_binomial": 0.5,
+    "beta": 1.0,
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_targets_outside_are_named_with_their_row(name):
+    y = Y[name].copy()
+    y[[7, 9]] = OUTSIDE[name]
+    words = rf"objective='{name}' needs targets .*row 7 of {{}} is {OUTSIDE[name]:g}"
+    model = LGBMRegressor(objective=name, **SMALL)
+    with pytest.raises(ValueError, match=words.format("y")):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=words.format("eval_y")):
+        model.fit(X, Y[name], eval_X=X, eval_y=y)
+    weight = np.ones(len(y))
+    weight[[7, 9]] = 0.0
+    model.fit(X, y, sample_weight=weight)
+
+
+def test_mistakes_are_named():
+    y = Y["normal"]
+    with pytest.raises(ValueError, match="NaN"):
+        LGBMRegressor(objective="normal").fit(X, np.where(X[:, 0] > 0, np.nan, y))
+    with pytest.raises(ValueError, match="distribution of one target"):
+        LGBMRegressor(objective="normal").fit(X, np.c_[y, y])
+    with pytest.raises(ValueError, match="must be a number for objective='normal'"):
+        LGBMRegressor(objective="normal", alpha=[0.1, 0.9]).fit(X, y)
+    with pytest.raises(ValueError, match="Use LGBMRegressor"):
+        LGBMClassifier(objective="normal").fit(X, y > 1)
+    with pytest.raises(ValueError, match=r"'nll' cannot be computed for this task"):
+        LGBMRegressor().fit(X, y, eval_set=[(X, y)], eval_metric="nll")
+    with pytest.raises(ValueError, match=r"cannot predict distributions.*'regression'"):
+        LGBMRegressor(n_estimators=2).fit(X, y).predict_distribution(X)
+
+
+def test_metrics_of_means_and_of_distributions():
+    scores, y = SCORES["normal"], TARGETS["normal"]
+    settings = parameters.make_settings({"objective": "normal"}, "LGBMRegressor")
+    link = make_link("normal")
+    data = EvalData(y, scores, None, None, 1)
+    (nll,), (crps,) = (Metric(m, settings, link)(data) for m in ("nll", "crps"))
+    assert nll.value == pytest.approx(twin("normal", scores, y).mean())
+    assert crps.value == pytest.approx(DISTRIBUTIONS["normal"].crps(y, scores).mean())
+    assert [nll.maximize, crps.maximize] == [False, False]

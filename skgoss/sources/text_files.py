@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -299,17 +299,22 @@ def _opened(files: list[str], header: bool) -> list[TextTable]:
 # --- Columns --------------------------------------------------------------------------
 
 
+def _numbers(names: list[str] | None) -> dict[str, int] | None:
+    return None if names is None else {name: j for j, name in enumerate(names)}
+
+
 def _number(
-    names: list[str] | None, n_columns: int, option: str, column: str | int
+    numbers: dict[str, int] | None, n_columns: int, option: str, column: str | int
 ) -> int:
     """The number of a column that an option names."""
     if isinstance(column, str):
-        if names is None:
+        if numbers is None:
             raise ValueError(
                 f"{option}='name:{column}' needs a first line of names and header=True."
             )
-        number = names.index(column) if column in names else -1
-        columns = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
+        number = numbers.get(column, -1)
+        columns = ", ".join(map(repr, islice(numbers, 10)))
+        columns += ", ..." * (len(numbers) > 10)
     else:
         number, columns = column, f"0 to {n_columns - 1}"
     if not 0 <= number < n_columns:
@@ -323,7 +328,7 @@ def _number(
 def _label(table: TextTable, label_column: Chosen) -> int:
     """The number of the column of the label."""
     [column] = label_column or (0,)
-    return _number(table.names, table.width, "label_column", column)
+    return _number(_numbers(table.names), table.width, "label_column", column)
 
 
 def _other_columns(table: TextTable, label: int) -> list[int]:
@@ -373,8 +378,9 @@ def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayo
         n_columns = len(features)
     elif options.label_column not in ((), (0,)):
         raise ValueError("label_column must be 0: in LibSVM, the label is first.")
+    numbers = _numbers(names)
     chosen = {
-        option: [_number(names, n_columns, option, column) for column in columns]
+        option: [_number(numbers, n_columns, option, column) for column in columns]
         for option, columns in options._asdict().items()
         if option not in ("header", "label_column")
     }

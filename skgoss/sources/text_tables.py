@@ -13,6 +13,7 @@ import io
 import re
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import NamedTuple
@@ -234,7 +235,7 @@ def _names(head: str, separator: str, width: int) -> list[str]:
             f"the header has {len(names)} names, but rows have {width} columns."
         )
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, n in Counter(names).items() if n > 1)
         raise ValueError(f"the header has the name {twice!r} more than once.")
     return names
 

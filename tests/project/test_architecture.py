@@ -203,6 +203,18 @@ def test_each_room_is_a_layer():
     assert sorted(layers) == sorted(f"skgoss.{name}" for name in faces | folders)
 
 
+def test_no_property_waits_for_those_of_other_objects():
+    """In Python 3.11, `functools.cached_property` has one lock for all instances."""
+    uses = [
+        line
+        for path in PACKAGE.glob("**/*.py")
+        for line in path.read_text("utf-8").splitlines()
+        if line.strip().startswith(("from functools import", "@functools."))
+        and "cached_property" in line
+    ]
+    assert uses == []
+
+
 def test_each_module_has_a_test_file():
     modules = {
         path.relative_to(PACKAGE).with_suffix("").as_posix()

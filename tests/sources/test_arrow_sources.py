@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ from skgoss import (
     Dataset,
     LGBMRegressor,
 )
-from skgoss.sources import arrow_sources
 
 pyarrow = pytest.importorskip("pyarrow")
 dataset = pytest.importorskip("pyarrow.dataset")
@@ -107,19 +104,3 @@ def test_a_damaged_file_is_named_with_its_row_group(tmp_path):
         rows.construct()
     path.write_bytes(good)
     assert rows.construct().num_data() == N
-
-
-def test_wide_files_are_read_in_linear_time():
-    """A batch of 8 times as many columns takes about 8 times as long, and not 64."""
-
-    def seconds(n_columns):
-        names = [f"x{j}" for j in range(n_columns)]
-        batch = pyarrow.record_batch([pyarrow.array([1.0])] * n_columns, names=names)
-        times = []
-        for _ in range(5):
-            start = time.process_time()
-            arrow_sources._conformed(batch, batch.schema, {})
-            times.append(time.process_time() - start)
-        return min(times)
-
-    assert seconds(8000) < 24 * seconds(1000)

@@ -100,6 +100,8 @@ def test_every_kind_of_boosting(data, options):
     X, y = data
     model = LGBMRegressor(n_estimators=12, n_jobs=1, **options).fit(X, y)
     assert_same(run(model, X)[0], model.predict(X))
+    far = 50 * X  # where the lines of linear leaves have ended
+    assert_same(run(model, far)[0], model.predict(far))
     span = {"start_iteration": 3, "num_iteration": 4}
     assert_same(run(model, X, **span)[0], model.predict(X, **span))
 
@@ -108,6 +110,9 @@ def test_linear_leaves_of_several_classes(data):
     X, y = data
     model = LGBMClassifier(n_estimators=5, linear_tree=True, n_jobs=1)
     model.fit(X, np.digitize(y, [0.0, 1.0]))
+    for rows in (X, 50 * X, X[:1]):
+        (scores,) = run(model, rows, raw_score=True)
+        assert_same(scores, model.predict(rows, raw_score=True))
     assert_same(run(model, X)[1], model.predict_proba(X))
 
 

@@ -60,7 +60,6 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "within_subsection_order": "gallery.Order",
     "reset_modules": ("matplotlib", "gallery.reset"),
-    "reset_argv": "gallery.arguments",
     "default_thumb_file": str(DOCS / "figures" / "thumbnail.svg"),
     "download_all_examples": False,
     "show_memory": False,
@@ -74,12 +73,18 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"skgoss {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {
-    "logo": {"text": "skgoss"},
+    "logo": {
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "alt_text": "",
+        "text": "skgoss",
+    },
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "show_prev_next": True,
     "show_toc_level": 2,
     "navigation_with_keys": False,
@@ -93,5 +98,12 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages of their own have no neighbors to list at the left.
-ALONE = ["install", "how-it-works", "performance", "migrating", "changelog"]
+ALONE = [
+    "install",
+    "first-model",
+    "how-it-works",
+    "performance",
+    "migrating",
+    "changelog",
+]
 html_sidebars = {name: [] for name in [*ALONE, "index"]}

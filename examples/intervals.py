@@ -3,13 +3,16 @@
 
 Predict intervals that hold nine of ten targets, or half of them.
 
-The noise of the data grows with x. Both models are calibrated on the folds that they
-were fitted on, so both cover the promised share of new rows. Intervals of residuals
-(left) have nearly the same width everywhere: they cover too much where there is little
-noise, and too little where there is much. Intervals of quantiles (right) follow the
-noise.
+To run it: ``pip install skgoss matplotlib``.
 """
 
+# %%
+# Two models
+# ----------
+#
+# The noise of the data grows with x. One model predicts the mean, whose intervals come
+# from residuals, the other one quantiles. Both are calibrated on the folds that they
+# were fitted on.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -27,16 +30,22 @@ models = {
         objective="quantile", alpha=[0.05, 0.25, 0.75, 0.95], **options
     ),
 }
-COVERAGES = [0.9, 0.5]
-
-line = np.linspace(0, 10, 400)[:, None]
-figure, axes = plt.subplots(
-    1, 2, figsize=(9, 4.5), sharex=True, sharey=True, layout="constrained"
-)
-for ax, (name, model) in zip(axes, models.items(), strict=True):
+for model in models.values():
     model.fit(X, y)
+
+# %%
+# Do they cover?
+# --------------
+#
+# Both cover the promised share of new rows. Intervals of residuals have nearly the same
+# width everywhere: they cover too much where there is little noise, and too little
+# where there is much. Intervals of quantiles follow the noise.
+COVERAGES = [0.9, 0.5]
+insides = {}
+for name, model in models.items():
     lower, upper = np.moveaxis(model.predict_interval(X_test, COVERAGES), 1, 0)
     inside = (lower <= y_test[:, None]) & (y_test[:, None] <= upper)
+    insides[name] = inside
     noisy = X_test[:, 0] > 5
     print(f"{name}: held-out targets in their intervals")
     for j, coverage in enumerate(COVERAGES):
@@ -45,10 +54,18 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
             f"  for {coverage:.0%}: {shares[0]:.0%};"
             f" {shares[1]:.0%} where x < 5, {shares[2]:.0%} where x > 5"
         )
+
+# %%
+# The intervals for nine of ten targets, and for half of them:
+line = np.linspace(0, 10, 400)[:, None]
+figure, axes = plt.subplots(
+    1, 2, figsize=(9, 4.5), sharex=True, sharey=True, layout="constrained"
+)
+for ax, (name, model) in zip(axes, models.items(), strict=True):
     ax.plot(X_test, y_test, ".", color="0.5", markersize=2)
     bands = model.predict_interval(line, COVERAGES)
     for j, coverage in enumerate(COVERAGES):
-        covered = f"{coverage:.0%}: {inside[:, j].mean():.0%} of held-out rows"
+        covered = f"{coverage:.0%}: {insides[name][:, j].mean():.0%} of new rows"
         ax.fill_between(line[:, 0], *bands[:, :, j].T, color="C0", alpha=0.3)
         ax.fill_between([], [], color="C0", alpha=0.3 * (j + 1), label=covered)
     ax.set(xlabel="x", title=name)

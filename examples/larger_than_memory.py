@@ -2,12 +2,17 @@
 ============================================
 
 A bin takes one byte, so a machine can train on several times more values than its
-memory holds. This example writes a folder of Parquet files, limits the memory of the
-process so that the values do not fit, and trains on the folder. It needs
-`python -m pip install pyarrow`.
+memory holds. This example limits the memory of its process, so that the values do not
+fit, and trains on them. It runs on Linux.
+
+To run it: ``pip install skgoss matplotlib pyarrow``.
 """
 
-import argparse
+# %%
+# A folder of Parquet files
+# -------------------------
+#
+# Ten files of 60 columns and the target 'units'.
 import resource
 import tempfile
 from pathlib import Path
@@ -19,66 +24,61 @@ import pyarrow.parquet
 
 from skgoss import Dataset, train
 
+N_ROWS = 1_000_000
 N_COLUMNS = 60
 N_FILES = 10
-# The rows whose values find the bins are in memory at once.
-SAMPLE = {"bin_construct_sample_cnt": 50_000}
-
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--rows", type=int, default=1_000_000)
-n_rows = parser.parse_args().rows
-
-
-def write(path, seed):
-    """Write a file of random rows with the column 'units' as their target."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows // N_FILES, N_COLUMNS))
+folder = tempfile.TemporaryDirectory()
+sales = Path(folder.name) / "sales"
+sales.mkdir()
+for number in range(N_FILES):
+    rng = np.random.default_rng(number)
+    X = rng.normal(size=(N_ROWS // N_FILES, N_COLUMNS))
     units = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))
     columns = {f"x{j}": X[:, j] for j in range(N_COLUMNS)}
     table = pyarrow.table(columns | {"units": units})
-    pyarrow.parquet.write_table(table, path, use_dictionary=False)
+    pyarrow.parquet.write_table(
+        table, sales / f"{number}.parquet", use_dictionary=False
+    )
+values = N_ROWS * N_COLUMNS * 8 // 2**20
+print(f"the values take {values} MB")
 
+# %%
+# A limit
+# -------
+#
+# The process may allocate three quarters of what the values take, beside what it has. A
+# small fit first imports and allocates what every fit needs. The rows whose values find
+# the bins are in memory at once, so there are fewer of them than by default.
+SAMPLE = {"bin_construct_sample_cnt": 50_000}
+del X, units, columns, table
+train(SAMPLE, Dataset(sales / "0.parquet", label="units"), 1)
 
-def used_megabytes():
-    """The memory that this process has allocated."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmData"):
-            return int(line.split()[1]) // 1024
-    return None
+status = Path("/proc/self/status").read_text().splitlines()
+allocated = next(int(line.split()[1]) // 1024 for line in status if "VmData" in line)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+without = resource.getrlimit(resource.RLIMIT_DATA)
+limit = (allocated + values * 3 // 4) * 2**20
+resource.setrlimit(resource.RLIMIT_DATA, (limit, without[1]))
+try:
+    np.ones((N_ROWS, N_COLUMNS))
+except MemoryError:
+    print("the values themselves do not fit")
 
+# %%
+# Train and predict
+# -----------------
+#
+# Both read the files in batches.
+model = train(SAMPLE, Dataset(sales, label="units"), num_boost_round=20)
+more = max(0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024 - before)
+print(f"training took {more} MB more")
 
-def peak_megabytes():
-    """The most memory that this process has used."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+print(f"predicted {len(model.predict(sales))} rows")
+model.predict(sales, to_parquet=Path(folder.name) / "predicted.parquet")
+resource.setrlimit(resource.RLIMIT_DATA, without)
+folder.cleanup()
 
-
-with tempfile.TemporaryDirectory() as folder:
-    sales = Path(folder) / "sales"
-    sales.mkdir()
-    for number in range(N_FILES):
-        write(sales / f"{number}.parquet", number)
-    values = n_rows * N_COLUMNS * 8 // 2**20
-    print(f"the values take {values} MB")
-
-    # A small fit imports and allocates what every fit needs.
-    train(SAMPLE, Dataset(sales / "0.parquet", label="units"), 1)
-    limit = (used_megabytes() + values * 3 // 4) * 2**20
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    before = peak_megabytes()
-    model = train(SAMPLE, Dataset(sales, label="units"), num_boost_round=20)
-    more = max(0, peak_megabytes() - before)
-    print(f"training took {more} MB more")
-
-    # Predictions are computed in batches, too.
-    predicted = model.predict(sales)
-    print(f"predicted {len(predicted)} rows")
-    model.predict(sales, to_parquet=Path(folder) / "predicted.parquet")
-
-    try:
-        np.ones((n_rows, N_COLUMNS))
-    except MemoryError:
-        print("the values themselves do not fit")
-
+# %%
 _, ax = plt.subplots(figsize=(6.4, 2.4), layout="constrained")
 ax.barh(["training", "the limit", "the values"], [more, values * 3 // 4, values])
 ax.set(xlabel="MB")

@@ -3,12 +3,16 @@
 
 Let predictions never decrease with a column.
 
-The diabetes data has 442 patients and is noisy. Suppose that a larger body mass index
-cannot slow down the disease. Without constraints, the prediction nevertheless goes up
-and down as the body mass index increases. With `monotone_constraints`, it never
-decreases, for any patient, and the held-out error is about the same.
+To run it: ``pip install skgoss matplotlib pandas``.
 """
 
+# %%
+# Two models
+# ----------
+#
+# The diabetes data has 442 patients and is noisy. Suppose that a larger body mass index
+# or a higher blood pressure cannot slow down the disease. The held-out error is about
+# the same with these constraints as without.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -24,16 +28,25 @@ models = {
     "bmi and bp never lower it": LGBMRegressor(monotone_constraints=rising, **options),
 }
 
-# One patient, with every body mass index that occurs.
-patient = X.iloc[[0] * 200].assign(bmi=np.linspace(X["bmi"].min(), X["bmi"].max(), 200))
-figure, ax = plt.subplots(layout="constrained")
 for name, model in models.items():
     error = -cross_val_score(model, X, y, scoring="neg_root_mean_squared_error").mean()
     print(f"{name}: root mean squared error {error:.2f}")
+
+# %%
+# One patient, with every body mass index that occurs
+# ---------------------------------------------------
+#
+# Without constraints, the prediction goes up and down as the body mass index increases.
+# With ``monotone_constraints``, it never decreases, for any patient.
+patient = X.iloc[[0] * 200].assign(bmi=np.linspace(X["bmi"].min(), X["bmi"].max(), 200))
+figure, ax = plt.subplots(layout="constrained")
+for name, model in models.items():
     ax.step(patient["bmi"], model.fit(X, y).predict(patient), label=name)
 ax.set(xlabel="body mass index", ylabel="progression of the disease")
 ax.legend()
 plt.show()
 
+# %%
+# The smallest step is not negative:
 steps = np.diff(models["bmi and bp never lower it"].predict(patient))
 print(f"smallest step: {steps.min():.1f}")

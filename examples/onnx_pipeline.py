@@ -1,10 +1,16 @@
 """Export a pipeline to ONNX
 =========================
 
-Convert a scikit-learn pipeline to ONNX, and predict with onnxruntime. This example
-needs `python -m pip install ".[onnx]"`.
+Convert a scikit-learn pipeline to ONNX, and predict with onnxruntime.
+
+To run it: ``pip install "skgoss[onnx]" matplotlib``.
 """
 
+# %%
+# A pipeline
+# ----------
+#
+# Importing ``skgoss.onnx`` registers the estimators with skl2onnx.
 import tempfile
 from pathlib import Path
 
@@ -17,7 +23,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import skgoss.onnx  # registers the estimators with skl2onnx
+import skgoss.onnx
 from skgoss import LGBMClassifier
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -25,7 +31,11 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 pipeline = make_pipeline(StandardScaler(), LGBMClassifier(n_estimators=50))
 pipeline.fit(X_train, y_train)
 
-# The row is an example of the input: here a float64 array. Without zipmap=False,
+# %%
+# Convert
+# -------
+#
+# The row is an example of the input: here a float64 array. Without ``zipmap=False``,
 # probabilities would be dictionaries.
 model = skl2onnx.to_onnx(pipeline, X_train[:1], options={"zipmap": False})
 
@@ -36,15 +46,22 @@ with tempfile.TemporaryDirectory() as folder:
     session = onnxruntime.InferenceSession(path)
     label, proba = session.run(None, {"X": X_test})
 
+# %%
+# Compare
+# -------
+#
+# The differences are as small as the rounding of double precision.
 print(f"accuracy in onnxruntime: {(label == y_test).mean():.3f}")
 difference = np.abs(proba - pipeline.predict_proba(X_test)).max()
 print(f"largest difference of a probability: {difference:.0e}")
 
-# skgoss converts a model without skl2onnx.
+# %%
+# skgoss converts a model without skl2onnx:
 alone = skgoss.to_onnx(pipeline[-1])
 print("outputs of the model alone:", *(output.name for output in alone.graph.output))
 
-# The largest differences are as small as the rounding of double precision.
+# %%
+# The difference of each probability:
 _, ax = plt.subplots(layout="constrained")
 expected = pipeline.predict_proba(X_test)[:, 1]
 ax.plot(expected, proba[:, 1] - expected, ".")

@@ -6,8 +6,15 @@ Rank the documents of queries, and select the model by cross-validated NDCG.
 ``qid`` is the query of each row. It is passed once, as ``groups``. Metadata routing
 passes it to the splitter, which keeps the documents of a query together, to the ranker
 and to the scorer.
+
+To run it: ``pip install skgoss matplotlib``.
 """
 
+# %%
+# Queries and grades
+# ------------------
+#
+# 300 queries of 20 documents each, with grades from 0 to 3.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn import set_config
@@ -25,6 +32,11 @@ X = random.normal(size=(len(qid), 10))
 taste = X[:, 0] + X[:, 1] * X[:, 2] + random.normal(size=len(qid))
 grades = np.digitize(taste, [0.5, 1.5, 2.5])
 
+# %%
+# Search
+# ------
+#
+# Each fit of the search holds out some of its queries for early stopping.
 ranker = LGBMRanker(n_estimators=300, early_stopping_round=20, eval_at=10)
 ranker.set_fit_request(qid="groups")
 search = GridSearchCV(
@@ -39,7 +51,11 @@ best = search.best_estimator_[-1]
 print(f"num_leaves: {best.num_leaves}, rounds: {best.best_iteration_}")
 print(f"NDCG@10 on held-out queries: {search.best_score_:.3f}")
 
-# How relevant are the documents at each place? The model has not seen these queries.
+# %%
+# How relevant are the documents at each place?
+# ---------------------------------------------
+#
+# The model has not seen these queries.
 is_new = qid >= 200
 model = search.best_estimator_
 model.fit(X[~is_new], grades[~is_new], groups=qid[~is_new])

@@ -2,8 +2,15 @@
 ====================
 
 Save an estimator as text in LightGBM's format, load it, and continue training.
+
+To run it: ``pip install skgoss matplotlib``.
 """
 
+# %%
+# Save
+# ----
+#
+# A classifier of three wines.
 import tempfile
 from pathlib import Path
 
@@ -19,26 +26,37 @@ X, y = load_wine(return_X_y=True)
 y = np.array(["Barolo", "Grignolino", "Barbera"])[y]
 X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
-with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "wine.txt"
-    model = LGBMClassifier(n_estimators=20, num_leaves=5).fit(X, y)
-    model.to_file(path)
+folder = tempfile.TemporaryDirectory()
+path = Path(folder.name) / "wine.txt"
+model = LGBMClassifier(n_estimators=20, num_leaves=5).fit(X, y)
+model.to_file(path)
 
-    # The whole estimator is restored: labels, parameters and the bits of predictions.
-    again = LGBMClassifier.from_file(path)
-    same = bool((again.predict_proba(X_test) == model.predict_proba(X_test)).all())
-    print(f"the same predictions: {same}")
-    print("classes:", ", ".join(again.classes_))
+# %%
+# Load
+# ----
+#
+# The whole estimator is restored: labels, parameters, and predictions to the last bit.
+again = LGBMClassifier.from_file(path)
+same = bool((again.predict_proba(X_test) == model.predict_proba(X_test)).all())
+print(f"the same predictions: {same}")
+print("classes:", ", ".join(again.classes_))
 
-    # A Booster is the model without the estimator. LightGBM reads the same file.
-    booster = Booster(model_file=path)
-    print(f"{booster.num_trees()} trees, {booster.num_feature()} columns")
+# %%
+# A Booster is the model without the estimator. LightGBM reads the same file.
+booster = Booster(model_file=path)
+print(f"{booster.num_trees()} trees, {booster.num_feature()} columns")
 
-    # Boosting continues from a file.
-    longer = LGBMClassifier(n_estimators=30, num_leaves=5).fit(X, y, init_model=path)
-    print(f"rounds: {again.n_estimators_}, then {longer.n_estimators_}")
-    print(f"accuracy on held-out rows: {longer.score(X_test, y_test):.2f}")
+# %%
+# Continue
+# --------
+#
+# Boosting goes on from a file.
+longer = LGBMClassifier(n_estimators=30, num_leaves=5).fit(X, y, init_model=path)
+print(f"rounds: {again.n_estimators_}, then {longer.n_estimators_}")
+print(f"accuracy on held-out rows: {longer.score(X_test, y_test):.2f}")
+folder.cleanup()
 
+# %%
 # The loss of each round: the first 20 are those of the file.
 losses = [log_loss(y_test, p) for p in longer.staged_predict_proba(X_test)]
 _, ax = plt.subplots(layout="constrained")

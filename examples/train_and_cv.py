@@ -3,8 +3,15 @@
 
 Use LightGBM's training API: one binned data set for cross-validation, a search and the
 final model.
+
+To run it: ``pip install skgoss matplotlib pandas``.
 """
 
+# %%
+# Rows
+# ----
+#
+# They are binned once, for the cross-validation, the search and the last model.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -21,7 +28,11 @@ params = {"objective": "binary", "metric": "auc", "learning_rate": 0.05}
 train_set = lgb.Dataset(X, label=y)
 valid_set = lgb.Dataset(X_valid, label=y_valid, reference=train_set)
 
-# The rows are binned once, for the cross-validation, the search and the last model.
+# %%
+# Cross-validation
+# ----------------
+#
+# It finds the number of rounds.
 scores = lgb.cv(
     params,
     train_set,
@@ -44,6 +55,11 @@ ax.set(xlabel="round", ylabel="AUC")
 ax.legend(loc="lower right")
 plt.show()
 
+# %%
+# A search
+# --------
+#
+# Ten points at random; early stopping finds the rounds of each.
 rng = np.random.default_rng(0)
 best = None
 for _ in range(10):
@@ -69,6 +85,9 @@ for _ in range(10):
 print(
     f"the best of 10: {best.params['num_leaves']} leaves, {best.best_iteration} rounds"
 )
+
+# %%
+# The last score is that of rows that no choice has seen:
 print(f"AUC on held-out rows: {roc_auc_score(y_test, best.predict(X_test)):.3f}")
 gains = best.feature_importance(importance_type="gain")
 used = sorted(zip(gains, best.feature_name(), strict=True), reverse=True)

@@ -127,7 +127,8 @@ def plot(path: Path | None = None) -> bool:
     if path is not None:
         # Text stays text, which keeps files small; equal plots make equal files.
         with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": "skgoss"}):
-            pyplot.savefig(path, bbox_inches="tight", metadata={"Date": None})
+            metadata = {"Date": None} if path.suffix == ".svg" else {}
+            pyplot.savefig(path, bbox_inches="tight", metadata=metadata)
     pyplot.close("all")
     return True
 

@@ -181,6 +181,18 @@ def test_links_out_of_the_pages_stay_on_the_site():
     assert "](examples/ranking.rst)" in lead_inside("[x](../examples/ranking.py)")
 
 
+def test_names_of_other_packages_lead_to_their_documentation():
+    pages = runpy.run_path(str(DOCS / "pages.py"))
+    text = "# `NA`\n`NA`, [`NA`](x), `Pipeline(...)`, `NA`\n```text\n`NA`\n```\n`NA`"
+    address = "https://pandas.pydata.org/docs/reference/api/pandas.NA.html"
+    linked = text.replace("\n`NA`, [", f"\n[`NA`]({address}), [")
+    assert pages["lead_elsewhere"](text) == linked
+    for address, names in pages["ELSEWHERE"].items():
+        for name in names.split() if "scikit-learn" in address else ():
+            module, _, attribute = name.rpartition(".")
+            assert hasattr(importlib.import_module(f"sklearn.{module}"), attribute)
+
+
 def test_every_example_is_in_the_order_of_the_gallery():
     order = runpy.run_path(str(DOCS / "gallery.py"))["ORDER"]
     assert sorted(order) == sorted(p.name for p in (ROOT / "examples").glob("*.py"))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import runpy
+from pathlib import Path
 from typing import Any
+
+FIRST = runpy.run_path(str(Path(__file__).with_name("parameters.py")))["FIRST"]
 
 # Files beside docs/ that are pages of the site.
 INSIDE = {
@@ -103,6 +107,81 @@ def write_plainly(
         lines[number] = line
 
 
+# Parameters of estimators by topic; those that matter most are in docs/parameters.py.
+TOPICS = {
+    "Trees": (
+        "boosting_type max_depth min_split_gain min_child_weight max_delta_step"
+        " path_smooth extra_trees linear_tree linear_lambda reg_alpha"
+        " boost_from_average forcedsplits_filename importance_type"
+    ),
+    "Samples of rows and columns": (
+        "subsample_freq pos_bagging_fraction neg_bagging_fraction bagging_by_query"
+        " data_sample_strategy top_rate other_rate feature_fraction_bynode"
+        " feature_contri"
+    ),
+    "Dropout": "drop_rate max_drop skip_drop uniform_drop xgboost_dart_mode",
+    "Bins, missing values and sparse data": (
+        "subsample_for_bin max_bin max_bin_by_feature forcedbins_filename"
+        " min_data_in_bin use_missing zero_as_missing feature_pre_filter enable_bundle"
+        " max_conflict_rate is_enable_sparse"
+    ),
+    "Categories": (
+        "max_cat_to_onehot max_cat_threshold cat_smooth cat_l2 min_data_per_group"
+    ),
+    "Constraints": (
+        "monotone_constraints monotone_constraints_method monotone_penalty"
+        " interaction_constraints"
+    ),
+    "Objectives": (
+        "class_weight is_unbalance scale_pos_weight reg_sqrt sigmoid alpha fair_c"
+        " poisson_max_delta_step tweedie_variance_power lambdarank_truncation_level"
+        " lambdarank_norm lambdarank_position_bias_regularization label_gain"
+    ),
+    "Metrics, early stopping and folds": (
+        "metric multi_error_top_k auc_mu_weights eval_at first_metric_only"
+        " early_stopping_min_delta validation_fraction refit folds"
+    ),
+    "Random seeds": (
+        "random_state data_random_seed bagging_seed feature_fraction_seed extra_seed"
+        " objective_seed drop_seed"
+    ),
+}
+# Classes of fewer parameters show all of them.
+MANY = 40
+
+
+def by_topic(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Put the parameters that matter most first, and fold the others by topic."""
+    if what != "class" or ":Parameters:" not in lines:
+        return
+    start = lines.index(":Parameters:") + 1
+    ends = (i for i in range(start, len(lines)) if re.match(r"\S", lines[i]))
+    end = next(ends, len(lines))
+    items: dict[str, list[str]] = {}
+    of = ""
+    for line in lines[start:end]:
+        found = re.match(r"    \*\*([^ ]+)\*\* :", line)
+        of = found[1] if found else of
+        items.setdefault(of, []).append(line)
+    if len(items) < MANY:
+        return
+
+    def taken(names: str) -> list[str]:
+        return [line for each in names.split() for line in items.pop(each, [])]
+
+    grouped = ["", *taken(" ".join(FIRST))]
+    topics = {topic: taken(names) for topic, names in TOPICS.items()}
+    for topic, part in (topics | {"Others": taken(" ".join(items))}).items():
+        for html in (f"<details><summary>{topic}</summary>", *part, "</details>"):
+            is_html = html.startswith("<")
+            grouped += (
+                ["    .. raw:: html", "", f"        {html}", ""] if is_html else [html]
+            )
+    lines[start:end] = grouped
+
+
 # Longer signatures show their first arguments; the page lists all of them.
 LONGEST = 500
 
@@ -122,4 +201,5 @@ def setup(app: Any) -> None:
     app.connect("source-read", read_page)
     app.connect("include-read", read_included)
     app.connect("autodoc-process-docstring", write_plainly)
+    app.connect("autodoc-process-docstring", by_topic, priority=900)
     app.connect("autodoc-process-signature", shorten)

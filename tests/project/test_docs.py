@@ -193,6 +193,21 @@ def test_names_of_other_packages_lead_to_their_documentation():
             assert hasattr(importlib.import_module(f"sklearn.{module}"), attribute)
 
 
+def test_parameters_of_estimators_are_grouped():
+    pages = runpy.run_path(str(DOCS / "pages.py"))
+    names = [f"{i}" for i in range(50)] + ["max_bin", "n_estimators"]
+    listed = [line for n in names for line in (f"    **{n}** : int", "        x", "")]
+    lines = ["A.", "", ":Parameters:", "", *listed, ":Attributes:", ""]
+    pages["by_topic"](None, "class", "", None, None, lines)
+    found = re.findall(r"\*\*(\w+)\*\*|<summary>(.*)</summary>", "\n".join(lines))
+    order = ["".join(names) for names in found]
+    assert order[0] == "n_estimators"
+    assert order[order.index("max_bin") - 1].startswith("Bins")
+    assert sorted(name for name, _ in found if name) == sorted(names)
+    assert lines.count("        x") == len(names)
+    assert lines[-2:] == [":Attributes:", ""]
+
+
 def test_every_example_is_in_the_order_of_the_gallery():
     order = runpy.run_path(str(DOCS / "gallery.py"))["ORDER"]
     assert sorted(order) == sorted(p.name for p in (ROOT / "examples").glob("*.py"))

@@ -91,6 +91,8 @@ PLAIN = {
         r"`\1 <https://scikit-learn.org/stable/modules/generated/sklearn.\1.html>`__"
     ),
     r":ref:`(?:([^`<]+?) )?<?\w+>?`": r"scikit-learn's \1",
+    # A word that ends in an underscore would be a link.
+    r":term:`(\w+_)`": r"``\1``",
     r":term:`([^`<]+?)(?: <[^`]*)?`": r"\1",
     r"\\frac\{(\w)\}\{(\w)\}": r"\1 / \2",
     r":math:`([^`]+)`": r"``\1``",

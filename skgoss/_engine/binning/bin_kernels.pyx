@@ -691,7 +691,6 @@ def find_bounds(
         total = np.sum(weight)
     for first in prange(
         0, n_features, width, nogil=True, schedule="dynamic", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
     ):
         if is_stopped(&watch):
             continue
@@ -891,10 +890,7 @@ def bin_columns(
     cdef Watch watch = start_watch()
     if n_rows > 1 and columns_out.strides[1] != <int64_t> sizeof(bin_t):
         raise ValueError("the bins of a column must lie one after the other")
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         if not is_stopped(&watch):
             bin_block(
                 &inputs, row, block * BLOCK, min(<int64_t> BLOCK, n_rows - block * BLOCK),
@@ -1035,7 +1031,6 @@ def count_others(
     cdef Watch watch = start_watch()
     for j in prange(
         count_out.shape[0], nogil=True, schedule="dynamic", chunksize=16, num_threads=n_threads,
-        use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
             count_out[j] = count_column(&inputs, j, row, row_place, n_rows, limit, nan_is_zero)
@@ -1150,7 +1145,6 @@ def list_columns(
         return True
     for j in prange(
         0, n_columns, width, nogil=True, schedule="dynamic", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
             n_wrong += not list_tile(

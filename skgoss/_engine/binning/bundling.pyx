@@ -598,7 +598,7 @@ def merge_bundles(
         return
     for b in prange(
         n_bundles, nogil=True, num_threads=n_threads, schedule="dynamic",
-        use_threads_if=n_threads > 1 and n_bundles > 1,
+        use_threads_if=n_bundles > 1,
     ):
         if not is_stopped(&watch):
             memset(&codes_out[b, 0], 0, sparse.n_rows * sizeof(code_t))

@@ -68,10 +68,7 @@ def count_categories(
     cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t j
     cdef Watch watch = start_watch()
-    for j in prange(
-        first.shape[0] - 1, nogil=True, schedule="dynamic", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for j in prange(first.shape[0] - 1, nogil=True, schedule="dynamic", num_threads=n_threads):
         if not is_stopped(&watch):
             count_column(
                 &inputs, j, row, row_mass, n_rows, first[j + 1] - first[j] - 1,
@@ -119,7 +116,6 @@ def bin_categories(
     cdef Watch watch = start_watch()
     for task in prange(
         bins_out.shape[0] * n_parts, nogil=True, schedule="dynamic", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
     ):
         j = task // n_parts
         start = task % n_parts * ROWS_PER_TASK

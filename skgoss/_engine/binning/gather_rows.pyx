@@ -40,7 +40,7 @@ def gather_columns(
         return
     for block in prange(
         (n_taken + BLOCK - 1) // BLOCK, nogil=True, schedule="dynamic",
-        num_threads=n_threads, use_threads_if=n_threads > 1,
+        num_threads=n_threads,
     ):
         if is_stopped(&watch):
             continue
@@ -108,7 +108,7 @@ def gather_sparse_columns(
     watch = start_watch()
     for j in prange(
         n_columns, nogil=True, schedule="dynamic", chunksize=COLUMNS_PER_TASK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
+        num_threads=n_threads,
     ):
         if start[j] < start[j + 1] and not is_stopped(&watch):
             start_out[j + 1] = count_gathered(
@@ -123,7 +123,7 @@ def gather_sparse_columns(
     cdef uint16_t[::1] bins_out = taken_bins
     for j in prange(
         n_columns, nogil=True, schedule="dynamic", chunksize=COLUMNS_PER_TASK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
+        num_threads=n_threads,
     ):
         if start[j] < start[j + 1] and not is_stopped(&watch):
             gather_sparse_column(

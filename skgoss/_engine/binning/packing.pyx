@@ -61,7 +61,7 @@ def pack_rows(
         return
     for block in prange(
         (n_rows + BLOCK - 1) // BLOCK, nogil=True, schedule="static",
-        num_threads=n_threads, use_threads_if=n_threads > 1,
+        num_threads=n_threads,
     ):
         if not is_stopped(&watch):
             pack_block(

@@ -77,7 +77,6 @@ def count_columns(
         return True
     for k in prange(
         n_chunks, nogil=True, schedule="static", chunksize=1, num_threads=n_chunks,
-        use_threads_if=n_chunks > 1,
     ):
         n_wrong += not count_rows(
             &start[0], &columns[0], chunk_start[k], chunk_start[k + 1], count_out.shape[1],
@@ -149,7 +148,6 @@ def move_columns(
     cdef Watch watch = start_watch()
     for k in prange(
         n_chunks, nogil=True, schedule="static", chunksize=1, num_threads=n_chunks,
-        use_threads_if=n_chunks > 1,
     ):
         move_rows(
             &start[0], &columns[0], from_values, chunk_start[k], chunk_start[k + 1],

@@ -136,10 +136,7 @@ def quantiles(
     groups.start = &start[0]
     groups.score = &score[0] if score.shape[0] else NULL
     groups.weight = &weight[0] if weight.shape[0] else NULL
-    for row in prange(
-        n_rows, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for row in prange(n_rows, nogil=True, schedule="static", num_threads=n_threads):
         for k in range(n_needed):
             quantiles_out[row, k] = quantile(
                 &groups, &center[row, 0], &scale[row, 0], needed[k],

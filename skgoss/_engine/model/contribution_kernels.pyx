@@ -544,9 +544,7 @@ cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept n
         return False
     # Rows that a last block does not have are computed, too.
     memset(aligned, 0, share * n_threads)
-    for tile in prange(
-        n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
-    ):
+    for tile in prange(n_tiles, schedule="dynamic", num_threads=n_threads):
         if not is_stopped(watch):
             explain_tile(call, tile * rows, aligned + share * omp_get_thread_num(), watch)
     free(memory)

@@ -465,7 +465,6 @@ def fit(
     cdef const int64_t[::1] by_work = order
     for k in prange(
         n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
-        use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
             fit_number(
@@ -544,10 +543,7 @@ def add(
     cdef Watch watch = start_watch()
     if n * n_trees < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         if is_stopped(&watch):
             continue
         for tree in range(n_trees):

@@ -252,9 +252,7 @@ cdef bint score_many_rows(
     cdef char* memory = <char*> malloc(share * n_threads)
     if memory == NULL:
         return False
-    for i in prange(
-        n_blocks, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
-    ):
+    for i in prange(n_blocks, schedule="dynamic", num_threads=n_threads):
         if not is_stopped(watch):
             run_own_block(
                 model, routes, inputs, kept, memory + share * omp_get_thread_num(), bytes,

@@ -87,10 +87,7 @@ def apply(
         link_rows rows = NULL if by_row else LINK_KERNELS[kind]
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         start = block * size
         if by_row:
             _link_softmax(x + start, n_classes, n, min(n - start, size), x_out + start)

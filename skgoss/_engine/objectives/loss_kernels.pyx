@@ -91,10 +91,7 @@ def pointwise(
         hessian = &hessian_out[0]
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         start = block * BLOCK
         rows(
             score + start, target + start, a, b, min(n - start, BLOCK),
@@ -113,10 +110,7 @@ def cross_entropy_lambda(
         int64_t block, start
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         start = block * BLOCK
         intensity_rows(
             &scores[start], &y[start], &weight[start], min(n - start, BLOCK),
@@ -152,10 +146,7 @@ def softmax(
         int64_t block, start
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         start = block * size
         softmax_rows(
             &scores[0, start], &y[start], n_classes, n, factor, min(n - start, size),
@@ -228,10 +219,7 @@ cdef sum_losses(
         n_threads = 1
     of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
     sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         start = block * EXACT_BLOCK
         size = min(n - start, EXACT_BLOCK)
         loss = &losses[omp_get_thread_num(), 0]

@@ -272,10 +272,7 @@ cdef (double, double) scale_of(
     cdef double[:, ::1] ends = np.empty((n_parts, 2))
     cdef int64_t n = score.shape[0], part
     cdef double best, worst
-    for part in prange(
-        n_parts, nogil=True, schedule="static", num_threads=n_parts,
-        use_threads_if=n_parts > 1,
-    ):
+    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
         range_of_scores(
             &score[part * size], min(size, n - part * size), &ends[part, 0], &ends[part, 1])
     worst, best = ends[0, 0], ends[0, 1]
@@ -328,18 +325,12 @@ cdef class Ranking:
         if n == 0:
             return
         best, scale = scale_of(score, size, n_parts, n_buckets)
-        for part in prange(
-            n_parts, nogil=True, schedule="static", num_threads=n_parts,
-            use_threads_if=n_parts > 1,
-        ):
+        for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
             count_buckets(
                 &score[part * size], min(size, n - part * size), best, scale, n_buckets,
                 &places[part, 0])
         starts_of_parts(&places[0, 0], n_parts, n_buckets, &self.start[0])
-        for part in prange(
-            n_parts, nogil=True, schedule="static", num_threads=n_parts,
-            use_threads_if=n_parts > 1,
-        ):
+        for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
             deal(
                 &y[part * size], &score[part * size],
                 &weight[part * size] if weight is not None else NULL,
@@ -358,7 +349,7 @@ cdef class Ranking:
             int64_t bucket
         for bucket in prange(
             self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
-            num_threads=n_threads, use_threads_if=n_threads > 1,
+            num_threads=n_threads,
         ):
             sort_bucket(
                 rows + start[bucket], start[bucket + 1] - start[bucket],
@@ -383,7 +374,7 @@ cdef class Ranking:
             int64_t bucket
         for bucket in prange(
             self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
-            num_threads=n_threads, use_threads_if=n_threads > 1,
+            num_threads=n_threads,
         ):
             areas[bucket] = under(
                 rows + start[bucket], start[bucket + 1] - start[bucket],
@@ -448,7 +439,7 @@ cdef int64_t count_all_pairs(
         int64_t total = 0, positive = 0, bucket
     for bucket in prange(
         n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
+        num_threads=n_threads,
     ):
         pairs[bucket] = pairs_of_bucket(
             scores + start[2 * bucket], start[2 * bucket + 1] - start[2 * bucket],
@@ -476,19 +467,13 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
     if n == 0:
         return NAN
     best, scale = scale_of(score, size, n_parts, n_buckets)
-    for part in prange(
-        n_parts, nogil=True, schedule="static", num_threads=n_parts,
-        use_threads_if=n_parts > 1,
-    ):
+    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
         find_places(
             &y[part * size], &score[part * size], min(size, n - part * size), best, scale,
             n_buckets, &place[part * size])
         count_rows(&place[part * size], min(size, n - part * size), &places[part, 0])
     starts_of_parts(&places[0, 0], n_parts, 2 * n_buckets, &start[0])
-    for part in prange(
-        n_parts, nogil=True, schedule="static", num_threads=n_parts,
-        use_threads_if=n_parts > 1,
-    ):
+    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
         deal_scores(
             &score[part * size], &place[part * size], min(size, n - part * size),
             &places[part, 0], &dealt[0])

@@ -173,7 +173,7 @@ cdef void visit_queries(
         n_threads = 1
     for query in prange(
         n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
+        num_threads=n_threads,
     ):
         if not is_stopped(&watch):
             kernel(

@@ -73,7 +73,7 @@ cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogi
     out.copies = <uint32_t*>(out.hessian + gradients.n_rows)
     for block in prange(
         (sampled.n + STAT_BLOCK - 1) // STAT_BLOCK, num_threads=ws.n_threads,
-        use_threads_if=ws.n_threads > 1 and sampled.n > STAT_BLOCK,
+        use_threads_if=sampled.n > STAT_BLOCK,
     ):
         gather_gradients(
             &sampled, block * STAT_BLOCK,
@@ -259,7 +259,7 @@ cdef EncodedRows encode(
     cdef EncodedRows part, total
     for block in prange(
         (rows.n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
-        num_threads=n_threads, use_threads_if=n_threads > 1 and rows.n > ENCODE_BLOCK,
+        num_threads=n_threads, use_threads_if=rows.n > ENCODE_BLOCK,
     ):
         first = block * ENCODE_BLOCK
         part = encode_block(

@@ -215,7 +215,7 @@ cdef void pack_rows(
     for block in prange(
         (data.n_rows + SUBSET_BLOCK - 1) // SUBSET_BLOCK, schedule="static",
         num_threads=n_threads,
-        use_threads_if=n_threads > 1 and data.n_rows * data.row_bytes > MIN_BYTES_FOR_TEAM,
+        use_threads_if=data.n_rows * data.row_bytes > MIN_BYTES_FOR_TEAM,
     ):
         pack_block(data, buffers, block * SUBSET_BLOCK)
 
@@ -266,7 +266,7 @@ cdef void pack_shorts(
         return
     buffers.short_place[out.n_shorts] = out.n_places
     for i in prange(n, num_threads=n_threads, schedule="static",
-                    use_threads_if=n_threads > 1 and n * out.n_shorts > MIN_ENTRIES_FOR_TEAM):
+                    use_threads_if=n * out.n_shorts > MIN_ENTRIES_FOR_TEAM):
         row = i if sampled.ids == NULL else sampled.ids[i]
         for k in range(out.n_shorts):
             buffers.shorts[row * out.n_shorts + k] = (

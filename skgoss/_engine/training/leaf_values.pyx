@@ -79,10 +79,7 @@ cdef void visit_all(
     cdef int n_parts = team(ws, round)
     cdef Py_ssize_t n_rows = shared.data.n_rows
     cdef int part
-    for part in prange(
-        n_parts, num_threads=n_parts, schedule="static", chunksize=1,
-        use_threads_if=n_parts > 1,
-    ):
+    for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
         visit_rows(
             ws, round, adds, part * n_rows // n_parts, (part + 1) * n_rows // n_parts,
             ws.leaf_parts + part * <Py_ssize_t>shared.settings.max_leaves)
@@ -95,7 +92,7 @@ cdef void sum_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept
     cdef int leaf, part
     for leaf in prange(
         ws.n_leaves, num_threads=n_parts, schedule="dynamic", chunksize=1,
-        use_threads_if=shared.has_sparse and n_parts > 1,
+        use_threads_if=shared.has_sparse,
     ):
         gather(ws, &ws.leaves[leaf])
     memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))

@@ -95,7 +95,7 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
     cdef Py_ssize_t block
     for block in prange(
         (n_rows + BLOCK - 1) // BLOCK, nogil=True, num_threads=n_threads,
-        use_threads_if=n_threads > 1 and n_rows > BLOCK,
+        use_threads_if=n_rows > BLOCK,
     ):
         bag_rows(
             row_key, threshold, first + block * BLOCK,
@@ -126,9 +126,7 @@ def kept_rows(mask, int n_threads=1):
     cdef uint32_t[::1] rows_out
     cdef Py_ssize_t block
     n_threads = max(1, min(n_threads, n_blocks))
-    for block in prange(
-        n_blocks, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, num_threads=n_threads):
         count_kept(
             &kept[block * BLOCK], min(<Py_ssize_t>BLOCK, n - block * BLOCK),
             &start[block + 1])
@@ -136,9 +134,7 @@ def kept_rows(mask, int n_threads=1):
         start[block + 1] += start[block]
     rows = np.empty(start[n_blocks], dtype=np.uint32)
     rows_out = rows
-    for block in prange(
-        n_blocks, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
+    for block in prange(n_blocks, nogil=True, num_threads=n_threads):
         if start[block + 1] > start[block]:
             list_block(
                 &kept[block * BLOCK], block * BLOCK,
@@ -340,18 +336,14 @@ cdef bint find_draws(
     """The draws of rows that may be taken, and their threshold, if windows hold both thresholds."""
     cdef Py_ssize_t block, at
     cdef Threshold threshold
-    for block in prange(
-        goss.n_blocks, num_threads=goss.n_threads, use_threads_if=goss.n_threads > 1,
-    ):
+    for block in prange(goss.n_blocks, num_threads=goss.n_threads):
         at = block * BLOCK
         keep_block(goss, block, keys.high, draws.high)
         sift_block(goss, block, keys, goss.keys + at, goss.draws + at)
     if not find_threshold(goss, goss.draws, n_top, &threshold):
         return False
     drop_equals(goss, threshold, goss.keys)
-    for block in prange(
-        goss.n_blocks, num_threads=goss.n_threads, use_threads_if=goss.n_threads > 1,
-    ):
+    for block in prange(goss.n_blocks, num_threads=goss.n_threads):
         at = block * BLOCK
         draw_rows(
             goss.row_key, goss.rows + at, goss.keys + at, threshold.value,
@@ -502,7 +494,7 @@ def one_side_sample(
     goss.n_kept, goss.n_below, goss.n_inside = &counts[0, 0], &counts[1, 0], &counts[2, 0]
     with nogil:
         threshold = threshold_of_draws(&goss, n_top, n_other)
-        for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
+        for block in prange(n_blocks, num_threads=n_threads):
             take_block(
                 &goss, block, threshold.value, factor, &gradient[0, 0], &hessian[0, 0],
                 constant_hessian)

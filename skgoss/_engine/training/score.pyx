@@ -202,10 +202,7 @@ cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_parts))
     plan.room.n = 0
     room = <char*>more(&plan.room, n_threads * share, 1)
-    for part in prange(
-        n_parts, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
+    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_threads):
         score_rows(
             plan, part * SCORE_ROWS,
             <const uint8_t**>(room + omp_get_thread_num() * share), score_inout)

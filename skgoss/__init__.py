@@ -27,6 +27,7 @@ from skgoss.utils.messages import hint as _hint
 from skgoss.utils.optional import version as _version
 
 if TYPE_CHECKING:
+    from skgoss import compat as compat
     from skgoss import plotting as plotting
     from skgoss.export.to_onnx import to_onnx
     from skgoss.plotting import (
@@ -87,8 +88,8 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> Any:
     # What few programs use is imported when it is asked for.
-    if name == "plotting":
-        return import_module("skgoss.plotting")
+    if name in ("compat", "plotting"):
+        return import_module(f"skgoss.{name}")
     if name == "to_onnx":
         return import_module("skgoss.export.to_onnx").to_onnx
     if name in __all__:
@@ -107,4 +108,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "plotting"})
+    return sorted({*globals(), *__all__, "compat", "plotting"})

@@ -340,17 +340,20 @@ def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSe
         _by_set(argument, getattr(arguments, f"eval_{argument}"), len(pairs))
         for argument in OF_A_SET
     ]
-    sets = [
-        _evaluation_set(
+    sets: list[InputSet] = []
+    taken: list[str] = []
+    for i, (pair, *values) in enumerate(zip(pairs, *by_set, strict=True)):
+        # Only one can be called 'training'.
+        default = f"valid_{i}" if TRAINING in taken else TRAINING
+        input_set = _evaluation_set(
             training,
             names[i] or f"valid_{i}",
-            names[i] or TRAINING,
+            names[i] or default,
             *pair,
             **dict(zip(OF_A_SET, values, strict=True)),
         )
-        for i, (pair, *values) in enumerate(zip(pairs, *by_set, strict=True))
-    ]
-    taken = [input_set.name for input_set in sets]
+        sets.append(input_set)
+        taken.append(input_set.name)
     if len(set(taken)) < len(taken):
         raise ValueError(f"eval_names must differ from each other, got {taken}.")
     for input_set in sets:

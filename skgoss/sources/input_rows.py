@@ -186,6 +186,6 @@ def _with_columns(native: Any, second: Any, names: Sequence[str] | None) -> Any:
         right = nw.from_native(frame.native, eager_only=True)
     if left.implementation is not right.implementation or names is None:
         return None
-    new = zip(right.columns, names[len(left.columns) :], strict=True)
+    new = zip(right.iter_columns(), names[len(left.columns) :], strict=True)
     left = left.rename(dict(zip(left.columns, names, strict=False)))
-    return left.with_columns(right[old].alias(name) for old, name in new).to_native()
+    return left.with_columns(column.alias(name) for column, name in new).to_native()

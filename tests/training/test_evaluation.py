@@ -813,6 +813,23 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
     assert error < np.abs(first.predict(frame[later]) - y[later] - 5).mean() / 2
 
 
+def test_the_training_set_more_than_once_with_other_weights():
+    weight, other = (np.random.default_rng(n).uniform(size=len(Y)) for n in (0, 1))
+    model = regressor(n_estimators=3).fit(
+        X,
+        Y,
+        eval_set=[(X, Y), VALID, (X, Y), (X, Y)],
+        eval_sample_weight=[None, None, weight, other],
+    )
+    history = model.evals_result_
+    assert sorted(history) == ["training", "valid_1", "valid_2", "valid_3"]
+    error = (model.predict(X) - Y) ** 2
+    weights = {"training": np.ones(len(Y)), "valid_2": weight, "valid_3": other}
+    for name, given in weights.items():
+        expected = np.average(error, weights=given)
+        assert history[name]["l2"][-1] == pytest.approx(expected)
+
+
 # --- Bad input ------------------------------------------------------------------------
 
 

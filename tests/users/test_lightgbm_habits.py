@@ -225,6 +225,9 @@ def test_names_that_are_shown():
     model = LGBMRegressor(n_estimators=2, objective="mse", device="cpu", verbose=-1)
     assert model.fit(X, Y).objective_ == "regression"
     assert "device" not in model.get_params()
+    by_alias = LGBMRegressor(eta=0.3).get_params()
+    assert by_alias["learning_rate"] == 0.3
+    assert "eta" not in by_alias
     assert model.set_params(device="gpu") is model
 
 
@@ -603,6 +606,18 @@ def test_columns_are_added_from_other_containers(kind):
     expected = train({**SMALL, "max_bin": 15}, Dataset(np.tile(X[:, :2], 4), Y), 3)
     rows = np.tile(X[:, :2], 4)
     np.testing.assert_array_equal(found.predict(rows), expected.predict(rows))
+
+
+def test_columns_whose_names_are_numbers_are_added():
+    first, second = (
+        pd.DataFrame(X[:, :2]),
+        pd.DataFrame(X[:, 2:], index=range(300)[::-1]),
+    )
+    data = Dataset(first, Y, feature_name=["a", "b"], free_raw_data=False)
+    other = Dataset(second, feature_name=["c", "d"], free_raw_data=False)
+    data.add_features_from(other)
+    expected = pd.DataFrame(X, columns=list("abcd"))
+    pd.testing.assert_frame_equal(data.get_data(), expected)
 
 
 def test_columns_of_words_are_not_added_to_arrays():

@@ -376,6 +376,15 @@ CHECKED_BY |= {
     "`stratified`, `shuffle` and other flags of `cv` and `train`": [
         "booster/test_errors"
     ],
+    "percentiles of weighted rows": [
+        "objectives/test_whole_weights_of_a_percentile_are_copies",
+    ],
+    "other numbers in categorical_feature": [
+        "columns/test_numbers_that_are_not_whole_are_refused",
+    ],
+    "the training set in eval_set, twice": [
+        "training/test_the_training_set_more_than_once_with_other_weights",
+    ],
     "init_score beside init_model": [
         "booster/test_init_model_replaces_init_score",
         "training/test_an_earlier_model_replaces_start_scores",

@@ -89,6 +89,7 @@ _ELSEWHERE = {
     "oof_score_": "oof_scores_",
     "oof_score_ of a model with folds": "oob_score_",
     "predict(X, pred_leaf=True)": "apply calc_leaf_indexes",
+    "predict(X, raw_score=True, num_iteration=n)": "staged_decision_function",
     "preset_params_": "preset_params",
     "preset_params_, what a preset has chosen, or get_params()": "best_params_",
     "score(X, y)": "eval_metrics evaluate",

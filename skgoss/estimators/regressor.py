@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import mean_pinball_loss
+from sklearn.metrics import mean_pinball_loss, r2_score
 from sklearn.utils import Tags
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
@@ -101,16 +101,34 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         Returns
         -------
         float
-            Higher is better. R² of several targets is the mean over them.
+            Higher is better. R² of several targets is the mean over them, each of the
+            rows where it is not missing.
         """
         levels = self._model.link.levels
         if not levels:
-            return float(super().score(X, y, sample_weight))
+            return self._r2(X, y, sample_weight)
         losses = [
             mean_pinball_loss(y, predicted, alpha=level, sample_weight=sample_weight)
             for level, predicted in zip(levels, self.predict(X).T, strict=True)
         ]
         return -float(np.mean(losses))
+
+    def _r2(self, X: Any, y: Any, sample_weight: Any) -> float:
+        predicted = self.predict(X)
+        targets = np.asarray(y, dtype=np.float64)
+        known = ~np.isnan(targets)
+        # Only one of several targets may be missing.
+        if targets.shape != predicted.shape or targets.ndim == 1 or known.all():
+            return float(r2_score(y, predicted, sample_weight=sample_weight))
+        weight = np.ones(len(targets)) if sample_weight is None else sample_weight
+        scores = [
+            r2_score(target[rows], values[rows], sample_weight=np.asarray(weight)[rows])
+            for target, values, rows in zip(
+                targets.T, predicted.T, known.T, strict=True
+            )
+            if rows.any()
+        ]
+        return float(np.mean(scores))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

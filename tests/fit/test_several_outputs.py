@@ -1,9 +1,12 @@
 """Fits of several outputs: which columns and options they take."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from several_targets import C_VALID, LABELS, SMALL, WEIGHT, X_VALID, C, X, Y, quiet
 from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import r2_score
+from sklearn.model_selection import cross_val_score
 
 from skgoss import Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
 
@@ -38,6 +41,30 @@ def test_missing_targets():
         part.set_label(with_gaps[rows, k])
         alone = LGBMRegressor(**SMALL).fit(part)
         np.testing.assert_array_equal(predicted, alone.predict(X))
+
+
+def test_missing_targets_are_not_scored():
+    rng = np.random.default_rng(6)
+    with_gaps = np.where(rng.random(Y.shape) < 0.3, np.nan, Y)
+    model = LGBMRegressor(**SMALL).fit(X, with_gaps)
+    predicted, weight = model.predict(X), rng.uniform(size=len(X))
+    for given in (None, weight):
+        expected = [
+            r2_score(y[k], p[k], sample_weight=None if given is None else given[k])
+            for y, p in zip(with_gaps.T, predicted.T, strict=True)
+            for k in [~np.isnan(y)]
+        ]
+        found = model.score(X, with_gaps, sample_weight=given)
+        assert found == pytest.approx(np.mean(expected))
+    assert model.score(X, pd.DataFrame(with_gaps)) == model.score(X, with_gaps)
+    assert model.score(X, Y) == r2_score(Y, predicted)
+    one_alone = np.where(np.arange(Y.shape[1]) == 1, Y, np.nan)
+    assert model.score(X, one_alone) == r2_score(Y[:, 1], predicted[:, 1])
+    assert np.isfinite(cross_val_score(model, X, with_gaps, cv=3)).all()
+    with pytest.raises(ValueError, match="different number of output"):
+        model.score(X, Y[:, :2])
+    with pytest.raises(ValueError, match="contains NaN"):
+        LGBMRegressor(**SMALL).fit(X, Y[:, 0]).score(X, with_gaps[:, 0])
 
 
 def test_targets_of_weight_zero_are_missing():

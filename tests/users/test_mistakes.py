@@ -410,6 +410,7 @@ MISTAKES = {
     "classifier(metric='pr_auc').fit(X, y, eval_set=[(X, y)])": ("average_precision",),
     "classifier(metric='roc_auc_score').fit(X, y, eval_set=[(X, y)])": ("use 'auc'",),
     "model.train_score_": ("use evals_result_",),
+    "model.staged_decision_function(X)": ("raw_score=True, num_iteration=n",),
     "model.predict(X, y)": ("raw_score must be a bool", "numpy.ndarray", "no y"),
     # From MAPIE
     "LGBMRegressor(confidence_level=0.9)": ("the arguments of predict_interval",),

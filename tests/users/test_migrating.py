@@ -250,6 +250,7 @@ CHECKED_BY |= {
     "columns of strings": [
         "fit/test_values_count_and_not_their_container",
     ],
+    "distributions": ["objectives/test_the_loss_is_that_of_scipy"],
     "several quantiles": [
         "fit/test_raw_scores_are_those_of_separate_fits",
         "fit/test_predictions_never_cross",

@@ -83,7 +83,7 @@ LINES = {
         " nearest to CatBoost's defaults."
     ),
 }
-HEAD = """# Coming from HistGradientBoosting, XGBoost or CatBoost
+HEAD = """# Coming from XGBoost, CatBoost or HistGradientBoosting
 
 What the options of three other libraries are called here, and what is different. In
 code, a name of theirs that is not a name here has no effect, and a warning gives the

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import copy
+import numbers
+import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import parallel_config
 from sklearn import model_selection
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 
 from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.estimators.base import LGBMModel
+from skgoss.model_selection import race
+from skgoss.model_selection.race import Racer, SameFolds, comparable, is_rounds
 from skgoss.model_selection.shared_fits import SharedFits, last_steps
 from skgoss.training.concurrent_fits import at_once
 from skgoss.utils import threads
@@ -43,6 +50,12 @@ class SharedSearch(BaseSearchCV):
     # Of the copy: what the fits share, and which candidate is evaluated when.
     _shared: SharedFits
     _order: Sequence[int]
+    # Of a race: all candidates, and those that were evaluated last.
+    _racers: list[Racer]
+    _running: list[Racer]
+
+    strategy: str
+    time_limit: float | None
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit all candidates on all folds, and the best one on all rows.
@@ -67,12 +80,14 @@ class SharedSearch(BaseSearchCV):
         TypeError
             If the estimator is not one of skgoss.
         ValueError
-            If a parameter of a candidate does not exist, or scikit-learn's search
-            raises it.
+            If a parameter of a candidate does not exist, ``strategy`` or ``time_limit``
+            is wrong, or scikit-learn's search raises it.
         """
         self._validate_params()
+        self._check_strategy()
         search = copy.copy(self)
         search.estimator = clone(self.estimator)
+        search.cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         model = self._model_of(search.estimator)
         search.n_jobs = threads.n_threads(
             model.n_jobs if self.n_jobs is None else self.n_jobs
@@ -84,9 +99,27 @@ class SharedSearch(BaseSearchCV):
                 super(SharedSearch, search).fit(X, y, **params)
         finally:
             search._shared.close(search.estimator)
-        kept = {*self.get_params(deep=False), "_shared", "_order"}
+        kept = {*self.get_params(deep=False), *SharedSearch.__annotations__}
         vars(self).update({k: v for k, v in vars(search).items() if k not in kept})
         return self
+
+    def _check_strategy(self) -> None:
+        if self.strategy not in ("all", "race"):
+            raise ValueError(
+                f"strategy must be 'all' or 'race', got {self.strategy!r}."
+            )
+        limit = self.time_limit
+        if limit is None:
+            return
+        if self.strategy == "all":
+            raise ValueError(
+                f"time_limit={limit!r} needs strategy='race': all candidates are"
+                " evaluated otherwise."
+            )
+        if not isinstance(limit, numbers.Real) or not limit > 0:
+            raise ValueError(
+                f"time_limit must be a positive number of seconds, got {limit!r}."
+            )
 
     def _model_of(self, estimator: Any) -> LGBMModel:
         """The estimator of skgoss that an estimator is, or ends with."""
@@ -117,11 +150,12 @@ class SharedSearch(BaseSearchCV):
     ) -> Any:
         """Evaluate candidates in the order that shares most."""
         candidates = list(candidates)
-        n_folds = 5 if self.cv is None else getattr(self.cv, "n_splits", self.cv)
-        n_folds = n_folds if isinstance(n_folds, int) else 2
+        n_folds = getattr(self.cv, "n_splits", 2)
         shared, n_fits = self._shared, max(1, len(candidates) * n_folds)
         shared.n_threads = at_once(n_fits, self.n_jobs)[1]
         shared.most_recent = _KEPT_BY_FOLD * n_folds
+        if self.strategy == "race":
+            return self._race(evaluate_candidates, candidates)
         self._order, shared.keeps_models = self._planned(candidates)
         ordered = [candidates[i] for i in self._order]
         return evaluate_candidates(ordered, **context)
@@ -134,27 +168,15 @@ class SharedSearch(BaseSearchCV):
         fits that take long come first, so that no thread is left with one at the end.
         ValueError if there is no such parameter.
         """
-        models = []
-        for candidate in candidates:
-            changed = clone(self.estimator).set_params(**clone(candidate, safe=False))
-            *_, model = last_steps(changed)
-            models.append(model)
+        models = self._models(candidates)
         first_of_data: dict[Hashable, int] = {}
         most_rounds: dict[Hashable, int] = {}
         keys = []
         for i, candidate in enumerate(candidates):
-            of_data, others = [], []
-            for path, value in candidate.items():
-                name = path.rpartition("__")[2]
-                name = parameters.CANONICAL_NAME.get(name, name)
-                item = path, value if isinstance(value, Hashable) else id(value)
-                if name != "n_estimators":
-                    others.append(item)
-                if name not in parameters.DEFAULTS or name in _OF_BINS:
-                    of_data.append(item)
-            data, rest = frozenset(of_data), frozenset(others)
-            first_of_data.setdefault(data, i)
+            data = comparable({k: v for k, v in candidate.items() if _is_of_data(k)})
+            rest = comparable({k: v for k, v in candidate.items() if not is_rounds(k)})
             n_rounds, cost = _cost(models[i])
+            first_of_data.setdefault(data, i)
             most_rounds[rest] = max(n_rounds, most_rounds.get(rest, 0))
             keys.append((data, rest, n_rounds, cost))
         order = sorted(
@@ -167,6 +189,37 @@ class SharedSearch(BaseSearchCV):
         )
         return order, len(most_rounds) < len(candidates)
 
+    def _models(self, candidates: Iterable[Candidate]) -> list[Any]:
+        """The estimator of each candidate; ValueError if a parameter does not exist."""
+        models = []
+        for candidate in candidates:
+            changed = clone(self.estimator).set_params(**clone(candidate, safe=False))
+            *_, model = last_steps(changed)
+            models.append(model)
+        return models
+
+    def _race(
+        self, evaluate_candidates: Callable[..., Any], candidates: Sequence[Candidate]
+    ) -> Any:
+        """Evaluate candidates stage by stage: see `race`."""
+        end = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        folds, self._shared.grows = SameFolds(self.cv), True
+        path = f"{prefix(self.estimator)}n_estimators"
+        self._racers = race.racers(candidates, self._models(candidates), path)
+        running = self._racers
+        for stage in count():
+            begin = time.monotonic()
+            self._running = sorted(running, key=partial(Racer.cost, stage=stage))[::-1]
+            stages = [r.candidate(r.rounds_of_stage(stage)) for r in self._running]
+            results = evaluate_candidates(stages, cv=folds)
+            self._shared.forget_unused()
+            race.leave(self._racers, stage)
+            running = [racer for racer in self._racers if racer.goes_on]
+            now = time.monotonic()
+            # The next stage takes longer than this one, unless candidates have left.
+            if not running or now + race.GROWTH * (now - begin) > end:
+                return results
+
     def _format_results(
         self,
         candidate_params: Sequence[Candidate],
@@ -174,7 +227,9 @@ class SharedSearch(BaseSearchCV):
         out: Sequence[Any],
         more_results: Any = None,
     ) -> Any:
-        """The results in the order of the candidates."""
+        """The results in the order of the candidates; those of races have more keys."""
+        if self.strategy == "race":
+            return self._race_results(n_splits, out[-len(self._running) * n_splits :])
         back = np.argsort(self._order)
         return super()._format_results(
             [candidate_params[i] for i in back],
@@ -182,6 +237,45 @@ class SharedSearch(BaseSearchCV):
             [out[i * n_splits + fold] for i in back for fold in range(n_splits)],
             more_results,
         )
+
+    def _race_results(self, n_splits: int, out: Sequence[Any]) -> Any:
+        """The results of a race so far; ``out`` are those of the last stage."""
+        form, stage = super()._format_results, []
+        for i in range(len(self._running)):
+            stage.append(out[i * n_splits : (i + 1) * n_splits])
+        scores = form([racer.params for racer in self._running], n_splits, out)
+        metric = "score" if "mean_test_score" in scores else self.refit
+        if f"mean_test_{metric}" not in scores:
+            raise ValueError(
+                "strategy='race' needs the metric that counts: set refit to one of"
+                f" {sorted(self.scoring)}, got {self.refit!r}."
+            )
+        by_fold = np.transpose(
+            [scores[f"split{fold}_test_{metric}"] for fold in range(n_splits)]
+        )
+        for racer, of_folds, results in zip(self._running, by_fold, stage, strict=True):
+            racer.note(of_folds, results)
+        racers = self._racers
+        return form(
+            [racer.candidate(racer.rounds[racer.best]) for racer in racers],
+            n_splits,
+            [result for racer in racers for result in racer.results[racer.best]],
+            {"n_rounds": [racer.rounds[-1] for racer in racers]},
+        )
+
+
+def prefix(estimator: Any) -> str:
+    """What the names of the parameters of the last of `last_steps` begin with."""
+    parts = list(last_steps(estimator))[:-1]
+    names = [p.steps[-1][0] if isinstance(p, Pipeline) else "regressor" for p in parts]
+    return "".join(f"{name}__" for name in names)
+
+
+def _is_of_data(path: str) -> bool:
+    """Whether a parameter changes the rows of the estimator, or their bins."""
+    name = path.rpartition("__")[2]
+    name = parameters.CANONICAL_NAME.get(name, name)
+    return name not in parameters.DEFAULTS or name in _OF_BINS
 
 
 def _cost(model: Any) -> tuple[int, float]:
@@ -209,6 +303,17 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         TransformedTargetRegressor.
     param_grid : dict or list of dict
         Lists of values by the names of parameters, as in scikit-learn.
+    strategy : str, default='all'
+        'all' evaluates all candidates. 'race' lets them grow round by round on all
+        folds, up to their ``n_estimators``, and those that fall behind leave: see
+        docs/tuning.md. Candidates that differ only in ``n_estimators`` are one, whose
+        limit is the largest. The best number of rounds is found. Candidates whose
+        rounds depend on later ones, as with dropout, or that have early stopping, folds
+        or a preset, are evaluated once. With several metrics, ``refit`` must be the
+        name of one.
+    time_limit : float, default=None
+        Seconds after which no stage of a race begins, if it would probably end later.
+        The stage that is going on ends, and the best candidate is fitted.
     scoring : str, callable, list, tuple or dict, default=None
         The metrics of the test rows, as in scikit-learn; None: ``score`` of the
         estimator.
@@ -233,8 +338,10 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
     Attributes
     ----------
     cv_results_ : dict
-        The results with scikit-learn's keys. The time of a fit that had its work done
-        by another is that of waiting for it.
+        The results with scikit-learn's keys. Those of a race have a row for each
+        candidate besides ``n_estimators``, with the best ``n_estimators`` among its
+        parameters, and the key ``n_rounds``: how far it went. The time of a fit whose
+        work another has done is that of waiting for it.
     best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_
         As in scikit-learn, like ``refit_time_``, ``multimetric_`` and ``classes_``.
 
@@ -259,6 +366,8 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         estimator: Any,
         param_grid: Any,
         *,
+        strategy: str = "all",
+        time_limit: float | None = None,
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: Any = True,
@@ -280,6 +389,8 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
             error_score=error_score,
             return_train_score=return_train_score,
         )
+        self.strategy = strategy
+        self.time_limit = time_limit
 
 
 class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
@@ -296,6 +407,17 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
         parameters.
     n_iter : int, default=10
         The number of candidates.
+    strategy : str, default='all'
+        'all' evaluates all candidates. 'race' lets them grow round by round on all
+        folds, up to their ``n_estimators``, and those that fall behind leave: see
+        docs/tuning.md. Candidates that differ only in ``n_estimators`` are one, whose
+        limit is the largest. The best number of rounds is found. Candidates whose
+        rounds depend on later ones, as with dropout, or that have early stopping, folds
+        or a preset, are evaluated once. With several metrics, ``refit`` must be the
+        name of one.
+    time_limit : float, default=None
+        Seconds after which no stage of a race begins, if it would probably end later.
+        The stage that is going on ends, and the best candidate is fitted.
     scoring : str, callable, list, tuple or dict, default=None
         The metrics of the test rows, as in scikit-learn; None: ``score`` of the
         estimator.
@@ -346,6 +468,8 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
         estimator: Any,
         param_distributions: Any,
         *,
+        strategy: str = "all",
+        time_limit: float | None = None,
         n_iter: int = 10,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -371,3 +495,5 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
             error_score=error_score,
             return_train_score=return_train_score,
         )
+        self.strategy = strategy
+        self.time_limit = time_limit

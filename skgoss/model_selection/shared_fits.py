@@ -19,9 +19,13 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.estimators.base import LGBMModel, run
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.callbacks import shown_reads
+from skgoss.fit.fit import Fit
+from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
+from skgoss.training import loop
+from skgoss.training.loop import Trained
 
 # A model, and the attributes that callbacks have set.
 Result = tuple[FittedModel, dict[str, Any]]
@@ -64,6 +68,9 @@ class SharedFits:
         The threads of each fit and prediction.
     keeps_models : bool
         Whether models are kept for fits of fewer rounds.
+    grows : bool
+        Whether fits are kept, and go on where they stopped if more rounds are asked
+        for.
     most_recent : int
         The number of results besides models that are kept: those used last.
     """
@@ -73,6 +80,9 @@ class SharedFits:
         self.n_threads = 1
         self.keeps_models = False
         self.most_recent = 0
+        self.grows = False
+        self._growing: dict[Key, GrowingFit] = {}
+        self._used: set[Key] = set()
         self._models: dict[Key, Future[Any]] = {}
         self._recent: OrderedDict[Key, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -90,6 +100,7 @@ class SharedFits:
         """End all fits, and let the estimator share nothing from now on."""
         self.is_open = False
         self._models.clear()
+        self._growing.clear()
         self._recent.clear()
         for part in last_steps(estimator):
             vars(part).pop("_shared", None)
@@ -106,43 +117,64 @@ class SharedFits:
     ) -> Result:
         """The model of an estimator that is being fitted."""
         data = digest(X, arguments.feature_name, settings.categorical_feature)
-        fit = partial(self._fitted, estimator, X, y, arguments, settings, data)
-        if not (self.keeps_models and data and _are_rounds_alike(arguments, settings)):
-            return fit()
+        start = partial(self._start, estimator, X, y, arguments, settings, data)
+        has_sets = arguments.eval_set is not None or arguments.eval_X is not None
+        grows = self.grows and not has_sets
+        is_shared = self.keeps_models or grows
+        if not (is_shared and _are_rounds_alike(arguments, settings)):
+            return self._run(start())
         passed = {k: v for k, v in vars(arguments).items() if v is not None}
+        key = data, digest(y, passed), _options_of_rounds(settings)
         n_rounds = settings.n_estimators
-        most, (model, of_callbacks) = self._once(
-            self._models,
-            (data, digest(y, passed), _options_of_rounds(settings)),
-            lambda: (n_rounds, fit()),
-        )
-        if most < n_rounds:
-            return fit()
+        if grows and None not in key:
+            with self._lock:
+                self._used.add(key)
+                growing = self._growing.setdefault(key, GrowingFit())
+            model, of_callbacks = growing.model(n_rounds, start, self._is_over), {}
+            most = model.n_rounds
+        else:
+            most, (model, of_callbacks) = self._once(
+                self._models, key, lambda: (n_rounds, self._run(start()))
+            )
+            if most < n_rounds:
+                return self._run(start())
         if most > n_rounds:
             model = _with_rounds(model, n_rounds)
         return model.with_record(estimator._record(settings.passed)), of_callbacks
 
-    def _fitted(
+    def _start(
         self,
         estimator: LGBMModel,
-        X: Any,
+        X_of_fit: Any,
         y: Any,
         arguments: FitArguments,
         settings: Settings,
         data: str | None,
-    ) -> Result:
+    ) -> Fit | FitOnFolds:
+        # Fits that go on later hold the same rows, and not a copy each.
+        X = self._once(self._recent, (data,), lambda: X_of_fit)
         with shown_reads(settings.verbosity):
-            fit = estimator._start(
+            return estimator._start(
                 input_sets(X, y, arguments, settings),
                 arguments,
                 settings,
                 self.n_threads,
                 data and partial(self._bins, data),
             )
+
+    def _run(self, fit: Fit | FitOnFolds) -> Result:
         # Functions of users need not be ready to be called by several threads at once.
-        has_functions = fit.main.plan.has_functions or arguments.callbacks
+        has_functions = fit.main.plan.has_functions or fit.main.calls
         with self._one_by_one if has_functions else nullcontext():
-            return run(fit, lambda _index, _model: not self.is_open)
+            return run(fit, self._is_over)
+
+    def _is_over(self, *_round: Any) -> bool:
+        return not self.is_open
+
+    def forget_unused(self) -> None:
+        """Forget the fits that have not gone on since this was called last."""
+        self._growing = {k: v for k, v in self._growing.items() if k in self._used}
+        self._used = set()
 
     def _bins(self, data: str, *args: Any, **options: Any) -> BinnedDataset:
         """What stands for `BinnedDataset.build`."""
@@ -198,6 +230,30 @@ class SharedFits:
             except BaseException as error:
                 future.set_exception(error)
         return future.result()
+
+
+class GrowingFit:
+    """A fit that goes on whenever more rounds are asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._fit: Any = None
+        self._ended = False
+
+    def model(
+        self,
+        n_rounds: int,
+        start: Callable[[], Fit | FitOnFolds],
+        is_over: Callable[..., bool],
+    ) -> FittedModel:
+        """The model of so many rounds, or of more; of fewer if no tree can grow."""
+        with self._lock:
+            fit = self._fit = self._fit or start()
+            missing = n_rounds - fit.n_rounds
+            if missing > 0 and not self._ended:
+                loop.train(fit.state, after_round=is_over, n_rounds=missing)
+                self._ended = fit.n_rounds < n_rounds
+            return fit.model(Trained(fit.state.ensemble()))
 
 
 class SharedSteps:

@@ -1,0 +1,171 @@
+"""Races of candidates: who leaves, and what the results say."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
+from skgoss.model_selection.race import Racer, leave
+from skgoss.training.boosting import Boosting
+
+X, y = load_diabetes(return_X_y=True)
+X, y = X[:200], y[:200]
+GRID = {
+    "n_estimators": [10, 60],
+    "num_leaves": [3, 8],
+    "reg_lambda": [0, 1e6],
+    "learning_rate": [0.1, 0.3],
+}
+FOLDS = KFold(4, shuffle=True, random_state=0)
+
+
+def race(estimator=None, grid=GRID, **options):
+    estimator = LGBMRegressor() if estimator is None else estimator
+    return GridSearchCV(estimator, grid, strategy="race", cv=FOLDS, **options)
+
+
+def test_scores_are_those_of_fits_with_the_rounds_found():
+    search = race(n_jobs=2).fit(X, y)
+    results = search.cv_results_
+    assert len(results["params"]) == 8
+    for params, score in zip(
+        results["params"], results["mean_test_score"], strict=True
+    ):
+        scores = cross_val_score(LGBMRegressor(**params), X, y, cv=FOLDS)
+        assert scores.mean() == score
+    n_rounds = results["n_rounds"]
+    assert (n_rounds >= [p["n_estimators"] for p in results["params"]]).all()
+    assert n_rounds.max() <= 60
+    assert search.best_estimator_.n_estimators_ == search.best_params_["n_estimators"]
+    assert list(results["rank_test_score"]).index(1) == search.best_index_
+    # A penalty that lets no model learn is behind for ever.
+    is_poor = np.array([params["reg_lambda"] > 0 for params in results["params"]])
+    assert n_rounds[is_poor].max() < n_rounds[~is_poor].max()
+
+
+def test_rounds_are_grown_once(monkeypatch):
+    boost, rounds = Boosting.boost, []
+    monkeypatch.setattr(
+        Boosting, "boost", lambda *args: rounds.append(1) or boost(*args)
+    )
+    for n_jobs in (1, 2):
+        rounds.clear()
+        search = race(n_jobs=n_jobs, refit=False).fit(X, y)
+        assert len(rounds) == 4 * search.cv_results_["n_rounds"].sum()
+
+
+def test_threads_do_not_change_a_race():
+    one, two = (race(n_jobs=n).fit(X, y).cv_results_ for n in (1, 2))
+    for name in one:
+        if not name.endswith("_time"):
+            np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_pipelines_and_metrics():
+    pipeline = make_pipeline(StandardScaler(), LGBMRegressor(n_estimators=20))
+    model = TransformedTargetRegressor(pipeline, func=np.log, inverse_func=np.exp)
+    grid = {"regressor__lgbmregressor__num_leaves": [3, 6]}
+    scoring = ["r2", "neg_mean_absolute_error"]
+    search = race(model, grid, scoring=scoring, refit="r2").fit(X, y)
+    path = "regressor__lgbmregressor__n_estimators"
+    assert 1 <= search.best_params_[path] <= 20
+    with pytest.raises(ValueError, match="set refit to one of"):
+        race(model, grid, scoring=scoring, refit=False).fit(X, y)
+
+
+def test_what_cannot_go_on_is_evaluated_once():
+    grid = {"boosting_type": ["gbdt", "dart"], "folds": [None, 2]}
+    search = race(LGBMRegressor(n_estimators=12), grid).fit(X, y)
+    results = search.cv_results_
+    assert [len(params) for params in results["params"]] == [3, 2, 2, 2]
+    assert results["n_rounds"][0] >= results["params"][0]["n_estimators"]
+    for params, score in zip(
+        results["params"], results["mean_test_score"], strict=True
+    ):
+        model = LGBMRegressor(**{"n_estimators": 12, **params})
+        assert cross_val_score(model, X, y, cv=FOLDS).mean() == score
+
+
+def test_failing_candidates_leave():
+    grid = {"num_leaves": [4, 1], "n_estimators": [30]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search = race(grid=grid).fit(X, y)
+    assert any("4 fits failed" in str(warning.message) for warning in caught)
+    assert np.isnan(search.cv_results_["mean_test_score"][1])
+    assert search.best_params_["num_leaves"] == 4
+
+
+def test_time_limit():
+    ranges = {"num_leaves": [3, 4, 5, 6]}
+    search = RandomizedSearchCV(
+        LGBMRegressor(n_estimators=400),
+        ranges,
+        n_iter=3,
+        cv=3,
+        strategy="race",
+        time_limit=1e-6,
+    ).fit(X, y)
+    assert search.cv_results_["n_rounds"].max() < 30
+    for options, words in (
+        ({"strategy": "all", "time_limit": 1}, "needs strategy='race'"),
+        ({"strategy": "race", "time_limit": 0}, "time_limit must be"),
+        ({"strategy": "some"}, "strategy must be"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            GridSearchCV(LGBMClassifier(), {}, **options).fit(X, y > 100)
+
+
+def racer(*means, spread=0.0, most=10_000):
+    new = Racer({}, "n_estimators", most, 0.1, 31)
+    for value in means:
+        new.note(value + spread * np.array([-1.0, 0, 1, 0.5, -0.5]), [])
+    return new
+
+
+def test_who_leaves():
+    best = racer(1, 2, 3, 4, spread=0.1)
+    racers = [
+        best,
+        racer(0.1, 0.2, 0.3, 0.4),  # behind
+        racer(0.5, 1, 2, 2.99, spread=0.2),  # behind by a stage, but perhaps by luck
+        racer(0, 1, 2, 3.5),  # less than a stage behind
+        racer(1, 2, 3, np.nan),
+    ]
+    leave(racers, 4)
+    assert [r.left for r in racers] == [False] * 4 + [True]
+    leave(racers, 5)
+    assert [r.left for r in racers] == [False, True, False, False, True]
+
+
+def test_of_many_the_worse_half_leaves():
+    racers = [racer(*np.linspace(1, 4 - i / 1000, 4)) for i in range(61)]
+    leave(racers, 5)
+    assert [r.left for r in racers] == [False] * 31 + [True] * 30
+
+
+def test_rounds_of_stages_have_equal_steps():
+    slow = Racer({}, "n_estimators", 100, 0.025, 31)
+    usual = Racer({}, "n_estimators", 100, 0.1, 31)
+    assert [slow.rounds_of_stage(k) for k in range(3)] == [32, 40, 50]
+    assert [usual.rounds_of_stage(k) for k in range(3)] == [8, 10, 12]
+    assert slow.rounds_of_stage(9) == 100
+    small = Racer({}, "n_estimators", 100, 0.1, 4)
+    assert [small.rounds_of_stage(k) for k in range(3)] == [15, 18, 23]
+
+
+def test_without_progress_a_candidate_ends():
+    stalled = racer(1, 2, 1, 1)
+    assert not stalled.goes_on
+    assert stalled.best == 1
+    assert racer(1, 2, 1).goes_on
+    assert not racer(1, 2, most=10).goes_on

@@ -11,8 +11,8 @@ parts that are being run. Whoever waits spins for a moment and then sleeps; wher
 others run meanwhile, it sleeps at once.
 
 The linker puts these functions in the place of those that the compiler calls, by their names
-in libgomp (`--wrap`). Only what `prange` needs is there: one loop in each parallel region, and
-nothing behind it. */
+in libgomp (`--wrap`). Only what `prange` needs is there: one loop in each parallel region, nothing
+behind it, and no barrier (see tools/translate.py). */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -56,7 +56,7 @@ static struct {
     Region *first;       /* of the regions with parts that nobody has begun */
     atomic_uint n_open;
     unsigned n_workers, n_sleeping;
-    bool is_prepared, is_full;
+    bool is_full;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local Region *current;
@@ -181,6 +181,12 @@ static void after_fork(void)
     pool.is_full = false;
 }
 
+/* Other threads may hold the lock of the pool in a process that is forked. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
 /* Signals are for the threads of Python. */
 static bool start_worker(void)
 {
@@ -198,9 +204,6 @@ static bool start_worker(void)
 /* Start what is missing, as far as there are cores and the system lets it; the lock is held. */
 static void start_workers(unsigned n_wanted)
 {
-    if (!pool.is_prepared)
-        pthread_atfork(NULL, NULL, after_fork);
-    pool.is_prepared = true;
     while (!pool.is_full && pool.n_workers < n_wanted) {
         pool.is_full = pool.n_workers + 1 >= n_cores() || !start_worker();
         pool.n_workers += !pool.is_full;
@@ -327,10 +330,7 @@ bool __wrap_GOMP_loop_nonmonotonic_dynamic_start(
     return __wrap_GOMP_loop_nonmonotonic_dynamic_next(start_out, end_out);
 }
 
-/* Whoever is at the end of its part has nothing to wait for: the region waits for all parts. */
 void __wrap_GOMP_loop_end_nowait(void) {}
-
-void __wrap_GOMP_barrier(void) {}
 
 /* ------------------------------------------------------------------ sums over all parts */
 

@@ -158,10 +158,6 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         ValueError
             If the objective learns no distribution.
 
-        See Also
-        --------
-        predict_interval : Intervals, which out-of-fold predictions calibrate.
-
         Examples
         --------
         >>> from sklearn.datasets import load_diabetes
@@ -178,8 +174,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
                 f" {self._model.objective!r}. Fit with objective='normal' or another"
                 " that learns a distribution."
             )
-        every = 0, None
-        scores = self._output(X, "raw_score", every, False, kwargs, self._finish)
+        # Predictions of Dask collections are lazy.
+        scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
         return distribution.frozen(scores.T)
 
     @docstrings.of_prediction

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Self, cast
 
 import numpy as np
@@ -266,7 +267,7 @@ class FitData:
         queries = task.queries(input_set, n_rows)
         targets.check_sum(target, weight, name, partition)
         if distribution is not None:
-            self._check_support(target, weight, name)
+            self._check_support(target, weight, name, partition)
         if init_score is not None and self.init_model is not None:
             init_score = None
             warn(
@@ -296,20 +297,28 @@ class FitData:
         )
 
     def _check_support(
-        self, target: NDArray[np.float64], weight: NDArray[np.float64] | None, name: str
+        self,
+        target: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        name: str,
+        partition: RowPartition | None,
     ) -> None:
         """Check that a distribution can have the targets; ValueError names a row."""
         objective = canonical_name(self.settings.objective)
         support = OBJECTIVES[objective].targets
-        wrong = ~support.contains(target)
+        wrong = ~support.contains(target.ravel())
         if weight is not None:
-            wrong &= (weight > 0).reshape(wrong.shape)
-        if wrong.any():
-            row = int(wrong.argmax())
+            wrong &= weight > 0
+        partition = partition or RowPartition.alone(len(target))
+        firsts = np.flatnonzero(wrong)[:1].tolist()
+        of_rank = [(int(partition.numbers[row]), target[row]) for row in firsts]
+        found = [*chain(*partition.collectives.all_gather(of_rank))]
+        if found:
+            row, value = min(found)
             raise ValueError(
                 f"objective={objective!r} needs targets {support.description}, but row"
-                f" {row} of {name} is {target[row]:g}. Leave out such rows"
-                f" ({int(wrong.sum())} of {len(target)}), or choose another objective."
+                f" {row} of {name} is {value:g}. Leave out such rows, or choose another"
+                " objective."
             )
 
     def _target(

@@ -173,12 +173,12 @@ def test_derivatives_are_finite_at_any_score(name):
 
 @names
 def test_crps_is_the_area_between_distributions(name):
-    scores, y = SCORES[name][:, :5], TARGETS[name][:5]
+    scores, y = SCORES[name][:, :2], TARGETS[name][:2]
     ours = DISTRIBUTIONS[name].crps(y, scores)
-    for i in range(5):
+    for i in range(2):
         predicted = DISTRIBUTIONS[name].frozen(scores[:, i : i + 1])
         low, high = predicted.ppf([1e-6, 1 - 1e-6])
-        grid = np.linspace(min(low, y[i]) - 1, max(high, y[i]) + 1, 400_001)
+        grid = np.linspace(min(low, y[i]) - 1, max(high, y[i]) + 1, 20_001)
         square = (predicted.cdf(grid) - (grid >= y[i])) ** 2
         area = np.trapezoid(square, grid)
         assert ours[i] == pytest.approx(area, rel=0.03)
@@ -207,7 +207,7 @@ Y = {
     .astype(float)
     for name, center in CENTERS.items()
 }
-SMALL = {"n_estimators": 10, "num_leaves": 8, "n_jobs": 1}
+SMALL = {"n_estimators": 6, "num_leaves": 8, "n_jobs": 1}
 
 
 @names
@@ -241,7 +241,7 @@ def test_a_model_and_all_that_it_is_written_to(name):
     assert model._model.score_names == list(DISTRIBUTIONS[name].parameters)
 
 
-@names
+@pytest.mark.parametrize("name", ["normal", "student", "beta"])
 def test_onnx_has_the_parameters(name):
     onnxruntime = pytest.importorskip("onnxruntime")
     from skgoss import to_onnx
@@ -257,7 +257,7 @@ def test_onnx_has_the_parameters(name):
 def test_train_and_cv_learn_distributions():
     options = {"objective": "normal", "num_leaves": 8, "verbosity": -1}
     y = Y["normal"]
-    booster = train(options, Dataset(X, y), 10)
+    booster = train(options, Dataset(X, y), 6)
     model = LGBMRegressor(objective="gaussian", **SMALL).fit(X, y)
     np.testing.assert_array_equal(booster.predict(X), model.predict(X))
     more = train(options, Dataset(X, y), 5, init_model=booster)

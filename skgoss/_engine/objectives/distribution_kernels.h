@@ -225,16 +225,20 @@ static SIMD_INLINE double beta_nll(const double *f, double y)
 
 /* --------------------------------------------------------------------------- the loops */
 
+/* The loop over rows, whose scores are f. */
+#define EACH_ROW(n_scores)                                                                 \
+    double f[n_scores];                                                                    \
+    for (int64_t i = 0; i < n; i++) {                                                      \
+        for (int k = 0; k < n_scores; k++)                                                 \
+            f[k] = score[k * stride + i];
+
 #define DISTRIBUTION(name, n_scores)                                                       \
     SIMD_KERNEL(name##_derivatives,                                                        \
                 (const double *restrict score, const double *restrict y, int64_t stride,   \
                  int64_t n, float *restrict gradient_out, float *restrict hessian_out),    \
-                (score, y, stride, n, gradient_out, hessian_out))                       \
+                (score, y, stride, n, gradient_out, hessian_out))                          \
     {                                                                                      \
-        for (int64_t i = 0; i < n; i++) {                                                  \
-            double f[n_scores];                                                            \
-            for (int k = 0; k < n_scores; k++)                                             \
-                f[k] = score[k * stride + i];                                              \
+        EACH_ROW(n_scores)                                                                 \
             slopes s = name##_slopes(f, y[i]);                                             \
             for (int k = 0; k < n_scores; k++) {                                           \
                 gradient_out[k * stride + i] = (float)within_float(s.of[k].gradient);      \
@@ -246,10 +250,7 @@ static SIMD_INLINE double beta_nll(const double *f, double y)
                 (const double *restrict score, const double *restrict y, int64_t stride,   \
                  int64_t n, double *restrict loss_out), (score, y, stride, n, loss_out))   \
     {                                                                                      \
-        for (int64_t i = 0; i < n; i++) {                                                  \
-            double f[n_scores];                                                            \
-            for (int k = 0; k < n_scores; k++)                                             \
-                f[k] = score[k * stride + i];                                              \
+        EACH_ROW(n_scores)                                                                 \
             loss_out[i] = name##_nll(f, y[i]);                                             \
         }                                                                                  \
     }

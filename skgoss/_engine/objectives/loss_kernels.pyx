@@ -160,12 +160,7 @@ def distribution(
 ):
     """Derivatives of the negative log-likelihood, and the Fisher information, of each score.
 
-    Parameters
-    ----------
-    kind : int
-        A value of ``DISTRIBUTIONS``.
-    scores, gradient_out, hessian_out : (K, n)
-    y : (n,) float64
+    ``kind`` is a value of ``DISTRIBUTIONS``. All arrays but ``y`` have the shape (K, n).
     """
     cdef:
         int64_t n = y.shape[0]

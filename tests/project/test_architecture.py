@@ -24,8 +24,8 @@ MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 19, 12, 106
 # The most lines that the package and each room may have. Whoever raises a number says
 # why behind it.
 MOST_LINES = {
-    "skgoss": 61_500,  # distributions; scores of targets with gaps; searches and races
-    "_engine": 20_500,  # bounds of linear leaves; kernels of distributions
+    "skgoss": 61_800,  # distributions; scores of targets with gaps; searches and races
+    "_engine": 20_750,  # linear leaves' bounds; distributions; team.c
     "binning": 3_200,
     "booster": 2_050,
     "columns": 3_550,
@@ -43,7 +43,7 @@ MOST_LINES = {
     "plotting": 1_250,
     "sources": 2_200,  # readers that are interrupted; features that are weights, too
     "training": 3_500,
-    "utils": 1_050,
+    "utils": 950,
 }
 # Modules without a test file of their name, by the tests that run their code, with the
 # reason. The list must not grow. Kernels of the engine are tested with the modules that
@@ -235,7 +235,7 @@ def test_each_module_has_a_test_file():
 def test_no_room_has_more_lines_than_its_budget():
     n_lines = Counter()
     for path in SOURCE.rglob("*"):
-        if path.suffix in (".py", ".pyx", ".pxd", ".pyi", ".h"):
+        if path.suffix in (".py", ".pyx", ".pxd", ".pyi", ".h", ".c"):
             folder = path.relative_to(SOURCE).parts[:-1]
             n = len(path.read_text("utf-8").splitlines())
             n_lines.update({"skgoss": n, folder[0] if folder else "faces": n})

@@ -363,7 +363,7 @@ class LGBMModel(
         plain.__dict__.pop("_unused_params", None)
         # Copying the defaults, too, would take longer than a small prediction.
         changed = self._passed_parameters()
-        vars(plain)["get_params"] = lambda deep=False: changed
+        plain.__dict__["get_params"] = lambda deep=False: changed
         cloned = super(LGBMModel, plain).__sklearn_clone__()
         cloned._passed = self._passed
         if self._shared is not None and self._shared.is_open:

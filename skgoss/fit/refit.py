@@ -191,7 +191,9 @@ class Refit:
     def _starts_far(self) -> bool:
         """Whether a step from 0 may be far from the best one: see `_start`."""
         spec = OBJECTIVES.get(self.objective.name)
-        return spec is not None and (spec.linear_above > 0 or spec.link == "exp")
+        return spec is not None and (
+            spec.linear_above > 0 or spec.link == "exp" or spec.distribution is not None
+        )
 
     @cached_property
     def _raw(self) -> RawColumns:
@@ -253,12 +255,13 @@ class Refit:
         else:
             optimal = self._optimal(total(gradients.gradient), total(gradients.hessian))
         steps = self.shrinkage[tree] * optimal
-        if self._starts_far and self.objective.concordance > 0:
+        n_scores = self.ensemble.n_scores
+        concordance = np.broadcast_to(self.objective.concordance, n_scores)
+        bound = concordance[tree % n_scores]
+        if self._starts_far and bound > 0:
             # A longer step could increase the loss, as in a fit.
-            most = np.log1p(self.objective.concordance * np.abs(optimal))
-            steps = np.clip(
-                steps, *np.outer([-1, 1], most / self.objective.concordance)
-            )
+            most = np.log1p(bound * np.abs(optimal)) / bound
+            steps = np.clip(steps, -most, most)
         values = self._moved(old, start + steps)
         if self.ensemble.linear is None:
             return values, None

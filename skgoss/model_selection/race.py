@@ -47,7 +47,7 @@ def racers(
     """
     found: dict[Hashable, Racer] = {}
     for number, (candidate, model) in enumerate(zip(candidates, models, strict=True)):
-        names = [name for name in candidate if is_rounds(name)] or [path]
+        names: list[Any] = [n for n in candidate if is_rounds(n)] or [path]
         params = {k: v for k, v in candidate.items() if k not in names}
         key: Hashable = comparable(params)
         can_go_on = isinstance(model, LGBMModel) and _can_go_on(model)

@@ -100,7 +100,7 @@ class SharedSearch(BaseSearchCV):
         finally:
             search._shared.close(search.estimator)
         kept = {*self.get_params(deep=False), *SharedSearch.__annotations__}
-        vars(self).update({k: v for k, v in vars(search).items() if k not in kept})
+        self.__dict__.update({k: v for k, v in vars(search).items() if k not in kept})
         return self
 
     def _check_strategy(self) -> None:

@@ -159,7 +159,7 @@ class SharedFits:
                 arguments,
                 settings,
                 self.n_threads,
-                data and partial(self._bins, data),
+                partial(self._bins, data) if data else None,
             )
 
     def _run(self, fit: Fit | FitOnFolds) -> Result:
@@ -248,7 +248,9 @@ class GrowingFit:
     ) -> FittedModel:
         """The model of so many rounds, or of more; of fewer if no tree can grow."""
         with self._lock:
-            fit = self._fit = self._fit or start()
+            if self._fit is None:
+                self._fit = start()
+            fit = self._fit
             missing = n_rounds - fit.n_rounds
             if missing > 0 and not self._ended:
                 loop.train(fit.state, after_round=is_over, n_rounds=missing)

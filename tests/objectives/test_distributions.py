@@ -265,8 +265,21 @@ def test_train_and_cv_learn_distributions():
     metrics = {"metric": ["nll", "crps"]}
     scores = cv(options | metrics, Dataset(X, y), 5, nfold=3, stratified=False)
     assert [len(scores[f"valid {name}-mean"]) for name in ("nll", "crps")] == [5, 5]
-    moved = booster.refit(X, y + 1.0, decay_rate=0.0)
-    assert abs((moved.predict(X) - y).mean()) > 0.2
+
+
+@names
+def test_a_refit_on_the_same_rows_is_a_fit(name):
+    """It starts from the most likely distribution, and its steps have the bounds."""
+    y = Y[name]
+    booster = train({"objective": name, "num_leaves": 8}, Dataset(X, y), 6)
+    again = booster.refit(X, y, decay_rate=0.0)
+    for score in (True, False):
+        np.testing.assert_allclose(
+            again.predict(X, raw_score=score),
+            booster.predict(X, raw_score=score),
+            rtol=1e-4,
+            atol=1e-5,
+        )
 
 
 def test_the_mean_of_a_normal_distribution_has_the_trees_of_the_squared_error():

@@ -377,10 +377,13 @@ def few_values(
     cls, options = OBJECTIVES[name]
     if cls is LGBMClassifier:
         y = classes(signal, 2 if name == "binary" else 3)
-    elif SPECS[name].link == "exp":
+    elif SPECS[name].link == "exp" or name in ("lognormal", "gamma_distribution"):
         y = np.exp(signal / 2)
+    elif name == "negative_binomial":
+        y = np.floor(2 * np.exp(signal / 2))
     else:
-        y = 1 / (1 + np.exp(-signal)) if name == "cross_entropy" else signal
+        shares = name in ("cross_entropy", "beta")
+        y = 1 / (1 + np.exp(-signal)) if shares else signal
     options = {
         "objective": name,
         "n_estimators": 8,

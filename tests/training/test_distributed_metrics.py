@@ -119,8 +119,10 @@ def test_metrics_of_ranks_are_those_of_one(name, weights):
     query = QUERY if task == "ranking" else None
     quantiles = np.vstack([SCORES - 0.5, SCORES + 0.5])
     scores = {"multiclass": SHARES, "quantiles": quantiles}.get(task, SCORES)
-    levels = {"alpha": (0.1, 0.9)} if task == "quantiles" else {}
-    metric = metrics.Metric(name, settings(eval_at=[2, 7], **levels))
+    options = {"alpha": (0.1, 0.9)} if task == "quantiles" else {}
+    if name in ("nll", "crps"):
+        scores, options = quantiles, {"objective": "normal"}
+    metric = metrics.Metric(name, settings(eval_at=[2, 7], **options))
     given = Y[TARGET_OF.get(name, "one")], scores, WEIGHTS[weights], metric
     expected = evaluated(np.arange(N), *given, query=query)
     assert np.isfinite([result[2] for round_ in expected for result in round_]).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import time
 
 import numpy as np
@@ -97,6 +98,15 @@ def test_clones_share_until_the_end():
     assert copied[-1].fit(X, y).n_estimators_ == 1  # it ends at once
 
 
+@pytest.fixture
+def interruptible():
+    """A process that was started in the background of a shell ignores Ctrl-C."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupts_end_a_search(monkeypatch, n_jobs):
     boost, rounds = Boosting.boost, []

@@ -51,12 +51,12 @@ def lint() -> int:
 EXPECTED_FILES = re.compile(
     r"""
     (skgoss|tests|docs|examples|benchmarks|tools)/ .+ \.py
-    | skgoss/_engine/ .+ \.(pyx|pxd|pyi|h) | skgoss/_engine/meson\.build
+    | skgoss/_engine/ .+ \.(pyx|pxd|pyi|h|c) | skgoss/_engine/meson\.build
     | skgoss/__init__\.pxd | skgoss/py\.typed
     | tests/(files|fuzz/corpus)/ .+ | tests/helpers/golden\.json
     | (docs|examples)/ [\w-]+ \.(md|rst) | docs/figures/\w+\.(svg|png)
     | docs/_static/\w+\.(css|svg) | docs/_templates/ .+ \.rst
-    | tools/(team\.c|threads\.supp|recipe/recipe\.yaml) | benchmarks/README\.md
+    | tools/(threads\.supp|recipe/recipe\.yaml) | benchmarks/README\.md
     | \.ci/run | \.github/ .+ \.yml | \.gitignore | conftest\.py
     | [A-Z_]+\.md | LICENSE | CITATION\.cff | pyproject\.toml | meson\.(build|options)
     """,

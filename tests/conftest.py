@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import processes
@@ -33,6 +34,14 @@ def few_rows_gathered(request, monkeypatch):
     monkeypatch.setattr("skgoss.objectives.order_statistics.MOST_BITS", n_bits)
     monkeypatch.setattr("skgoss.objectives.order_statistics.LEAST_BITS", 1)
     return request.param
+
+
+@pytest.fixture
+def interruptible():
+    """A process that was started in the background of a shell ignores Ctrl-C."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
 
 
 # --- Tests of scripts -----------------------------------------------------------------

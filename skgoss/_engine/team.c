@@ -5,9 +5,8 @@ the last one, spinning for milliseconds. Beside another process, or with more th
 each of the many short loops of a fit then waits until the system runs the thread again. After a
 fork the library waits for ever for threads that are not there.
 
-Here a loop has as many parts as it has threads. The thread that meets the loop begins with the
-first part; it takes the next ones as long as nobody else has begun them, so it waits only for
-parts that are being run. Whoever waits spins for a moment and then sleeps; where the system lets
+Here a loop has as many parts as it has threads. The thread that meets the loop takes parts as long
+as there are any that nobody has begun, so it waits only for parts that are being run. Whoever waits spins for a moment and then sleeps; where the system lets
 others run meanwhile, it sleeps at once.
 
 The linker puts these functions in the place of those that the compiler calls, by their names

@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from skgoss import parameters
 from skgoss.estimators.base import LGBMModel
+from skgoss.model_selection.shared_fits import are_rounds_alike
 
 # The rounds of the first stage at a learning rate of 0.1 and with 31 leaves. Others are
 # compared after as many rounds as take steps of the same sum, and small trees, which
@@ -77,13 +78,8 @@ def comparable(params: Mapping[str, Any]) -> Hashable:
 
 def _can_go_on(model: LGBMModel) -> bool:
     numbers = (model.n_estimators, model.num_leaves, model.learning_rate)
-    return (
-        model.boosting_type in ("gbdt", "goss")
-        and model.folds is None
-        and model.preset is None
-        and not model.early_stopping_round
-        and all(isinstance(n, int | float) and n > 0 for n in numbers)
-    )
+    are_numbers = all(isinstance(n, int | float) and n > 0 for n in numbers)
+    return are_numbers and are_rounds_alike(model)
 
 
 @dataclass(eq=False)

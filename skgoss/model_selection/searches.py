@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from joblib import parallel_config
@@ -24,6 +24,7 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.model_selection import race
 from skgoss.model_selection.race import Racer, SameFolds, comparable, is_rounds
 from skgoss.model_selection.shared_fits import SharedFits, last_steps
+from skgoss.parameters import docstrings
 from skgoss.training.concurrent_fits import at_once
 from skgoss.utils import threads
 
@@ -33,6 +34,7 @@ else:
     BaseSearchCV = object
 
 Candidate = Mapping[str, Any]
+Search = TypeVar("Search", bound=type)
 
 # Candidates that differ in other options of an estimator have the same bins.
 _OF_BINS = {field.name for field in fields(BinningOptions)}
@@ -287,6 +289,52 @@ def _cost(model: Any) -> tuple[int, float]:
     return n_rounds, n_rounds * n_leaves
 
 
+# The arguments of both searches, for the marks in their docstrings.
+_ARGUMENTS = {
+    "race": """\
+strategy : str, default='all'
+    'all' evaluates all candidates. 'race' lets them grow round by round on all
+    folds, up to their ``n_estimators``, and those that fall behind leave: see
+    docs/tuning.md. Candidates that differ only in ``n_estimators`` are one, whose
+    limit is the largest. The best number of rounds is found. Candidates whose
+    rounds depend on later ones, as with dropout, or that have early stopping, folds
+    or a preset, are evaluated once. With several metrics, ``refit`` must be the
+    name of one.
+time_limit : float, default=None
+    Seconds after which no stage of a race begins, if it would probably end later.
+    The stage that is going on ends, and the best candidate is fitted.""",
+    "options": """\
+scoring : str, callable, list, tuple or dict, default=None
+    The metrics of the test rows, as in scikit-learn; None: ``score`` of the
+    estimator.
+n_jobs : int, default=None
+    The threads of all fits together. None: ``n_jobs`` of the estimator. Functions
+    that are objectives, metrics or callbacks are called by one thread at a time;
+    scorers are not.
+refit : bool, str or callable, default=True
+    Whether to fit the best candidate on all rows. With several metrics, the name of
+    the one that counts, or a function of ``cv_results_`` that returns an index.
+cv : int, splitter or iterable of (train, test), default=None
+    The folds, as in scikit-learn; None: 5.
+verbose : int, default=0
+    The higher, the more messages.
+pre_dispatch : int or str, default='2*n_jobs'
+    Has little effect: threads share the data.""",
+    "scores": """\
+error_score : 'raise' or float, default=nan
+    The score of fits that fail.
+return_train_score : bool, default=False
+    Whether to score the training rows, too.""",
+}
+
+
+def _described(cls: Search) -> Search:
+    """Describe the arguments of both searches in the docstring of one."""
+    cls.__doc__ = docstrings.filled(cls.__doc__, **_ARGUMENTS)
+    return cls
+
+
+@_described
 class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
     """Search over a grid: scikit-learn's GridSearchCV, whose fits share their work.
 
@@ -303,37 +351,9 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         TransformedTargetRegressor.
     param_grid : dict or list of dict
         Lists of values by the names of parameters, as in scikit-learn.
-    strategy : str, default='all'
-        'all' evaluates all candidates. 'race' lets them grow round by round on all
-        folds, up to their ``n_estimators``, and those that fall behind leave: see
-        docs/tuning.md. Candidates that differ only in ``n_estimators`` are one, whose
-        limit is the largest. The best number of rounds is found. Candidates whose
-        rounds depend on later ones, as with dropout, or that have early stopping, folds
-        or a preset, are evaluated once. With several metrics, ``refit`` must be the
-        name of one.
-    time_limit : float, default=None
-        Seconds after which no stage of a race begins, if it would probably end later.
-        The stage that is going on ends, and the best candidate is fitted.
-    scoring : str, callable, list, tuple or dict, default=None
-        The metrics of the test rows, as in scikit-learn; None: ``score`` of the
-        estimator.
-    n_jobs : int, default=None
-        The threads of all fits together. None: ``n_jobs`` of the estimator. Functions
-        that are objectives, metrics or callbacks are called by one thread at a time;
-        scorers are not.
-    refit : bool, str or callable, default=True
-        Whether to fit the best candidate on all rows. With several metrics, the name of
-        the one that counts, or a function of ``cv_results_`` that returns an index.
-    cv : int, splitter or iterable of (train, test), default=None
-        The folds, as in scikit-learn; None: 5.
-    verbose : int, default=0
-        The higher, the more messages.
-    pre_dispatch : int or str, default='2*n_jobs'
-        Has little effect: threads share the data.
-    error_score : 'raise' or float, default=nan
-        The score of fits that fail.
-    return_train_score : bool, default=False
-        Whether to score the training rows, too.
+    {race}
+    {options}
+    {scores}
 
     Attributes
     ----------
@@ -393,6 +413,7 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         self.time_limit = time_limit
 
 
+@_described
 class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
     """Search over random candidates: scikit-learn's, with fits that share their work.
 
@@ -407,39 +428,11 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
         parameters.
     n_iter : int, default=10
         The number of candidates.
-    strategy : str, default='all'
-        'all' evaluates all candidates. 'race' lets them grow round by round on all
-        folds, up to their ``n_estimators``, and those that fall behind leave: see
-        docs/tuning.md. Candidates that differ only in ``n_estimators`` are one, whose
-        limit is the largest. The best number of rounds is found. Candidates whose
-        rounds depend on later ones, as with dropout, or that have early stopping, folds
-        or a preset, are evaluated once. With several metrics, ``refit`` must be the
-        name of one.
-    time_limit : float, default=None
-        Seconds after which no stage of a race begins, if it would probably end later.
-        The stage that is going on ends, and the best candidate is fitted.
-    scoring : str, callable, list, tuple or dict, default=None
-        The metrics of the test rows, as in scikit-learn; None: ``score`` of the
-        estimator.
-    n_jobs : int, default=None
-        The threads of all fits together. None: ``n_jobs`` of the estimator. Functions
-        that are objectives, metrics or callbacks are called by one thread at a time;
-        scorers are not.
-    refit : bool, str or callable, default=True
-        Whether to fit the best candidate on all rows. With several metrics, the name of
-        the one that counts, or a function of ``cv_results_`` that returns an index.
-    cv : int, splitter or iterable of (train, test), default=None
-        The folds, as in scikit-learn; None: 5.
-    verbose : int, default=0
-        The higher, the more messages.
-    pre_dispatch : int or str, default='2*n_jobs'
-        Has little effect: threads share the data.
+    {race}
+    {options}
     random_state : int, RandomState instance or None, default=None
         The seed of the candidates.
-    error_score : 'raise' or float, default=nan
-        The score of fits that fail.
-    return_train_score : bool, default=False
-        Whether to score the training rows, too.
+    {scores}
 
     Attributes
     ----------

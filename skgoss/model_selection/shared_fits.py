@@ -120,8 +120,9 @@ class SharedFits:
         start = partial(self._start, estimator, X, y, arguments, settings, data)
         has_sets = arguments.eval_set is not None or arguments.eval_X is not None
         grows = self.grows and not has_sets
-        is_shared = self.keeps_models or grows
-        if not (is_shared and _are_rounds_alike(arguments, settings)):
+        is_plain = arguments.callbacks is None and arguments.init_model is None
+        is_shared = is_plain and (self.keeps_models or grows)
+        if not (is_shared and are_rounds_alike(settings)):
             return self._run(start())
         passed = {k: v for k, v in vars(arguments).items() if v is not None}
         key = data, digest(y, passed), _options_of_rounds(settings)
@@ -274,15 +275,13 @@ class SharedSteps:
         return self if self._shared.is_open else None
 
 
-def _are_rounds_alike(arguments: FitArguments, settings: Settings) -> bool:
+def are_rounds_alike(options: LGBMModel | Settings) -> bool:
     """Whether the rounds of a fit do not depend on how many follow them."""
-    is_plain = arguments.callbacks is None and arguments.init_model is None
     return (
-        is_plain
-        and settings.boosting_type == "gbdt"
-        and settings.folds is None
-        and settings.preset is None
-        and not settings.early_stopping_round
+        options.boosting_type in ("gbdt", "goss")
+        and options.folds is None
+        and options.preset is None
+        and not options.early_stopping_round
     )
 
 

@@ -87,6 +87,7 @@ def test_reads_are_shown_if_asked(folder, capsys, monkeypatch):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_control_c_ends_a_read():
     class Slow(Rows):
         batch_size = 10
@@ -96,13 +97,9 @@ def test_control_c_ends_a_read():
             return super().__getitem__(index)
 
     rows = Dataset(Slow(np.eye(3)[np.resize([0, 1, 2], 3000)]))
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.perf_counter()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            rows.construct()
-    finally:
-        signal.signal(signal.SIGINT, previous)
+    with pytest.raises(KeyboardInterrupt):
+        rows.construct()
     assert time.perf_counter() - start < 1.5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import signal
 import time
 
 import numpy as np
@@ -96,14 +95,6 @@ def test_clones_share_until_the_end():
         assert estimator.regressor.memory is None
         assert estimator.regressor[-1]._shared is None
     assert copied[-1].fit(X, y).n_estimators_ == 1  # it ends at once
-
-
-@pytest.fixture
-def interruptible():
-    """A process that was started in the background of a shell ignores Ctrl-C."""
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, handler)
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -894,6 +894,7 @@ class Rounds:
         self.when_interrupted = self.begun
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("fitted", [False, True])
 def test_keyboard_interrupt_ends_a_fit_soon(fitted, monkeypatch):
     rng = np.random.default_rng(46)
@@ -905,15 +906,10 @@ def test_keyboard_interrupt_ends_a_fit_soon(fitted, monkeypatch):
     before = dict(vars(model))
     rounds = Rounds(monkeypatch)
     sender = threading.Thread(target=rounds.interrupt)
-    # Shells ignore the signal for what they start in the background.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     sender.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X, target(X))
-        sender.join()
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, target(X))
+    sender.join()
     # The round that was under way, and one if the sender was slow to look.
     assert 20 <= rounds.begun <= rounds.when_interrupted + 1
     assert vars(model).keys() == before.keys()

@@ -795,10 +795,7 @@ class LGBMModel(
     @property
     def feature_importances_(self) -> NDArray[Any]:
         """Importances of the columns, as ``importance_type`` says; not normalized."""
-        importance_type = parameters.checked_value(
-            "importance_type", self.importance_type, self._owner
-        )
-        return self._model.trees.importances(importance_type)
+        return self._model.trees.importances(self._importance_type())
 
     @property
     def feature_name_(self) -> list[str]:
@@ -904,13 +901,17 @@ class LGBMModel(
         if model is not None:
             self._keep(model.with_record(self._record()))
 
+    def _importance_type(self) -> str:
+        kind = self.importance_type
+        return parameters.checked_value("importance_type", kind, self._owner)
+
     def _html_summary(self) -> str:
         if not self.__sklearn_is_fitted__():
             return ""
         # Only notebooks ask for it.
         from skgoss.estimators import html_summary
 
-        return html_summary.summary(self._model)
+        return html_summary.summary(self._model, self._importance_type())
 
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
         """Tell skl2onnx the types of the outputs.

@@ -20,15 +20,16 @@ _ROW = 'style="background:none"'
 _BAR = "display:inline-block;height:.7em;background:#2f7de1;margin-right:.4em"
 
 
-def summary(model: FittedModel) -> str:
-    """Describe a model: rounds, leaves, best scores and the most used columns.
+def summary(model: FittedModel, importance_type: str) -> str:
+    """Describe a model: rounds, leaves, best scores and the most important columns.
 
     The result is HTML: a ``div`` with two tables.
     """
     return (
         '<div class="skgoss-model" style="display:flex;flex-wrap:wrap;gap:0 3em;'
         'align-items:flex-start;margin:.6em 0">'
-        f"{_table(_facts(model))}{_table(_columns(model), head=True)}</div>"
+        f"{_table(_facts(model))}{_table(_columns(model, importance_type), head=True)}"
+        "</div>"
     )
 
 
@@ -55,12 +56,14 @@ def _facts(model: FittedModel) -> Iterable[list[str]]:
         title = ""
 
 
-def _columns(model: FittedModel) -> Iterable[list[str]]:
+def _columns(model: FittedModel, importance_type: str) -> Iterable[list[str]]:
     splits = model.trees.importances("split")
     gains = model.trees.importances("gain")
     names, total = model.feature_names, gains.sum()
-    yield ["Most used columns", "Splits", "Gain"]
-    for column in (-gains).argsort(kind="stable")[:_N_COLUMNS].tolist():
+    yield [f"Columns by {importance_type}", "Splits", "Gain"]
+    # The order of plot_importance.
+    order = model.trees.importances(importance_type).argsort(kind="stable")[::-1]
+    for column in order[:_N_COLUMNS].tolist():
         if splits[column]:
             share = 100 * gains[column] / total
             bar = f'<span style="{_BAR};width:{share / 20:.2f}em"></span>'

@@ -27,6 +27,7 @@ from skgoss.model_selection.shared_fits import SharedFits, last_steps
 from skgoss.parameters import docstrings
 from skgoss.training.concurrent_fits import at_once
 from skgoss.utils import threads
+from skgoss.utils.sklearn_private import DocumentedMixin
 
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseSearchCV
@@ -43,7 +44,7 @@ _OF_BINS = {field.name for field in fields(BinningOptions)}
 _KEPT_BY_FOLD = 8
 
 
-class SharedSearch(BaseSearchCV):
+class SharedSearch(DocumentedMixin, BaseSearchCV):
     """What our searches add to scikit-learn's: fits side by side that share their work.
 
     A search is fitted by a copy of it, whose estimator shares its fits.

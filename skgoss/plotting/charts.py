@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss import parameters
 from skgoss.booster.booster import Booster, booster_of
 from skgoss.estimators.base import LGBMModel
 from skgoss.parameters import docstrings
@@ -40,7 +39,7 @@ def plot_importance(
     xlim: Pair | None = None,
     ylim: Pair | None = None,
     title: str | None = "Feature importance",
-    xlabel: str | None = "Feature importance",
+    xlabel: str | None = "Feature importance by @importance_type@",
     ylabel: str | None = "Features",
     importance_type: str = "auto",
     max_num_features: int | None = None,
@@ -58,7 +57,7 @@ def plot_importance(
     {parameters}
     height : float, default=0.2
         Height of the bars. The distance between bars is 1.
-    xlabel : str or None, default='Feature importance'
+    xlabel : str or None, default='Feature importance by @importance_type@'
         The label of the x-axis. ``@importance_type@`` is replaced by the type of the
         importances.
     importance_type : {'auto', 'split', 'gain', 'cover'}, default='auto'
@@ -81,7 +80,8 @@ def plot_importance(
     )
     model = booster_of(booster, "booster")
     if importance_type == "auto":
-        importance_type = _importance_type(booster)
+        is_estimator = isinstance(booster, LGBMModel)
+        importance_type = booster._importance_type() if is_estimator else "split"
     names = np.array(model.feature_name(), dtype=object)
     importance = model.feature_importance(importance_type=importance_type)
     # Ties are in the order of the columns, from the bottom up, as in LightGBM.
@@ -127,13 +127,6 @@ def _importance_label(value: float, precision: int | None) -> str:
     if isinstance(value, int) or precision is None:
         return str(value)
     return f"{value:.{precision}f}"
-
-
-def _importance_type(booster: Booster | LGBMModel) -> str:
-    if isinstance(booster, LGBMModel):
-        kind = booster.importance_type
-        return parameters.checked_value("importance_type", kind, booster._owner)
-    return "split"
 
 
 @docstrings.of_plot(
@@ -219,6 +212,9 @@ def plot_metric(
 ) -> Axes:
     """Plot a metric of the evaluation sets over the rounds.
 
+    A dotted line marks the best round of an estimator that has stopped early. The
+    first round is at 0, as in LightGBM.
+
     Parameters
     ----------
     {parameters}
@@ -238,6 +234,9 @@ def plot_metric(
     ax, figure = axes(ax, figsize, dpi)
     for name, values in curves.items():
         ax.plot(range(len(values)), values, label=name)
+    best = booster.best_iteration_ if isinstance(booster, LGBMModel) else 0
+    if best:
+        ax.axvline(best - 1, color="0.5", ls=":", label=f"best round: {best}")
     ax.legend(loc="best")
     ax.set_xlim(xlim or (0, max(map(len, curves.values()))))
     ax.set_ylim(ylim or _ylim(curves.values()))

@@ -37,7 +37,19 @@ def with_callbacks(method: Function) -> Function:
     return method if _callback is None else _callback.with_callbacks(method)
 
 
-class SummaryMixin(BaseEstimator):
+class DocumentedMixin:
+    """Lets notebooks link to the page of a class on the website, by a question mark."""
+
+    _doc_link_module = "skgoss"
+    _doc_link_template = "https://skgoss.github.io/skgoss/api/{home}.{name}.html"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        room, name = type(self).__module__.split(".")[1], type(self).__name__
+        home = "skgoss" if room == "estimators" else f"skgoss.{room}"
+        return {"home": home, "name": name}
+
+
+class SummaryMixin(DocumentedMixin, BaseEstimator):
     """Adds a summary of a fitted estimator to what notebooks show of it.
 
     scikit-learn's diagram of the parameters stays as it is. The summary is the HTML

@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRegressor, plot_importance
+from skgoss.model_selection import GridSearchCV
 
 pd = pytest.importorskip("pandas")
 
@@ -58,18 +59,50 @@ def summary(model):
 
 
 def test_rounds_leaves_and_columns():
-    model = fitted(LGBMRegressor(n_estimators=4, num_leaves=7), n_columns=8)
+    options = {"n_estimators": 4, "num_leaves": 7, "importance_type": "gain"}
+    model = fitted(LGBMRegressor(**options), n_columns=8)
     facts, (head, *columns) = summary(model)
     assert facts == {"Rounds": "4", "Leaves": "28, 7.0 a tree"}
-    assert head == ["Most used columns", "Splits", "Gain"]
+    assert head == ["Columns by gain", "Splits", "Gain"]
     assert len(columns) == 5
     gains = model._model.trees.importances("gain")
     shares = [float(share.removesuffix(" %")) for _, _, share in columns]
     expected = np.sort(100 * gains / gains.sum())[::-1][:5]
     assert shares == pytest.approx(expected, abs=0.051)
-    splits = dict(zip(model.feature_name_, model.feature_importances_, strict=True))
+    importances = model._model.trees.importances("split").tolist()
+    splits = dict(zip(model.feature_name_, importances, strict=True))
     assert columns[0][0] == NAME
     assert {name: int(count) for name, count, _ in columns}.items() <= splits.items()
+
+
+@pytest.mark.parametrize("kind", ["split", "gain", "cover"])
+def test_columns_are_in_the_order_of_the_plot(kind):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    options = {"n_estimators": 2, "num_leaves": 8, "importance_type": kind}
+    model = fitted(LGBMRegressor(**options), n_columns=8)
+    ax = plot_importance(model)
+    head, *columns = summary(model)[1]
+    assert head[0] == f"Columns by {kind}"
+    assert ax.get_xlabel() == f"Feature importance by {kind}"
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    plt.close(ax.get_figure())
+    assert [name for name, _, _ in columns] == names[:-6:-1]
+
+
+def test_the_question_mark_leads_to_the_page_of_the_class():
+    pages = "https://skgoss.github.io/skgoss/api/skgoss."
+    model = LGBMRegressor()
+    link = f'href="{pages}LGBMRegressor.html"'
+    assert link in model._repr_html_()
+    assert link in fitted(LGBMRegressor(n_estimators=1))._repr_html_()
+    assert link in estimator_html_repr(make_pipeline(model))
+    search = GridSearchCV(model, {"num_leaves": [7]})
+    assert f'href="{pages}model_selection.GridSearchCV.html"' in search._repr_html_()
+
+    class Mine(LGBMRegressor):
+        """It has no page."""
+
+    assert "github.io" not in Mine()._repr_html_()
 
 
 def test_best_scores():

@@ -41,7 +41,10 @@ def _closed():
 def test_importance(options):
     booster, _ = theirs()
     made = seen(skgoss.plot_importance(as_ours(booster), **options))
-    assert made == seen(lightgbm.plot_importance(booster, **options))
+    expected = seen(lightgbm.plot_importance(booster, **options))
+    if "xlabel" not in options:
+        expected["xlabel"] += f" by {options.get('importance_type', 'split')}"
+    assert made == expected
 
 
 def test_importance_of_an_estimator_is_of_its_kind():
@@ -50,6 +53,7 @@ def test_importance_of_an_estimator_is_of_its_kind():
     gains = model.feature_importances_
     ax = skgoss.plot_importance(model)
     assert [bar.get_width() for bar in ax.patches] == sorted(gains[gains > 0])
+    assert ax.get_xlabel() == "Feature importance by gain"
     ax = skgoss.plot_importance(model.booster_)
     assert sum(bar.get_width() for bar in ax.patches) == 3 * 30
 
@@ -113,6 +117,18 @@ def test_metric_of_an_estimator_and_of_sets_that_differ():
     assert seen(ax)["legend"] == ["a"]
     ax = skgoss.plot_metric({"a": {"l2": [1.0, np.nan, np.inf, 3.0]}})
     assert ax.get_ylim() == pytest.approx((0.6, 3.4))
+
+
+def test_the_best_round_is_marked():
+    X, y = table()
+    options = {"n_estimators": 200, "learning_rate": 0.3, "early_stopping_round": 3}
+    noise = np.random.default_rng(0).normal(0, 2, 300)
+    sets = [(X[:300], y[:300] + noise)]
+    model = LGBMRegressor(**options).fit(X[300:], y[300:], eval_set=sets)
+    ((_, curve), (name, line)) = seen(skgoss.plot_metric(model))["lines"]
+    values = [value for _, value in curve]
+    assert {x for x, _ in line} == {values.index(min(values))}
+    assert name == f"best round: {model.best_iteration_}"
 
 
 def test_plots_go_where_they_are_told():

@@ -400,20 +400,8 @@ class _Watch:
             self.iteration, self.value, self.results = iteration, value, results
 
 
-def growing_patience(least: int, share: float) -> Callback:
-    """Early stopping that waits for a share of the best number of rounds, or longer.
-
-    It waits for ``least`` rounds at least.
-    """
-    callback = _EarlyStopping(least, True, False, [0.0])
-    callback.share = share
-    return callback
-
-
 class _EarlyStopping(Listener):
     order = 30
-    # The least number of rounds to wait, as a share of the best number of rounds.
-    share = 0.0
 
     def __init__(
         self,
@@ -455,8 +443,8 @@ class _EarlyStopping(Listener):
         for watch, value in watched:
             watch.see(env.iteration, value, results)
         for watch, _ in watched:
-            patience = max(self.stopping_rounds, self.share * (watch.iteration + 1))
-            if watch.results and env.iteration - watch.iteration >= patience:
+            waited = env.iteration - watch.iteration
+            if watch.results and waited >= self.stopping_rounds:
                 self._stop("Early stopping, best iteration is:", watch)
 
     def at_end(self) -> None:

@@ -74,8 +74,8 @@ class FitData:
     searches : bool, default=True
         Whether a preset may find the number of rounds by further fits.
     is_evaluated : bool, default=False
-        Whether there are evaluation sets of other rows. A preset does not search then:
-        early stopping ends the rounds.
+        Whether there are evaluation sets of other rows. They decide in a search of a
+        preset, and early stopping ends the rounds.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class FitData:
         self.preset_params: dict[str, Any] = {}
         self.search: presets.Search | None = None
         if settings.preset is not None:
-            self._apply_preset(searches and not is_evaluated, is_evaluated)
+            self._apply_preset(searches, is_evaluated)
 
     def replaced(self, **attributes: Any) -> Self:
         """The same data with other values of some attributes."""
@@ -403,14 +403,14 @@ class FitData:
         if self.arguments.early_stopping_round is not None:
             passed.add("early_stopping_round")
         vocabularies = self.schema.categories.vocabularies.values()
-        self.preset_params = presets.chosen(
-            self.settings,
-            passed,
-            max((len(vocabulary.values) for vocabulary in vocabularies), default=0),
-        )
+        most = max((len(vocabulary.values) for vocabulary in vocabularies), default=0)
+        self.preset_params = presets.chosen(self.settings, passed, most)
         chosen = self.settings.checked(self.preset_params, self.task.owner)
-        if searches:
-            self.search = presets.search(chosen, self.preset_params)
+        # Functions have no loss to compare candidates by, but sets have metrics.
+        if searches and not (is_evaluated and callable(self.settings.objective)):
+            self.search = presets.search(
+                self.settings, chosen, self.preset_params, most
+            )
         if self.search is None and chosen.folds is None and not is_evaluated:
             # Rows would have to be held out.
             self.preset_params.pop("early_stopping_round", None)

@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
 from skgoss.columns.columns import RELEASED
-from skgoss.fit import callbacks, fold_fits, folds
+from skgoss.fit import callbacks, fold_fits, folds, race
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, BuildBins, Fit, MakeModel
 from skgoss.fit.fit_data import FitData
+from skgoss.fit.race import Racer
 from skgoss.fit.task import Task
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
-from skgoss.training.callback_api import Callback, Recorder
+from skgoss.training.callback_api import Recorder
 from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import NamedRows
 from skgoss.training.loop import Trained
@@ -91,6 +92,8 @@ class FitOnFolds:
 
     def __init__(self, fit: Fit, sets: list[NamedRows], groups: Any) -> None:
         self.main, self.sets = fit, sets
+        # Evaluation sets of other rows than those of the training set.
+        self._others = [named for named in sets if named.rows is not fit.data.rows]
         self.all_rows = self._all_rows()
         self.groups = self._groups(groups)
         self.folds = self._folds()
@@ -252,7 +255,7 @@ class FitOnFolds:
         fit, preset_params = self.main, self.main.data.preset_params
         kinds = presets.kinds(fit.settings, preset_params)
         fits = [fit.with_options(options) for options in kinds]
-        models = self._fold_models(fits, pairs, make_model, Fit.new_callbacks)
+        models = self._fold_models(fits, pairs, make_model)
         if fit.settings.verbosity >= 1:
             fold_fits.tell(models)
         weights = self._weights(models)
@@ -266,7 +269,7 @@ class FitOnFolds:
         if fit.settings.refit:
             best = int(np.argmax(weights))
             again = fit.variant(fits[best].data, fits[best].plan)
-            n_rounds = round(fold_fits.mean_rounds(models[best]))
+            n_rounds = round(fold_fits.mean_rounds([m.n_rounds for m in models[best]]))
             ensemble = again.refitted(n_rounds, make_model(again))
             trained = replace(trained, ensemble=ensemble)
             out_of_fold = out_of_fold.for_one_model(ensemble.n_rounds)
@@ -294,42 +297,55 @@ class FitOnFolds:
         fits: Sequence[Fit],
         pairs: Sequence[folds.Pair],
         make_model: MakeModel,
-        make_callbacks: Callable[[Fit], list[Callback]],
     ) -> list[list[fold_fits.FoldModel]]:
         """The models of each fit on the rows of each fold, several at once."""
-        n_at_once, n_threads = 1, self.main.plan.n_threads
+        n = len(pairs)
+        n_at_once, n_threads = self._at_once(fits, len(fits) * n)
+
+        def fold_model(
+            fit: Fit, number: int, is_cancelled: Callable[[], bool]
+        ) -> fold_fits.FoldModel:
+            of_fold = self._begun(fit, number, pairs[number], n_threads)
+            state, test = of_fold.state, pairs[number][1]
+            model, calls = make_model(of_fold), of_fold.new_callbacks()
+            return fold_fits.fold_model(state, test, model, calls, is_cancelled)
+
+        models = fold_fits.side_by_side(
+            [partial(fold_model, fit, number) for fit in fits for number in range(n)],
+            n_at_once,
+        )
+        return [models[i * n : (i + 1) * n] for i in range(len(fits))]
+
+    def _at_once(self, fits: Sequence[Fit], n: int) -> tuple[int, int]:
+        """How many of ``n`` fits of folds run at once, and the threads of each."""
         # Functions of users need not be ready to be called by several threads at once,
         # and processes communicate in the same order.
         is_one_by_one = self._rows.partition is not None or any(
             fit.data.arguments.callbacks or fit.plan.has_functions for fit in fits
         )
-        if not is_one_by_one:
-            n_at_once, n_threads = at_once(len(fits) * len(pairs), n_threads)
+        n_threads = self.main.plan.n_threads
+        return (1, n_threads) if is_one_by_one else at_once(n, n_threads)
 
-        def fold_model(
-            fit: Fit, number: int, is_cancelled: Callable[[], bool]
-        ) -> fold_fits.FoldModel:
-            train, test = pairs[number]
-            self._check_weights(number, train=train, test=test)
-            learned = fit.data.replaced(**dict.fromkeys(_ROWS, self._learned(train)))
-            of_fold = fit.variant(learned, replace(fit.plan, n_threads=n_threads))
-            tested = NamedRows(f"fold_{number}", self._rows.take(self._local(test)))
-            state = of_fold.state = of_fold.plan.begin(learned.fitted, [tested])
-            calls = make_callbacks(of_fold)
-            return fold_fits.fold_model(
-                state, test, make_model(of_fold), calls, is_cancelled
-            )
+    def _begun(self, fit: Fit, number: int, pair: folds.Pair, n_threads: int) -> Fit:
+        """The fit to the rows of a fold."""
+        rows, tested = self._parts(number, *pair)
+        learned = fit.data.replaced(**dict.fromkeys(_ROWS, rows))
+        of_fold = fit.variant(learned, replace(fit.plan, n_threads=n_threads))
+        of_fold.begin([tested])
+        return of_fold
 
-        models = fold_fits.side_by_side(
-            [
-                partial(fold_model, fit, number)
-                for fit in fits
-                for number in range(len(pairs))
-            ],
-            n_at_once,
-        )
-        n = len(pairs)
-        return [models[i * n : (i + 1) * n] for i in range(len(fits))]
+    def _parts(
+        self, number: int, train: NDArray[np.int64], test: NDArray[np.int64]
+    ) -> tuple[Rows, NamedRows]:
+        """The rows that a fold learns from, and those that it is tested on.
+
+        Without rows to test on, they are those of the evaluation set.
+        """
+        if not len(test):
+            return self._learned(train), self._others[0]
+        self._check_weights(number, train=train, test=test)
+        tested = NamedRows(f"fold_{number}", self._rows.take(self._local(test)))
+        return self._learned(train), tested
 
     def _learned(self, train: NDArray[np.int64]) -> Rows:
         """The rows that a fold learns from, as a part of the bins if they are most."""
@@ -355,28 +371,74 @@ class FitOnFolds:
         self, search: presets.Search, make_model: MakeModel
     ) -> dict[str, Any]:
         """The options of the best candidate, with the number of rounds."""
-        chosen = {"n_estimators": search.n_rounds_without, "early_stopping_round": None}
+        pairs = self._pairs_of_search(search)
+        if not pairs:
+            return search.without
+        fits = [
+            self._loss().with_options(search.options | options)
+            for options in search.candidates
+        ]
+        best, n_rounds = self._winner(fits, pairs, make_model)
+        chosen = search.candidates[best]
+        if self._others:
+            return chosen
+        learned = np.mean([len(train) for train, _ in pairs])
+        n_leaves = fits[best].settings.num_leaves
+        sizes = len(self.all_rows), len(self.all_rows) / learned
+        return chosen | search.last_fit(n_rounds, n_leaves, *sizes)
+
+    def _pairs_of_search(self, search: presets.Search) -> list[folds.Pair]:
+        """The folds that candidates are compared on; none if there are too few rows.
+
+        An evaluation set decides instead of them. Of many rows, there is a sample.
+        """
         rows, weight = self.all_rows, self.all_rows.weight
         at = np.arange(len(rows)) if weight is None else np.flatnonzero(weight)
-        groups = None if self.groups is None else self.groups[at]
+        groups, n_rows = self.groups, search.n_rows_of(len(at))
+        if n_rows < len(at):
+            at = folds.sample(at, groups, n_rows, self.main.settings.random_state)
+        if self._others:
+            return [(at, at[:0])]
+        groups = None if groups is None else groups[at]
         most, _ = folds.most(rows.target[at], groups, stratify=self._stratifies)
         n_folds = min(search.n_folds, most)
-        if n_folds < 2:
-            return chosen
-        judged = self._loss()
-        patience = search.options["early_stopping_round"], search.patience_share
-        kinds = self._fold_models(
-            [judged.with_options(search.options | more) for more in search.candidates],
-            self._folds_of_equal_size(n_folds, at),
-            make_model,
-            lambda fit: [callbacks.growing_patience(*patience)],
-        )
-        losses = [fold_fits.loss(models, judged.plan.metrics) for models in kinds]
-        best = int(np.argmin(losses))
-        n_rounds = search.n_rounds_factor * fold_fits.mean_rounds(kinds[best])
-        return (
-            chosen | search.candidates[best] | {"n_estimators": max(1, round(n_rounds))}
-        )
+        return [] if n_folds < 2 else self._folds_of_equal_size(n_folds, at)
+
+    def _winner(
+        self, fits: Sequence[Fit], pairs: Sequence[folds.Pair], make_model: MakeModel
+    ) -> tuple[int, float]:
+        """The number of the fit with the least loss on the folds, and its rounds.
+
+        All grow step by step, and those that fall behind leave: see `race.leave`.
+        """
+        n_at_once, n_threads = self._at_once(fits, len(pairs))
+        growing: dict[tuple[int, int], fold_fits.GrowingFold] = {}
+        racers = [Racer.of(fit.settings) for fit in fits]
+
+        def grow(i: int, number: int, is_cancelled: Callable[[], bool]) -> None:
+            if (i, number) not in growing:
+                fit = self._begun(fits[i], number, pairs[number], n_threads)
+                fold = fold_fits.GrowingFold(fit.state, make_model(fit))
+                growing[i, number] = fold
+            n_rounds = racers[i].rounds_of_stage(stage)
+            growing[i, number].grow(n_rounds, is_cancelled)
+
+        def of(i: int) -> list[fold_fits.GrowingFold]:
+            return [growing[i, number] for number in range(len(pairs))]
+
+        running, stage = list(range(len(fits))), 0
+        while running:
+            jobs = [(i, number) for i in running for number in range(len(pairs))]
+            fold_fits.side_by_side([partial(grow, *job) for job in jobs], n_at_once)
+            for i in running:
+                racers[i].note(-np.array([min(fold.losses) for fold in of(i)]), None)
+            race.leave(racers, stage)
+            running, stage = [i for i in running if racers[i].goes_on], stage + 1
+            for i in set(range(len(fits))).difference(running):
+                for fold in of(i):
+                    fold.end()
+        best = int(np.argmax([race.mean(racer.scores[-1]) for racer in racers]))
+        return best, fold_fits.mean_rounds([fold.best_round for fold in of(best)])
 
     def _loss(self) -> Fit:
         """The fit with the loss of its objective as the metric, without messages."""

@@ -119,6 +119,53 @@ def fold_model(
     )
 
 
+class GrowingFold:
+    """The fit of a fold that goes on whenever more rounds are asked for.
+
+    Its test rows are the only evaluation set. Callbacks would get ``model``.
+
+    Attributes
+    ----------
+    losses : list of float
+        The first metric of the test rows after each round, so that less is better; NaN
+        is worst.
+    """
+
+    def __init__(self, boosting: Rounds, model: Any) -> None:
+        self._boosting: Rounds | None = boosting
+        self._model = model
+        self.losses: list[float] = []
+
+    def grow(self, n_rounds: int, is_cancelled: Callable[[], bool]) -> None:
+        """Boost until there are so many rounds; fewer if no tree can be split."""
+        boosting, missing = self._boosting, n_rounds - len(self.losses)
+        if boosting is None or missing <= 0:
+            return
+        history: History = {}
+        loop.train(
+            boosting,
+            self._model,
+            history=history,
+            after_round=lambda _index, _trees: is_cancelled(),
+            n_rounds=missing,
+        )
+        (by_metric,) = history.values()
+        values = next(iter(by_metric.values()))
+        sign = -1.0 if boosting.evaluate()[0].maximize else 1.0
+        self.losses += np.nan_to_num(sign * np.array(values), nan=np.inf).tolist()
+        if len(values) < missing:
+            self.end()
+
+    def end(self) -> None:
+        """Forget all but the losses: no rounds follow."""
+        self._boosting = None
+
+    @property
+    def best_round(self) -> int:
+        """The number of rounds with the least loss."""
+        return int(np.argmin(self.losses)) + 1
+
+
 def tell(kinds: Iterable[Iterable[FoldModel]]) -> None:
     """Print a line for each model: its rounds, and the metrics of the last one."""
     for model in chain.from_iterable(kinds):
@@ -215,9 +262,9 @@ def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
-def mean_rounds(models: Sequence[FoldModel]) -> float:
-    """The geometric mean of the numbers of rounds: a single large one counts little."""
-    return float(np.exp(np.mean([np.log(max(1, m.n_rounds)) for m in models])))
+def mean_rounds(n_rounds: Sequence[int]) -> float:
+    """The geometric mean of numbers of rounds: a single large one counts little."""
+    return float(np.exp(np.log(np.maximum(1, n_rounds)).mean()))
 
 
 def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:

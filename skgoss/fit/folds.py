@@ -81,6 +81,19 @@ def of_equal_size(
     ]
 
 
+def sample(at: Indices, groups: NDArray[Any] | None, n_rows: int, seed: int) -> Indices:
+    """About so many of the rows ``at``, ascending; groups of all rows stay whole."""
+    random = np.random.default_rng(seed)
+    if groups is None:
+        return np.sort(random.choice(at, n_rows, replace=False))
+    _, number, size = np.unique(groups[at], return_inverse=True, return_counts=True)
+    order = random.permutation(len(size))
+    is_chosen = np.zeros(len(size), dtype=bool)
+    is_chosen[order[np.cumsum(size[order]) <= n_rows]] = True
+    is_chosen[order[:1]] = True
+    return at[is_chosen[number]]
+
+
 def pairs(
     folds: Any,
     target: NDArray[np.float64],

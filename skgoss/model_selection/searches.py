@@ -21,8 +21,9 @@ from sklearn.pipeline import Pipeline
 from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.estimators.base import LGBMModel
-from skgoss.model_selection import race
-from skgoss.model_selection.race import Racer, SameFolds, comparable, is_rounds
+from skgoss.fit import race
+from skgoss.fit.race import Racer
+from skgoss.model_selection.racers import SameFolds, comparable, is_rounds, racers
 from skgoss.model_selection.shared_fits import SharedFits, last_steps
 from skgoss.parameters import docstrings
 from skgoss.training.concurrent_fits import at_once
@@ -208,7 +209,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         end = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
         folds, self._shared.grows = SameFolds(self.cv), True
         path = f"{prefix(self.estimator)}n_estimators"
-        self._racers = race.racers(candidates, self._models(candidates), path)
+        self._racers = racers(candidates, self._models(candidates), path)
         running = self._racers
         for stage in count():
             begin = time.monotonic()

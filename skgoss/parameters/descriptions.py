@@ -319,9 +319,9 @@ preset
     How the options that you leave at their defaults are chosen. None: they have
     their defaults, which are those of LightGBM. 'accurate': for better predictions
     in a few times the time. Steps are smaller and trees differ more, by values that
-    did well on many data sets. The number of rounds, and whether to use
-    ``extra_trees``, are found by fits on folds of the rows. The attribute
-    ``preset_params_`` holds what was chosen.
+    did well on many data sets. Fits on folds of the rows, or an evaluation set,
+    choose among several kinds of trees, of which your own options are one, and find
+    the number of rounds. The attribute ``preset_params_`` holds what was chosen.
 data_random_seed
     Seed for the sample of rows that bins are found from. None: derived from
     ``random_state``, or 1 if that is None.

@@ -15,45 +15,76 @@ _NOT_CHOSEN = {"gbdt": frozenset(), "dart": _OF_ROUNDS, "rf": _OF_ROUNDS}
 # Options besides those of the preset.
 Kinds = tuple[dict[str, Any], ...]
 
+_OF_CATEGORIES = frozenset({"cat_l2", "cat_smooth", "min_data_per_group"})
 _SAMPLING = frozenset({"subsample", "subsample_freq"})
 
-# The learning rate of the fits that a search compares. They end after this number of
-# rounds without improvement, or this share of the best number of rounds if it is more.
-_SEARCH_RATE = 0.25
-_SEARCH_PATIENCE = 10
-_SEARCH_PATIENCE_SHARE = 0.5
+# The learning rate of the fits that a search compares.
+_SEARCH_RATE = 0.1
 
-# What the rounds of a search are multiplied with, because the last fit has more rows.
-_MORE_ROUNDS = 1.15
+# What a preset chooses for all candidates of a search.
+_OF_ALL = frozenset({"learning_rate", "n_estimators", "early_stopping_round"})
+
+# The rounds of a fit to too few rows for folds.
+_ROUNDS_WITHOUT = 200
+
+# With so many times the rows, rounds are multiplied with their number to this power.
+_POWER_OF_ROWS = 0.35
+
+# From so many rows on, a search uses a sample of them, and the last fit has at most so
+# many leaves, with larger steps, if that is needed: four times those of the defaults.
+_MANY_ROWS = 100_000
+_ROWS_OF_SAMPLE = 30_000
+_MOST_LEAVES = 4 * 100 * 31
 
 
 class Search(NamedTuple):
     """How the number of rounds, and one of several sets of options, is found.
 
-    Each candidate is fitted on some folds with a large learning rate. The one with the
+    Candidates grow on some folds, and those that fall behind leave. The one with the
     best mean score is fitted on all rows, with a smaller learning rate and more rounds.
+    An evaluation set of the user stands for the folds: its rows are tested, and decide
+    when the last fit stops.
 
     Attributes
     ----------
     n_folds : int
     options : dict
         The options of the fits on folds.
-    patience_share : float
-        Early stopping waits for at least this share of the best number of rounds.
-    n_rounds_factor : float
-        The rounds of the last fit, for each round of the fits on folds.
-    n_rounds_without : int
-        The rounds of the last fit if there are too few rows for folds.
     candidates : tuple of dict
         Options besides those of the preset.
+    rate : float
+        The learning rate of the last fit.
+    is_rate_open : bool
+        Whether the user has left it to the preset.
+    without : dict
+        The options of the last fit if there are too few rows for folds.
     """
 
     n_folds: int
     options: dict[str, Any]
-    patience_share: float
-    n_rounds_factor: float
-    n_rounds_without: int
     candidates: Kinds
+    rate: float
+    is_rate_open: bool
+    without: dict[str, Any]
+
+    def n_rows_of(self, n_rows: int) -> int:
+        """How many of the rows the fits on folds and their tests use."""
+        return n_rows if n_rows < _MANY_ROWS else _ROWS_OF_SAMPLE
+
+    def last_fit(
+        self, n_rounds: float, n_leaves: int, n_rows: int, ratio: float
+    ) -> dict[str, Any]:
+        """The options of the last fit besides those of the candidate.
+
+        The folds have found ``n_rounds``. There are ``n_rows``, ``ratio`` times those
+        of a fit on folds.
+        """
+        rate, steps = self.rate, n_rounds * self.options["learning_rate"]
+        steps *= ratio**_POWER_OF_ROWS
+        if self.is_rate_open and n_rows >= _MANY_ROWS:
+            rate = max(rate, min(1.0, steps * n_leaves / _MOST_LEAVES))
+        found = self.without | {"n_estimators": max(1, round(steps / rate))}
+        return found if rate == self.rate else found | {"learning_rate": rate}
 
 
 # The measurements behind these numbers are in docs/measured-accuracy.md.
@@ -132,6 +163,20 @@ def kinds(settings: Settings, chosen: Mapping[str, Any]) -> Kinds:
     return {}, other
 
 
+def _candidates(
+    own: Settings, chosen: Mapping[str, Any], most_categories: int
+) -> Kinds:
+    """The sets of options that a search compares.
+
+    Among them are the user's ``own`` options, so that no preset is worse than these.
+    """
+    usual = {name: getattr(own, name) for name in chosen if name not in _OF_ALL}
+    found = [*kinds(own, chosen), usual]
+    if most_categories:
+        found.insert(2, {name: usual[name] for name in _OF_CATEGORIES & usual.keys()})
+    return tuple(options for i, options in enumerate(found) if options not in found[:i])
+
+
 def shares(
     settings: Settings, kinds: Kinds, weights: Sequence[float]
 ) -> dict[str, Any]:
@@ -145,15 +190,21 @@ def shares(
     return shares
 
 
-def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:
+def search(
+    own: Settings, settings: Settings, chosen: Mapping[str, Any], most_categories: int
+) -> Search | None:
     """How the number of rounds is found.
 
     Parameters
     ----------
+    own : Settings
+        Those of the user.
     settings : Settings
         With the chosen options.
     chosen : mapping
         What the preset has chosen.
+    most_categories : int
+        The largest number of categories of a column.
 
     Returns
     -------
@@ -164,19 +215,14 @@ def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:
     if settings.folds is not None or not is_open:
         return None
     rate = max(_SEARCH_RATE, settings.learning_rate)
-    factor = rate / settings.learning_rate
-    options = {
-        "learning_rate": rate,
-        "n_estimators": max(1, round(settings.n_estimators / factor)),
-        "early_stopping_round": _SEARCH_PATIENCE,
-    }
+    n_rounds = max(1, round(settings.n_estimators * settings.learning_rate / rate))
     return Search(
         3,
-        options,
-        _SEARCH_PATIENCE_SHARE,
-        _MORE_ROUNDS * factor,
-        200,
-        kinds(settings, chosen),
+        {"learning_rate": rate, "n_estimators": n_rounds, "early_stopping_round": None},
+        _candidates(own, chosen, most_categories),
+        settings.learning_rate,
+        "learning_rate" in chosen,
+        {"n_estimators": _ROUNDS_WITHOUT, "early_stopping_round": None},
     )
 
 

@@ -5,15 +5,17 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn.datasets
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_classification, make_regression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.folds import of_equal_size
+from skgoss.fit.race import Racer, leave
 from skgoss.parameters import presets
 
 ACCURATE = {"preset": "accurate"}
@@ -239,37 +241,47 @@ def of_folds(X, y, estimator=LGBMRegressor, **options):
 OTHER = presets._RANDOM_THRESHOLDS
 
 
+ROUGH = {"learning_rate": 0.1, "n_estimators": 500, "early_stopping_round": 0}
+
+
 def losses_by_round(X, y, **options):
     """The loss after each round, on each of the folds of the search."""
-    chosen = {**presets._ACCURATE, "learning_rate": 0.25, "n_estimators": 200}
-    params = {**chosen, "early_stopping_round": 0, "folds": 3, **options}
+    params = {**presets._ACCURATE, "folds": 3, **options, **ROUGH}
     history = LGBMRegressor(**params).fit(X, y).evals_result_
     return [np.array(scores["l2"]) for scores in history.values()]
 
 
-def best_round(losses):
-    """The best round, where boosting stops after some rounds without a better one."""
-    best = 0
-    for i, loss in enumerate(losses):
-        if loss < losses[best]:
-            best = i
-        if i - best >= max(10, 0.5 * (best + 1)):
-            break
-    return best
+def won(candidates):
+    """The candidate that wins a race, and its best rounds on the folds.
+
+    Of each, the losses by fold and round.
+    """
+    racers = [Racer({}, "", 500, 0.1, n_leaves) for n_leaves in (15, 15, 31)]
+    for stage in range(100):
+        for racer, losses in zip(racers, candidates, strict=True):
+            if racer.goes_on:
+                n = racer.rounds_of_stage(stage)
+                racer.note(np.array([-of_fold[:n].min() for of_fold in losses]), None)
+        leave(racers, stage)
+    best = int(np.argmax([racer.scores[-1].mean() for racer in racers]))
+    n = racers[best].rounds[-1]
+    return best, [np.argmin(of_fold[:n]) + 1 for of_fold in candidates[best]]
 
 
-def test_a_candidate_wins_by_its_loss():
-    X, y = numbers(400)
-    found = []
-    for options in ({}, OTHER):
-        losses = losses_by_round(X, y, **options)
-        rounds = [best_round(of_fold) for of_fold in losses]
-        mean = np.mean([of[i] for of, i in zip(losses, rounds, strict=True)])
-        found.append((mean, np.exp(np.log(np.add(rounds, 1)).mean())))
-    best = int(np.argmin([loss for loss, _ in found]))
+USUAL = {name: getattr(LGBMRegressor(), name) for name in presets._ACCURATE}
+
+
+@pytest.mark.parametrize("data", ["noise", "steps"])
+def test_a_candidate_wins_by_its_loss(data):
+    X, y = steps() if data == "steps" else numbers(300)
+    candidates = {}, OTHER, USUAL
+    best, rounds = won([losses_by_round(X, y, **options) for options in candidates])
+    assert best == (2 if data == "steps" else 1)
     model = LGBMRegressor(**ACCURATE).fit(X, y)
-    assert model.preset_params_["extra_trees"] is bool(best)
-    assert model.n_iter_ == round(1.15 * 5 * found[best][1])
+    expected = candidates[best] | {"learning_rate": 0.05}
+    expected["n_estimators"] = round(1.5**0.35 * 2 * np.exp(np.log(rounds).mean()))
+    expected["early_stopping_round"] = None
+    assert model.preset_params_ == presets._ACCURATE | expected
 
 
 def test_folds_of_a_preset_are_a_weighted_mean():
@@ -456,3 +468,113 @@ def test_linear_leaves_have_the_rows_of_the_default(folds):
     assert linear.score(X[221:], y[221:]) == pytest.approx(score, abs=0.05)
     assert "min_child_samples" not in linear.preset_params_
     assert "min_child_samples" in plain.preset_params_
+
+
+# --- What never loses -----------------------------------------------------------------
+
+
+def steps(n=600):
+    """Whole numbers that depend on all columns: samples and restraint only harm."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(n, 8)).astype(float)
+    y = (X[:, :4] @ [1, 2, 4, 8]) * 7 % 16 * 10 + X[:, 4] * (2 * X[:, 5] - 1)
+    return X, y
+
+
+def test_the_options_of_the_user_are_a_candidate():
+    X, y = steps()
+    model = LGBMRegressor(**ACCURATE).fit(X, y)
+    chosen = model.preset_params_
+    assert (chosen["num_leaves"], chosen["subsample"]) == (31, 1.0)
+    usual = LGBMRegressor(learning_rate=0.05, n_estimators=model.n_iter_).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), usual.predict(X))
+
+
+def test_options_of_categories_are_a_candidate():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    word = rng.integers(0, 200, 1200)
+    X = pd.DataFrame({"word": pd.Categorical(word), "number": rng.normal(size=1200)})
+    y = X["number"].to_numpy() + rng.normal(size=1200)
+    model = LGBMRegressor(**ACCURATE).fit(X, y)
+    chosen = model.preset_params_
+    assert (chosen["cat_l2"], chosen["min_data_per_group"]) == (10.0, 100)
+    plain = LGBMRegressor(**chosen).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["steps", "noise"])
+def test_an_evaluation_set_chooses_the_candidate(kind):
+    X, y = steps() if kind == "steps" else numbers(300)
+    fitted, valid = (X[:-100], y[:-100]), (X[-100:], y[-100:])
+    sets = {"eval_set": [fitted, valid], "eval_names": ["a", "b"]}
+    model = LGBMRegressor(**ACCURATE).fit(*fitted, **sets, eval_metric="l1")
+    candidates, losses = ({}, OTHER, USUAL), []
+    for options in candidates:
+        alone = LGBMRegressor(**{**presets._ACCURATE, **options, **ROUGH})
+        alone.fit(*fitted, eval_set=valid)
+        losses.append([np.array(alone.evals_result_["valid_0"]["l2"])])
+    best, _ = won(losses)
+    assert best == (2 if kind == "steps" else 1)
+    options = presets._ACCURATE | candidates[best] | {"learning_rate": 0.05}
+    options |= {"n_estimators": 1000, "early_stopping_round": 100}
+    alone = LGBMRegressor(**options).fit(*fitted, **sets, eval_metric="l1")
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    assert model.evals_result_ == alone.evals_result_
+
+
+PROMISED = {
+    "weights": (LGBMRegressor, {}, {"sample_weight": np.arange(100) % 3}),
+    "groups": (LGBMRegressor, {}, {"groups": np.arange(100) // 5}),
+    "poisson": (LGBMRegressor, {"objective": "poisson"}, {}),
+    "metric": (LGBMRegressor, {"metric": ["l1", "mape"]}, {"eval_metric": "rmse"}),
+    "quantiles": (LGBMRegressor, {"objective": "quantile", "alpha": (0.1, 0.9)}, {}),
+    "classes": (LGBMClassifier, {"class_weight": "balanced"}, {}),
+    "ranks": (LGBMRanker, {}, {"group": np.full(10, 10)}),
+}
+
+
+@pytest.mark.parametrize("of_set", [False, True])
+@pytest.mark.parametrize("case", PROMISED)
+def test_candidates_of_any_fit(case, of_set):
+    estimator, options, arguments = PROMISED[case]
+    X, y = numbers(100)
+    if case != "quantiles":
+        y = np.digitize(y, np.quantile(y, [0.3, 0.6])).astype(float)
+    arguments = dict(arguments)
+    if of_set:
+        arguments["eval_set"] = [(X[:50], y[:50])]
+        if case == "ranks":
+            arguments["eval_group"] = [np.full(5, 10)]
+        if case == "groups":
+            arguments["eval_sample_weight"] = [np.ones(50)]
+    model = estimator(**ACCURATE, **options).fit(X, y, **arguments)
+    assert 0 < model.n_iter_ <= 1150
+    assert np.isfinite(model.predict(X)).all()
+    assert "num_leaves" in model.preset_params_
+
+
+@pytest.mark.parametrize("table", ["diabetes", "breast_cancer", "steps"])
+def test_the_preset_never_loses(table):
+    """The losses of folds are not above those of the defaults beyond noise."""
+    estimator, loss = LGBMRegressor, lambda m, X, y: np.mean((m.predict(X) - y) ** 2)
+    if table == "steps":
+        X, y = steps(300)
+    else:
+        X, y = getattr(sklearn.datasets, f"load_{table}")(return_X_y=True)
+    if table == "breast_cancer":
+        estimator, loss = (
+            LGBMClassifier,
+            lambda m, X, y: log_loss(y, m.predict_proba(X)),
+        )
+    losses = np.array(
+        [
+            [
+                loss(estimator(preset=preset).fit(X[train], y[train]), X[test], y[test])
+                for train, test in KFold(3, shuffle=True, random_state=0).split(X)
+            ]
+            for preset in ("accurate", None)
+        ]
+    )
+    gap = np.log(losses[0]) - np.log(losses[1])
+    assert gap.mean() < 0.01 + 2 * gap.std(ddof=1) / np.sqrt(len(gap))

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from skgoss import parameters
-from skgoss.estimators.base import LGBMModel
-from skgoss.model_selection.shared_fits import are_rounds_alike
+from skgoss.parameters.settings import Settings
 
 # The rounds of the first stage at a learning rate of 0.1 and with 31 leaves. Others are
 # compared after as many rounds as take steps of the same sum, and small trees, which
 # learn less in a round but take less time, after more. docs/tuning.md has measurements.
 _FIRST_ROUNDS = 8
-_USUAL_RATE = 0.1
+USUAL_RATE = 0.1
 _USUAL_LEAVES = 31
 _POWER_OF_LEAVES = 0.3
 
@@ -36,50 +34,6 @@ _MANY = 20
 
 # Without a better score for so many stages, a candidate has found its rounds.
 _PATIENCE = 2
-
-
-def racers(
-    candidates: Iterable[Mapping[str, Any]], models: Iterable[Any], path: str
-) -> list[Racer]:
-    """The candidates without numbers of rounds, the most of which is the limit.
-
-    ``models`` are their estimators, and ``path`` the name of the number of rounds.
-    Those whose rounds depend on how many follow are evaluated once.
-    """
-    found: dict[Hashable, Racer] = {}
-    for number, (candidate, model) in enumerate(zip(candidates, models, strict=True)):
-        names: list[Any] = [n for n in candidate if is_rounds(n)] or [path]
-        params = {k: v for k, v in candidate.items() if k not in names}
-        key: Hashable = comparable(params)
-        can_go_on = isinstance(model, LGBMModel) and _can_go_on(model)
-        if not can_go_on:
-            names, params, key = [None], dict(candidate), number
-        new = Racer(params, names[0], 1, _USUAL_RATE, 1)
-        racer = found.setdefault(key, new)
-        if can_go_on:
-            racer.most_rounds = max(racer.most_rounds, model.n_estimators)
-            racer.rate, racer.n_leaves = model.learning_rate, model.num_leaves
-    return list(found.values())
-
-
-def is_rounds(name: str) -> bool:
-    """Whether a parameter is the number of rounds of an estimator."""
-    last = name.rpartition("__")[2]
-    return parameters.CANONICAL_NAME.get(last, last) == "n_estimators"
-
-
-def comparable(params: Mapping[str, Any]) -> Hashable:
-    """What is equal for equal parameters of candidates."""
-    return frozenset(
-        (name, value if isinstance(value, Hashable) else id(value))
-        for name, value in params.items()
-    )
-
-
-def _can_go_on(model: LGBMModel) -> bool:
-    numbers = (model.n_estimators, model.num_leaves, model.learning_rate)
-    are_numbers = all(isinstance(n, int | float) and n > 0 for n in numbers)
-    return are_numbers and are_rounds_alike(model)
 
 
 @dataclass(eq=False)
@@ -118,11 +72,17 @@ class Racer:
     results: list[Any] = field(default_factory=list)
     left: bool = False
 
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The candidate with these options, whose rounds are the most."""
+        s = settings
+        return cls({}, "n_estimators", s.n_estimators, s.learning_rate, s.num_leaves)
+
     def rounds_of_stage(self, stage: int) -> int:
         """The number of rounds after a stage."""
         usual = _FIRST_ROUNDS * GROWTH**stage
         usual *= (_USUAL_LEAVES / self.n_leaves) ** _POWER_OF_LEAVES
-        wanted = max(1, round(usual * _USUAL_RATE / self.rate))
+        wanted = max(1, round(usual * USUAL_RATE / self.rate))
         return self.most_rounds if self.path is None else min(wanted, self.most_rounds)
 
     def candidate(self, n_rounds: int) -> dict[str, Any]:
@@ -195,17 +155,3 @@ def _is_behind(racer: Racer, best: Racer) -> bool:
     # The rows that folds learn from overlap.
     error = gap.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
     return bool(gap.mean() > student.ppf(1 - _LEVEL, n_folds - 1) * error)
-
-
-class SameFolds:
-    """A splitter that splits once, and has the same folds from then on."""
-
-    def __init__(self, cv: Any) -> None:
-        self._cv = cv
-        self._folds: list[Any] | None = None
-
-    def split(self, *args: Any, **kwargs: Any) -> Iterable[Any]:
-        """The folds."""
-        if self._folds is None:
-            self._folds = list(self._cv.split(*args, **kwargs))
-        return self._folds

@@ -1,0 +1,69 @@
+"""The candidates of a race, as they stand in a search."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from skgoss import parameters
+from skgoss.estimators.base import LGBMModel
+from skgoss.fit.race import USUAL_RATE, Racer
+from skgoss.model_selection.shared_fits import are_rounds_alike
+
+
+def racers(
+    candidates: Iterable[Mapping[str, Any]], models: Iterable[Any], path: str
+) -> list[Racer]:
+    """The candidates without numbers of rounds, the most of which is the limit.
+
+    ``models`` are their estimators, and ``path`` the name of the number of rounds.
+    Those whose rounds depend on how many follow are evaluated once.
+    """
+    found: dict[Hashable, Racer] = {}
+    for number, (candidate, model) in enumerate(zip(candidates, models, strict=True)):
+        names: list[Any] = [n for n in candidate if is_rounds(n)] or [path]
+        params = {k: v for k, v in candidate.items() if k not in names}
+        key: Hashable = comparable(params)
+        can_go_on = isinstance(model, LGBMModel) and _can_go_on(model)
+        if not can_go_on:
+            names, params, key = [None], dict(candidate), number
+        new = Racer(params, names[0], 1, USUAL_RATE, 1)
+        racer = found.setdefault(key, new)
+        if can_go_on:
+            racer.most_rounds = max(racer.most_rounds, model.n_estimators)
+            racer.rate, racer.n_leaves = model.learning_rate, model.num_leaves
+    return list(found.values())
+
+
+def is_rounds(name: str) -> bool:
+    """Whether a parameter is the number of rounds of an estimator."""
+    last = name.rpartition("__")[2]
+    return parameters.CANONICAL_NAME.get(last, last) == "n_estimators"
+
+
+def comparable(params: Mapping[str, Any]) -> Hashable:
+    """What is equal for equal parameters of candidates."""
+    return frozenset(
+        (name, value if isinstance(value, Hashable) else id(value))
+        for name, value in params.items()
+    )
+
+
+def _can_go_on(model: LGBMModel) -> bool:
+    numbers = (model.n_estimators, model.num_leaves, model.learning_rate)
+    are_numbers = all(isinstance(n, int | float) and n > 0 for n in numbers)
+    return are_numbers and are_rounds_alike(model)
+
+
+class SameFolds:
+    """A splitter that splits once, and has the same folds from then on."""
+
+    def __init__(self, cv: Any) -> None:
+        self._cv = cv
+        self._folds: list[Any] | None = None
+
+    def split(self, *args: Any, **kwargs: Any) -> Iterable[Any]:
+        """The folds."""
+        if self._folds is None:
+            self._folds = list(self._cv.split(*args, **kwargs))
+        return self._folds

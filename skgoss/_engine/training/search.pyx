@@ -18,13 +18,8 @@ from skgoss._engine.training.sums cimport (
     add_parts, clear_rows_histogram, fill_rows_histogram, sums_with)
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_PRIORITY, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better,
-    encoding_of, free_slot, gather)
-
-cdef enum:
-    CHUNKS_PER_THREAD = 8     # of features
-    # Below so many bin visits a team of threads costs more than it gives.
-    MIN_VISITS_FOR_TEAM = 8000
+    CHUNKS_PER_THREAD, INTERMEDIATE, MIN_WORK_FOR_TEAM, NO_PRIORITY, ForcedSplit, Leaf, Scratch,
+    Shared, Tile, Workspace, better, encoding_of, free_slot, gather)
 
 # ------------------------------------------------------------------ features
 
@@ -197,7 +192,7 @@ cdef void search_siblings(Shared* shared, Workspace* ws, const Siblings* sibling
     cdef int i, thread, side
     cdef int n_leaves = siblings.search_smaller + siblings.search_larger
     cdef double n_visits = <double>ws.data.n_visits * n_leaves
-    cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_FOR_TEAM else 1
+    cdef int n_threads = ws.n_threads if n_visits > MIN_WORK_FOR_TEAM else 1
     cdef int64_t n_chunks = ws.n_tiles
     if siblings.n_parts > 0:
         n_chunks = n_threads * CHUNKS_PER_THREAD if n_threads > 1 else 1

@@ -8,14 +8,11 @@ from skgoss._engine.training.histogram cimport (
     Unspilled, add_few_rows, add_places, add_rows, spill_all, start_sums)
 from skgoss._engine.training.layout cimport Encoding, Histogram
 from skgoss._engine.training.tiles cimport sum_tile
-from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of
+from skgoss._engine.training.workspace cimport (
+    CHUNKS_PER_THREAD, MIN_WORK_FOR_TEAM, Leaf, Shared, Workspace, encoding_of)
 
 cdef enum:
-    # Threads take few rows at a time, so that one that is held up does not hold up the others.
-    CHUNKS_PER_THREAD = 8
     MIN_CHUNK = 512
-    # Below so many bin updates a team of threads costs more than it gives.
-    MIN_UPDATES_FOR_TEAM = 100000
     # The tiles of so many rows are near while the threads share them out, and those of more
     # rows if there are too many lanes to sum all of them at once.
     MAX_TILED_ROWS = 8192
@@ -47,7 +44,7 @@ cdef int sum_rows(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogi
     Returns the number of threads that took part; 0: tiles are better.
     """
     cdef Py_ssize_t n = leaf.end - leaf.begin
-    cdef bint many = n * ws.data.row_updates > MIN_UPDATES_FOR_TEAM
+    cdef bint many = n * ws.data.row_updates > MIN_WORK_FOR_TEAM
     cdef int n_parts = ws.n_threads if many else 1
     cdef Py_ssize_t size
     cdef int part

@@ -31,14 +31,14 @@ from skgoss._engine.training.search cimport Siblings, choose_summed, search_agai
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node,
-    Pool, Round, Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
+    INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, MIN_WORK_FOR_TEAM, NO_MEMORY, NO_PRIORITY,
+    ROOT_BUFFER, Leaf, Node, Pool, Round, Scratch, Shared, Workspace, free_slot, heap_pop,
+    heap_push, heap_remove)
 
 cdef enum:
     # The updates and visits of bins that make a leaf large, so that threads share its rows;
-    # those of leaves that are worth a team; and those that a thread gets at a time.
+    # and those that a thread gets at a time.
     MAX_WORK_ALONE = 600000
-    MIN_WORK_FOR_TEAM = 100000
     WORK_PER_THREAD = 400000
     # At least so much is the split of a leaf that has many bins, but so few rows that only
     # their bins are visited.

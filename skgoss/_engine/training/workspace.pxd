@@ -19,6 +19,11 @@ cdef enum:
     ROOT_BUFFER = 2
     # The priority of a leaf whose split is not a forced one.
     NO_PRIORITY = 0x7FFFFFFF
+    # Each thread takes so many parts of a loop, so that one that is held up does not hold up
+    # the others.
+    CHUNKS_PER_THREAD = 8
+    # Below so many updates or visits of bins a team of threads costs more than it gives.
+    MIN_WORK_FOR_TEAM = 5000
     # Fewer rows of a leaf are divided by one thread.
     MIN_ROWS_FOR_TEAM = 20000
 

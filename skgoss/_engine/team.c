@@ -28,7 +28,7 @@ enum {
     LOOK_AFTER = 32,       /* pauses between two looks at the clock */
     MEASURED_EVERY = 8,    /* regions: the clock of a thread takes a microsecond */
     N_MEASURED = 8,        /* until a thread decides whether a team is worth it */
-    MIN_REST_NS = 10000000,
+    MIN_REST_NS = 1000000,
     MAX_REST_NS = 320000000,
 };
 

@@ -69,6 +69,14 @@ class Rows:
         """The collective operations of the processes that hold the rows."""
         return ALONE if self.partition is None else self.partition.collectives
 
+    def places(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which of these rows are among some rows of all processes."""
+        if self.partition is None:
+            return at
+        is_meant = np.zeros(self.partition.n_rows, dtype=bool)
+        is_meant[at] = True
+        return np.flatnonzero(is_meant[self.partition.numbers])
+
     def take(self, at: NDArray[np.int64]) -> Rows:
         """Some of the rows, ascending; all processes take some at the same time."""
         taken: dict[str, Any] = {
@@ -170,16 +178,20 @@ def check_init_score(
     return np.array(scores, order="C")
 
 
-def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArray[Any]:
+def held_out(
+    rows: Rows, fraction: float, seed: int, *, stratify: bool, groups: Any = None
+) -> NDArray[Any]:
     """Draw rows for validation, whatever their partition: a bool for each row.
 
     Parameters
     ----------
     fraction : float
-        The fraction of the rows; if there are queries, that of queries, all rows of
-        which are held out.
+        The fraction of the rows; if there are queries or groups, that of these, all
+        rows of which are held out.
     stratify : bool
         Whether to draw the same fraction of each class.
+    groups : ndarray of shape (n_all_rows,), default=None
+        The groups of the rows of all processes.
 
     Raises
     ------
@@ -187,7 +199,11 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
         If nothing can be held out.
     """
     partition = rows.partition or RowPartition.alone(len(rows))
-    if rows.queries is not None:
+    group = None
+    if groups is not None:
+        group = np.unique(groups, return_inverse=True)[1]
+        stratum, reason = np.zeros(group.max() + 1), "there is only one group"
+    elif rows.queries is not None:
         stratum, reason = np.zeros(rows.queries.n_global), "there is only one query"
     elif stratify:
         codes = rows.target.astype(np.int32)
@@ -202,7 +218,9 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
             f" {reason} (n_samples={partition.n_rows}). Pass an evaluation set, or turn"
             " early stopping off."
         )
-    if rows.queries is not None:
+    if group is not None:
+        chosen = chosen[group]
+    elif rows.queries is not None:
         return chosen[rows.queries.global_number][rows.queries.number]
     return chosen if partition.is_alone else chosen[partition.numbers]
 

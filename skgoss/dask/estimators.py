@@ -214,6 +214,7 @@ class _OnCluster(LGBMModel):
             callbacks=calls,
             init_model=init_model(arguments.init_model),
             groups=compute(arguments.groups)[0],
+            time=compute(arguments.time)[0],
         )
         hooks = self._round_hooks(X, y, arguments, settings)
         events = fits.ClientEvents(settings, hooks)

@@ -413,6 +413,7 @@ class LGBMModel(
         qid: ArrayLike | None = None,
         eval_qid: Any = None,
         groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.from_locals(locals()))
 

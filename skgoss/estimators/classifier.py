@@ -104,6 +104,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         early_stopping_rounds: int | None = None,
         verbose: bool | int = False,
         groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.from_locals(locals()))
 

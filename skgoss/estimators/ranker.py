@@ -87,6 +87,7 @@ class LGBMRanker(LGBMModel):
         eval_y: Any = None,
         early_stopping_rounds: int | None = None,
         verbose: bool | int = False,
+        time: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.from_locals(locals()))
 

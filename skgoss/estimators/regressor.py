@@ -81,6 +81,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         early_stopping_rounds: int | None = None,
         verbose: bool | int = False,
         groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.from_locals(locals()))
 

@@ -31,7 +31,7 @@ _QUERIES = ("group", "qid")
 OF_ROWS = ("sample_weight", "init_score", *_QUERIES)
 OF_A_SET = (*OF_ROWS, "class_weight")
 _NO_ROWS: dict[str, Any] = dict.fromkeys(
-    [*OF_ROWS, "groups", "eval_set", "eval_X", "eval_y"]
+    [*OF_ROWS, "groups", "time", "eval_set", "eval_X", "eval_y"]
     + [f"eval_{name}" for name in OF_A_SET]
 )
 
@@ -65,6 +65,8 @@ class FitArguments:
     early_stopping_messages: bool = False
     # Rows of a group are in the same fold.
     groups: Any = None
+    # What is chosen in a fit is chosen on later rows.
+    time: Any = None
 
     @classmethod
     def from_locals(cls, variables: Mapping[str, Any]) -> FitArguments:

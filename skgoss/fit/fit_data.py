@@ -20,7 +20,7 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.binning_inputs import Reading
 from skgoss.dataset.dataset import Dataset, Prepared, Request
-from skgoss.fit import several_outputs
+from skgoss.fit import folds, several_outputs
 from skgoss.fit.arguments import FitArguments, InputSet, training_set
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.task import Task
@@ -141,6 +141,7 @@ class FitData:
         alpha = settings.alpha
         self.levels = alpha if isinstance(alpha, tuple) else ()
         rows = self._rows(prepared, training)
+        self._set_groups_and_times(arguments, rows)
         if settings.folds is None and rows.weight is not None:
             rows = rows.without_zero_weights()
         self.rows = self.fitted = rows
@@ -295,6 +296,21 @@ class FitData:
             position,
             output_weight,
         )
+
+    def _set_groups_and_times(self, arguments: FitArguments, rows: Rows) -> None:
+        """Check ``groups`` and ``time``, and take those of the rows that are kept."""
+        self.groups, self.time = arguments.groups, arguments.time
+        if self.groups is None and self.time is None:
+            return
+        partition = rows.partition or RowPartition.alone(len(rows))
+        kept: Any = slice(None)
+        if self.settings.folds is None and rows.weight is not None:
+            kept = partition.all_gather(rows.weight > 0)
+        if self.groups is not None:
+            groups = folds.check_by_row("groups", self.groups, partition.n_rows)
+            self.groups = groups[kept]
+        if self.time is not None:
+            self.time = folds.check_times(self.time, partition.n_rows)[kept]
 
     def _check_support(
         self,
@@ -471,15 +487,31 @@ class FitData:
         is_evaluated = sets or options.folds is not None or self.search is not None
         if is_evaluated or not stops_early or options.boosting_type == "dart":
             return self, sets
-        is_held_out = held_out(
-            rows,
-            options.validation_fraction,
-            options.random_state,
-            stratify=self.task.n_classes is not None,
-        )
-        validation = rows.take(np.flatnonzero(is_held_out))
-        fitted = rows.take(np.flatnonzero(~is_held_out))
+        share = options.validation_fraction
+        if self.time is None:
+            is_held_out = held_out(
+                rows,
+                share,
+                options.random_state,
+                stratify=self.task.n_classes is not None,
+                groups=self.groups,
+            )
+            parts = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        else:
+            words, groups = f"validation_fraction={share}", self.all_groups()
+            (pair,) = folds.by_time(1, self.time, groups, words, first=1 - share)
+            parts = rows.places(pair[0]), rows.places(pair[1])
+        fitted, validation = map(rows.take, parts)
         return self.replaced(fitted=fitted), [NamedRows("validation", validation)]
+
+    def all_groups(self) -> NDArray[Any] | None:
+        """The groups of the rows of all processes, the user's or queries."""
+        queries, partition = self.rows.queries, self.rows.partition
+        if self.groups is not None or queries is None:
+            return self.groups
+        if partition is None:
+            return queries.number
+        return partition.all_gather(queries.global_number[queries.number])
 
     def with_dataset(self, X: Dataset) -> Self:
         """The data of a fit to other rows, in the bins of the training set."""

@@ -27,7 +27,7 @@ from skgoss.training.callback_api import Recorder
 from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import NamedRows
 from skgoss.training.loop import Trained
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import UnusedParameterWarning, warn
 
 # The rows of the data of a fit: all, and those that it learns from.
 _ROWS = ("rows", "fitted")
@@ -61,12 +61,16 @@ def start(
     data, named = data.with_held_out(named)
     fit = Fit(data, record, n_threads, build_bins)
     if settings.folds is not None or settings.preset is not None:
-        return FitOnFolds(fit, named, arguments.groups)
-    if arguments.groups is not None:
-        raise ValueError(
-            "groups needs the option folds or preset: groups of rows are in the"
-            " same fold."
+        return FitOnFolds(fit, named)
+    if data.fitted is data.rows:
+        needs = (
+            "needs the option folds or preset, or early stopping without an evaluation"
+            " set: nothing else is chosen on some of the rows."
         )
+        if arguments.groups is not None:
+            raise ValueError(f"groups {needs}")
+        if arguments.time is not None:
+            warn(f"time {needs}", UnusedParameterWarning)
     fit.begin(named)
     return fit
 
@@ -74,8 +78,7 @@ def start(
 class FitOnFolds:
     """A fit with the option ``folds`` or ``preset``, which makes the fits of folds.
 
-    It gets the fit to all rows, which has not begun, the evaluation sets, and the
-    groups of rows as the user passed them.
+    It gets the fit to all rows, which has not begun, and the evaluation sets.
 
     Attributes
     ----------
@@ -86,16 +89,19 @@ class FitOnFolds:
         of these rows.
     groups : ndarray of shape (n_all_rows,), or None
         The groups of rows that are in the same fold: the user's, or the queries.
+    time : ndarray of shape (n_all_rows,), or None
+        The times of the rows, as numbers in their order.
     folds : list of (ndarray, ndarray), or None
         The rows to learn from and to test on; None without the option ``folds``.
     """
 
-    def __init__(self, fit: Fit, sets: list[NamedRows], groups: Any) -> None:
+    def __init__(self, fit: Fit, sets: list[NamedRows]) -> None:
         self.main, self.sets = fit, sets
         # Evaluation sets of other rows than those of the training set.
         self._others = [named for named in sets if named.rows is not fit.data.rows]
         self.all_rows = self._all_rows()
-        self.groups = self._groups(groups)
+        self.groups, self.time = fit.data.all_groups(), fit.data.time
+        self._things = "groups" if self._rows.queries is None else "queries"
         self.folds = self._folds()
         if self.folds is None and fit.data.search is None:
             fit.begin(sets)
@@ -171,23 +177,6 @@ class FitOnFolds:
             init_score=rows.init_score,
         )
 
-    def _local(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which rows of this process are among some of all rows."""
-        partition = self._rows.partition
-        if partition is None:
-            return at
-        is_meant = np.zeros(partition.n_rows, dtype=bool)
-        is_meant[at] = True
-        return np.flatnonzero(is_meant[partition.numbers])
-
-    def _groups(self, groups: Any) -> NDArray[Any] | None:
-        if groups is not None:
-            return folds.check_groups(groups, len(self.all_rows))
-        queries, partition = self._rows.queries, self._rows.partition
-        if queries is None or partition is None:
-            return None if queries is None else queries.number
-        return partition.all_gather(queries.global_number[queries.number])
-
     def _folds(self) -> list[folds.Pair] | None:
         splitter = self.main.settings.folds
         if not isinstance(splitter, int):
@@ -199,21 +188,22 @@ class FitOnFolds:
             for number, pair in enumerate(pairs or []):
                 self._check_pair(number, *pair)
             return pairs
-        folds.check_number(
-            splitter,
-            self.all_rows.target,
-            self.groups,
-            stratify=self._stratifies,
-            argument="folds",
-            owner="X",
-            things="groups" if self._rows.queries is None else "queries",
-        )
+        if self.time is None:
+            folds.check_number(
+                splitter,
+                self.all_rows.target,
+                self.groups,
+                stratify=self._stratifies,
+                argument="folds",
+                owner="X",
+                things=self._things,
+            )
         return self._folds_of_equal_size(splitter, np.arange(len(self.all_rows)))
 
     def _check_pair(
         self, number: int, train: NDArray[np.int64], test: NDArray[np.int64]
     ) -> None:
-        """Check that a fold is tested on other rows, and on other queries."""
+        """Check that a fold is tested on other rows, other groups and later times."""
         n_seen = len(np.intersect1d(train, test))
         if n_seen:
             warn(
@@ -221,11 +211,17 @@ class FitOnFolds:
                 " out-of-fold predictions, scores and intervals are too good."
             )
             return
-        queries = None if self._rows.queries is None else self.groups
-        if queries is not None and np.isin(queries[train], queries[test]).any():
+        groups, time = self.groups, self.time
+        if groups is not None and np.isin(groups[train], groups[test]).any():
             raise ValueError(
-                f"folds split queries: both parts of fold {number} have documents of"
-                " one query. Pass a number, or GroupKFold(...)."
+                f"folds split {self._things}: both parts of fold {number} have rows of"
+                " the same one. Pass a number, or GroupKFold(...)."
+            )
+        if time is not None and time[train].max() >= time[test].min():
+            raise ValueError(
+                f"folds contradict time: fold {number} learns from rows that are not"
+                " earlier than all that it tests. Pass a number. TimeSeriesSplit needs"
+                " rows that are sorted by time."
             )
 
     @property
@@ -237,10 +233,14 @@ class FitOnFolds:
         self, n_folds: int, at: NDArray[np.int64]
     ) -> list[folds.Pair]:
         """Folds of some of the rows."""
+        groups = None if self.groups is None else self.groups[at]
+        if self.time is not None:
+            pairs = folds.by_time(n_folds, self.time[at], groups, f"folds={n_folds}")
+            return [(at[train], at[test]) for train, test in pairs]
         pairs = folds.of_equal_size(
             n_folds,
             self.all_rows.target[at],
-            None if self.groups is None else self.groups[at],
+            groups,
             stratify=self._stratifies,
             seed=self.main.settings.random_state,
         )
@@ -344,12 +344,13 @@ class FitOnFolds:
         if not len(test):
             return self._learned(train), self._others[0]
         self._check_weights(number, train=train, test=test)
-        tested = NamedRows(f"fold_{number}", self._rows.take(self._local(test)))
+        tested = NamedRows(f"fold_{number}", self._rows.take(self._rows.places(test)))
         return self._learned(train), tested
 
     def _learned(self, train: NDArray[np.int64]) -> Rows:
         """The rows that a fold learns from, as a part of the bins if they are most."""
-        rows, weight, at = self._rows, self._rows.weight, self._local(train)
+        rows, weight = self._rows, self._rows.weight
+        at = rows.places(train)
         at = at if weight is None else at[weight[at] != 0]
         # What a tree does with all rows would take long for a small part.
         learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)
@@ -401,6 +402,8 @@ class FitOnFolds:
             return [(at, at[:0])]
         groups = None if groups is None else groups[at]
         most, _ = folds.most(rows.target[at], groups, stratify=self._stratifies)
+        if self.time is not None:
+            most = len(np.unique(self.time[at])) - 1
         n_folds = min(search.n_folds, most)
         return [] if n_folds < 2 else self._folds_of_equal_size(n_folds, at)
 

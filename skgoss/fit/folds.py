@@ -94,6 +94,50 @@ def sample(at: Indices, groups: NDArray[Any] | None, n_rows: int, seed: int) -> 
     return at[is_chosen[number]]
 
 
+def by_time(
+    n_folds: int,
+    time: Indices,
+    groups: NDArray[Any] | None,
+    argument: str,
+    first: float = 0.5,
+) -> list[Pair]:
+    """Folds that test later rows than they learn from.
+
+    The rows after the share ``first`` are cut into windows of about equal size, between
+    different times. A fold tests a window and learns from all rows before it. Of groups
+    with rows in both, it tests one in three and learns from the others. ValueError,
+    which names the ``argument``, if there are too few times or rows.
+    """
+    times, n_rows = np.unique(time, return_counts=True)
+    if len(times) <= n_folds:
+        raise ValueError(
+            f"{argument} needs at least {n_folds + 1} different times, but there are"
+            f" {len(times)} (n_samples={len(time)}). Set a smaller number."
+        )
+    wanted = np.rint(np.linspace(first, 1, n_folds, endpoint=False) * len(time))
+    number = np.arange(n_folds)
+    # No window is without times, whatever the times of the rows.
+    start = np.searchsorted(np.cumsum(n_rows) - n_rows, wanted).clip(min=1)
+    start = np.maximum.accumulate(start - number) + number
+    start = np.minimum(start, len(times) - n_folds + number)
+    window = np.searchsorted(times[start], time, side="right") - 1
+    parts = [(np.flatnonzero(window < i), np.flatnonzero(window == i)) for i in number]
+    if groups is None:
+        return parts
+    for i, (train, test) in enumerate(parts):
+        both = np.intersect1d(groups[train], groups[test])
+        tested = both[i % min(3, len(both) or 1) :: 3]
+        train = train[~np.isin(groups[train], tested)]
+        test = test[~np.isin(groups[test], np.setdiff1d(both, tested))]
+        if not (len(train) and len(test)):
+            raise ValueError(
+                f"{argument}: all rows before or after a time are of one group, which"
+                f" cannot be on both sides (fold {i}). Leave out groups or time."
+            )
+        parts[i] = train, test
+    return parts
+
+
 def pairs(
     folds: Any,
     target: NDArray[np.float64],
@@ -115,21 +159,45 @@ def pairs(
     return checked
 
 
-def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
-    """The groups as an array; ValueError unless there is one for each row."""
-    groups = np.asarray(groups)
-    if groups.shape != (n_rows,):
+def check_by_row(name: str, values: Any, n_rows: int) -> NDArray[Any]:
+    """Groups or times as an array; ValueError unless there is one for each row."""
+    values = np.asarray(values)
+    if values.shape != (n_rows,):
         raise ValueError(
-            f"groups must have one value for each of the {n_rows} rows, got the shape"
-            f" {groups.shape}."
+            f"{name} must have one value for each of the {n_rows} rows, got the shape"
+            f" {values.shape}."
         )
-    missing = (i for i, group in enumerate(groups.tolist()) if is_missing(group))
-    row = next(missing, None)
+    # Lists of dates hold numbers.
+    listed = values if values.dtype.kind in "mM" else values.tolist()
+    row = next((i for i, value in enumerate(listed) if is_missing(value)), None)
     if row is not None:
         raise ValueError(
-            f"groups must not be missing, got {groups.tolist()[row]!r} in row {row}."
+            f"{name} must not be missing, got {listed[row]!r} in row {row}."
         )
-    return groups
+    return values
+
+
+def check_times(time: Any, n_rows: int) -> Indices:
+    """The times of the rows as numbers in their order, from 0.
+
+    ValueError if one is missing or all are equal, TypeError if they are text.
+    """
+    values = check_by_row("time", time, n_rows)
+    is_object = values.dtype.kind in "USO"
+    if is_object and any(isinstance(value, str | bytes) for value in values):
+        raise TypeError(
+            "time must hold numbers or dates, got text, whose order may be another."
+            " Convert it, for example by pandas.to_datetime."
+        )
+    try:
+        number = np.unique(values, return_inverse=True)[1]
+    except TypeError as error:
+        raise TypeError(f"time must hold values that can be sorted: {error}") from error
+    if not number.any():
+        raise ValueError(
+            f"time must differ between rows, but all are {values[0]!r}. Leave time out."
+        )
+    return number
 
 
 def _split(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import numbers
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from itertools import count
@@ -15,12 +15,13 @@ import numpy as np
 from joblib import parallel_config
 from sklearn import model_selection
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.pipeline import Pipeline
 
 from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.estimators.base import LGBMModel
+from skgoss.fit import folds as fold_rows
 from skgoss.fit import race
 from skgoss.fit.race import Racer
 from skgoss.model_selection.racers import SameFolds, comparable, is_rounds, racers
@@ -40,6 +41,9 @@ Search = TypeVar("Search", bound=type)
 
 # Candidates that differ in other options of an estimator have the same bins.
 _OF_BINS = {field.name for field in fields(BinningOptions)}
+
+# Options of estimators whose fits choose something on rows that they hold out.
+_CHOOSING = {"early_stopping_round", "folds", "preset"}
 
 # For each fold, so many bins and fitted steps of pipelines are kept.
 _KEPT_BY_FOLD = 8
@@ -72,7 +76,10 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             The targets.
         **params : dict
             Arguments of ``fit`` of the estimator, of the scorer and of the splitter, as
-            in scikit-learn: for example ``sample_weight`` and ``groups``.
+            in scikit-learn: for example ``sample_weight`` and ``groups``. If ``cv`` is
+            a number, folds keep ``groups`` whole, and with ``time`` they test later
+            rows than they train on. Fits that choose something on a part of their rows
+            get ``time``, too.
 
         Returns
         -------
@@ -91,8 +98,10 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         self._check_strategy()
         search = copy.copy(self)
         search.estimator = clone(self.estimator)
-        search.cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        search.cv = self._splitter(y, params)
         model = self._model_of(search.estimator)
+        if not self._chooses_inside(model):
+            params.pop("time", None)
         search.n_jobs = threads.n_threads(
             model.n_jobs if self.n_jobs is None else self.n_jobs
         )
@@ -124,6 +133,24 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             raise ValueError(
                 f"time_limit must be a positive number of seconds, got {limit!r}."
             )
+
+    def _splitter(self, y: Any, params: Mapping[str, Any]) -> Any:
+        """The folds: a number means those that respect ``groups`` and ``time``."""
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        if not (self.cv is None or isinstance(self.cv, numbers.Integral)):
+            return cv
+        if params.get("time") is not None:
+            return FoldsByTime(cv.n_splits, params["time"])
+        return cv if params.get("groups") is None else GroupKFold(cv.n_splits)
+
+    def _chooses_inside(self, model: LGBMModel) -> bool:
+        """Whether the fit of a candidate may choose something on a part of the rows."""
+        params = self.get_params(deep=False)
+        grids = params.get("param_grid", params.get("param_distributions"))
+        grids = [grids] if isinstance(grids, Mapping) else grids
+        names = {path.rpartition("__")[2] for grid in grids for path in grid}
+        varied = {parameters.CANONICAL_NAME.get(name, name) for name in names}
+        return any(name in varied or getattr(model, name) for name in _CHOOSING)
 
     def _model_of(self, estimator: Any) -> LGBMModel:
         """The estimator of skgoss that an estimator is, or ends with."""
@@ -266,6 +293,25 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             [result for racer in racers for result in racer.results[racer.best]],
             {"n_rounds": [racer.rounds[-1] for racer in racers]},
         )
+
+
+class FoldsByTime(GroupKFold):
+    """A splitter that tests later rows than it trains on, of other groups.
+
+    It is a ``GroupKFold`` because scikit-learn passes ``groups`` to these.
+    """
+
+    def __init__(self, n_splits: int, time: Any) -> None:
+        super().__init__(n_splits)
+        self.time = time
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
+        """The rows to learn from and to test on, of each fold."""
+        time = fold_rows.check_times(self.time, len(y))
+        if groups is not None:
+            groups = fold_rows.check_by_row("groups", groups, len(y))
+        pairs = fold_rows.by_time(self.n_splits, time, groups, f"cv={self.n_splits}")
+        return iter(pairs)
 
 
 def prefix(estimator: Any) -> str:

@@ -378,8 +378,13 @@ qid : array-like of shape (n_samples,), default=None
     Query id of each row, a number or string. The rows of queries may be mixed.
     Without ``qid`` and ``group`` all rows belong to one query.
 groups : array-like of shape (n_samples,), default=None
-    Group of each row, a number or string, for the option ``folds``: the rows of a
-    group are in the same fold.
+    Group of each row, a number or string: whatever the fit chooses by ``folds``, a
+    preset or early stopping, it chooses on rows of groups that it has not learned
+    from.
+time : array-like of shape (n_samples,), default=None
+    Time of each row, a number or date: whatever the fit chooses is chosen on rows
+    that are later than all that it has learned from. Then ``oof_prediction_`` is
+    NaN for the rows that no fold tests: see docs/time-series.md.
 eval_set : list of (X, y) pairs or Datasets, default=None
     Evaluation sets. Metrics are computed on them after each round; early stopping
     uses these metrics. Pass either ``eval_set``, or ``eval_X`` and ``eval_y``. Set
@@ -456,6 +461,7 @@ qid : Dask array or series, default=None
     Query id of each row, a number or string. All rows of a query must be in one
     partition, in any order.
 groups : Dask array or series, or array-like, default=None
+time : Dask array or series, or array-like, default=None
 eval_set : list of (X, y) pairs, default=None
     Evaluation sets. Metrics are computed on them after each round; early stopping
     uses these metrics. Pass either ``eval_set``, or ``eval_X`` and ``eval_y``. Set

@@ -376,6 +376,17 @@ FOLDS = {
         {},
     ),
     "groups": (LGBMRegressor, {"folds": 3}, {"groups": np.arange(N) // 40}),
+    "times": (LGBMRegressor, {"folds": 3}, {"time": np.arange(N)[::-1] // 4}),
+    "times, groups, held out": (
+        LGBMRegressor,
+        {"early_stopping_round": 2},
+        {"time": np.arange(N) % 50, "groups": np.arange(N) // 40},
+    ),
+    "groups, held out": (
+        LGBMRegressor,
+        {"early_stopping_round": 2},
+        {"groups": np.arange(N) // 40},
+    ),
     "forest": (
         LGBMRegressor,
         {

@@ -15,7 +15,7 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
@@ -204,6 +204,46 @@ def test_groups_are_routed():
             pipe, X, y, cv=GroupKFold(3), params={"groups": groups}, error_score="raise"
         )
     assert len(found["test_score"]) == 3
+
+
+def test_times_are_routed():
+    X, y = numbers()
+    time = np.random.default_rng(0).permutation(len(y)) // 2
+    model = LGBMRegressor(**SMALL, folds=3)
+    expected = clone(model).fit(X, y, time=time)
+    in_pipeline = make_pipeline(FunctionTransformer(), model)
+    in_pipeline.fit(X, y, lgbmregressor__time=time)
+    with config_context(enable_metadata_routing=True):
+        requested = clone(model).set_fit_request(time=True)
+        pipe = make_pipeline(FunctionTransformer(), requested).fit(X, y, time=time)
+        found = cross_validate(
+            requested,
+            *(X, y),
+            cv=KFold(3),
+            params={"time": time},
+            error_score="raise",
+            return_estimator=True,
+        )
+        with pytest.raises(ValueError, match="not explicitly set as requested"):
+            cross_validate(model, X, y, params={"time": time})
+    for fitted in (pipe[-1], in_pipeline[-1]):
+        np.testing.assert_array_equal(fitted.oof_prediction_, expected.oof_prediction_)
+    for fitted, (train, _) in zip(found["estimator"], KFold(3).split(X), strict=True):
+        same = clone(model).fit(X[train], y[train], time=time[train])
+        np.testing.assert_array_equal(fitted.oof_prediction_, same.oof_prediction_)
+
+
+@pytest.mark.parametrize("options", [{"folds": 3}, {"early_stopping_round": 3}])
+def test_fits_by_time_on_threads_and_in_pickles(options):
+    X, y = numbers()
+    time = np.arange(len(y))[::-1] // 2
+    model = LGBMRegressor(**SMALL, **options, n_jobs=1).fit(X, y, time=time)
+    again = clone(model).set_params(n_jobs=2).fit(X, y, time=time)
+    for other in (again, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        if "folds" in options:
+            expected = model.predict_interval(X)
+            np.testing.assert_array_equal(other.predict_interval(X), expected)
 
 
 # --- After the fit --------------------------------------------------------------------

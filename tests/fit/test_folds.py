@@ -1,6 +1,8 @@
-"""Folds of `cv`: who draws them, and what they keep together."""
+"""Folds: who draws them, what they keep together, and what they keep apart."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from cv_results import cv, ranked, rows, same
 from sklearn.model_selection import (
@@ -11,7 +13,10 @@ from sklearn.model_selection import (
 )
 
 import skgoss
-from skgoss import Dataset
+from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.fit import folds
+from skgoss.fit.fit_data import FitData
+from skgoss.fit.fit_on_folds import FitOnFolds
 
 
 def seen_folds(data, **arguments):
@@ -81,3 +86,296 @@ def test_folds_are_the_same_for_a_seed():
     same(cv(seed=1), cv(seed=1))
     first, other = cv(seed=1), cv(seed=2)
     assert first["valid binary_logloss-mean"] != other["valid binary_logloss-mean"]
+
+
+# --- By time, and by time and groups --------------------------------------------------
+
+
+def naive_windows(n_folds, time, first=0.5):
+    """The rows that folds learn from and test on: a loop over cuts between times."""
+    times = sorted(set(time))
+    starts = [0]
+    for fold in range(n_folds):
+        wanted = round((first + (1 - first) * fold / n_folds) * len(time))
+        cut = starts[-1] + 1
+        while cut < len(times) - 1 and sum(time < times[cut]) < wanted:
+            cut += 1
+        starts.append(cut)
+    for fold in range(n_folds + 1):  # later folds need times, too
+        starts[fold] = min(starts[fold], len(times) - n_folds + fold - 1)
+    starts = [times[start] for start in starts[1:]]
+    ends = [*starts[1:], np.inf]
+    return [
+        (
+            [row for row, t in enumerate(time) if t < start],
+            [row for row, t in enumerate(time) if start <= t < end],
+        )
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def drawn(seed):
+    """Times with ties, of one or several rows, and a number of folds for them."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 90))
+    time = rng.integers(0, rng.integers(2, 40), n) ** 2
+    time[:2] = -1, 40
+    n_folds = int(rng.integers(1, min(7, len(set(time)))))
+    return rng, time, n_folds, min(0.5, float(rng.random()) + 0.05)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_windows_are_those_of_a_loop(seed):
+    _, time, n_folds, first = drawn(seed)
+    found = folds.by_time(n_folds, time, None, "folds", first)
+    expected = naive_windows(n_folds, time, first)
+    assert [(list(a), list(b)) for a, b in found] == expected
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_row_of_the_future_and_no_member_of_the_group(seed):
+    rng, time, n_folds, first = drawn(seed)
+    groups = rng.integers(0, rng.integers(2, 30), len(time)).astype(str)
+    whole = folds.by_time(n_folds, time, None, "folds", first)
+    try:
+        found = folds.by_time(n_folds, time, groups, "folds", first)
+    except ValueError:
+        # One side of a cut has one group, or the other has two.
+        assert any(
+            set(groups[before]) & set(groups[after])
+            and min(len(set(groups[before])), len(set(groups[after]))) <= 2
+            for before, after in whole
+        )
+        return
+    for (train, test), (before, after) in zip(found, whole, strict=True):
+        assert len(train)
+        assert len(test)
+        assert time[train].max() < time[test].min()
+        assert not set(groups[train]) & set(groups[test])
+        assert set(train) <= set(before)
+        assert set(test) <= set(after)
+        # Nothing is left out but members of groups that are on both sides.
+        both = set(groups[before]) & set(groups[after])
+        left_out = set(before) - set(train) | set(after) - set(test)
+        assert set(groups[sorted(left_out)]) <= both
+        for group in both:
+            rows = np.flatnonzero(groups == group)
+            assert np.isin(rows, train).any() != np.isin(rows, test).any()
+
+
+def test_each_group_of_all_times_is_tested_once():
+    time, groups = np.divmod(np.arange(600), 30)
+    tested = [groups[test] for _, test in folds.by_time(3, time, groups, "folds")]
+    assert sorted(np.concatenate([*map(np.unique, tested)])) == list(range(30))
+
+
+# --- Times in fits --------------------------------------------------------------------
+
+N = 240
+RNG = np.random.default_rng(7)
+COLUMNS = RNG.normal(size=(N, 5))
+TARGET = COLUMNS[:, 0] + RNG.normal(size=N)
+TIME = RNG.permutation(N) // 3
+SMALL = {"n_estimators": 25, "num_leaves": 7, "min_child_samples": 5}
+LATER = [tuple(map(np.array, pair)) for pair in naive_windows(3, TIME)]
+((EARLY, LATE),) = naive_windows(1, TIME, 0.9)
+
+
+@pytest.mark.parametrize("options", [{}, {"refit": True}, {"preset": "accurate"}])
+def test_fits_on_folds_by_time(options):
+    options = SMALL | options
+    model = LGBMRegressor(**options, folds=3).fit(COLUMNS, TARGET, time=TIME)
+    same = LGBMRegressor(**options, folds=LATER).fit(COLUMNS, TARGET)
+    np.testing.assert_array_equal(model.predict(COLUMNS), same.predict(COLUMNS))
+    np.testing.assert_array_equal(model.oof_prediction_, same.oof_prediction_)
+    ends = model.predict_interval(COLUMNS), same.predict_interval(COLUMNS)
+    np.testing.assert_array_equal(*ends)
+    assert model.preset_params_ == same.preset_params_
+    tested = np.concatenate([test for _, test in LATER])
+    assert set(np.flatnonzero(~np.isnan(model.oof_prediction_))) == set(tested)
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_early_stopping_holds_out_the_latest_rows(refit):
+    options = SMALL | {"early_stopping_round": 3, "n_estimators": 200}
+    model = LGBMRegressor(**options, refit=refit).fit(COLUMNS, TARGET, time=TIME)
+    same = LGBMRegressor(**options).fit(
+        COLUMNS[EARLY], TARGET[EARLY], eval_set=[(COLUMNS[LATE], TARGET[LATE])]
+    )
+    assert model.best_iteration_ == same.best_iteration_ < 200
+    assert model.evals_result_["validation"] == same.evals_result_["valid_0"]
+    if not refit:
+        np.testing.assert_array_equal(model.predict(COLUMNS), same.predict(COLUMNS))
+
+
+CHOICES = {
+    "folds": {"folds": 4},
+    "preset": {"preset": "accurate"},
+    "preset, folds": {"preset": "accurate", "folds": 3, "n_estimators": 20},
+    "early stopping": {"early_stopping_round": 2},
+    "rare rows": {"early_stopping_round": 2, "validation_fraction": 0.01},
+}
+GROUP = RNG.integers(0, 40, N)
+
+
+@pytest.mark.parametrize("marks", ["time", "groups", "time groups"])
+@pytest.mark.parametrize("choice", CHOICES)
+def test_whatever_is_chosen_is_chosen_on_other_rows(monkeypatch, choice, marks):
+    """Sixty rows have no weight, and are left out where there are no folds."""
+    seen = []
+    parts_of_fold, held_out = FitOnFolds._parts, FitData.with_held_out
+
+    def parts(fit, number, learned, tested):
+        numbers = np.arange(N) if fit._rows.numbers is None else fit._rows.numbers
+        seen.append((numbers[learned], numbers[tested]))
+        return parts_of_fold(fit, number, learned, tested)
+
+    def with_held_out(data, sets):
+        data, sets = held_out(data, sets)
+        seen.extend((data.fitted.numbers, named.rows.numbers) for named in sets)
+        return data, sets
+
+    monkeypatch.setattr(FitOnFolds, "_parts", parts)
+    monkeypatch.setattr(FitData, "with_held_out", with_held_out)
+    passed = {"time": TIME, "groups": GROUP}
+    passed = {name: passed[name] for name in marks.split()}
+    weight = np.ones(N)
+    weight[RNG.choice(N, 60, replace=False)] = 0.0
+    model = LGBMRegressor(**CHOICES[choice])
+    model.fit(COLUMNS, TARGET, weight, **passed)
+    assert seen
+    for learned, tested in seen:
+        assert weight[learned].any()
+        assert weight[tested].any()
+        if "time" in passed:
+            assert TIME[learned].max() < TIME[tested].min()
+        if "groups" in passed:
+            assert not set(GROUP[learned]) & set(GROUP[tested])
+
+
+DATES = np.datetime64("2024-01-01") + TIME.astype("timedelta64[D]")
+KINDS = {
+    "floats": TIME / 7,
+    "days": DATES,
+    "nanoseconds": DATES.astype("datetime64[ns]"),
+    "list": TIME.tolist(),
+    "dates": DATES.tolist(),
+    "pandas": pd.Series(DATES, index=TIME),
+    "zone": pd.Series(DATES).dt.tz_localize("Europe/Berlin"),
+    "months": pd.Series(DATES).dt.to_period("D"),
+    "polars": pl.Series(DATES),
+    "polars, datetimes": pl.Series(DATES).cast(pl.Datetime("us", "UTC")),
+    "numbers of pandas": pd.Series(TIME, dtype="Int64"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_are_anything_that_sorts(kind):
+    number = folds.check_times(KINDS[kind], N)
+    np.testing.assert_array_equal(number, TIME)
+
+
+MIXED = np.array([1, None, DATES.tolist()[0]] * 80, dtype=object)
+MIXED[1::3] = 2
+HOLES = {
+    "NaN": np.where(np.arange(N) == 5, np.nan, TIME),
+    "NaT": np.where(np.arange(N) == 5, np.datetime64("NaT"), DATES),
+    "None": [None if row == 5 else day for row, day in enumerate(DATES.tolist())],
+    "pandas": pd.Series(DATES).where(np.arange(N) != 5),
+    "polars": pl.Series(
+        [None if row == 5 else day for row, day in enumerate(DATES.tolist())]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HOLES)
+def test_missing_times_are_named(kind):
+    with pytest.raises(ValueError, match=r"time must not be missing, got .* in row 5"):
+        LGBMRegressor(folds=3).fit(COLUMNS, TARGET, time=HOLES[kind])
+
+
+@pytest.mark.parametrize(
+    ("options", "passed", "message"),
+    [
+        ({"folds": 3}, {"time": TIME[:9]}, r"time must have one .* 240 rows, .*\(9,\)"),
+        ({"folds": 3}, {"time": "date"}, r"time must have one value .* the shape \(\)"),
+        (
+            {"folds": 3},
+            {"time": DATES.astype(str)},
+            r"numbers or dates, got text.*to_datetime",
+        ),
+        ({"folds": 3}, {"time": [1, "a"] * 120}, r"time must hold numbers or dates"),
+        ({"folds": 3}, {"time": MIXED}, r"time must hold values that can be sorted"),
+        ({"folds": 3}, {"time": np.ones(N)}, r"time must differ .* all are .*1\.0"),
+        ({"preset": "accurate"}, {"time": np.ones(N)}, r"time must differ"),
+        (
+            {"folds": 5},
+            {"time": TIME // 20},
+            r"folds=5 needs at least 6 different times, but there are 4",
+        ),
+        (
+            {"early_stopping_round": 5},
+            {"time": TIME, "groups": np.arange(N) * 0},
+            r"validation_fraction=0.1: all rows before or after a time are of",
+        ),
+        (
+            {"folds": 3},
+            {"time": TIME, "groups": np.arange(N) * 0},
+            r"folds=3: all rows before or after a time are of one group",
+        ),
+        (
+            {"early_stopping_round": 5},
+            {"groups": np.arange(N) * 0},
+            r"no rows can be held out: there is only one group",
+        ),
+        (
+            {"folds": TimeSeriesSplit(3)},
+            {"time": TIME},
+            r"folds contradict time: fold 0 learns from rows that are not earlier",
+        ),
+        (
+            {"folds": [(np.arange(90), np.arange(90, N))]},
+            {"groups": GROUP},
+            r"folds split groups: both parts of fold 0 have rows of the same",
+        ),
+    ],
+)
+def test_what_times_cannot_be(options, passed, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        LGBMRegressor(**options).fit(COLUMNS, TARGET, **passed)
+
+
+def test_splitters_of_sorted_rows_agree_with_times():
+    splitter = TimeSeriesSplit(3)
+    model = LGBMRegressor(**SMALL, folds=splitter)
+    found = model.fit(COLUMNS, TARGET, time=np.arange(N)).oof_prediction_
+    same = LGBMRegressor(**SMALL, folds=splitter).fit(COLUMNS, TARGET)
+    np.testing.assert_array_equal(found, same.oof_prediction_)
+
+
+def test_times_without_effect_are_told():
+    with pytest.warns(
+        skgoss.UnusedParameterWarning, match="time needs the option fold"
+    ):
+        LGBMRegressor(**SMALL).fit(COLUMNS, TARGET, time=TIME)
+    with pytest.warns(skgoss.UnusedParameterWarning, match="without an evaluation set"):
+        LGBMRegressor(**SMALL, early_stopping_round=2).fit(
+            COLUMNS, TARGET, time=TIME, eval_set=[(COLUMNS[:60], TARGET[:60])]
+        )
+
+
+def test_queries_are_groups():
+    qid, grades = TIME, np.digitize(TARGET, [-0.5, 0.5])
+    model = LGBMRanker(**SMALL, folds=3).fit(COLUMNS, grades, qid=qid, time=TIME)
+    assert np.isnan(model.oof_prediction_).mean() == 0.5
+    same = LGBMRanker(**SMALL, folds=LATER).fit(COLUMNS, grades, qid=qid)
+    np.testing.assert_array_equal(model.oof_prediction_, same.oof_prediction_)
+    stopped = LGBMRanker(**SMALL, early_stopping_round=2)
+    stopped.fit(COLUMNS, grades, qid=qid, time=-TIME)
+
+
+def test_a_class_that_only_later_rows_have():
+    labels = TIME // 20
+    for options in ({"folds": 3}, {"early_stopping_round": 3}, {"preset": "accurate"}):
+        model = LGBMClassifier(**SMALL | options).fit(COLUMNS, labels, time=TIME)
+        assert np.isfinite(model.predict_proba(COLUMNS)).all()

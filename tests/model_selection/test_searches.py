@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.stats import randint, uniform
-from sklearn import model_selection
+from sklearn import config_context, model_selection
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.fit import folds
 from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
 
 CLASSES = load_iris(return_X_y=True)
@@ -281,3 +282,63 @@ def test_what_cannot_be_searched():
         GridSearchCV(LGBMClassifier(), []).fit(*TWO)
     with pytest.raises(ValueError, match="n_jobs"):
         GridSearchCV(LGBMClassifier(), {}, n_jobs="two").fit(*TWO)
+
+
+# --- Times and groups -----------------------------------------------------------------
+
+TIME = np.random.default_rng(5).permutation(len(y)) // 2
+LATER = folds.by_time(3, TIME, None, "cv")
+MODELS = {
+    "plain": LGBMRegressor(),
+    "pipeline": make_pipeline(StandardScaler(), LGBMRegressor()),
+}
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("strategy", ["all", "race"])
+@pytest.mark.parametrize("wrap", MODELS)
+def test_a_number_of_folds_with_times_and_groups(wrap, strategy, routing):
+    model, path = MODELS[wrap], {"plain": "", "pipeline": "lgbmregressor__"}[wrap]
+    grid = {f"{path}num_leaves": [3, 5], f"{path}n_estimators": [9]}
+    options = {"strategy": strategy, "refit": False}
+    by_groups = list(GroupKFold(3).split(X, groups=GROUPS))
+    cases = [
+        ({"time": TIME}, LATER),
+        ({"groups": GROUPS}, by_groups),
+        ({"time": TIME, "groups": GROUPS}, folds.by_time(3, TIME, GROUPS, "cv")),
+    ]
+    for passed, pairs in cases:
+        found = GridSearchCV(model, grid, cv=3, **options)
+        with config_context(enable_metadata_routing=routing):
+            found.fit(X, y, **passed)
+        expected = GridSearchCV(model, grid, cv=pairs, **options).fit(X, y)
+        results, same = scores(found), scores(expected)
+        for name in results:
+            np.testing.assert_array_equal(results[name], same[name], err_msg=name)
+
+
+def test_fits_that_choose_get_the_times_too():
+    grid = {"early_stopping_round": [None, 2], "n_estimators": [60]}
+    search = GridSearchCV(LGBMRegressor(), grid, cv=3)
+    with pytest.warns(UserWarning, match="time needs the option folds or preset"):
+        search.fit(X, y, time=TIME)
+    scored = search.cv_results_
+    for number, (train, test) in enumerate(LATER):
+        model = LGBMRegressor(n_estimators=60, early_stopping_round=2)
+        model.fit(X[train], y[train], time=TIME[train])
+        assert scored[f"split{number}_test_score"][1] == model.score(X[test], y[test])
+    options = {"n_iter": 2, "cv": 2, "random_state": 0}
+    preset = RandomizedSearchCV(LGBMRegressor(preset="accurate"), GRID, **options)
+    preset.fit(X, y, time=TIME)
+    same = clone(preset.best_estimator_).fit(X, y, time=TIME)
+    np.testing.assert_array_equal(preset.predict(X), same.predict(X))
+
+
+def test_wrong_times_of_a_search():
+    search = GridSearchCV(LGBMRegressor(), GRID, cv=3)
+    with pytest.raises(ValueError, match=r"time must have one value for .* 150 rows"):
+        search.fit(X, y, time=TIME[:-1])
+    with pytest.raises(ValueError, match=r"cv=3 needs at least 4 different times"):
+        search.fit(X, y, time=TIME // 40)
+    with pytest.raises(ValueError, match=r"groups must not be missing"):
+        search.fit(X, y, time=TIME, groups=np.full(len(y), np.nan))

@@ -13,7 +13,7 @@
 #define CACHE_LINE 64
 #define ROW_BLOCK 1024 /* rows that stay near while tiles of lanes follow each other */
 #define ROWS_AT_ONCE 4
-#define SHORT_ROWS_AT_ONCE 8
+#define SHORTS_PER_TILE 16 /* of a wide round: a quarter */
 #define ENTRIES_AT_ONCE 4
 
 /* Integers of the accumulators of a tile, which stay near: those of 20 full lanes, and of 16 in a
@@ -327,74 +327,64 @@ SIMD_KERNEL(add_wide_bytes, (const Binned *data, const uint64_t *records, ptrdif
         add_wide_strided(data, records, n, pairs, 264, sums);
 }
 
-/* The first short after the tile that begins with `first`. */
-static SIMD_INLINE int end_of_tile(const Binned *data, int first, ptrdiff_t tile)
-{
-    int last = first + 1;
-    while (last < data->n_shorts
-           && data->short_place[last + 1] - data->short_place[first] <= tile)
-        last++;
-    return last;
-}
-
-/* Adds one row or several to the accumulators of the shorts from `first` to `last`, two at a
+/* Adds one row or several to the accumulators of the shorts from `first` to `last`, four at a
    time. */
 static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *records,
                                            const int n_rows, uint64_t id_mask,
                                            const int64_t *addends, const int parts, int first,
                                            int last, int64_t *sums)
 {
-    const uint16_t *row[SHORT_ROWS_AT_ONCE];
+    const uint16_t *row[ROWS_AT_ONCE];
+    int64_t x[ROWS_AT_ONCE * WIDE_PARTS];
     int j = first;
+    memcpy(x, addends, n_rows * parts * sizeof *x);
     for (int k = 0; k < n_rows; k++)
         row[k] = data->shorts + (ptrdiff_t)(records[k] & id_mask) * data->n_shorts;
-    for (; j + 1 < last; j += 2) {
-        int64_t *a = sums + parts * data->short_place[j];
-        int64_t *b = sums + parts * data->short_place[j + 1];
+    for (; j + 3 < last; j += 4) {
+        const int64_t *place = data->short_place + j;
+        int64_t *a = sums + parts * place[0], *b = sums + parts * place[1];
+        int64_t *c = sums + parts * place[2], *d = sums + parts * place[3];
         for (int k = 0; k < n_rows; k++) {
-            add_parts(addends + parts * k, parts, a + parts * row[k][j]);
-            add_parts(addends + parts * k, parts, b + parts * row[k][j + 1]);
+            add_parts(x + parts * k, parts, a + parts * row[k][j]);
+            add_parts(x + parts * k, parts, b + parts * row[k][j + 1]);
+            add_parts(x + parts * k, parts, c + parts * row[k][j + 2]);
+            add_parts(x + parts * k, parts, d + parts * row[k][j + 3]);
         }
     }
-    for (int k = 0; k < n_rows && j < last; k++)
-        add_parts(addends + parts * k, parts,
-                  sums + parts * (data->short_place[j] + row[k][j]));
+    for (; j < last; j++)
+        for (int k = 0; k < n_rows; k++)
+            add_parts(x + parts * k, parts, sums + parts * (data->short_place[j] + row[k][j]));
 }
 
-/* Adds n rows to the accumulators of the shorts from `first` to `last`. */
-static SIMD_INLINE void add_short_tile(const Binned *data, const uint64_t *records, ptrdiff_t n,
-                                       uint64_t id_mask, const int64_t *addends,
-                                       const int parts, int first, int last, int64_t *sums)
+/* Asks for the shorts from `first` to `last` of a row. */
+static SIMD_INLINE void prefetch_shorts(const Binned *data, uint64_t row, int first, int last)
 {
-    ptrdiff_t i = 0;
-    for (; i + SHORT_ROWS_AT_ONCE <= n; i += SHORT_ROWS_AT_ONCE)
-        add_rows_of_shorts(data, records + i, SHORT_ROWS_AT_ONCE, id_mask, addends + parts * i,
-                           parts, first, last, sums);
-    for (; i < n; i++)
-        add_rows_of_shorts(data, records + i, 1, id_mask, addends + parts * i, parts, first, last,
-                           sums);
+    const uint16_t *shorts = data->shorts + (ptrdiff_t)row * data->n_shorts;
+    prefetch(shorts + first);
+    prefetch(shorts + last - 1);
 }
 
-/* Adds n rows whose addends are known: shorts are taken in tiles as lanes are. */
+/* Adds n rows, of n_left, whose addends are known. Shorts are taken in tiles as lanes are, but in
+   larger ones: their accumulators are seldom near, and more of them can be waited for at once. */
 static SIMD_INLINE void add_short_block(const Binned *data, const uint64_t *records, ptrdiff_t n,
-                                        uint64_t id_mask, const int64_t *addends,
-                                        const int parts, int64_t *sums)
+                                        ptrdiff_t n_left, uint64_t id_mask,
+                                        const int64_t *addends, const int parts, int64_t *sums)
 {
-    const ptrdiff_t tile = (parts == 1 ? PACKED_TILE : WIDE_TILE) / parts;
-    for (int first = 0, last; first < data->n_shorts; first = last) {
-        last = end_of_tile(data, first, tile);
-        add_short_tile(data, records, n, id_mask, addends, parts, first, last, sums);
-    }
-}
-
-/* Asks for the shorts of the i-th of n rows, and for their last. */
-static SIMD_INLINE void prefetch_shorts(const Binned *data, const uint64_t *records, ptrdiff_t i,
-                                        ptrdiff_t n, uint64_t id_mask)
-{
-    if (i < n) {
-        const uint16_t *row = data->shorts + (ptrdiff_t)(records[i] & id_mask) * data->n_shorts;
-        prefetch(row);
-        prefetch(row + data->n_shorts - 1);
+    const int tile = SHORTS_PER_TILE / parts;
+    const ptrdiff_t last_ahead = n_left - PREFETCH_AHEAD - ROWS_AT_ONCE;
+    for (int first = 0; first < data->n_shorts; first += tile) {
+        int last = first + tile < data->n_shorts ? first + tile : data->n_shorts;
+        ptrdiff_t i = 0;
+        for (; i + ROWS_AT_ONCE <= n; i += ROWS_AT_ONCE) {
+            const uint64_t *ahead = records + (i <= last_ahead ? i + PREFETCH_AHEAD : i);
+            for (int k = 0; k < ROWS_AT_ONCE; k++)
+                prefetch_shorts(data, ahead[k] & id_mask, first, last);
+            add_rows_of_shorts(data, records + i, ROWS_AT_ONCE, id_mask, addends + parts * i,
+                               parts, first, last, sums);
+        }
+        for (; i < n; i++)
+            add_rows_of_shorts(data, records + i, 1, id_mask, addends + parts * i, parts, first,
+                               last, sums);
     }
 }
 
@@ -405,11 +395,9 @@ static void add_packed_shorts(const Binned *data, const Encoding *encoding,
     int64_t addends[ROW_BLOCK];
     for (ptrdiff_t first = 0; first < n && data->n_shorts > 0; first += ROW_BLOCK) {
         ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
-        for (ptrdiff_t i = 0; i < m; i++) {
-            prefetch_shorts(data, records, first + i, n, encoding->id_mask);
+        for (ptrdiff_t i = 0; i < m; i++)
             addends[i] = packed_addend(records[first + i], encoding);
-        }
-        add_short_block(data, records + first, m, encoding->id_mask, addends, 1, sums);
+        add_short_block(data, records + first, m, n - first, encoding->id_mask, addends, 1, sums);
     }
 }
 
@@ -421,9 +409,8 @@ SIMD_KERNEL(add_wide_shorts, (const Binned *data, const uint64_t *records, ptrdi
     for (ptrdiff_t first = 0; first < n && data->n_shorts > 0; first += ROW_BLOCK) {
         ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
         list_addends(records + first, m, n - first, pairs, addends);
-        for (ptrdiff_t i = 0; i < m; i++)
-            prefetch_shorts(data, records, first + i, n, ~(uint64_t)0);
-        add_short_block(data, records + first, m, ~(uint64_t)0, addends, WIDE_PARTS, sums);
+        add_short_block(data, records + first, m, n - first, ~(uint64_t)0, addends, WIDE_PARTS,
+                        sums);
     }
 }
 

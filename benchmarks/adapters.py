@@ -32,6 +32,11 @@ def uniform(rate: float = 0.3) -> dict[str, Any]:
     return {"subsample": rate, "subsample_freq": 1}
 
 
+def at_depth(depth: int) -> dict[str, Any]:
+    """Options of trees of this depth that may have all its leaves, on one thread."""
+    return {**EQUAL, "num_leaves": 2**depth, "max_depth": depth, "n_jobs": 1}
+
+
 # Options that are LightGBM's alone.
 _SAMPLING = dict.fromkeys(["data_sample_strategy", "top_rate", "other_rate"])
 _STORAGE = dict.fromkeys(["enable_bundle", "is_enable_sparse", "max_conflict_rate"])
@@ -180,6 +185,62 @@ LIBRARIES: Mapping[str, Library] = {
     ),
 }
 
+# They grow trees level by level: compare them at equal depth (`at_depth`).
+BY_LEVELS: Mapping[str, Library] = {
+    "onedal": Library(
+        "scikit-learn-intelex",
+        "daal4py.sklearn.ensemble",
+        "GBTDAALClassifier",
+        "GBTDAALRegressor",
+        words={
+            "n_estimators": "max_iterations",
+            "num_leaves": None,
+            "max_depth": "max_tree_depth",
+            "learning_rate": "shrinkage",
+            "max_bin": "max_bins",
+            "min_child_samples": "min_observations_in_leaf_node",
+            "min_child_weight": None,
+        },
+    ),
+    "snapml": Library(
+        "snapml",
+        "snapml",
+        "BoostingMachineClassifier",
+        "BoostingMachineRegressor",
+        words={
+            "n_estimators": "num_round",
+            "num_leaves": None,
+            "max_bin": "hist_nbins",
+            "min_child_samples": None,
+            "min_child_weight": None,
+            "reg_lambda": "lambda_l2",
+        },
+    ),
+    "ydf": Library(
+        "ydf",
+        "ydf_estimators",
+        "YDFClassifier",
+        "YDFRegressor",
+        words={
+            "n_estimators": "num_trees",
+            "num_leaves": None,
+            "learning_rate": "shrinkage",
+            "max_bin": "num_discretized_numerical_bins",
+            "min_child_samples": "min_examples",
+            "min_child_weight": None,
+            "reg_lambda": "l2_regularization",
+            "n_jobs": "num_threads",
+        },
+        # Columns are bins, all rows are fitted, all rounds are kept, as elsewhere.
+        shape={
+            "discretize_numerical_columns": True,
+            "validation_ratio": 0.0,
+            "early_stopping": "NONE",
+        },
+        threads="num_threads",
+    ),
+}
+
 # They are compared at their defaults only.
 DEFAULTS_ONLY: Mapping[str, Library] = {
     "catboost": Library(
@@ -201,8 +262,16 @@ DEFAULTS_ONLY: Mapping[str, Library] = {
         readable=_words,
         categorical="cat_features",
     ),
+    # It chooses the size and the number of trees by its budget.
+    "perpetual": Library(
+        "perpetual",
+        "perpetual.sklearn",
+        "PerpetualClassifier",
+        "PerpetualRegressor",
+        threads="num_threads",
+    ),
 }
-ALL: Mapping[str, Library] = {**LIBRARIES, **DEFAULTS_ONLY}
+ALL: Mapping[str, Library] = {**LIBRARIES, **BY_LEVELS, **DEFAULTS_ONLY}
 
 
 def make(
@@ -238,4 +307,4 @@ def make(
     shape = its.shape if "num_leaves" in parameters else {}
     module = its.on_cluster if on_cluster else its.module
     found = getattr(import_module(module), f"Dask{name}" if on_cluster else name)
-    return found(**its.always, **shape, **said)
+    return found(**{**its.always, **shape, **said})

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from adapters import ALL, Library, make
+from adapters import ALL, BY_LEVELS, Library, make
 from data import Problem, rows_of, scores, small_table, small_tables
 from measure import Failed, attempt, digits, parser, report, table
 from scipy.stats import binomtest
@@ -41,7 +41,7 @@ VARIANTS: Mapping[str, Variant] = {
     OURS: Variant("skgoss"),
     "accurate": Variant("skgoss", {"preset": "accurate"}),
     "accurate, 8 folds": Variant("skgoss", {"preset": "accurate", "folds": 8}),
-    **{name: Variant(name) for name in ALL if name != OURS},
+    **{name: Variant(name) for name in ALL if name not in {OURS, *BY_LEVELS}},
 }
 
 

@@ -344,7 +344,8 @@ def markdown() -> str:
         "# All names of LightGBM's Python API\n\nEvery public name of"
         f" LightGBM's Python API ({lightgbm.__version__}), and whether skgoss\nhas it."
         " A parameter that is not available has no effect and gives an"
-        " `UnusedParameterWarning`.\n`python docs/names.py` writes this page.\n"
+        " `UnusedParameterWarning`.\n\n"
+        "<!-- `python docs/names.py` writes this page. -->\n"
     )
     return head + "".join(
         f"\n## {title}\n\n{table(('LightGBM', 'skgoss', 'remark'), rows)}"

@@ -6,6 +6,7 @@ What an option is called here comes from the package: its own names and aliases,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,14 +43,18 @@ LIBRARIES = {
 # Where the same name, or none, needs a word.
 REMARKS = {
     ("HistGradientBoosting", "loss"): (
-        "`objective`: 'regression', 'regression_l1', 'poisson', 'quantile', ..."
+        "`objective`; the name is accepted, with the values 'regression',"
+        " 'regression_l1', 'poisson', 'quantile', ..."
     ),
-    ("HistGradientBoosting", "max_leaf_nodes"): "`num_leaves`",
     ("HistGradientBoosting", "interaction_cst"): "`interaction_constraints`",
     ("HistGradientBoosting", "early_stopping"): (
         "`early_stopping_round`: a number of rounds; off by default"
     ),
     ("HistGradientBoosting", "max_features"): "`colsample_bynode`",
+    ("XGBoost", "objective"): (
+        "`objective`, with the values 'regression', 'binary', 'multiclass',"
+        " 'lambdarank', ..."
+    ),
     ("XGBoost", "max_depth"): "`max_depth`, and `num_leaves`, which is 31 by default",
     ("XGBoost", "min_child_weight"): (
         "`min_child_weight`, and `min_child_samples`, which XGBoost does not have"
@@ -88,7 +93,8 @@ HEAD = """# Coming from XGBoost, CatBoost or HistGradientBoosting
 What the options of three other libraries are called here, and what is different. In
 code, a name of theirs that is not a name here has no effect, and a warning gives the
 same advice.
-`python docs/other_libraries.py` writes this page.
+
+<!-- `python docs/other_libraries.py` writes this page. -->
 """
 
 
@@ -110,8 +116,12 @@ def said(sentence: str) -> str:
     if sentence.strip() == instead:
         return instead
     names = {name for option in OPTIONS for name in (option.name, *option.aliases)}
-    words = (f"`{word}`" if word in names else word for word in instead.split(" "))
-    return " ".join(words)
+
+    def marked(match: re.Match[str]) -> str:
+        word = match[0]
+        return f"`{word}`" if word in names or "_" in word or "=" in word else word
+
+    return re.sub(r"[\w='.]*[\w']", marked, instead)
 
 
 def rows(library: str) -> Iterator[str]:

@@ -48,7 +48,7 @@ name, or else the shortest name. There are two exceptions: for `n_jobs`, the sma
 number of threads is used; for `n_estimators` and `objective`, an alias has priority
 over these names.
 
-`python docs/parameters.py` writes this page.
+<!-- `python docs/parameters.py` writes this page. -->
 
 | parameter | default | values | meaning | aliases |
 |---|---|---|---|---|

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from instrumented import ROOT, coverage, fuzz, run, sanitizers, threads
-from pages import pages
+from pages import notebooks, pages
 from wheels import dependencies, targets, twice, wheel
 
 METHODS = (Callable, property, classmethod, staticmethod)
@@ -158,7 +158,7 @@ def docstrings() -> int:
 CHECKS = {
     check.__name__: check
     for check in (
-        *(lint, types, docstrings, workflows, pages, site),
+        *(lint, types, docstrings, workflows, pages, notebooks, site),
         *(coverage, sanitizers, threads, mutations, fuzz),
         *(targets, wheel, twice, dependencies),
     )

@@ -1,8 +1,9 @@
 """The code of the pages: it runs as a reader would run it, and prints what they show.
 
 ``python tools/pages.py docs/models.md`` runs pages in this environment, each in a
-process of its own, without packages that the page does not say to install. ``--write``
-writes what the code has printed, and its plots, into the pages.
+process of its own, in an empty folder, without packages that the page does not say to
+install. ``--write`` writes what the code has printed, and its plots, into the pages.
+Scripts of ``examples/`` run as the notebooks that the site offers, cell by cell.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ _BLOCK = re.compile(
     re.M,
 )
 # The line of a page that says what it needs, and how far its numbers may be off.
-_NEEDS = re.compile(r"`pip install ([^`]+)`, then run its blocks in order")
+_NEEDS = re.compile(
+    r"`pip install ([^`]+)`(?:, then run its blocks in order|`\.\n\"{3})"
+)
 _TOLERANCE = re.compile(r"[Nn]umbers may differ by (\d+) %")
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 
@@ -53,6 +56,11 @@ def blocks(page: str) -> list[Block]:
     """The blocks of a page. What follows the word python is packages to install."""
     found = (match.groupdict("") for match in _BLOCK.finditer(page))
     return [Block(**parts | {"packages": parts["packages"].split()}) for parts in found]
+
+
+def cells(script: str) -> list[Block]:
+    """The cells of the notebook that the site makes of a script."""
+    return [Block([], code, "", "") for code in re.split(r"(?m)^# %%.*$", script)]
 
 
 def needs(page: str) -> list[str]:
@@ -190,7 +198,7 @@ def plain(name: str) -> str:
 def run_alone(page: Path) -> Iterator[tuple[str, bool]]:
     """What the blocks of a page print, and whether they plot, in this process."""
     text = page.read_text(encoding="utf-8")
-    found = blocks(text)
+    found = cells(text) if page.suffix == ".py" else blocks(text)
     extra = [name for block in found for name in block.packages]
     sys.meta_path[:] = [Only([*needs(text), *extra])]
     namespace: dict[str, object] = {}
@@ -248,7 +256,9 @@ def fails(
         if write:
             text = with_outputs(text, [printed for printed, _ in results])
             path.write_text(text, encoding="utf-8")
-        found = list(problems(blocks(text), results, tolerance(text)))
+        # Notebooks do not tell what they print.
+        shown = blocks(text) if path.suffix == ".md" else []
+        found = list(problems(shown, results[: len(shown)], tolerance(text)))
     print(path.name, "failed" if found else "runs", *found, flush=True)
     return bool(found)
 
@@ -266,16 +276,27 @@ def pages() -> int:
     extra = {n for text in texts for block in blocks(text) for n in block.packages}
     extra |= {name for text in texts for name in needs(text)}
     extra = {name for name in extra if not name.startswith("skgoss")}
+    n_blocks = sum(len(blocks(text)) for text in texts)
+    print(f"{len(files)} pages, {n_blocks} blocks")
+    return run_fresh(files, f"{ROOT}[tests]", *sorted(extra))
+
+
+def notebooks() -> int:
+    """Run each example as a notebook in an empty folder, in a fresh environment."""
+    return run_fresh(sorted((ROOT / "examples").glob("*.py")), f"{ROOT}[docs]")
+
+
+def run_fresh(files: list[Path], *packages: str) -> int:
+    """Run pages or notebooks in a fresh environment with some packages."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         venv.create(folder / "venv", with_pip=True)
         python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-        install = [python, "-m", "pip", "install", "-q", f"{ROOT}[tests]"]
-        if subprocess.run([*install, *sorted(extra)], check=False).returncode:
+        install = [python, "-m", "pip", "install", "-q", *packages]
+        if subprocess.run(install, check=False).returncode:
             return 1
         failed = [path.name for path in files if fails(path, python)]
-    n_blocks = sum(len(blocks(text)) for text in texts)
-    print(f"{len(files)} pages, {n_blocks} blocks, {len(failed)} failed:", *failed)
+    print(f"{len(files)} files, {len(failed)} failed:", *failed)
     return bool(failed)
 
 

@@ -347,19 +347,22 @@ cdef Side distinct_values(
     """
     cdef Side side
     cdef int64_t at = n_before - 1
+    cdef int64_t begin = first
     cdef int64_t i
-    cdef double mass
-    side.total = 0.0
+    side.total = 0.0 if weighted else last - first
     for i in range(first, last):
-        mass = scratch.mass[i] if weighted else 1.0
         if i == first or scratch.key[i] > scratch.key[i - 1] + 1:
             at += 1
-            scratch.count[at] = 0
+            begin = i
             scratch.value_mass[at] = 0.0
+        # A count that is read again where it was just written would have to be waited for.
         scratch.value[at] = value_of_key(scratch.key[i])
-        scratch.count[at] += 1
-        scratch.value_mass[at] += mass
-        side.total += mass
+        scratch.count[at] = i + 1 - begin
+        if weighted:
+            scratch.value_mass[at] += scratch.mass[i]
+            side.total += scratch.mass[i]
+        else:
+            scratch.value_mass[at] = i + 1 - begin
     side.value = scratch.value + n_before
     side.count = scratch.count + n_before
     side.mass = scratch.value_mass + n_before

@@ -423,20 +423,19 @@ class FitOnFolds:
                 fit = self._begun(fits[i], number, pairs[number], n_threads)
                 fold = fold_fits.GrowingFold(fit.state, make_model(fit))
                 growing[i, number] = fold
-            n_rounds = racers[i].rounds_of_stage(stage)
-            growing[i, number].grow(n_rounds, is_cancelled)
+            growing[i, number].grow(racers[i].next_rounds, is_cancelled)
 
         def of(i: int) -> list[fold_fits.GrowingFold]:
             return [growing[i, number] for number in range(len(pairs))]
 
-        running, stage = list(range(len(fits))), 0
+        running = list(range(len(fits)))
         while running:
             jobs = [(i, number) for i in running for number in range(len(pairs))]
             fold_fits.side_by_side([partial(grow, *job) for job in jobs], n_at_once)
             for i in running:
                 racers[i].note(-np.array([min(fold.losses) for fold in of(i)]), None)
-            race.leave(racers, stage)
-            running, stage = [i for i in running if racers[i].goes_on], stage + 1
+            race.leave(racers, race.is_a_stage_behind)
+            running = [i for i in running if racers[i].goes_on]
             for i in set(range(len(fits))).difference(running):
                 for fold in of(i):
                     fold.end()

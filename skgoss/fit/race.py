@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -23,17 +24,22 @@ _POWER_OF_LEAVES = 0.3
 # Each stage has so many times the rounds of the one before.
 GROWTH = 1.25
 
-# From this stage on, a candidate leaves if a one-sided test on the folds says that it
-# is worse than the best one was a stage before. One with smaller steps or fewer columns
-# is behind for long, but not by a stage.
-_FIRST_TEST = 5
-_LEVEL = 0.2
+# A candidate leaves if a one-sided test on the folds, of this level and from this stage
+# on, says that it has fallen behind: see `is_a_stage_behind` and `will_be_behind`.
+_A_STAGE_BEHIND = 0.2, 5
+_WILL_BE_BEHIND = 0.4, 2
 
-# Of more candidates, the worse half leaves, too.
+# More candidates run shorter stages first, each of which the best third survives.
 _MANY = 20
+_SURVIVORS = 3
 
 # Without a better score for so many stages, a candidate has found its rounds.
 _PATIENCE = 2
+
+
+def first_stage(n_racers: int) -> int:
+    """The number of the first stage: below 0 if there are many candidates."""
+    return -max(0, math.ceil(math.log(max(1, n_racers) / _MANY, _SURVIVORS)))
 
 
 @dataclass(eq=False)
@@ -52,6 +58,8 @@ class Racer:
         The learning rate.
     n_leaves : int
         The most leaves of a tree.
+    stage : int
+        The number of the next stage.
     rounds : list of int
         The numbers of rounds so far, one for each stage.
     scores : list of ndarray of shape (n_folds,)
@@ -67,6 +75,7 @@ class Racer:
     most_rounds: int
     rate: float
     n_leaves: int
+    stage: int = 0
     rounds: list[int] = field(default_factory=list)
     scores: list[NDArray[np.float64]] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)
@@ -78,9 +87,10 @@ class Racer:
         s = settings
         return cls({}, "n_estimators", s.n_estimators, s.learning_rate, s.num_leaves)
 
-    def rounds_of_stage(self, stage: int) -> int:
-        """The number of rounds after a stage."""
-        usual = _FIRST_ROUNDS * GROWTH**stage
+    @property
+    def next_rounds(self) -> int:
+        """The number of rounds after the next stage."""
+        usual = _FIRST_ROUNDS * GROWTH**self.stage
         usual *= (_USUAL_LEAVES / self.n_leaves) ** _POWER_OF_LEAVES
         wanted = max(1, round(usual * USUAL_RATE / self.rate))
         return self.most_rounds if self.path is None else min(wanted, self.most_rounds)
@@ -91,20 +101,27 @@ class Racer:
             self.params if self.path is None else {**self.params, self.path: n_rounds}
         )
 
-    def cost(self, stage: int) -> float:
-        """An estimate of the time of a fit up to a stage."""
-        return self.rounds_of_stage(stage) * self.n_leaves
+    @property
+    def cost(self) -> float:
+        """An estimate of the time of a fit up to the next stage."""
+        return self.next_rounds * self.n_leaves
 
     def note(self, scores: NDArray[np.float64], results: Any) -> None:
         """Keep what was evaluated after a stage."""
-        self.rounds.append(self.rounds_of_stage(len(self.rounds)))
+        self.rounds.append(self.next_rounds)
         self.scores.append(scores)
         self.results.append(results)
+        self.stage += 1
 
     @property
     def best(self) -> int:
         """The stage with the best mean score; the first of equal ones."""
         return int(np.argmax([mean(scores) for scores in self.scores]))
+
+    @property
+    def scores_by_rounds(self) -> dict[int, float]:
+        """The mean scores by numbers of rounds."""
+        return dict(zip(self.rounds, map(mean, self.scores), strict=True))
 
     @property
     def goes_on(self) -> bool:
@@ -121,8 +138,10 @@ def mean(scores: NDArray[np.float64]) -> float:
     return float(np.nan_to_num(scores.mean(), nan=-np.inf))
 
 
-def leave(racers: Sequence[Racer], stage: int) -> None:
+def leave(racers: Sequence[Racer], is_behind: Callable[[Racer, Racer], bool]) -> None:
     """Let those leave that have fallen behind after a stage.
+
+    ``is_behind`` tells it of a candidate and the best one.
 
     References
     ----------
@@ -136,22 +155,43 @@ def leave(racers: Sequence[Racer], stage: int) -> None:
     running = [racer for racer in racers if racer.goes_on and racer is not best]
     for racer in running:
         failed = not np.isfinite(racer.scores[-1]).all()
-        racer.left = failed or (stage >= _FIRST_TEST and _is_behind(racer, best))
+        racer.left = failed or is_behind(racer, best)
     running = [racer for racer in running if not racer.left]
-    if stage >= _FIRST_TEST and len(running) > _MANY:
+    if running and running[0].stage <= 0:
         running.sort(key=lambda racer: -mean(racer.scores[-1]))
-        for racer in running[max(_MANY, len(running) // 2) :]:
+        for racer in running[max(_MANY, len(running) // _SURVIVORS) :]:
             racer.left = True
 
 
-def _is_behind(racer: Racer, best: Racer) -> bool:
-    """Whether a candidate is worse than the best one was a stage before."""
+def is_a_stage_behind(racer: Racer, best: Racer) -> bool:
+    """Whether a candidate is worse than the best one was a stage before.
+
+    One that learns slowly is behind for long, but not by a stage.
+    """
     stage = len(racer.scores) - 1
     ahead = best.scores[stage - 1 if stage < len(best.scores) else best.best]
-    gap = ahead - racer.scores[-1]
+    return _is_worse(racer, ahead, *_A_STAGE_BEHIND)
+
+
+def will_be_behind(racer: Racer, best: Racer) -> bool:
+    """Whether a candidate is worse than the best one by more than it last gained.
+
+    It leaves sooner than one that is `is_a_stage_behind`. With half of the gain, tables
+    that take many rounds have lost their winner.
+    """
+    gain = racer.scores[-1].mean() - racer.scores[-2:][0].mean()
+    ahead = best.scores[min(len(racer.scores) - 1, best.best)] - max(0.0, gain)
+    return _is_worse(racer, ahead, *_WILL_BE_BEHIND)
+
+
+def _is_worse(
+    racer: Racer, scores: NDArray[np.float64], level: float, first_stage: int
+) -> bool:
+    """Whether the last scores of a candidate are worse than others, fold by fold."""
+    gap = scores - racer.scores[-1]
     n_folds = len(gap)
-    if n_folds < 2 or not gap.mean() > 0:
+    if len(racer.scores) <= first_stage or n_folds < 2 or not gap.mean() > 0:
         return False
     # The rows that folds learn from overlap.
     error = gap.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
-    return bool(gap.mean() > student.ppf(1 - _LEVEL, n_folds - 1) * error)
+    return bool(gap.mean() > student.ppf(1 - level, n_folds - 1) * error)

@@ -7,7 +7,7 @@ from typing import Any
 
 from skgoss import parameters
 from skgoss.estimators.base import LGBMModel
-from skgoss.fit.race import USUAL_RATE, Racer
+from skgoss.fit.race import USUAL_RATE, Racer, first_stage
 from skgoss.model_selection.shared_fits import are_rounds_alike
 
 
@@ -32,6 +32,9 @@ def racers(
         if can_go_on:
             racer.most_rounds = max(racer.most_rounds, model.n_estimators)
             racer.rate, racer.n_leaves = model.learning_rate, model.num_leaves
+    first = first_stage(len(found))
+    for racer in found.values():
+        racer.stage = first
     return list(found.values())
 
 

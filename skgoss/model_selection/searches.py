@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -92,10 +91,10 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             If the estimator is not one of skgoss.
         ValueError
             If a parameter of a candidate does not exist, ``strategy`` or ``time_limit``
-            is wrong, or scikit-learn's search raises it.
+            is wrong, a race gets callbacks, or scikit-learn's search raises it.
         """
         self._validate_params()
-        self._check_strategy()
+        self._check_strategy(params)
         search = copy.copy(self)
         search.estimator = clone(self.estimator)
         search.cv = self._splitter(y, params)
@@ -116,10 +115,18 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         self.__dict__.update({k: v for k, v in vars(search).items() if k not in kept})
         return self
 
-    def _check_strategy(self) -> None:
+    def _check_strategy(self, fit_params: Iterable[str]) -> None:
         if self.strategy not in ("all", "race"):
             raise ValueError(
                 f"strategy must be 'all' or 'race', got {self.strategy!r}."
+            )
+        has_callbacks = any(
+            name.rpartition("__")[2] == "callbacks" for name in fit_params
+        )
+        if self.strategy == "race" and has_callbacks:
+            raise ValueError(
+                "callbacks need strategy='all': the fits of a race stop after each"
+                " stage, and most of them never end."
             )
         limit = self.time_limit
         if limit is None:
@@ -238,13 +245,13 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         path = f"{prefix(self.estimator)}n_estimators"
         self._racers = racers(candidates, self._models(candidates), path)
         running = self._racers
-        for stage in count():
+        while True:
             begin = time.monotonic()
-            self._running = sorted(running, key=partial(Racer.cost, stage=stage))[::-1]
-            stages = [r.candidate(r.rounds_of_stage(stage)) for r in self._running]
+            self._running = sorted(running, key=lambda racer: -racer.cost)
+            stages = [racer.candidate(racer.next_rounds) for racer in self._running]
             results = evaluate_candidates(stages, cv=folds)
             self._shared.forget_unused()
-            race.leave(self._racers, stage)
+            race.leave(self._racers, race.will_be_behind)
             running = [racer for racer in self._racers if racer.goes_on]
             now = time.monotonic()
             # The next stage takes longer than this one, unless candidates have left.
@@ -291,7 +298,10 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             [racer.candidate(racer.rounds[racer.best]) for racer in racers],
             n_splits,
             [result for racer in racers for result in racer.results[racer.best]],
-            {"n_rounds": [racer.rounds[-1] for racer in racers]},
+            {
+                "n_rounds": [racer.rounds[-1] for racer in racers],
+                "scores_by_rounds": [racer.scores_by_rounds for racer in racers],
+            },
         )
 
 
@@ -408,7 +418,8 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
     cv_results_ : dict
         The results with scikit-learn's keys. Those of a race have a row for each
         candidate besides ``n_estimators``, with the best ``n_estimators`` among its
-        parameters, and the key ``n_rounds``: how far it went. The time of a fit whose
+        parameters, and two more keys: ``n_rounds``, how far it went, and
+        ``scores_by_rounds``, a dict of its mean scores so far. The time of a fit whose
         work another has done is that of waiting for it.
     best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_
         As in scikit-learn, like ``refit_time_``, ``multimetric_`` and ``classes_``.

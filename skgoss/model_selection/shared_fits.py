@@ -256,6 +256,7 @@ class GrowingFit:
             if missing > 0 and not self._ended:
                 loop.train(fit.state, after_round=is_over, n_rounds=missing)
                 self._ended = fit.n_rounds < n_rounds
+                fit.state.rest()
             return fit.model(Trained(fit.state.ensemble()))
 
 

@@ -280,6 +280,10 @@ class Boosting(Rounds):
             self._publish()
             return grew
 
+    def rest(self) -> None:
+        if self.can_split:
+            self.grower = self._grower(self.grower.forest)
+
     def rollback(self) -> None:
         with self._lock:
             self._undo_failed_round()

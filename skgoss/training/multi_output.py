@@ -188,6 +188,10 @@ class MultiOutput(Rounds):
                 {k: part[index] for k, part in enumerate(rounds) if index < len(part)}
             )
 
+    def rest(self) -> None:
+        for part in self.parts:
+            part.rest()
+
     def rollback(self) -> None:
         with self._lock:
             self._undo_failed_round()

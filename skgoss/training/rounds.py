@@ -111,6 +111,10 @@ class Rounds(ABC):
         """
 
     @abstractmethod
+    def rest(self) -> None:
+        """Free the memory that only growing needs; the next round takes it again."""
+
+    @abstractmethod
     def rollback(self) -> None:
         """Forget the last round, as if it had not happened.
 

@@ -4,45 +4,78 @@ from __future__ import annotations
 
 import numpy as np
 
-from skgoss.fit.race import Racer, leave
+from skgoss.fit.race import (
+    Racer,
+    first_stage,
+    is_a_stage_behind,
+    leave,
+    will_be_behind,
+)
 
 
-def racer(*means, spread=0.0, most=10_000):
-    new = Racer({}, "n_estimators", most, 0.1, 31)
+def racer(*means, spread=0.0, most=10_000, stage=0):
+    new = Racer({}, "n_estimators", most, 0.1, 31, stage)
     for value in means:
         new.note(value + spread * np.array([-1.0, 0, 1, 0.5, -0.5]), [])
     return new
 
 
-def test_who_leaves():
-    best = racer(1, 2, 3, 4, spread=0.1)
+def test_who_is_a_stage_behind():
+    best = racer(1, 2, 3, 4, 5, 6, spread=0.1)
     racers = [
         best,
-        racer(0.1, 0.2, 0.3, 0.4),  # behind
-        racer(0.5, 1, 2, 2.99, spread=0.2),  # behind by a stage, but perhaps by luck
-        racer(0, 1, 2, 3.5),  # less than a stage behind
-        racer(1, 2, 3, np.nan),
+        racer(0.1, 0.2, 0.3, 0.4, 0.5, 0.6),
+        racer(0, 0, 0, 0, 0, 4.99, spread=0.2),  # perhaps by luck
+        racer(0, 1, 2, 3, 4, 5.5),  # less than a stage
+        racer(0, 1, 2, 3, 4, np.nan),
     ]
-    leave(racers, 4)
-    assert [r.left for r in racers] == [False] * 4 + [True]
-    leave(racers, 5)
+    leave(racers, is_a_stage_behind)
     assert [r.left for r in racers] == [False, True, False, False, True]
+    soon = [racer(1, 2, 3, 4, 5), racer(0, 0, 0, 0, 0)]
+    leave(soon, is_a_stage_behind)
+    assert not soon[1].left
 
 
-def test_of_many_the_worse_half_leaves():
-    racers = [racer(*np.linspace(1, 4 - i / 1000, 4)) for i in range(61)]
-    leave(racers, 5)
-    assert [r.left for r in racers] == [False] * 31 + [True] * 30
+def test_who_will_be_behind():
+    best = racer(1, 3, 4, spread=0.1)
+    racers = [
+        best,
+        racer(1, 2, 2.9),  # another such gain is not enough
+        racer(1, 2, 3.1),
+        racer(1, 3.6, 3.7, spread=3),  # behind, but perhaps by luck
+        racer(1, 3, 3.9, spread=0.1),
+        racer(1, 2, np.nan),
+    ]
+    leave(racers, will_be_behind)
+    assert [r.left for r in racers] == [False, True, False, False, False, True]
+    soon = [racer(1, 2), racer(0, 0)]
+    leave(soon, will_be_behind)
+    assert not soon[1].left
+
+
+def test_nobody_leaves_after_the_first_stage_of_few():
+    racers = [racer(score) for score in range(20)]
+    leave(racers, will_be_behind)
+    assert not any(r.left for r in racers)
+
+
+def test_of_many_a_third_survives_each_of_the_first_stages():
+    sizes = {0: 0, 1: 0, 20: 0, 21: -1, 60: -1, 61: -2, 1000: -4}
+    assert {n: first_stage(n) for n in sizes} == sizes
+    racers = [racer(1 - i / 1000, stage=-1) for i in range(91)]
+    leave(racers, will_be_behind)
+    assert [r.left for r in racers] == [False] * 31 + [True] * 60
 
 
 def test_rounds_of_stages_have_equal_steps():
-    slow = Racer({}, "n_estimators", 100, 0.025, 31)
-    usual = Racer({}, "n_estimators", 100, 0.1, 31)
-    assert [slow.rounds_of_stage(k) for k in range(3)] == [32, 40, 50]
-    assert [usual.rounds_of_stage(k) for k in range(3)] == [8, 10, 12]
-    assert slow.rounds_of_stage(9) == 100
-    small = Racer({}, "n_estimators", 100, 0.1, 4)
-    assert [small.rounds_of_stage(k) for k in range(3)] == [15, 18, 23]
+    def rounds(*args):
+        return [Racer({}, "n_estimators", *args, k).next_rounds for k in range(3)]
+
+    assert rounds(100, 0.025, 31) == [32, 40, 50]
+    assert rounds(100, 0.1, 31) == [8, 10, 12]
+    assert rounds(100, 0.1, 4) == [15, 18, 23]
+    assert rounds(9, 0.1, 31) == [8, 9, 9]
+    assert Racer({}, "n_estimators", 100, 0.1, 31, -3).next_rounds == 4
 
 
 def test_without_progress_a_candidate_ends():

@@ -51,15 +51,22 @@ def test_scores_are_those_of_fits_with_the_rounds_found():
     assert n_rounds[is_poor].max() < n_rounds[~is_poor].max()
 
 
+def counted(monkeypatch, name):
+    """A list that gets an element at each call of a method of `Boosting`."""
+    calls, method = [], getattr(Boosting, name)
+    monkeypatch.setattr(Boosting, name, lambda *args: calls.append(1) or method(*args))
+    return calls
+
+
 def test_rounds_are_grown_once(monkeypatch):
-    boost, rounds = Boosting.boost, []
-    monkeypatch.setattr(
-        Boosting, "boost", lambda *args: rounds.append(1) or boost(*args)
-    )
+    rounds, rested = (counted(monkeypatch, name) for name in ("boost", "rest"))
     for n_jobs in (1, 2):
         rounds.clear()
-        search = race(n_jobs=n_jobs, refit=False).fit(X, y)
-        assert len(rounds) == 4 * search.cv_results_["n_rounds"].sum()
+        rested.clear()
+        results = race(n_jobs=n_jobs, refit=False).fit(X, y).cv_results_
+        assert len(rounds) == 4 * results["n_rounds"].sum()
+        # Those that wait hold no histograms.
+        assert len(rested) == 4 * sum(map(len, results["scores_by_rounds"]))
 
 
 def test_threads_do_not_change_a_race():
@@ -102,6 +109,39 @@ def test_failing_candidates_leave():
     assert any("4 fits failed" in str(warning.message) for warning in caught)
     assert np.isnan(search.cv_results_["mean_test_score"][1])
     assert search.best_params_["num_leaves"] == 4
+
+
+def test_many_candidates(monkeypatch):
+    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
+    ranges = {"num_leaves": list(range(2, 40)), "learning_rate": [0.05, 0.1]}
+    search = RandomizedSearchCV(
+        LGBMRegressor(n_estimators=20),
+        ranges,
+        n_iter=8,
+        cv=2,
+        strategy="race",
+        random_state=0,
+    ).fit(X, y)
+    results = search.cv_results_
+    n_stages = np.array([len(scores) for scores in results["scores_by_rounds"]])
+    assert (n_stages == 1).sum() == 8 - 3
+    for params, n_rounds, scores, score in zip(
+        results["params"],
+        results["n_rounds"],
+        results["scores_by_rounds"],
+        results["mean_test_score"],
+        strict=True,
+    ):
+        assert max(scores) == n_rounds
+        assert scores[params["n_estimators"]] == score == max(scores.values())
+
+
+def test_callbacks_need_fits_that_end():
+    with pytest.raises(ValueError, match="callbacks need strategy='all'"):
+        race().fit(X, y, callbacks=[print])
+    pipeline = make_pipeline(StandardScaler(), LGBMRegressor())
+    with pytest.raises(ValueError, match="callbacks need strategy='all'"):
+        race(pipeline, {}).fit(X, y, lgbmregressor__callbacks=[print])
 
 
 def test_time_limit():

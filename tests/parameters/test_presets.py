@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.folds import of_equal_size
-from skgoss.fit.race import Racer, leave
+from skgoss.fit.race import Racer, is_a_stage_behind, leave
 from skgoss.parameters import presets
 
 ACCURATE = {"preset": "accurate"}
@@ -257,12 +257,12 @@ def won(candidates):
     Of each, the losses by fold and round.
     """
     racers = [Racer({}, "", 500, 0.1, n_leaves) for n_leaves in (15, 15, 31)]
-    for stage in range(100):
+    for _ in range(100):
         for racer, losses in zip(racers, candidates, strict=True):
             if racer.goes_on:
-                n = racer.rounds_of_stage(stage)
+                n = racer.next_rounds
                 racer.note(np.array([-of_fold[:n].min() for of_fold in losses]), None)
-        leave(racers, stage)
+        leave(racers, is_a_stage_behind)
     best = int(np.argmax([racer.scores[-1].mean() for racer in racers]))
     n = racers[best].rounds[-1]
     return best, [np.argmin(of_fold[:n]) + 1 for of_fold in candidates[best]]

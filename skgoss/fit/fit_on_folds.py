@@ -259,6 +259,12 @@ class FitOnFolds:
         if fit.settings.verbosity >= 1:
             fold_fits.tell(models)
         weights = self._weights(models)
+        mapping = None
+        if self._is_plain and fit.data.link.distribution is not None:
+            name, n_threads = fit.data.link.kind, fit.plan.n_threads
+            rows = self.all_rows
+            mapping = fold_fits.spread(models, weights, rows, name, n_threads)
+            models = [[model.mapped(*mapping) for model in kind] for kind in models]
         trained, out_of_fold = fold_fits.joined(models, weights, self.all_rows)
         fit.history |= trained.history
         shares = presets.shares(fit.settings, kinds, weights)
@@ -271,6 +277,8 @@ class FitOnFolds:
             again = fit.variant(fits[best].data, fits[best].plan)
             n_rounds = round(fold_fits.mean_rounds([m.n_rounds for m in models[best]]))
             ensemble = again.refitted(n_rounds, make_model(again))
+            if mapping is not None:
+                ensemble = ensemble.mapped(*mapping)
             trained = replace(trained, ensemble=ensemble)
             out_of_fold = out_of_fold.for_one_model(ensemble.n_rounds)
             fit.data = fit.data.replaced(settings=again.settings)
@@ -286,11 +294,15 @@ class FitOnFolds:
             losses = [fold_fits.loss(models, metrics) for models in kinds]
             return [float(i == np.argmin(losses)) for i in range(len(kinds))]
         weights = fold_fits.best_weights(kinds, metrics)
-        is_plain = self.main.data.init_model is None and self._rows.init_score is None
-        if is_plain and self.main.data.link.kind in ("logistic", "softmax"):
+        if self._is_plain and self.main.data.link.kind in ("logistic", "softmax"):
             factor = fold_fits.calibration(kinds, weights, metrics)
             weights = [factor * weight for weight in weights]
         return weights
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether all scores come from the trees of this fit."""
+        return self.main.data.init_model is None and self._rows.init_score is None
 
     def _fold_models(
         self,

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from skgoss.binning.rows import Rows
+from skgoss.columns.row_partition import RowPartition
 from skgoss.fit.callbacks import say
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
+from skgoss.objectives.distributions import calibrated
 from skgoss.objectives.output_metrics import AnyMetric
+from skgoss.objectives.training_rows import TrainingRows
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, EvalResult, History
 from skgoss.training.concurrent_fits import call_side_by_side
@@ -79,6 +82,11 @@ class FoldModel:
         """The raw scores of all test rows, (n_scores, n_test)."""
         partition = self.evaluation_set.rows.partition
         return self.scores if partition is None else partition.all_gather(self.scores)
+
+    def mapped(self, factors: Floats, added: Floats) -> FoldModel:
+        """The model with factors of its scores, and constants that are added."""
+        scores = factors[:, None] * self.scores + added[:, None]
+        return replace(self, trees=self.trees.mapped(factors, added), scores=scores)
 
     def new_trees(self) -> Ensemble:
         """The trees of this fit."""
@@ -223,6 +231,21 @@ def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldMode
     zero = np.zeros_like(models[0].scores)
     scores = sum((w * m.scores for w, m in zip(weights, models, strict=True)), zero)
     return replace(models[0], scores=scores)
+
+
+def spread(
+    kinds: Sequence[Sequence[FoldModel]],
+    weights: Sequence[float],
+    rows: Rows,
+    *kind: Any,
+) -> tuple[Floats, Floats]:
+    """How the scores of a distribution are `calibrated`; for arguments see `joined`."""
+    folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
+    scores = _out_of_fold(folds, len(rows))
+    at = np.flatnonzero(np.isfinite(scores[:, 0]))
+    weight = None if rows.weight is None else rows.weight[at]
+    tested = TrainingRows(rows.target[at], weight, RowPartition.alone(len(at)))
+    return calibrated(tested, np.ascontiguousarray(scores[at].T), *kind)
 
 
 def _joined_trees(

@@ -48,6 +48,9 @@ LARGEST = 1e300
 # The kinds of importance, and what is summed over the splits; None: their number.
 _IMPORTANCE = {"split": None, "gain": "split_gain", "cover": "internal_count"}
 
+# The values of leaves and nodes.
+_VALUES = ("leaf_value", "internal_value")
+
 # The entries of a state, and their types.
 _STATE: Types = {
     "arrays": dict,
@@ -280,14 +283,28 @@ class Ensemble:
             linear=self.linear and self.linear.chosen(leaves),
         )
 
-    def scaled(self, factor: float) -> Ensemble:
-        """The same trees, with all values times a factor."""
-        names = ("leaf_value", "internal_value")
+    def scaled(self, factor: float, added: float = 0.0) -> Ensemble:
+        """The same trees, with all values times a factor.
+
+        The first tree adds a constant to its score, or all do if scores are means.
+        """
+        n_trees = self.n_trees if self.average else 1
+        n_leaves, to_leaves = self.leaf_start[n_trees], np.zeros(self.leaf_start[-1])
+        to_leaves[:n_leaves] = added
+        arrays = {name: factor * self.arrays[name] for name in _VALUES}
+        if added:
+            arrays["leaf_value"] += to_leaves
+            arrays["internal_value"][: n_leaves - n_trees] += added
         return replace(
             self,
-            arrays=self.arrays | {name: factor * self.arrays[name] for name in names},
-            linear=self.linear and self.linear.scaled(factor, 0.0),
+            arrays=self.arrays | arrays,
+            linear=self.linear and self.linear.scaled(factor, to_leaves),
         )
+
+    def mapped(self, factors: Floats, added: Floats) -> Ensemble:
+        """Trees whose scores are those of these, times factors, plus constants."""
+        single = [self.of_scores(k, k + 1) for k in range(self.n_scores)]
+        return side_by_side([*map(Ensemble.scaled, single, factors, added)])
 
     def with_leaves(
         self, values: Floats, linear: LinearLeaves | None = None

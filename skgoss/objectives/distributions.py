@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.special import erf
 
-from skgoss._engine.objectives import link_kernels, loss_kernels
+from skgoss._engine.objectives import exact_sum, link_kernels, loss_kernels
 from skgoss.objectives.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
@@ -29,6 +30,9 @@ _MOST_STEPS = 100
 
 # Of counts that spread no more than those of a Poisson distribution.
 _LEAST_DISPERSION = 1e-3
+
+# How sure `calibrated` is, in rows, that factors are 1 and constants 0.
+_PRIOR = 4.0
 
 _CRPS_LEVELS = (np.arange(99) + 0.5) / 99
 
@@ -225,3 +229,36 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
             break
         scores += step
     return scores
+
+
+def calibrated(
+    rows: TrainingRows, scores: Floats, name: str, n_threads: int
+) -> tuple[Floats, Floats]:
+    """The factors of scores, and what is added, that make these targets most likely.
+
+    The first score stays. ``scores``, (n_scores, n), are of models that have not seen
+    the rows. J. Brophy and D. Lowd, "Instance-Based Uncertainty Estimation for
+    Gradient-Boosted Regression Trees", NeurIPS 2022, calibrate one factor.
+    """
+    kind, n_spreads = loss_kernels.DISTRIBUTIONS[name], len(scores) - 1
+    n_rows = rows.sum_of(np.ones(len(rows.y)))
+    center = np.array([rows.sum_of(score) / n_rows for score in scores[1:]])
+    slopes, information = np.empty((2, *scores.shape), dtype=np.float32)
+
+    def mapping(change: Floats) -> tuple[Floats, Floats]:
+        factors = 1.0 + change[:n_spreads]
+        added = center * (1.0 - factors) + change[n_spreads:]
+        return np.append(1.0, factors), np.append(0.0, added)
+
+    def loss(change: Floats) -> tuple[float, Floats]:
+        factors, added = mapping(change)
+        moved, y = factors[:, None] * scores + added[:, None], rows.y
+        loss_kernels.distribution(kind, moved, y, n_threads, slopes, information)
+        total = loss_kernels.sum_by_distribution(kind, y, moved, rows.weight, n_threads)
+        slope = slopes[1:].astype(np.float64)
+        by_change = *(slope * (scores[1:] - center[:, None])), *slope
+        slope = _PRIOR * change + [rows.sum_of(values) for values in by_change]
+        penalty = 0.5 * _PRIOR * change @ change
+        return (exact_sum.rounded(total) + penalty) / n_rows, slope / n_rows
+
+    return mapping(minimize(loss, np.zeros(2 * n_spreads), jac=True, method="BFGS").x)

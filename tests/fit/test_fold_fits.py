@@ -5,10 +5,12 @@ import threading
 import numpy as np
 import pytest
 from folds import DATA, FOLDS, fit, numbers, twins
+from scipy.optimize import minimize
 
 import skgoss
 from skgoss import Dataset
 from skgoss.fit import fold_fits
+from skgoss.objectives.distributions import DISTRIBUTIONS
 
 
 @pytest.mark.parametrize("task", DATA)
@@ -92,3 +94,74 @@ def test_an_error_in_one_fold_ends_the_others():
         fold_fits.side_by_side([endless, wrong, endless], 2)
     # The last one may begin before the error is known, and then it ends as well.
     assert ended in ([1], [1, 1])
+
+
+# --- Distributions --------------------------------------------------------------------
+
+
+def calibration(name, scores, y, weight):
+    """A twin: what makes raw scores, (n, n_scores), more likely, by SciPy."""
+    n_spreads = scores.shape[1] - 1
+    center = np.average(scores[:, 1:], axis=0, weights=weight)
+
+    def moved(scores, change):
+        factors, constants = 1 + change[:n_spreads], change[n_spreads:]
+        spreads = center + factors * (scores[:, 1:] - center) + constants
+        return np.column_stack([scores[:, 0], spreads])
+
+    def loss(change):
+        predicted = DISTRIBUTIONS[name].frozen(moved(scores, change).T)
+        return 2.0 * change @ change - weight @ predicted.logpdf(y)
+
+    best = minimize(loss, np.zeros(2 * n_spreads), method="L-BFGS-B")
+    return lambda scores: moved(scores, best.x)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("normal", {}),
+        ("student", {"early_stopping_round": 3}),
+        ("normal", {"linear_tree": True}),
+        ("normal", {"boosting_type": "rf", "subsample": 0.7, "subsample_freq": 1}),
+    ],
+)
+def test_spreads_are_calibrated_by_rows_of_no_fold(name, options):
+    X, y = numbers()
+    tested, scores = np.empty((len(y), len(DISTRIBUTIONS[name].parameters))), 0.0
+    for twin, test in twins(objective=name, **options):
+        tested[test] = twin.predict(X[test], raw_score=True)
+        scores += twin.predict(X, raw_score=True) / FOLDS
+    moved = calibration(name, tested, y, np.ones(len(y)))
+    model = fit(objective=name, **options)
+    close = {"rtol": 1e-3, "atol": 1e-3}
+    np.testing.assert_allclose(model.predict(X, raw_score=True), moved(scores), **close)
+    found = model._model.out_of_fold.scores
+    np.testing.assert_allclose(found, moved(tested), **close)
+    losses = -DISTRIBUTIONS[name].frozen(found.T).logpdf(y).reshape(FOLDS, -1)
+    assert model.oof_score_["nll"] == pytest.approx(losses.mean())
+
+
+def test_a_refit_has_the_calibration_of_its_folds():
+    X, y = numbers()
+    model = fit(objective="normal", refit=True)
+    n_rounds = model.booster_.current_iteration()
+    again = skgoss.LGBMRegressor(
+        objective="normal", n_estimators=n_rounds, num_leaves=7, min_child_samples=5
+    ).fit(X, y)
+    ours, plain = (m.predict(X, raw_score=True).T for m in (model, again))
+    np.testing.assert_array_equal(ours[0], plain[0])
+    factor, added = np.polyfit(plain[1], ours[1], 1)
+    np.testing.assert_allclose(ours[1], factor * plain[1] + added, rtol=1e-9)
+    assert factor != pytest.approx(1.0)
+
+
+def test_scores_of_other_models_are_not_calibrated(monkeypatch):
+    X, y = numbers()
+    first = skgoss.LGBMRegressor(objective="normal", n_estimators=3).fit(X, y)
+    model = skgoss.LGBMRegressor(objective="normal", folds=FOLDS, n_estimators=3)
+    monkeypatch.delattr(fold_fits, "calibrated")
+    model.fit(X, y, init_model=first)
+    model.fit(X, y, init_score=np.zeros((len(y), 2)))
+    with pytest.raises(NameError):
+        model.fit(X, y)

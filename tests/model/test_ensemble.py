@@ -195,3 +195,18 @@ def test_scores_side_by_side(trees, X, average):
         own = joint.of_scores(first, stop).raw_scores(columns)
         np.testing.assert_allclose(own, part.raw_scores(columns), rtol=1e-15)
     assert joint.tree(6).n_leaves == joint.tree(12).n_leaves == 1
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("n_scores", [1, 2])
+def test_scores_that_are_mapped(trees, X, average, n_scores):
+    ensemble = Ensemble.from_trees(trees, n_scores, 3, average=average)
+    factors, added = np.array([1.0, -0.5])[:n_scores], np.array([0.0, 3.0])[:n_scores]
+    mapped, columns = ensemble.mapped(factors, added), frame(X)
+    expected = factors * ensemble.raw_scores(columns) + added
+    np.testing.assert_allclose(mapped.raw_scores(columns), expected, rtol=1e-15)
+    # The first rounds have the constant, too.
+    expected = factors * ensemble.raw_scores(columns, 0, 1) + added
+    np.testing.assert_allclose(mapped.raw_scores(columns, 0, 1), expected, rtol=1e-15)
+    inner, before = mapped.arrays["internal_value"], ensemble.arrays["internal_value"]
+    assert inner[n_scores - 1] == factors[-1] * before[n_scores - 1] + added[-1]

@@ -35,7 +35,7 @@ MOST_LINES = {
     "export": 1_200,
     "faces": 400,
     "fit": 4_950,  # folds by time; races of presets; targets of distributions
-    "model": 3_600,  # bounds of linear leaves; intervals of distributions
+    "model": 3_650,  # bounds of linear leaves; intervals and spreads of distributions
     "model_files": 1_450,
     "model_selection": 950,  # races; folds by time
     "objectives": 3_400,  # distributions: table, start scores, metrics

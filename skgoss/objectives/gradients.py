@@ -74,7 +74,7 @@ def distribution(
 ) -> None:
     """The negative log-likelihood of a distribution, whose parameters are the scores.
 
-    Hessians are the Fisher information. But for the first score, steps are half as
+    Hessians are the Fisher information. But for the first score, steps are a quarter as
     long: what is learned of the spread of rows is soon too little, because their
     residuals are smaller than those of new rows.
     """
@@ -87,7 +87,7 @@ def distribution(
         gradient_out,
         hessian_out,
     )
-    gradient_out[1:] *= 0.5
+    gradient_out[1:] *= 0.25
 
 
 def cross_entropy_lambda(

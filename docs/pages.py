@@ -113,7 +113,7 @@ def write_plainly(
 TOPICS = {
     "Trees": (
         "boosting_type max_depth min_split_gain min_child_weight max_delta_step"
-        " path_smooth extra_trees linear_tree linear_lambda reg_alpha"
+        " path_smooth extra_trees multi_strategy linear_tree linear_lambda reg_alpha"
         " boost_from_average forcedsplits_filename importance_type"
     ),
     "Samples of rows and columns": (

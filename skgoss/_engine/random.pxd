@@ -13,6 +13,7 @@ cdef enum Purpose:
     RANDOM_THRESHOLD = 4
     ONE_SIDE = 5
     XENDCG = 6
+    DIRECTION = 7
 
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:

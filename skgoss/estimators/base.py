@@ -222,6 +222,7 @@ class LGBMModel(
         linear_lambda: float = 0.0,
         path_smooth: float = 0.0,
         extra_trees: bool = False,
+        multi_strategy: str = "one_output_per_tree",
         feature_fraction_bynode: float = 1.0,
         feature_contri: Iterable[float] | Mapping[Any, float] | str | None = None,
         monotone_constraints: Iterable[int] | Mapping[Any, int] | str | None = None,

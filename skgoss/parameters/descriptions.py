@@ -199,6 +199,13 @@ path_smooth
 extra_trees
     Whether a split tries only one random threshold per column, as in extremely
     randomized trees. It can reduce overfitting.
+multi_strategy
+    How the trees of a round are grown if there are several classes.
+    'one_output_per_tree': each class has splits of its own. 'multi_output_tree': all
+    classes share the splits, which separate a random half of the classes from the
+    others, and only leaf values are their own. With ten or more classes, a round takes
+    a third of the time or less, and predictions are often better, with more rounds. It
+    cannot be used with ``monotone_constraints`` or ``path_smooth``.
 feature_fraction_bynode
     Fraction of the columns that are sampled for each node, from those that
     ``colsample_bytree`` has sampled for the tree.
@@ -332,7 +339,8 @@ feature_fraction_seed
     Seed for the samples of columns. None: derived from ``random_state``, or 2 if
     that is None.
 extra_seed
-    Seed for the random thresholds of ``extra_trees``. None: derived from
+    Seed for the random thresholds of ``extra_trees`` and the halves of the classes
+    with ``multi_strategy="multi_output_tree"``. None: derived from
     ``random_state``, or 6 if that is None.
 objective_seed
     Seed for the random numbers of the objective 'rank_xendcg'. None: derived from

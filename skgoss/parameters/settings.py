@@ -203,6 +203,20 @@ def _check_together(options: Mapping[str, Any], owner: str) -> None:
             " linear_tree=True: linear models of neighboring leaves may cross. Set"
             " linear_tree=False, or leave the constraints out."
         )
+    if options["multi_strategy"] == "multi_output_tree":
+        _check_shared_trees(options, owner)
+
+
+def _check_shared_trees(options: Mapping[str, Any], owner: str) -> None:
+    """Raise ValueError if an option needs the outputs of nodes as they are split."""
+    constrained = _is_monotone(options["monotone_constraints"])
+    name = "monotone_constraints" if constrained else "path_smooth"
+    if constrained or options["path_smooth"] > 0:
+        raise ValueError(
+            f"The {name!r} parameter of {owner} cannot be used with"
+            " multi_strategy='multi_output_tree', whose trees are grown for all classes"
+            f" at once. Set multi_strategy='one_output_per_tree', or leave {name} out."
+        )
 
 
 def _is_monotone(constraints: Mapping[str, int] | Sequence[int] | None) -> bool:

@@ -175,6 +175,11 @@ OPTIONS: tuple[Option, ...] = (
     _option("path_smooth", 0.0, NOT_NEGATIVE),
     _option("extra_trees", False, BOOL, aliases="extra_tree"),
     _option(
+        "multi_strategy",
+        "one_output_per_tree",
+        choice("one_output_per_tree", "multi_output_tree"),
+    ),
+    _option(
         "feature_fraction_bynode",
         1.0,
         POSITIVE_FRACTION,
@@ -271,7 +276,7 @@ DEFAULT_SEEDS = {
 
 # Options that LightGBM does not have.
 _ADDED = "class_weight importance_type max_conflict_rate validation_fraction refit"
-NOT_IN_LIGHTGBM = frozenset([*_ADDED.split(), "folds", "preset"])
+NOT_IN_LIGHTGBM = frozenset([*_ADDED.split(), "folds", "multi_strategy", "preset"])
 
 # The options of data files, which a Dataset has and an estimator does not. Numbers of
 # columns do not count the label, apart from that of the label itself.

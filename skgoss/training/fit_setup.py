@@ -16,7 +16,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import RawColumns
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.output_metrics import AnyMetric
-from skgoss.objectives.training_objective import make_objective
+from skgoss.objectives.training_objective import Objective, make_objective
 from skgoss.objectives.user_functions import OfDataset
 from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedRows
@@ -77,6 +77,7 @@ class FitSetup:
                 f"linear_tree must be False for objective={objective.name!r}, which"
                 " replaces the leaf values."
             )
+        self._check_shared_trees(objective)
         dataset = self.binned(rows)
         if objective.copies is not None:
             # Their numbers have bits for the rows of the fit only.
@@ -98,6 +99,15 @@ class FitSetup:
                 "training", rows, metrics, None, is_training=True
             ),
         )
+
+    def _check_shared_trees(self, objective: Objective) -> None:
+        is_shared = self.settings.multi_strategy == "multi_output_tree"
+        if is_shared and np.ndim(objective.weight) == 2 and self.n_scores > 1:
+            raise ValueError(
+                "multi_strategy must be 'one_output_per_tree' where each class has"
+                " weights of its own: is_unbalance=True or scale_pos_weight with"
+                f" objective={objective.name!r}."
+            )
 
     def binned(self, rows: Rows) -> BinnedDataset:
         """The bins of the rows to learn from."""

@@ -390,6 +390,7 @@ class Case:
         ("regression", {"weight": "whole"}),
         ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
+        ("multiclass", {"multi_strategy": "multi_output_tree", "weight": "parts"}),
         ("mape", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("binary", {"subsample": 0.5, "subsample_freq": 2, "weight": "parts"}),
         ("quantile", {"subsample": 0.5, "subsample_freq": 1, "weight": "parts"}),

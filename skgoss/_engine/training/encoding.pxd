@@ -30,4 +30,8 @@ cdef int encode_round(
     uint64_t* records_out, Sums* sums_out, Roots* roots_out,
 ) noexcept nogil
 
+cdef void set_fine_scales(
+    Workspace* ws, const Gradients* gradients, const GradientStats* stats,
+) noexcept nogil
+
 cdef bint is_fine(const Gradients* rows, const Roots* roots) noexcept nogil

@@ -329,6 +329,16 @@ cdef int read_round(
     return NOT_FINITE if facts[1] > 0 else 0
 
 
+cdef void set_fine_scales(
+    Workspace* ws, const Gradients* gradients, const GradientStats* stats,
+) noexcept nogil:
+    """The scales of the sums of leaves."""
+    cdef int64_t n_summed = (
+        gradients.n_everywhere if gradients.copies == NULL else gradients.n_copies)
+    ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
+    ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
+
+
 cdef int encode_round(
     Workspace* ws, const Gradients* gradients, const GradientStats* stats, bint wide,
     uint64_t* records_out, Sums* sums_out, Roots* roots_out,
@@ -338,10 +348,7 @@ cdef int encode_round(
     ``roots_out``: what `is_fine` asks for.
     """
     cdef EncodedRows found
-    cdef int64_t n_summed = (
-        gradients.n_everywhere if gradients.copies == NULL else gradients.n_copies)
-    ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
-    ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
+    set_fine_scales(ws, gradients, stats)
     ws.encoding = choose_encoding(stats, gradients, wide)
     if not ws.encoding.packed and ws.pairs == NULL:
         ws.pairs = <int64_t*>malloc(2 * ws.data.n_rows * sizeof(int64_t))

@@ -13,6 +13,7 @@ import numpy as np
 
 from skgoss._engine.binning.packing import PIECE
 from skgoss._engine.binning.store cimport BinStore
+from skgoss._engine.random cimport DIRECTION, below, draw, key
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_PLACES, KernelCollectives
 from skgoss._engine.training.feature_subset cimport (
@@ -24,7 +25,7 @@ from skgoss._engine.training.layout cimport (
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
     split_rules)
-from skgoss._engine.training.tree cimport grow_tree
+from skgoss._engine.training.tree cimport fill_score, grow_tree
 from skgoss._engine.training.workspace cimport (
     ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE,
     PLACE_BYTES, UNBOUNDED, Bounding, Constraints, ForcedSplit, Leaf, LeafPart, Node, Pool, Round,
@@ -38,6 +39,7 @@ MAX_RELATIVE_WORK = 0.9
 cdef enum:
     # Trees of fewer updates do not pay for threads that grow one each.
     MIN_UPDATES_PER_WAVE = 20000
+    SIGNED_BLOCK = 8192       # rows whose sums stay in the cache while scores are added
 
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS = 2**31 - 1
@@ -55,6 +57,46 @@ cdef double sampled_share(settings):
     if settings.data_sample_strategy == "goss":
         return settings.top_rate + settings.other_rate
     return settings.subsample if settings.subsample_freq > 0 else 1.0
+
+
+cdef direction(uint64_t seed, uint64_t round_index, int n_scores):
+    """Half of the scores, at random, get the sign 1 and the others -1."""
+    signs = np.full(n_scores, -1.0, dtype=np.float32)
+    cdef float[::1] signs_out = signs
+    cdef uint64_t random = key(seed, DIRECTION, round_index)
+    cdef int n_left = n_scores // 2
+    cdef int k
+    for k in range(n_scores):
+        if below(draw(random, k), n_scores - k) < n_left:
+            signs_out[k] = 1.0
+            n_left -= 1
+    return signs
+
+
+cdef void add_signed(
+    const float[:, ::1] values, const float[::1] signs, Py_ssize_t first, Py_ssize_t end,
+    float[:, ::1] sums_out,
+) noexcept nogil:
+    """Of some rows, the sum of the scores' values, with signs."""
+    cdef Py_ssize_t i, k
+    for k in range(values.shape[0]):
+        for i in range(first, end):
+            sums_out[0, i] += signs[k] * values[k, i]
+
+
+cdef signed_sums(const float[:, ::1] values, const float[::1] signs, int n_threads):
+    """Of each row, the sum of the scores' values, with signs."""
+    cdef Py_ssize_t n = values.shape[1]
+    cdef Py_ssize_t block
+    sums = np.zeros((1, n), dtype=np.float32)
+    cdef float[:, ::1] sums_out = sums
+    for block in prange(
+        (n + SIGNED_BLOCK - 1) // SIGNED_BLOCK, nogil=True, num_threads=n_threads,
+        use_threads_if=n > SIGNED_BLOCK,
+    ):
+        add_signed(
+            values, signs, block * SIGNED_BLOCK, min(n, (block + 1) * SIGNED_BLOCK), sums_out)
+    return sums
 
 
 cdef sum_of_largest(values, int n):
@@ -111,6 +153,7 @@ cdef class TreeGrower:
     cdef KernelCollectives collectives  # None: all rows are here
     cdef double[::1] concordance  # of each score
     cdef int64_t n_rows       # of all processes
+    cdef bint shares_trees    # one tree a round for all scores
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
@@ -123,8 +166,11 @@ cdef class TreeGrower:
         self._read_partition(partition, min_shared_places)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
+        self.shares_trees = n_scores > 1 and settings.multi_strategy == "multi_output_tree"
         # Processes grow one tree after the other, so that all ask for the same sums.
-        self.n_workspaces = min(self.n_threads, n_scores) if self.collectives is None else 1
+        self.n_workspaces = min(self.n_threads, n_scores)
+        if self.collectives is not None or self.shares_trees:
+            self.n_workspaces = 1
         self._read_dataset(dataset)
         self._read_copies(copies)
         self._read_settings(settings)
@@ -514,6 +560,8 @@ cdef class TreeGrower:
     ):
         """Grow one tree for each score and add them to the forest.
 
+        With ``multi_strategy="multi_output_tree"`` they have the same splits.
+
         Parameters
         ----------
         gradient : ndarray of float32, shape (n_scores, n_rows)
@@ -539,25 +587,63 @@ cdef class TreeGrower:
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
         cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
-        cdef int wave, status, i
+        cdef int wave, i
         cdef const uint32_t[::1] ids = self._numbers(rows)
         self.shared.watch = start_watch()
+        if self.shares_trees:
+            self._grow_shared(gradient, hessian, weight, rows, ids, scores, round_index)
+            first = n_scores
         while first < n_scores:
             wave = 1
             if n_scores - first >= self.n_threads and n_updates > MIN_UPDATES_PER_WAVE:
                 wave = self.n_workspaces
-            status = self._grow_wave(
-                gradient, hessian, weight, rows, ids, scores, round_index, first, wave)
-            end_watch(&self.shared.watch)
-            if status == COLLECTIVE_FAILED:
-                raise self.collectives.error
-            raise_status(status)
+            self._raise(self._grow_wave(
+                gradient, hessian, weight, rows, ids, scores, round_index, first, wave))
             for i in range(wave):
                 raise_status(forest.add(&self.workspaces[i]))
             first += wave
         if forest.n_nodes == n_nodes and n_trees > 0:
             forest.drop(n_trees)
         return forest.n_nodes > n_nodes
+
+    cdef _raise(self, int status):
+        """Raise what has ended a tree early."""
+        end_watch(&self.shared.watch)
+        if status == COLLECTIVE_FAILED:
+            raise self.collectives.error
+        raise_status(status)
+
+    cdef _grow_shared(
+        self, const float[:, ::1] gradient, const float[:, ::1] hessian,
+        const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
+        double[:, ::1] scores, uint64_t round_index,
+    ):
+        """One tree for all scores, stored once for each with the values of its own.
+
+        Its splits are those of a random direction: half of the scores shall rise and the
+        others fall. Directions change from round to round.
+        """
+        cdef int n_scores = gradient.shape[0]
+        cdef Workspace* ws = &self.workspaces[0]
+        cdef Round round
+        cdef int status, k
+        signs = direction(self.shared.settings.extra_seed, round_index, n_scores)
+        gradients = signed_sums(gradient, signs, self.n_threads)
+        hessians = None if hessian is None else signed_sums(
+            hessian, np.ones_like(signs), self.n_threads)
+        round = self._round(gradients, hessians, weight, rows, ids, None, 0)
+        ws.n_threads = self.n_threads
+        ws.tree_index = round_index * n_scores
+        with nogil:
+            status = grow_tree(&self.shared, ws, &round)
+        self._raise(status)
+        for k in range(n_scores):
+            round = self._round(gradient, hessian, weight, rows, ids, scores, k)
+            ws.concordance = self.concordance[k]
+            with nogil:
+                status = fill_score(&self.shared, ws, &round)
+            self._raise(status)
+            raise_status(self.forest.add(ws))
 
     cdef _numbers(self, rows):
         """The numbers in the store of the sampled rows; None: all of the store's."""
@@ -574,7 +660,6 @@ cdef class TreeGrower:
         cdef Round* rounds = <Round*>calloc(wave, sizeof(Round))
         cdef Shared* shared = &self.shared
         cdef Workspace* workspaces = self.workspaces
-        cdef Gradients* gradients
         cdef int n_scores = gradient.shape[0]
         cdef int status = 0
         cdef int i, k
@@ -585,17 +670,7 @@ cdef class TreeGrower:
             workspaces[i].n_threads = self.n_threads if wave == 1 else 1
             workspaces[i].tree_index = round_index * n_scores + k
             workspaces[i].concordance = self.concordance[k]
-            gradients = &rounds[i].gradients
-            gradients[0] = self.gradients
-            gradients.gradient = &gradient[k, 0]
-            gradients.hessian = &hessian[k, 0] if hessian is not None else NULL
-            if weight is not None:
-                gradients.weight = &weight[k if weight.shape[0] > 1 else 0, 0]
-            gradients.sampled = &rows[0] if rows is not None else NULL
-            gradients.ids = &ids[0] if ids is not None else NULL
-            gradients.n = ids.shape[0] if ids is not None else gradients.n_rows
-            gradients.n_everywhere = gradients.n
-            rounds[i].score = &scores[k, 0] if scores is not None else NULL
+            rounds[i] = self._round(gradient, hessian, weight, rows, ids, scores, k)
         with nogil:
             if wave == 1:
                 rounds[0].status = grow_tree(shared, &workspaces[0], &rounds[0])
@@ -606,6 +681,27 @@ cdef class TreeGrower:
             status = min(status, rounds[i].status)
         free(rounds)
         return status
+
+    cdef Round _round(
+        self, const float[:, ::1] gradient, const float[:, ::1] hessian,
+        const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
+        double[:, ::1] scores, int k,
+    ) noexcept:
+        """What score ``k`` of a round is grown on."""
+        cdef Round round
+        cdef Gradients* gradients = &round.gradients
+        gradients[0] = self.gradients
+        gradients.gradient = &gradient[k, 0]
+        gradients.hessian = &hessian[k, 0] if hessian is not None else NULL
+        if weight is not None:
+            gradients.weight = &weight[k if weight.shape[0] > 1 else 0, 0]
+        gradients.sampled = &rows[0] if rows is not None else NULL
+        gradients.ids = &ids[0] if ids is not None else NULL
+        gradients.n = ids.shape[0] if ids is not None else gradients.n_rows
+        gradients.n_everywhere = gradients.n
+        round.score = &scores[k, 0] if scores is not None else NULL
+        round.status = 0
+        return round
 
     def rows_by_leaf(self):
         """The rows of the last tree's leaves (one score only).

@@ -13,7 +13,7 @@ from skgoss._engine.training.layout cimport Gradients, Sums
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step)
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, Leaf, LeafPart, Round, Shared, Workspace, gallop, gather)
+    MIN_ROWS_FOR_TEAM, Leaf, LeafPart, Node, Round, Shared, Workspace, gallop, gather)
 
 cdef extern from "leaf_values.h" nogil:
     void add_leaf_rows(
@@ -137,3 +137,32 @@ cdef int fill_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept
     if round.score != NULL:
         visit_all(shared, ws, round, True)
     return 0
+
+
+cdef Sums sums_below(const Workspace* ws, int child) noexcept nogil:
+    """The sums of a node's child: an inner node, which has a larger number, or a leaf."""
+    cdef Sums sums
+    if child >= 0:
+        return ws.nodes[child].stats.sums
+    sums.gradient = ws.leaf_sums[2 * ~child]
+    sums.hessian = ws.leaf_sums[2 * ~child + 1]
+    sums.count = 0
+    return sums
+
+
+cdef void fill_nodes(Workspace* ws) noexcept nogil:
+    """The sums and the outputs of the inner nodes, from the sums of the leaves."""
+    cdef Node* node
+    cdef Sums left, right
+    cdef int index
+    ws.rules.hessian_unit = 1.0 / ws.hessian_scale
+    for index in range(ws.n_leaves - 2, -1, -1):
+        node = &ws.nodes[index]
+        left = sums_below(ws, node.left)
+        right = sums_below(ws, node.right)
+        node.stats.sums.gradient = left.gradient + right.gradient
+        node.stats.sums.hessian = left.hessian + right.hessian
+        node.stats.output = leaf_output(
+            node.stats.sums.gradient / ws.gradient_scale,
+            node.stats.sums.hessian / ws.hessian_scale + HESSIAN_EPSILON,
+            node.stats.sums.count, 0.0, &ws.rules)

@@ -22,9 +22,10 @@ from skgoss._engine.training.children cimport (
     finish_siblings, search_children, search_root, sum_siblings)
 from skgoss._engine.training.constraint_kernels cimport (
     bound_children, bound_leaves, next_stale, order_children)
+from skgoss._engine.training.encoding cimport GradientStats, read_round, set_fine_scales
 from skgoss._engine.training.feature_subset cimport subset_rows
-from skgoss._engine.training.layout cimport Binned, Sums
-from skgoss._engine.training.leaf_values cimport fill_leaves
+from skgoss._engine.training.layout cimport Binned, Gradients, Sums
+from skgoss._engine.training.leaf_values cimport fill_leaves, fill_nodes
 from skgoss._engine.training.partition cimport index_root, return_rows, rows_to_children
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport Siblings, choose_summed, search_again
@@ -439,4 +440,21 @@ cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept n
         stay_leaf(ws, heap_pop(ws))
     if status == 0:
         status = fill_leaves(shared, ws, round)
+    return status
+
+
+cdef int fill_score(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """The values of one score in a tree of several, of its leaves and of its nodes."""
+    cdef Gradients rows = round.gradients
+    cdef GradientStats stats
+    cdef int status
+    # A bound of all rows holds for the sampled ones.
+    rows.sampled = rows.ids = NULL
+    rows.n = rows.n_rows
+    status = read_round(shared, ws, &rows, &stats)
+    if status == 0:
+        set_fine_scales(ws, &rows, &stats)
+        status = fill_leaves(shared, ws, round)
+    if status == 0:
+        fill_nodes(ws)
     return status

@@ -248,6 +248,53 @@ def distributions() -> Figure:
     return figure
 
 
+def survival() -> Figure:
+    """Survival functions of three groups of rows by their risk, and who is left."""
+    from skgoss import LGBMRegressor
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 4))
+    dies = 4 * rng.exponential(np.exp(-X[:, 0] - X[:, 1] * (X[:, 2] > 0)))
+    leaves = rng.uniform(1, 12, 900)
+    y = np.column_stack([dies <= leaves, np.minimum(dies, leaves)])
+    model = LGBMRegressor(
+        objective="cox", folds=5, num_leaves=6, n_jobs=1, random_state=0
+    ).fit(X[:600], y[:600])
+    groups = np.array_split(600 + np.argsort(model.predict(X[600:])), 3)
+    times, years = np.linspace(0, 10, 200), np.arange(0, 11, 2)
+    figure, (ax, below) = plt.subplots(
+        2,
+        1,
+        figsize=(6.4, 4.4),
+        height_ratios=[5, 1],
+        sharex=True,
+        layout="constrained",
+    )
+    names = ("low risk", "middle", "high risk")
+    for k, (rows, name) in enumerate(zip(groups, names, strict=True)):
+        color = (BLUE, GRAY, ORANGE)[k]
+        mean = model.predict_survival_function(X[rows], times).mean(axis=0)
+        ax.plot(times, mean, color=color, label=name)
+        # Kaplan and Meier's estimate, from the rows themselves.
+        event, time = y[rows].T
+        moments = np.unique(time[event == 1])
+        died = [((time == t) & (event == 1)).sum() / (time >= t).sum() for t in moments]
+        steps = np.cumprod(1 - np.array(died))
+        ax.step(
+            np.append(0, moments), np.append(1, steps), ":", color=color, where="post"
+        )
+        for year in years:
+            number = str((time >= year).sum())
+            below.text(year, 2 - k, number, ha="center", va="center", color=color)
+    ax.set(ylabel="share without an event", ylim=(0, 1.02))
+    ax.legend(frameon=False)
+    below.set(
+        ylim=(-0.6, 2.6), yticks=[], xlabel="years", ylabel="at risk", xlim=(-0.3, 10.3)
+    )
+    below.spines[:].set_visible(False)
+    return figure
+
+
 FIGURES = {
     "histogram.svg": histogram,
     "leaf_wise.svg": leaf_wise,
@@ -255,6 +302,7 @@ FIGURES = {
     "bundling.svg": bundling,
     "presets.svg": presets,
     "distributions.svg": distributions,
+    "survival.svg": survival,
     "thumbnail.svg": thumbnail,
 }
 

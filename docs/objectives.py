@@ -22,7 +22,10 @@ METRICS_OF = {
     ),
     "binary": ("binary classification", "{}"),
     "multiclass": ("multiclass classification", "{}"),
-    "distribution": ("distributions", "those of regression, of the mean; {}"),
+    "distribution": ("distributions", "those of regression, of the mean; nll, {}"),
+    "survival": ("survival", "{}"),
+    "cox": ("'cox', 'cox_efron'", "{}, the negative partial log-likelihood"),
+    "likelihood": ("'aft_normal' and others", "{}, the negative log-likelihood"),
     "ranking": ("ranking", "{}: at each k in `eval_at`, as in ndcg@5"),
 }
 
@@ -69,7 +72,7 @@ def pages() -> dict[Path, str]:
     tables = {
         DOCS / "objectives.md": {
             f"## {task.title()}": objectives(task)
-            for task in ("regression", "classification", "ranking")
+            for task in ("regression", "classification", "ranking", "survival")
         },
         DOCS / "evaluation.md": {"## Metrics": metrics()},
     }

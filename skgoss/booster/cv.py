@@ -320,7 +320,7 @@ def _query(train_set: Dataset) -> NDArray[np.int64] | None:
 
 def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
     """Whether labels are classes, the same share of which each fold can have."""
-    if type_of_target(label) not in ("binary", "multiclass"):
+    if label.ndim > 1 or type_of_target(label) not in ("binary", "multiclass"):
         return False
     if isinstance(objective, str):
         name = canonical_name(objective)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns import queries, targets
+from skgoss.columns import lifetimes, queries, targets
 from skgoss.columns.floats import as_floats, check_unmasked
 from skgoss.sources.source import Source
 from skgoss.utils.messages import hint
@@ -182,8 +182,10 @@ def _check_shape(values: NDArray[Any], name: str, n_rows: int | None) -> None:
 
 
 def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
-    """Check a target: numbers, or labels of classes."""
+    """Check a target: numbers, labels of classes, or bounds of lifetimes."""
     values = _column(values, "label")
+    if lifetimes.has_several_columns(values):
+        return lifetimes.bounds(values, n_rows, f"label of shape {values.shape}")
     _check_shape(np.asarray(values), "label", n_rows)
     return targets.one_column(values, len(values), "Dataset", "label")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +11,14 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import mean_pinball_loss, r2_score
 from sklearn.utils import Tags
 
+from skgoss.columns.floats import as_floats
+from skgoss.columns.lifetimes import bounds
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
 from skgoss.model import intervals
+from skgoss.objectives.metric_functions import EvalData, concordance
+from skgoss.objectives.objectives import is_survival
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
 
@@ -26,6 +30,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     ``y`` may have several columns. Each is a target, which is learned by trees of its
     own. NaN in one of several columns is a missing target: the row is left out for this
     column alone.
+
+    With the objectives of survival, ``y`` tells which events were seen, and when: see
+    docs/survival.md.
 
     Parameters
     ----------
@@ -88,7 +95,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return R², or for several quantiles the negative mean pinball loss.
+        """Return R², for several quantiles the negative mean pinball loss.
+
+        For the objectives of survival, return Harrell's concordance index.
 
         Parameters
         ----------
@@ -105,7 +114,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             Higher is better. R² of several targets is the mean over them, each of the
             rows where it is not missing.
         """
-        levels = self._model.link.levels
+        levels, objective = self._model.link.levels, self._model.objective
+        if is_survival(objective):
+            return self._concordance(X, y, sample_weight)
         if not levels:
             return self._r2(X, y, sample_weight)
         losses = [
@@ -113,6 +124,12 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             for level, predicted in zip(levels, self.predict(X).T, strict=True)
         ]
         return -float(np.mean(losses))
+
+    def _concordance(self, X: Any, y: Any, sample_weight: Any) -> float:
+        risk = np.asarray(self.predict(X), dtype=np.float64)
+        weight = None if sample_weight is None else as_floats(sample_weight, "weight")
+        data = EvalData(bounds(y, len(risk)), risk[None], weight, None, 1)
+        return concordance(data)
 
     def _r2(self, X: Any, y: Any, sample_weight: Any) -> float:
         predicted = self.predict(X)
@@ -178,6 +195,112 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         # Predictions of Dask collections are lazy.
         scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
         return distribution.frozen(scores.T)
+
+    @docstrings.of_prediction
+    def predict_survival_function(
+        self,
+        X: ArrayLike,
+        times: ArrayLike,
+        *,
+        strata: ArrayLike | None = None,
+        **kwargs: Any,
+    ) -> NDArray[np.float64]:
+        """Predict the probability that the event comes later than each time.
+
+        'cox' uses Breslow's baseline hazard, which the model keeps. After a fit with
+        ``folds``, it is that of the out-of-fold scores. For objectives that learn a
+        distribution, this is its survival function.
+
+        Parameters
+        ----------
+        {parameters}
+        times : array-like of shape (n_times,)
+            Times, in the unit of the times in ``y``.
+        strata : array-like of shape (n_samples,), default=None
+            The numbers of the strata of the rows, if the model was fitted with strata.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_times)
+            Probabilities. From the last event in ``y`` on, those of 'cox' stay equal.
+
+        Raises
+        ------
+        ValueError
+            If the model knows no such probabilities, or ``times`` are not numbers, or
+            ``strata`` are missing or unknown.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skgoss import LGBMRegressor
+        >>> X, time = np.arange(100.0)[:, None], np.arange(100.0, 0.0, -1.0)
+        >>> model = LGBMRegressor(objective="cox")
+        >>> model = model.fit(X, np.column_stack([time > 0, time]))
+        >>> print(model.predict_survival_function([[10.0], [90.0]], [50.0]).round(2))
+        [[0.99]
+         [0.  ]]
+        """
+        times = as_floats(times, "times")
+        if times.ndim != 1 or np.isnan(times).any():
+            raise ValueError("times must have one dimension and no missing values.")
+        return self._of_lifetimes(X, times, strata, kwargs, "survival")
+
+    @docstrings.of_prediction
+    def predict_quantile(
+        self,
+        X: ArrayLike,
+        q: float | Sequence[float] = 0.5,
+        *,
+        strata: ArrayLike | None = None,
+        **kwargs: Any,
+    ) -> NDArray[np.float64]:
+        """Predict quantiles of the target, or of the time of the event.
+
+        For 'cox' and objectives that learn a distribution.
+
+        Parameters
+        ----------
+        {parameters}
+        q : float or sequence of float, default=0.5
+            The probabilities that the target is at most the quantile.
+        strata : array-like of shape (n_samples,), default=None
+            The numbers of the strata of the rows, if the model was fitted with strata.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_quantiles) for a sequence
+            For 'cox', these are times of events in ``y``, or infinity where the
+            probability of the event stays smaller.
+
+        Raises
+        ------
+        ValueError
+            If the model knows no quantiles, or ``q`` is not between 0 and 1.
+        """
+        levels = as_floats(q, "q")
+        if levels.ndim > 1 or not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(f"q must be between 0 and 1, got {q!r}.")
+        each = np.atleast_1d(levels)
+        values = self._of_lifetimes(X, each, strata, kwargs, "quantiles")
+        return values if levels.ndim else values[:, 0]
+
+    def _of_lifetimes(
+        self, X: Any, at: Any, strata: Any, kwargs: Mapping[str, Any], what: str
+    ) -> NDArray[np.float64]:
+        """Probabilities at some times, or times of some probabilities."""
+        baseline, distribution = self._model.baseline, self._model.link.distribution
+        if baseline is None and distribution is None:
+            raise ValueError(
+                f"{self._owner} cannot predict {what}: its objective is"
+                f" {self._model.objective!r}, or trees were changed after the fit. Fit"
+                " with objective='cox' or 'aft_normal'."
+            )
+        scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
+        if baseline is not None:
+            return getattr(baseline, what)(scores, at, strata)
+        frozen, at = distribution.frozen(scores.T), at[:, None]
+        return (frozen.sf(at) if what == "survival" else frozen.ppf(at)).T
 
     @docstrings.of_prediction
     def predict_interval(

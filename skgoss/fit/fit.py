@@ -25,6 +25,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.objectives import metrics, objectives, output_metrics
 from skgoss.objectives.link import Link
+from skgoss.objectives.survival import COX
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, CallbackList
@@ -262,7 +263,11 @@ class Fit:
             n_rounds = max(1, trained.ensemble.n_rounds - self._n_earlier)
             trained = replace(trained, ensemble=self.refitted(n_rounds, model))
         self.warn_if_nothing_learned(trained.ensemble)
-        return self.model(trained)
+        fitted = self.model(trained)
+        if self.data.settings.objective not in COX:
+            return fitted
+        baseline = self.state.baseline(trained.ensemble.n_rounds)
+        return replace(fitted, baseline=baseline)
 
     def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
         """Warn if no tree of the fit, or of one of its outputs, has a split.

@@ -14,7 +14,14 @@ from scipy.sparse import issparse
 
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows, check_init_score, held_out
-from skgoss.columns import categories, containers, merged_schema, names, targets
+from skgoss.columns import (
+    categories,
+    containers,
+    lifetimes,
+    merged_schema,
+    names,
+    targets,
+)
 from skgoss.columns.columns import Columns
 from skgoss.columns.row_partition import RowPartition
 from skgoss.columns.schema import ColumnSchema
@@ -30,7 +37,8 @@ from skgoss.objectives.objectives import (
     OBJECTIVES,
     canonical_name,
     check_queries,
-    distribution_of,
+    is_survival,
+    spec_of,
 )
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters import presets
@@ -40,6 +48,8 @@ from skgoss.training.evaluation import NamedRows
 from skgoss.utils import threads
 from skgoss.utils.messages import UnusedParameterWarning, warn
 
+Floats = NDArray[np.float64]
+
 
 def check_can_be_distributed(settings: Settings) -> None:
     """Check that options allow rows in several processes; ValueError otherwise."""
@@ -47,6 +57,7 @@ def check_can_be_distributed(settings: Settings) -> None:
         ("linear_tree", settings.linear_tree, False),
         ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
         ("alpha", isinstance(settings.alpha, tuple), "one level"),
+        ("objective", is_survival(settings.objective), "another, such as 'gamma'"),
     )
     for option, is_wrong, value in refused:
         if is_wrong:
@@ -244,45 +255,35 @@ class FitData:
             partition = parts.partition()
         stored = [prepared.binned, prepared.columns]
         n_rows = next(rows.n_rows for rows in stored if rows is not None)
-        y, name = self._target(input_set, n_rows)
-        task, init_score = self.task, input_set.init_score
-        objective = self.settings.objective
-        named = isinstance(objective, str)
-        distribution = distribution_of(objective) if named else None
+        objective, init_score = self.settings.objective, input_set.init_score
+        spec = spec_of(objective) if isinstance(objective, str) else None
+        lives = spec is not None and spec.task == "survival"
+        y, name = self._target(input_set, n_rows, lives)
+        task = self.task
         if input_set.is_training:
             self.n_scores = len(self.levels) or task.n_scores
-            if distribution is not None:
-                self.n_scores = len(distribution.parameters)
+            if spec is not None and spec.distribution is not None:
+                self.n_scores = len(spec.distribution.parameters)
         # Labels of the training set are those of the task, or of an earlier model.
-        target = task.encode(
-            cast(NDArray[Any], y), name, "init_model" if input_set.is_training else "y"
-        )
+        source = "init_model" if input_set.is_training else "y"
+        target = y if lives else task.encode(y, name, source)
         weight = task.weights(input_set, target, partition)
         output_weight = task.output_weight(input_set, target, weight)
+        position = None
         if isinstance(input_set.X, Dataset):
             # Its arrays may be written to while this fit goes on.
             target = target.copy()
             weight = None if weight is None else weight.copy()
+            position = input_set.position if input_set.is_training else None
         if input_set.is_training:
             task.check_learnable(target, weight)
         queries = task.queries(input_set, n_rows)
-        targets.check_sum(target, weight, name, partition)
-        if distribution is not None:
-            self._check_support(target, weight, name, partition)
-        if init_score is not None and self.init_model is not None:
-            init_score = None
-            warn(
-                f"{input_set.prefix}init_score has no effect beside init_model:"
-                " boosting goes on from the scores of that model. Leave one out.",
-                UnusedParameterWarning,
-            )
+        if spec is None or (spec.distribution is None and not lives):
+            targets.check_sum(target, weight, name, partition)
+        else:
+            self._check_support(target, weight, input_set, partition)
         if init_score is not None:
-            init_score = check_init_score(
-                init_score, n_rows, self.n_scores, f"{input_set.prefix}init_score"
-            )
-        position = None
-        if input_set.is_training and isinstance(input_set.X, Dataset):
-            position = input_set.position
+            init_score = self._checked_init_score(input_set, n_rows)
         return Rows(
             prepared.columns,
             target,
@@ -312,15 +313,31 @@ class FitData:
         if self.time is not None:
             self.time = folds.check_times(self.time, partition.n_rows)[kept]
 
+    def _checked_init_score(self, input_set: InputSet, n_rows: int) -> Floats | None:
+        """The start scores of a set; those of an earlier model stand for them."""
+        name = f"{input_set.prefix}init_score"
+        if self.init_model is None:
+            return check_init_score(input_set.init_score, n_rows, self.n_scores, name)
+        warn(
+            f"{name} has no effect beside init_model: boosting goes on from the scores"
+            " of that model. Leave one out.",
+            UnusedParameterWarning,
+        )
+        return None
+
     def _check_support(
         self,
-        target: NDArray[np.float64],
-        weight: NDArray[np.float64] | None,
-        name: str,
+        target: Floats,
+        weight: Floats | None,
+        input_set: InputSet,
         partition: RowPartition | None,
     ) -> None:
         """Check that a distribution can have the targets; ValueError names a row."""
-        objective = canonical_name(self.settings.objective)
+        name, objective = input_set.target_name, canonical_name(self.settings.objective)
+        if OBJECTIVES[objective].task == "survival":
+            lifetimes.check(target, weight, objective, name, input_set.is_training)
+            return
+        targets.check_sum(target, weight, name, partition)
         support = OBJECTIVES[objective].targets
         wrong = ~support.contains(target.ravel())
         if weight is not None:
@@ -337,11 +354,11 @@ class FitData:
                 " objective."
             )
 
-    def _target(
-        self, input_set: InputSet, n_rows: int
-    ) -> tuple[NDArray[Any] | targets.TargetColumns, str]:
+    def _target(self, input_set: InputSet, n_rows: int, lives: bool) -> tuple[Any, str]:
         """The target of a set, and its name; the training set determines the task."""
         name, task = input_set.target_name, self.task
+        if lives:
+            return lifetimes.bounds(input_set.y, n_rows, name), name
         learns = input_set.is_training and not task.tasks
         if input_set.parts is None and (task.takes_several if learns else task.tasks):
             several = targets.several_columns(input_set.y, n_rows, name)

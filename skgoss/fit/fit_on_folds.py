@@ -21,6 +21,7 @@ from skgoss.fit.fit_data import FitData
 from skgoss.fit.race import Racer
 from skgoss.fit.task import Task
 from skgoss.model.fitted import EstimatorRecord, FittedModel
+from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import Recorder
@@ -156,7 +157,18 @@ class FitOnFolds:
         if trained is None:
             return fit.run(make_model, after_round)
         fit.warn_if_nothing_learned(trained.ensemble)
-        return fit.model(trained)
+        return replace(fit.model(trained), baseline=self._baseline(trained))
+
+    def _baseline(self, trained: Trained) -> Baseline | None:
+        """The baseline hazard by the out-of-fold scores, for Cox's objectives."""
+        rows, name, tested = self.all_rows, self.main.objective, trained.out_of_fold
+        if name not in COX or tested is None:
+            return None
+        known = np.flatnonzero(~np.isnan(tested.scores[:, 0]))
+        weight = None if rows.weight is None else rows.weight[known]
+        efron = name == "cox_efron"
+        likelihood = PartialLikelihood(rows.target[known], weight, efron=efron)
+        return likelihood.baseline(np.ascontiguousarray(tested.scores[known].T))
 
     # --- Rows -------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
-from skgoss.objectives.objectives import OBJECTIVES
+from skgoss.objectives.objectives import OBJECTIVES, is_survival
 from skgoss.objectives.training_objective import OPTIONS as OBJECTIVE_OPTIONS
 from skgoss.objectives.training_objective import Objective, make_objective
 from skgoss.parameters.settings import Settings
@@ -60,10 +60,10 @@ def rows(
     """
     n_rows, n_scores = columns.n_rows, model.trees.n_scores
     objective = model.objective
-    if model.has_several_targets or model.link.levels:
+    if model.has_several_targets or model.link.levels or is_survival(objective):
         raise ValueError(
-            "refit cannot be used for models of several quantiles or targets. Fit a new"
-            " model, or pass this one as init_model."
+            "refit cannot be used for models of several quantiles or targets, or of"
+            " survival. Fit a new model, or pass this one as init_model."
         )
     target = targets.numbers(
         targets.one_column(label, n_rows, owner, "label"), owner, "label"

@@ -244,7 +244,8 @@ class Classification(Task):
 
     def check_objective(self, name: str) -> None:
         """Check that an objective is for the number of classes."""
-        if OBJECTIVES[name].distribution is not None:
+        spec = OBJECTIVES[name]
+        if spec.distribution is not None or spec.task == "survival":
             raise ValueError(
                 f"objective={name!r} learns a distribution of numbers. Use"
                 " LGBMRegressor, or another objective for classes."
@@ -373,6 +374,8 @@ def tasks_of(model: FittedModel) -> tuple[tuple[str, ...], str]:
         tasks: tuple[str, ...] = (OBJECTIVES[name].task,)
         if name == "cross_entropy":
             tasks = ("classification", "regression")
+        if tasks == ("survival",):
+            tasks = ("regression",)
         if record is not None:
             tasks = (*tasks, "any")
         return tasks, f"a model with objective={name!r}"

@@ -27,6 +27,7 @@ from skgoss.model.out_of_fold import OutOfFold
 from skgoss.model.trees import CATEGORICAL
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import OBJECTIVES
+from skgoss.objectives.survival import Baseline
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import (
     INT32_MAX,
@@ -137,6 +138,8 @@ class FittedModel:
         The options that a preset has chosen, by name.
     out_of_fold : OutOfFold or None
         The predictions for the test rows of folds; None without folds.
+    baseline : Baseline or None
+        The baseline hazard of Cox's model.
     """
 
     trees: Ensemble
@@ -152,6 +155,7 @@ class FittedModel:
     is_foreign: bool = False
     preset_params: Mapping[str, Any] = field(default_factory=dict)
     out_of_fold: OutOfFold | None = None
+    baseline: Baseline | None = None
 
     @property
     def header(self) -> Header:
@@ -323,7 +327,7 @@ class FittedModel:
     def with_trees(self, trees: Ensemble) -> Self:
         """The same model with other trees."""
         out_of_fold = self.out_of_fold and self.out_of_fold.without_folds()
-        return replace(self, trees=trees, out_of_fold=out_of_fold)
+        return replace(self, trees=trees, out_of_fold=out_of_fold, baseline=None)
 
     def with_record(self, record: EstimatorRecord) -> Self:
         """The same model of another estimator."""
@@ -405,6 +409,7 @@ class FittedModel:
             "origin": None if self.record is None else self._origin(self.record),
             "preset_params": dict(self.preset_params),
             "out_of_fold": self.out_of_fold and self.out_of_fold.state(),
+            **({} if self.baseline is None else {"baseline": self.baseline.state()}),
         }
 
     def _origin(self, record: EstimatorRecord) -> dict[str, Any]:
@@ -453,6 +458,9 @@ class FittedModel:
             out_of_fold=None
             if parts["out_of_fold"] is None
             else OutOfFold.from_state(parts["out_of_fold"]),
+            baseline=None
+            if state.get("baseline") is None
+            else Baseline.from_state(state["baseline"]),
         ).check()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -136,6 +136,36 @@ def _log_moments(mean: float, variance: float) -> tuple[float, float]:
     return math.log(mean) - 0.5 * ratio, _half_log(ratio)
 
 
+def _failure_time(
+    scipy: str, arguments: Callable[..., dict[str, Floats]], of_mu: float = 0.0
+) -> Distribution:
+    """A distribution of times, of which there may be bounds; the risk is -mu."""
+    return Distribution(
+        {"mu": "identity", "sigma": "exp"},
+        scipy,
+        arguments,
+        lambda mean, variance: (mean, _half_log(variance)),
+        concordance=(of_mu, 2.0),
+        center=lambda mu, sigma: -mu,
+    )
+
+
+def _shape_and_scale(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    return {"c": 1.0 / sigma, "scale": _linked("exp", mu, 1)}
+
+
+def kernel_target(y: Floats) -> Floats:
+    """Targets as kernels read them: of bounds, the lower ones come first."""
+    return y if y.ndim == 1 else np.ascontiguousarray(y[:, :2].T).ravel()
+
+
+def _middle(y: Floats) -> Floats:
+    """About the logarithm of times between bounds."""
+    lower, upper = y.T
+    lower = np.where(lower > 0, lower, 0.5 * upper)
+    return 0.5 * np.log(lower) + 0.5 * np.log(np.where(upper < np.inf, upper, lower))
+
+
 DISTRIBUTIONS: dict[str, Distribution] = {
     "normal": Distribution(
         {"loc": "identity", "scale": "exp"},
@@ -191,6 +221,11 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         ),
         concordance=(1.0, 1.0),
     ),
+    "aft_normal": _failure_time(
+        "lognorm", lambda mu, sigma: {"s": sigma, "scale": _linked("exp", mu, 1)}
+    ),
+    "aft_logistic": _failure_time("fisk", _shape_and_scale),
+    "aft_extreme": _failure_time("weibull_min", _shape_and_scale, 1.0),
 }
 
 
@@ -199,7 +234,9 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
 
     These are Newton's steps with the Fisher information, no longer than in a tree.
     """
-    distribution, y = DISTRIBUTIONS[name], rows.y
+    distribution, target = DISTRIBUTIONS[name], kernel_target(rows.y)
+    y = rows.y if rows.y.ndim == 1 else _middle(rows.y)
+    rows = replace(rows, y=y)
     mean = rows.mean()
     with np.errstate(over="ignore"):
         variance = rows.sum_of((y - mean) ** 2) / rows.sum_of(np.ones(len(y)))
@@ -217,7 +254,7 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
     for _ in range(_MOST_STEPS if variance > least else 0):
         of_rows = np.repeat(scores, len(y)).reshape(shape)
         kind = loss_kernels.DISTRIBUTIONS[name]
-        loss_kernels.distribution(kind, of_rows, y, 1, gradient, hessian)
+        loss_kernels.distribution(kind, of_rows, target, 1, gradient, hessian)
         total, information = (
             np.array([rows.sum_of(v.astype(np.float64)) for v in values])
             for values in (gradient, hessian)
@@ -241,7 +278,7 @@ def calibrated(
     Gradient-Boosted Regression Trees", NeurIPS 2022, calibrate one factor.
     """
     kind, n_spreads = loss_kernels.DISTRIBUTIONS[name], len(scores) - 1
-    n_rows = rows.sum_of(np.ones(len(rows.y)))
+    n_rows, target = rows.sum_of(np.ones(len(rows.y))), kernel_target(rows.y)
     center = np.array([rows.sum_of(score) / n_rows for score in scores[1:]])
     slopes, information = np.empty((2, *scores.shape), dtype=np.float32)
 
@@ -252,7 +289,7 @@ def calibrated(
 
     def loss(change: Floats) -> tuple[float, Floats]:
         factors, added = mapping(change)
-        moved, y = factors[:, None] * scores + added[:, None], rows.y
+        moved, y = factors[:, None] * scores + added[:, None], target
         loss_kernels.distribution(kind, moved, y, n_threads, slopes, information)
         total = loss_kernels.sum_by_distribution(kind, y, moved, rows.weight, n_threads)
         slope = slopes[1:].astype(np.float64)

@@ -22,7 +22,9 @@ from skgoss._engine.objectives.ranking_kernels import (
 from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import ranking
-from skgoss.objectives.objectives import distribution_of
+from skgoss.objectives.distributions import kernel_target
+from skgoss.objectives.objectives import spec_of
+from skgoss.objectives.survival import COX, PartialLikelihood
 from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -256,16 +258,113 @@ def cross_entropy_lambda(data: EvalData, settings: Settings) -> float:
 
 def nll(data: EvalData, settings: Settings) -> float:
     kind = loss_kernels.DISTRIBUTIONS[settings.objective]
+    target = data.cached("kernel target", lambda: kernel_target(data.y))
     total = loss_kernels.sum_by_distribution(
-        kind, data.y, data.scores, data.weight, data.n_threads
+        kind, target, data.scores, data.weight, data.n_threads
     )
     return exact_sum.rounded(data.collectives.all_reduce(total)) / data.total_weight
 
 
 def crps(data: EvalData, settings: Settings) -> float:
-    distribution = distribution_of(str(settings.objective))
+    distribution = spec_of(str(settings.objective)).distribution
     assert distribution is not None
     return _mean(distribution.crps(data.y, data.scores), data)
+
+
+def _partial_likelihood(data: EvalData, settings: Settings) -> PartialLikelihood:
+    efron = settings.objective == "cox_efron"
+    return data.cached(
+        ("partial likelihood", efron),
+        lambda: PartialLikelihood(data.y, data.weight, efron=efron),
+    )
+
+
+def cox_nll(data: EvalData, settings: Settings) -> float:
+    return _partial_likelihood(data, settings).value(data.scores, data.n_threads)
+
+
+def concordance(data: EvalData, settings: Settings | None = None) -> float:
+    """Harrell's C: the share of pairs whose order of events is that of their risks.
+
+    F. E. Harrell et al., "Evaluating the Yield of Medical Tests", JAMA 247, 1982.
+    """
+    rows, asks = data.cached("moments", lambda: _pairs_in_order(data.y))
+    score = data.scores[0]
+    if settings is not None and settings.objective not in COX:
+        score = -score
+    risk = np.unique(score, return_inverse=True)[1]
+    weight = np.ones(len(risk)) if data.weight is None else data.weight
+    right, equal, total = metric_kernels.pairs_in_order(rows, asks, risk, weight)
+    return (right + 0.5 * equal) / total if total else nan
+
+
+def _pairs_in_order(bounds: Floats) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Rows in the order in which a row, that asks, meets all that live longer.
+
+    Going back in time, rows come in at the lower bound of their time, and ask at the
+    upper one. At one time, those who are known to die then come in last.
+    """
+    n, (lower, upper) = len(bounds), bounds.T[:2]
+    seen = np.flatnonzero(np.isfinite(upper))
+    time = np.concatenate([lower, upper[seen]])
+    turn = np.concatenate([np.where(lower == upper, 2, 0), np.ones(len(seen))])
+    rows = np.concatenate([np.arange(n), seen])
+    order = np.lexsort((turn, -time))
+    return rows[order], (order >= n).astype(np.uint8)
+
+
+# The levels of the times of events at which Brier scores are computed.
+_BRIER_LEVELS = np.linspace(0.1, 0.9, 17)
+
+
+def brier(data: EvalData, settings: Settings) -> float:
+    """The integrated Brier score between the deciles of the times of events.
+
+    Rows have the inverse weights of their chance not to be censored. The baseline
+    hazard of Cox's model is that of these rows. E. Graf et al., "Assessment and
+    Comparison of Prognostic Classification Schemes for Survival Data", Statistics in
+    Medicine 18, 1999.
+    """
+    times, weights, is_over = data.cached("censoring", lambda: _censoring(data))
+    distribution = spec_of(str(settings.objective)).distribution
+    if distribution is None:
+        baseline = _partial_likelihood(data, settings).baseline(data.scores)
+        strata = data.y[:, 2] if data.y.shape[1] > 2 else None
+        survival = baseline.survival(data.scores[0], times, strata)
+    else:
+        survival = distribution.frozen(data.scores).sf(times[:, None]).T
+    errors = weights * (survival - 1.0 + is_over) ** 2
+    scores = np.array([_mean(column.copy(), data) for column in errors.T])
+    if len(times) < 2:
+        return float(scores[0])
+    return float(np.diff(times) @ (scores[1:] + scores[:-1])) / 2 / np.ptp(times)
+
+
+def _censoring(data: EvalData) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Times, and for each row and time its weight, and whether its event was before."""
+    lower, upper = data.y.T[:2]
+    weight = np.ones(len(lower)) if data.weight is None else data.weight
+    seen = upper == lower
+    if not (seen | np.isinf(upper)).all() or not seen.any():
+        raise ValueError(
+            "metric 'brier' needs an evaluation set with events, whose times are known"
+            " or right-censored. Use 'concordance'."
+        )
+    moments, number = np.unique(lower, return_inverse=True)
+    dying, leaving = (np.bincount(number, weight * w) for w in (seen, ~seen))
+    staying = np.cumsum((dying + leaving)[::-1])[::-1] - dying
+    share = np.divide(leaving, staying, out=np.zeros(len(moments)), where=staying > 0)
+    chance = np.cumprod(1.0 - share)
+    events = np.cumsum(dying)
+    times = moments[np.unique(np.searchsorted(events, _BRIER_LEVELS * events[-1]))]
+    of_times = chance[np.searchsorted(moments, times, side="right") - 1]
+    is_over = lower[:, None] <= times
+    inverse = np.where(is_over, seen[:, None] / _above_0(chance[number])[:, None], 0.0)
+    return times, np.where(is_over, inverse, 1.0 / _above_0(of_times)), is_over
+
+
+def _above_0(values: Floats) -> Floats:
+    return np.where(values > 0, values, np.inf)
 
 
 def multi_logloss(data: EvalData, settings: Settings) -> float:

@@ -74,7 +74,7 @@ class MetricSpec:
     task : str
         'regression' or 'binary': one score per row; 'multiclass': more than two
         classes; 'ranking'; 'quantiles': several quantiles of one target;
-        'distribution'.
+        'likelihood' or 'distribution'; 'survival' or 'cox'.
     targets : TargetRange
         The targets that it is defined for.
     """
@@ -119,8 +119,19 @@ METRICS: dict[str, MetricSpec] = {
     "kullback_leibler": MetricSpec(
         functions.kullback_leibler, ("kldiv",), task="binary", targets=PROBABILITIES
     ),
-    "nll": MetricSpec(functions.nll, uses_raw_scores=True, task="distribution"),
+    "nll": MetricSpec(functions.nll, uses_raw_scores=True, task="likelihood"),
     "crps": MetricSpec(functions.crps, uses_raw_scores=True, task="distribution"),
+    "cox_nll": MetricSpec(functions.cox_nll, uses_raw_scores=True, task="cox"),
+    "concordance": MetricSpec(
+        functions.concordance,
+        ("c_index", "cindex", "concordance_index"),
+        maximize=True,
+        uses_raw_scores=True,
+        task="survival",
+    ),
+    "brier": MetricSpec(
+        functions.brier, ("integrated_brier",), uses_raw_scores=True, task="survival"
+    ),
     "multi_logloss": MetricSpec(functions.multi_logloss, task="multiclass"),
     "multi_error": MetricSpec(functions.multi_error, task="multiclass"),
     "auc_mu": MetricSpec(
@@ -160,7 +171,7 @@ _INSTEAD = {
     "'average_precision'": "aucpr pr_auc",
     "'binary_error' or 'multi_error', which is 1 - accuracy": "acc accuracy",
     "a function of labels and predictions": (
-        "balanced_accuracy brier f1 f1_score gini mcc precision recall rmsle smape"
+        "balanced_accuracy f1 f1_score gini mcc precision recall rmsle smape"
     ),
 }
 
@@ -440,8 +451,10 @@ def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
 def _tasks(settings: Settings, n_scores: int, ranks: bool) -> Sequence[str]:
     """The tasks whose metrics a fit can compute."""
     spec = OBJECTIVES.get(str(settings.objective))
+    if spec is not None and spec.task == "survival":
+        return "survival", "cox" if spec.distribution is None else "likelihood"
     if spec is not None and spec.distribution is not None:
-        return "regression", "distribution"
+        return "regression", "likelihood", "distribution"
     if n_scores > 1:
         return ("multiclass",)
     return ("regression", "binary", "ranking") if ranks else ("regression", "binary")

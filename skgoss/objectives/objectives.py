@@ -133,7 +133,7 @@ class ObjectiveSpec:
     description : str
         The loss, in the words of docs/objectives.md.
     task : str
-        'regression', 'classification' or 'ranking'.
+        'regression', 'classification', 'ranking' or 'survival'.
     aliases : tuple of str
         Other names of it.
     lightgbm : str or None
@@ -212,7 +212,8 @@ class ObjectiveSpec:
     @property
     def is_of_lightgbm(self) -> bool:
         """Whether LightGBM has an objective of this name."""
-        return self.lightgbm is None and self.distribution is None
+        is_ours = self.distribution is not None or self.task == "survival"
+        return self.lightgbm is None and not is_ours
 
     def constants(self, settings: Settings) -> tuple[float, float]:
         """The two parameters of the loss."""
@@ -223,8 +224,9 @@ class ObjectiveSpec:
 
 def _distribution(name: str, **options: Any) -> ObjectiveSpec:
     parameters = DISTRIBUTIONS[name].parameters
+    of = "a distribution" if "task" not in options else "an accelerated failure time"
     return ObjectiveSpec(
-        f"likelihood of a distribution; learns its {', '.join(parameters)}",
+        f"likelihood of {of}; learns its {', '.join(parameters)}",
         metric="nll",
         link=name,
         distribution=DISTRIBUTIONS[name],
@@ -380,6 +382,29 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         needs_positive_mean=True,
     ),
     "beta": _distribution("beta", targets=SHARES),
+    "cox": ObjectiveSpec(
+        "Cox's partial likelihood; predicts the logarithm of a relative hazard",
+        "survival",
+        suits="times of events, of which some are not seen",
+        metric="cox_nll",
+        concordance=lambda settings: 1.0,
+    ),
+    "cox_efron": ObjectiveSpec(
+        "the same, with Efron's likelihood of events at the same time",
+        "survival",
+        suits="the same, where many times are equal",
+        metric="cox_nll",
+        concordance=lambda settings: 1.0,
+    ),
+    **{
+        f"aft_{base}": _distribution(
+            f"aft_{base}",
+            task="survival",
+            aliases=("aft",) if base == "normal" else (),
+            suits="the same, or bounds of times",
+        )
+        for base in ("normal", "logistic", "extreme")
+    },
     "binary": ObjectiveSpec(
         "log loss",
         "classification",
@@ -445,6 +470,8 @@ _OTHER_LIBRARIES = {
     "gamma": "reg:gamma",
     "tweedie": "reg:tweedie",
     "cross_entropy": "reg:logistic",
+    "cox": "survival:cox coxph cox_ph",
+    "aft_normal": "survival:aft",
     "binary": "binary:logistic log_loss logloss",
     "multiclass": "multi:softmax multi:softprob",
     "lambdarank": "ndcg rank:map rank:ndcg rank:pairwise yetirank",
@@ -498,18 +525,23 @@ def make_link(
     return Link(spec.link, sigmoid if spec.has_slope else 1.0)
 
 
-def distribution_of(objective: str) -> Distribution | None:
-    """The distribution that an objective of any name learns; None if it is another."""
-    return OBJECTIVES[canonical_name(objective)].distribution
+def spec_of(objective: str) -> ObjectiveSpec:
+    """The row of the table of an objective of any name."""
+    return OBJECTIVES[canonical_name(objective)]
+
+
+def is_survival(objective: Any) -> bool:
+    """Whether the targets of an objective of any name are times of events."""
+    return isinstance(objective, str) and spec_of(objective).task == "survival"
 
 
 def text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
     """The objective of a canonical name and its constants, as in LightGBM's files.
 
-    It is empty for distributions, of which LightGBM predicts the scores.
+    It is empty where LightGBM predicts the scores: for distributions and survival.
     """
     spec = OBJECTIVES[name]
-    if spec.distribution is not None:
+    if spec.distribution is not None or spec.task == "survival":
         return ""
     words = [spec.lightgbm or name]
     if name in ("multiclass", "multiclassova"):

@@ -18,7 +18,7 @@ from skgoss._engine.objectives import exact_sum
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
-from skgoss.objectives.distributions import DISTRIBUTIONS, most_likely
+from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target, most_likely
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     MIN_PRIOR,
@@ -31,6 +31,7 @@ from skgoss.objectives.objectives import (
     make_link,
 )
 from skgoss.objectives.percentiles import GroupedRows, percentiles
+from skgoss.objectives.survival import PartialLikelihood
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import warn
@@ -229,7 +230,7 @@ def make_objective(
         be flattened in Fortran order. If it does not take weights, its gradients and
         hessians are multiplied by them.
     y : (n,) float64
-        Finite; the codes 0..K-1 for classes.
+        Finite; the codes 0..K-1 for classes. For survival, bounds: see `lifetimes`.
     weight : (n,) float64 or None
         Finite and >= 0, class weights included. None means 1.
     n_scores : int, default=1
@@ -269,6 +270,8 @@ def make_objective(
         return _ranking(name, settings, rows, queries, position)
     if spec.distribution is not None:
         return _distribution(name, settings, rows)
+    if spec.task == "survival":
+        return _partial_likelihood(name, settings, rows)
     return _numbers(name, settings, rows)
 
 
@@ -327,7 +330,7 @@ def _distribution(name: str, settings: Settings, rows: TrainingRows) -> Objectiv
     return Objective(
         name=name,
         y=rows.y,
-        derivatives=partial(gradients.distribution, name, rows.y),
+        derivatives=partial(gradients.distribution, name, kernel_target(rows.y)),
         link=make_link(name),
         average=average,
         trained=np.ones(len(average), dtype=bool),
@@ -336,6 +339,23 @@ def _distribution(name: str, settings: Settings, rows: TrainingRows) -> Objectiv
         partition=rows.partition,
         copies=rows.copies(),
         concordance=np.array(DISTRIBUTIONS[name].concordance),
+    )
+
+
+def _partial_likelihood(name: str, settings: Settings, rows: TrainingRows) -> Objective:
+    efron = name == "cox_efron"
+    return Objective(
+        name=name,
+        y=rows.y,
+        derivatives=PartialLikelihood(rows.y, rows.weight, efron=efron),
+        link=make_link(name),
+        average=np.zeros(1),
+        trained=np.array([True]),
+        row_weight=rows.weight,
+        boost_from_average=False,
+        partition=rows.partition,
+        copies=rows.copies(),
+        concordance=OBJECTIVES[name].concordance(settings),
     )
 
 

@@ -18,6 +18,7 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
+from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.objectives.training_objective import Objective
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
@@ -325,6 +326,13 @@ class Boosting(Rounds):
             self._reset_scores()
             scored_rows = self._scored_rows()
             self._add_all_trees([s for s in scored_rows if s.rows is not self.rows])
+
+    def baseline(self, n_rounds: int) -> Baseline | None:
+        likelihood, make = self.objective.derivatives, self.make_training_set
+        if not isinstance(likelihood, PartialLikelihood) or make is None:
+            return None
+        self.rewind(n_rounds - self.first_round)
+        return likelihood.baseline(self.raw_scores(make()), self.n_threads)
 
     def resume(
         self, other: Boosting, with_metrics: Callable[[EvaluationSet], EvaluationSet]

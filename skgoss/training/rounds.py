@@ -14,6 +14,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
 from skgoss.objectives.metrics import CustomMetric
+from skgoss.objectives.survival import Baseline
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
@@ -132,6 +133,13 @@ class Rounds(ABC):
         Evaluation sets get the scores of the rounds that are kept. The training rows do
         not, so no round can follow.
         """
+
+    def baseline(self, n_rounds: int) -> Baseline | None:
+        """The baseline hazard after so many rounds; later ones are forgotten.
+
+        None unless the objective is Cox's.
+        """
+        return None
 
     @abstractmethod
     def resume(

@@ -49,7 +49,7 @@ TARGETS = {
 }
 # The scores whose Fisher information is an estimate from above.
 APPROXIMATE = {("student", 2), ("negative_binomial", 1)}
-names = pytest.mark.parametrize("name", DISTRIBUTIONS)
+names = pytest.mark.parametrize("name", CENTERS)
 
 
 def twin(name, scores, y):
@@ -80,7 +80,9 @@ def rows_of(y, weight=None):
 def test_every_distribution_has_a_kernel_and_an_objective():
     of_objectives = {n for n, spec in OBJECTIVES.items() if spec.distribution}
     assert set(DISTRIBUTIONS) == of_objectives == set(loss_kernels.DISTRIBUTIONS)
-    assert set(DISTRIBUTIONS) == set(CENTERS)
+    # Those of bounds of times are in test_survival.py.
+    of_times = {name for name in DISTRIBUTIONS if name.startswith("aft")}
+    assert set(DISTRIBUTIONS) - of_times == set(CENTERS)
 
 
 @names
@@ -186,7 +188,7 @@ def test_crps_is_the_area_between_distributions(name):
 
 def digest_of_all():
     digest = hashlib.sha256()
-    for name in DISTRIBUTIONS:
+    for name in CENTERS:
         for values in slopes(name, SCORES[name], TARGETS[name]):
             digest.update(values.tobytes())
     return digest.hexdigest()

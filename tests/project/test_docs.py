@@ -221,7 +221,12 @@ def test_figures_are_drawn(tmp_path):
     assert drawn == sorted(figures["FIGURES"])
     pages = [
         (DOCS / name).read_text(encoding="utf-8")
-        for name in ("how-it-works.md", "accuracy.md", "distributions.md")
+        for name in (
+            "how-it-works.md",
+            "accuracy.md",
+            "distributions.md",
+            "survival.md",
+        )
     ]
     used = [name for page in pages for name in re.findall(r"\(figures/(.*?)\)", page)]
     assert {"thumbnail.svg", *used} == set(drawn)

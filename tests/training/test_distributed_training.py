@@ -43,6 +43,8 @@ TARGETS = {
     "lambdarank": np.digitize(SIGNAL, [-0.8, 0.7]) * 1.0,
     "rank_xendcg": np.digitize(SIGNAL, [-0.8, 0.7]) * 1.0,
 }
+# Those of survival need all rows: see tests/objectives/test_survival.py.
+LEARNED = [name for name, spec in OBJECTIVES.items() if spec.task != "survival"]
 TARGETS |= dict.fromkeys(["lognormal", "gamma_distribution"], TARGETS["gamma"])
 TARGETS |= {"negative_binomial": TARGETS["poisson"], "beta": TARGETS["cross_entropy"]}
 WEIGHTS = {
@@ -112,7 +114,7 @@ def assert_same(got, expected):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in OBJECTIVES),
+        *((name, {}) for name in LEARNED),
         ("regression_l1", {"reg_sqrt": True}),
         ("quantile", {"boost_from_average": False}),
         ("binary", {"is_unbalance": True}),
@@ -386,7 +388,7 @@ class Case:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in OBJECTIVES),
+        *((name, {}) for name in LEARNED),
         ("regression", {"weight": "whole"}),
         ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),

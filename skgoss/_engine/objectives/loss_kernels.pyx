@@ -160,10 +160,11 @@ def distribution(
 ):
     """Derivatives of the negative log-likelihood, and the Fisher information, of each score.
 
-    ``kind`` is a value of ``DISTRIBUTIONS``. All arrays but ``y`` have the shape (K, n).
+    ``kind`` is a value of ``DISTRIBUTIONS``. All arrays but ``y`` have the shape (K, n). If
+    targets are bounds, ``y`` has the n upper ones after the lower ones.
     """
     cdef:
-        int64_t n = y.shape[0]
+        int64_t n = scores.shape[1]
         int64_t n_blocks = (n + BLOCK - 1) // BLOCK
         int64_t block, start
         distribution_derivatives rows = DERIVATIVE_KERNELS[kind]
@@ -204,7 +205,7 @@ cdef sum_losses(
     """The sum of the losses times weights; without functions of the losses of classes."""
     cdef:
         int64_t n_classes = prediction.shape[0]
-        int64_t n = y.shape[0]
+        int64_t n = prediction.shape[1]
         int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
         int64_t[:, ::1] sums
         double[:, ::1] losses

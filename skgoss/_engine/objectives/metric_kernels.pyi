@@ -13,3 +13,7 @@ def average_precision(
     y: NDArray[np.float64], score: NDArray[np.float64],
     weight: NDArray[np.float64] | None, n_threads: int,
 ) -> float: ...
+def pairs_in_order(
+    rows: NDArray[np.int64], asks: NDArray[np.uint8], rank: NDArray[np.int64],
+    weight: NDArray[np.float64],
+) -> tuple[float, float, float]: ...

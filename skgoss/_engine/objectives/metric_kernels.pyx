@@ -6,7 +6,7 @@ They are computed in parts that do not depend on the number of threads.
 
 from cython.parallel cimport prange
 from libc.math cimport NAN
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
@@ -509,3 +509,41 @@ def average_precision(y, score, weight, n_threads):
     if not (positive > 0 and negative > 0):
         return NAN
     return ranking.area(precision_and_recall) / positive
+
+
+def pairs_in_order(
+    const int64_t[::1] rows, const uint8_t[::1] asks, const int64_t[::1] rank,
+    const double[::1] weight,
+):
+    """The weight of the pairs of rows that ask with rows that came before.
+
+    Rows come in one after the other, or ask. Returns the weight of pairs in which the row
+    that asks has the larger ``rank``, of those with equal ranks, and of all. Sums of
+    ranks are in a tree: P. M. Fenwick, "A New Data Structure for Cumulative Frequency
+    Tables", Software: Practice and Experience 24, 1994.
+    """
+    cdef:
+        int64_t n = rows.shape[0], n_rows = rank.shape[0], i, at
+        double larger = 0.0, equal = 0.0, total = 0.0, come = 0.0, below, own
+        double[::1] tree = np.zeros(n_rows + 1)
+        double[::1] of_rank = np.zeros(n_rows)
+    with nogil:
+        for i in range(n):
+            own = weight[rows[i]]
+            at = rank[rows[i]]
+            if asks[i]:
+                equal += own * of_rank[at]
+                total += own * come
+                below = 0.0
+                while at > 0:
+                    below += tree[at]
+                    at &= at - 1
+                larger += own * below
+                continue
+            come += own
+            of_rank[at] += own
+            at += 1
+            while at <= n_rows:
+                tree[at] += own
+                at += at & -at
+    return larger, equal, total

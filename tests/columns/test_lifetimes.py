@@ -1,0 +1,110 @@
+"""Targets of survival: which columns mean what, and errors that name column and row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skgoss.columns import lifetimes
+
+EVENT, TIME = [True, False, True], [2.0, 3.0, 0.5]
+BOUNDS = np.array([[2.0, 2.0], [3.0, np.inf], [0.5, 0.5]])
+STRUCTURED = np.array(
+    list(zip(EVENT, TIME, strict=True)), dtype=[("dead", bool), ("days", float)]
+)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        STRUCTURED,
+        STRUCTURED.view(np.recarray),
+        np.column_stack([EVENT, TIME]),
+        np.column_stack([EVENT, TIME]).tolist(),
+        pd.DataFrame({"dead": EVENT, "days": TIME}),
+        pl.DataFrame({"dead": EVENT, "days": TIME}),
+        BOUNDS,
+        BOUNDS.astype(np.float32),
+        pd.DataFrame(BOUNDS, columns=["lower", "upper"]),
+    ],
+)
+def test_the_first_column_tells_which_is_which(y):
+    np.testing.assert_array_equal(lifetimes.bounds(y, 3), BOUNDS)
+
+
+def test_intervals_and_strata():
+    y = np.array([[0.0, 2.0, 1.0], [1.5, 4.0, 2.0]])
+    np.testing.assert_array_equal(lifetimes.bounds(y, 2), y)
+    y = np.column_stack([EVENT, TIME, [7, 8, 7]])
+    np.testing.assert_array_equal(lifetimes.bounds(y, 3)[:, 2], [7, 8, 7])
+    assert lifetimes.has_several_columns(STRUCTURED)
+    assert not lifetimes.has_several_columns(np.zeros(3))
+
+
+def changed(column, value, row=1, y=None):
+    y = np.column_stack([EVENT, TIME]) if y is None else y.copy()
+    y[row, column] = value
+    return y
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (np.ones(3), r"y must have two columns and 3 rows.*column_stack\(\[event"),
+        (None, "y must have two columns"),
+        (np.ones((3, 4)), "y must have two columns"),
+        (STRUCTURED[:2], "and 3 rows"),
+        (changed(1, 0.0), "column 1 of y must hold times above 0, but row 1 is 0.0"),
+        (changed(1, -2.0), "column 1 of y must hold times above 0, but row 1 is -2.0"),
+        (changed(1, np.inf), "column 1 of y must hold times above 0, but row 1 is inf"),
+        (changed(1, np.nan), "column 1 of y must hold no missing values.*row 1 is nan"),
+        (changed(0, np.nan), "column 0 of y must hold no missing values.*row 1 is nan"),
+        (changed(0, 5.0), "column 1 of y must hold times of at least the lower bound"),
+        (changed(0, -1.0, y=BOUNDS), "column 0 of y must hold times >= 0, but row 1"),
+        (changed(0, np.inf, y=BOUNDS), "column 0 of y must hold times >= 0"),
+        (changed(1, 2.5, y=BOUNDS), "lower bound. Events are 0 or 1, and come first"),
+        (changed(slice(None), 0.0, y=BOUNDS), "column 1 of y must hold times above 0"),
+        (
+            pd.DataFrame({"status": ["dead", "alive", "dead"], "days": TIME}),
+            "column 'status' of y must hold numbers, or True where the event was seen,"
+            " such as status == 'dead'",
+        ),
+        (
+            np.array([("yes", 1.0)] * 3, dtype=[("dead", "U3"), ("days", float)]),
+            "field 'dead' of y must hold numbers, or True",
+        ),
+    ],
+)
+def test_errors_name_the_column_and_the_row(y, words):
+    with pytest.raises(ValueError, match=words):
+        lifetimes.bounds(y, 3)
+
+
+@pytest.mark.parametrize(
+    ("y", "objective", "words"),
+    [
+        ([[0, 1.0], [0, 2.0], [0, 3.0]], "cox", "y has no event"),
+        ([[0, 1.0], [0, 2.0], [1, 3.0]], "cox", "other rows are censored before"),
+        ([[0, 2.0], [1, 3.0], [1, 3.0]], "cox", "other rows are censored before"),
+        ([[1, 1, 5], [1, 2, 5], [1, 3, 6]], "cox", "stratum 6 of y has row 2 only"),
+        ([[2, 2], [3, 4], [1, 1]], "cox_efron", "row 1 of y lies between 3 and 4"),
+        ([[2, 2], [0, 4], [1, 1]], "cox", "row 1 of y lies between 0 and 4.*'aft_n"),
+        ([[2, 2, 1], [3, 4, 1], [5, 5, 1]], "aft_normal", "Only 'cox' has strata"),
+    ],
+)
+def test_what_objectives_cannot_learn_from(y, objective, words):
+    bounds = lifetimes.bounds(np.array(y, dtype=float), 3)
+    with pytest.raises(ValueError, match=words):
+        lifetimes.check(bounds, None, objective, "y", is_training=True)
+
+
+def test_rows_of_weight_0_and_evaluation_sets_need_not_be_learned():
+    y = lifetimes.bounds(np.array([[1.0, 2.0], [0.0, 3.0], [1.0, 0.5]]), 3)
+    lifetimes.check(y, None, "cox", "y", is_training=True)
+    with pytest.raises(ValueError, match="y has no event"):
+        lifetimes.check(y, np.array([0.0, 1.0, 0.0]), "cox", "y", is_training=True)
+    lifetimes.check(y[1:2], None, "cox", "y", is_training=False)
+    y[0] = 1.0, 7.0
+    lifetimes.check(y, np.array([0.0, 1.0, 1.0]), "cox", "y", is_training=True)

@@ -1,0 +1,635 @@
+"""Survival: derivatives, baseline hazards and metrics against naive twins and peers."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from instruction_sets import printed
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import skgoss.model_selection
+from skgoss import (
+    Booster,
+    Dataset,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    cv,
+    train,
+)
+from skgoss._engine.objectives import exact_sum, loss_kernels
+from skgoss.columns import lifetimes
+from skgoss.columns.row_partition import RowPartition
+from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target, most_likely
+from skgoss.objectives.metric_functions import EvalData, concordance
+from skgoss.objectives.metrics import Metric
+from skgoss.objectives.survival import Baseline, PartialLikelihood
+from skgoss.objectives.training_rows import TrainingRows
+from skgoss.parameters import DEFAULTS
+from skgoss.parameters.settings import Settings
+
+RNG = np.random.default_rng(11)
+N = 240
+X = RNG.normal(size=(N, 4))
+LATENT = RNG.exponential(np.exp(-X[:, 0] - 0.5 * X[:, 1]))
+CENSORED = RNG.exponential(1.5, N)
+# Many times are equal.
+TIME = np.ceil(np.minimum(LATENT, CENSORED) * 40) / 40
+EVENT = LATENT <= CENSORED
+Y = np.column_stack([EVENT, TIME])
+STRUCTURED = np.array(
+    list(zip(EVENT, TIME, strict=True)), dtype=[("event", bool), ("time", float)]
+)
+STRATA = RNG.integers(1, 4, N)
+STRATIFIED = np.column_stack([Y, STRATA])
+WEIGHT = RNG.integers(1, 4, N) * 1.0
+NAMES = ("cox", "cox_efron")
+SMALL = {"n_estimators": 8, "num_leaves": 5}
+
+
+def naive_nll(y, scores, weight, efron):
+    """The negative log partial likelihood, moment by moment."""
+    event, time = y[:, 0] == 1, y[:, 1]
+    stratum = y[:, 2] if y.shape[1] > 2 else np.zeros(len(y))
+    risk, total = weight * np.exp(scores), 0.0
+    for s, t in set(zip(stratum[event], time[event], strict=True)):
+        dies = event & (time == t) & (stratum == s)
+        lives = risk[(time >= t) & (stratum == s)].sum()
+        d = weight[dies].sum()
+        total -= (weight * scores)[dies].sum()
+        for k in range(int(d)) if efron else ():
+            total += np.log(lives - k / d * risk[dies].sum())
+        total += 0.0 if efron else d * np.log(lives)
+    return total
+
+
+def likelihood(y, weight, efron):
+    return PartialLikelihood(lifetimes.bounds(y, len(y)), weight, efron=efron)
+
+
+def derivatives(function, scores):
+    out = np.empty((2, 1, len(scores)), dtype=np.float32)
+    function(scores[None], *out, 1)
+    return out[:, 0]
+
+
+@pytest.mark.parametrize("efron", [False, True])
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("y", [Y, STRATIFIED])
+def test_derivatives_are_those_of_the_naive_twin(y, weight, efron):
+    y = y[:60]
+    weight = None if weight is None else weight[:60]
+    w = np.ones(60) if weight is None else weight
+    function, scores = likelihood(y, weight, efron), RNG.normal(size=60)
+    gradient, hessian = derivatives(function, scores)
+    events = (w * y[:, 0]).sum()
+    value = naive_nll(y, scores, w, efron)
+    assert function.value(scores[None]) * events == pytest.approx(value, rel=1e-12)
+    step = 1e-3
+    for i in range(0, 60, 3):
+        at = step * (np.arange(60) == i)
+        below, above = (naive_nll(y, scores + s * at, w, efron) for s in (-1, 1))
+        # Of one copy of the row.
+        slope, curvature = (above - below) / 2 / step, (above + below - 2 * value)
+        assert gradient[i] * w[i] == pytest.approx(slope, abs=2e-5)
+        if w[i] == 1:
+            assert hessian[i] == pytest.approx(curvature / step**2, abs=2e-5)
+
+
+@pytest.mark.parametrize("efron", [False, True])
+def test_weights_are_copies_and_the_order_of_rows_does_not_matter(efron):
+    scores, copies = RNG.normal(size=N), WEIGHT.astype(int)
+    once = derivatives(likelihood(STRATIFIED, WEIGHT, efron), scores)
+    again = derivatives(
+        likelihood(np.repeat(STRATIFIED, copies, axis=0), None, efron),
+        np.repeat(scores, copies),
+    )
+    np.testing.assert_array_equal(np.repeat(once, copies, axis=1), again)
+    order = RNG.permutation(N)
+    moved = derivatives(
+        likelihood(STRATIFIED[order], WEIGHT[order], efron), scores[order]
+    )
+    np.testing.assert_array_equal(once[:, order], moved)
+
+
+def test_weights_that_are_not_whole():
+    scores, weight = RNG.normal(size=N), RNG.uniform(0.1, 3.0, N)
+    value = likelihood(Y, weight, False).value(scores[None])
+    assert value * (weight @ EVENT) == pytest.approx(
+        naive_nll(Y, scores, weight, False)
+    )
+    scaled = likelihood(Y, 8 * WEIGHT, True).value(scores[None])
+    assert np.isfinite(scaled)
+    uneven = derivatives(likelihood(Y, WEIGHT / 7, True), scores)
+    assert np.isfinite(uneven).all()
+
+
+@pytest.mark.parametrize("efron", [False, True])
+def test_scores_far_apart_have_finite_derivatives(efron):
+    scores = np.linspace(-400.0, 400.0, N)
+    gradient, hessian = derivatives(likelihood(Y, None, efron), scores)
+    assert np.isfinite(gradient).all()
+    assert (hessian >= 0).all()
+
+
+# --- Against other packages -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "efron"), [("cox", False), ("cox_efron", True)])
+def test_a_binary_column_has_the_coefficient_and_the_hazard_of_cox(name, efron):
+    """Stumps of one binary column converge to the model with one coefficient."""
+    column = (X[:, :1] > 0) * 1.0
+    model = LGBMRegressor(
+        objective=name, n_estimators=300, num_leaves=2, min_child_samples=1
+    ).fit(column, Y)
+    low, high = model.predict([[0.0], [1.0]])
+    beta = np.linspace(high - low - 1e-3, high - low + 1e-3, 5)
+    losses = [naive_nll(Y, b * column[:, 0], np.ones(N), efron) for b in beta]
+    assert np.argmin(losses) == 2
+    times = [0.1, 0.5, 1.0, 2.0]
+    survival = model.predict_survival_function([[0.0]], times)
+    moments = np.unique(TIME[EVENT])
+    if not efron:
+        risk = np.exp((high - low) * column[:, 0])
+        hazard = [(EVENT & (t == TIME)).sum() / risk[t <= TIME].sum() for t in moments]
+        total = np.array([np.sum(np.array(hazard)[moments <= t]) for t in times])
+        np.testing.assert_allclose(survival[0], np.exp(-total), rtol=1e-6)
+
+
+def test_lifelines_finds_the_same():
+    lifelines = pytest.importorskip("lifelines")
+    column = (X[:, 0] > 0) * 1.0
+    frame = pd.DataFrame({"x": column, "event": EVENT, "time": TIME})
+    fitter = lifelines.CoxPHFitter(baseline_estimation_method="breslow")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitter.fit(frame, "time", "event")
+    model = LGBMRegressor(
+        objective="cox_efron", n_estimators=300, num_leaves=2, min_child_samples=1
+    ).fit(column[:, None], Y)
+    low, high = model.predict([[0.0], [1.0]])
+    assert high - low == pytest.approx(fitter.params_["x"], abs=1e-4)
+    index = lifelines.utils.concordance_index(TIME, -column, EVENT)
+    assert model.score(column[:, None], Y) == pytest.approx(index)
+
+
+def test_metrics_are_those_of_scikit_survival():
+    metrics = pytest.importorskip("sksurv.metrics")
+    for _ in range(3):
+        risk = np.round(RNG.normal(size=N), 1)
+        bounds = lifetimes.bounds(Y, N)
+        ours = concordance(EvalData(bounds, risk[None], None, None, 1))
+        theirs = metrics.concordance_index_censored(EVENT, TIME, risk, tied_tol=0)[0]
+        assert ours == pytest.approx(theirs, rel=1e-12)
+    model = LGBMRegressor(objective="cox", **SMALL).fit(X, Y)
+    score = metric("brier", model.predict(X))
+    levels = np.quantile(TIME[EVENT], np.linspace(0.1, 0.9, 17), method="inverted_cdf")
+    times = np.unique(levels)
+    survival = model.predict_survival_function(X, times)
+    theirs = metrics.integrated_brier_score(STRUCTURED, STRUCTURED, survival, times)
+    assert score == pytest.approx(theirs, rel=1e-10)
+
+
+def test_estimators_go_into_scorers_of_scikit_survival():
+    metrics = pytest.importorskip("sksurv.metrics")
+    model = LGBMRegressor(objective="cox", **SMALL)
+    scored = metrics.as_concordance_index_ipcw_scorer(model, tau=1.0)
+    assert (cross_val_score(scored, X, STRUCTURED, cv=3) > 0.6).all()
+
+
+def metric(name, risk, y=Y, weight=None, objective="cox"):
+    settings = Settings(DEFAULTS | {"objective": objective})
+    data = EvalData(lifetimes.bounds(y, len(y)), risk[None], weight, None, 1)
+    (result,) = Metric(name, settings)(data)
+    return result.value
+
+
+# --- Metrics against twins ------------------------------------------------------------
+
+
+def naive_concordance(bounds, risk, weight):
+    right = total = 0.0
+    for i in range(len(risk)):
+        for j in range(len(risk)):
+            (_, upper), (lower, other) = bounds[i, :2], bounds[j, :2]
+            if upper < lower or (upper == lower and other > lower):
+                pair = weight[i] * weight[j]
+                total += pair
+                right += pair * ((risk[i] > risk[j]) + 0.5 * (risk[i] == risk[j]))
+    return right / total
+
+
+def test_concordance_counts_pairs():
+    lower = np.round(RNG.uniform(0.1, 3.0, 90), 1)
+    upper = lower + np.round(RNG.choice([0.0, 0.2, 0.5, np.inf], 90), 1)
+    bounds = np.column_stack([lower, upper])
+    risk, weight = np.round(RNG.normal(size=90), 1), RNG.uniform(0.5, 2.0, 90)
+    for w in (None, weight):
+        ours = concordance(EvalData(bounds, risk[None], w, None, 1))
+        twin = naive_concordance(bounds, risk, np.ones(90) if w is None else w)
+        assert ours == pytest.approx(twin, rel=1e-12)
+    alone = EvalData(np.array([[1.0, np.inf]] * 2), risk[None, :2], None, None, 1)
+    assert np.isnan(concordance(alone))
+
+
+def test_brier_with_weights_and_without_events():
+    risk = X[:, 0]
+    copies = np.repeat(np.arange(N), WEIGHT.astype(int))
+    assert metric("brier", risk, weight=WEIGHT) == pytest.approx(
+        metric("brier", risk[copies], Y[copies]), rel=1e-10
+    )
+    at_one_time = np.array([[1, 2.0]] * 20 + [[0, 3.0]] * 10)
+    assert 0 < metric("brier", risk[:30], at_one_time) < 1
+    with pytest.raises(ValueError, match="metric 'brier' needs an evaluation set with"):
+        metric("brier", risk, Y * [0, 1])
+    assert metric("cox_nll", risk, objective="cox_efron") < metric("cox_nll", risk)
+
+
+# --- Models ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LGBMRegressor(objective="cox", **SMALL).fit(X, Y)
+
+
+def test_all_forms_of_the_target_give_one_model(model):
+    expected = model.predict(X)
+    frame = pd.DataFrame({"dead": EVENT, "days": TIME})
+    bounds = lifetimes.bounds(Y, N)
+    for y in (STRUCTURED, frame, bounds):
+        again = clone(model).fit(X, y)
+        np.testing.assert_array_equal(again.predict(X), expected)
+        data = Dataset(X, label=y)
+        booster = train({"objective": "cox", "num_leaves": 5}, data, num_boost_round=8)
+        np.testing.assert_array_equal(booster.predict(X), expected)
+    assert model.score(X, Y) == model.score(X, STRUCTURED) > 0.7
+    assert model.score(X, Y, sample_weight=np.full(N, 2.0)) == model.score(X, Y)
+
+
+def test_survival_functions_fall_from_1_and_their_quantiles_lie_on_them(model):
+    times = np.sort(RNG.uniform(0.0, 5.0, 40))
+    survival = model.predict_survival_function(X, times)
+    assert survival.shape == (N, 40)
+    assert (np.diff(survival, axis=1) <= 0).all()
+    assert (model.predict_survival_function(X, [0.0]) == 1.0).all()
+    levels = [0.2, 0.5]
+    quantiles = model.predict_quantile(X, levels)
+    np.testing.assert_array_equal(model.predict_quantile(X), quantiles[:, 1])
+    for k, level in enumerate(levels):
+        for row in np.flatnonzero(np.isfinite(quantiles[:, k]))[:20]:
+            at = quantiles[row, k]
+            before, after = model.predict_survival_function(
+                X[row : row + 1], [np.nextafter(at, 0), at]
+            )[0]
+            assert before > 1 - level >= after
+    order = np.argsort(model.predict(X))
+    assert (np.diff(survival[order], axis=0) <= 0).all()
+
+
+def test_models_of_files_and_pickles_know_the_baseline(model, tmp_path):
+    expected = model.predict_survival_function(X, [0.2, 1.0])
+    path = tmp_path / "model.txt"
+    model.booster_.save_model(path)
+    for restored in (
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        LGBMRegressor.from_booster(Booster(model_file=path)),
+    ):
+        found = restored.predict_survival_function(X, [0.2, 1.0])
+        np.testing.assert_array_equal(found, expected)
+    state = model._model.baseline.state()
+    with pytest.raises(ValueError, match="baseline hazard must have arrays of one"):
+        Baseline.from_state({**state, "time": state["time"][1:]})
+
+
+def test_strata_have_baselines_of_their_own():
+    model = LGBMRegressor(objective="cox", **SMALL).fit(X, STRATIFIED)
+    survival = model.predict_survival_function(X, [0.3, 1.0], strata=STRATA)
+    for stratum in (1, 2, 3):
+        at = stratum == STRATA
+        score = model.predict(X[at])
+        bounds = lifetimes.bounds(Y[at], at.sum())
+        alone = PartialLikelihood(bounds, None, efron=False).baseline(score[None])
+        expected = alone.survival(score, np.array([0.3, 1.0]))
+        np.testing.assert_allclose(survival[at], expected, rtol=1e-9)
+    for strata in (None, STRATA[1:], STRATA + 1):
+        with pytest.raises(ValueError, match=r"strata must .* \[1.0, 2.0, 3.0\]"):
+            model.predict_survival_function(X, [1.0], strata=strata)
+    quantile = model.predict_quantile(X[:2], [0.1, 0.9], strata=STRATA[:2])
+    assert quantile.shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_threads_and_copies_do_not_change_a_bit(name):
+    options = {"objective": name, **SMALL, "min_child_samples": 1, "min_data_in_bin": 1}
+    copies = np.repeat(np.arange(N), WEIGHT.astype(int))
+    trees = [
+        LGBMRegressor(**options, n_jobs=n_jobs).fit(*data, **weights).predict(X)
+        for n_jobs, data, weights in (
+            (1, (X, Y), {"sample_weight": WEIGHT}),
+            (3, (X, Y), {"sample_weight": WEIGHT}),
+            (1, (X[copies], Y[copies]), {}),
+        )
+    ]
+    np.testing.assert_array_equal(trees[0], trees[1])
+    np.testing.assert_array_equal(trees[0], trees[2])
+
+
+def test_early_stopping_keeps_the_baseline_of_the_best_round():
+    fit = {"eval_set": [(X[:80], STRUCTURED[:80])], "early_stopping_rounds": 5}
+    options = {"objective": "cox", "num_leaves": 15, "min_child_samples": 5}
+    for name in ("cox_nll", "concordance", "brier"):
+        model = LGBMRegressor(**options, n_estimators=200, metric=name)
+        model.fit(X[80:], STRUCTURED[80:], **fit)
+        assert 0 < model.best_iteration_ < 195
+        assert list(model.best_score_["valid_0"]) == [name]
+    again = LGBMRegressor(**options, n_estimators=model.best_iteration_)
+    again.fit(X[80:], Y[80:])
+    times = [0.1, 1.0]
+    np.testing.assert_array_equal(
+        again.predict_survival_function(X, times),
+        model.predict_survival_function(X, times),
+    )
+
+
+def test_folds_take_the_baseline_of_out_of_fold_scores():
+    model = LGBMRegressor(objective="cox", folds=3, **SMALL).fit(X, STRUCTURED)
+    scores = np.ascontiguousarray(model.oof_prediction_)
+    bounds = lifetimes.bounds(Y, N)
+    expected = PartialLikelihood(bounds, None, efron=False).baseline(scores[None])
+    found = model._model.baseline
+    np.testing.assert_array_equal(found.hazard, expected.hazard)
+    mean = model.predict_survival_function(X, [0.5]).mean()
+    assert mean == pytest.approx((LATENT > 0.5).mean(), abs=0.05)
+    refitted = LGBMRegressor(objective="cox", folds=3, refit=True, **SMALL)
+    assert refitted.fit(X, Y)._model.baseline is not None
+
+
+@pytest.mark.parametrize("kind", ["dart", "rf"])
+def test_baselines_of_other_boosting_types(kind):
+    options = {"subsample": 0.7, "subsample_freq": 1} if kind == "rf" else {}
+    model = LGBMRegressor(objective="cox", boosting_type=kind, **SMALL, **options)
+    model.fit(X, Y)
+    bounds = lifetimes.bounds(Y, N)
+    likelihood = PartialLikelihood(bounds, None, efron=False)
+    expected = likelihood.baseline(model.predict(X)[None]).hazard
+    np.testing.assert_allclose(model._model.baseline.hazard, expected, rtol=1e-9)
+
+
+def test_train_and_cv():
+    data = Dataset(X, label=STRUCTURED)
+    np.testing.assert_array_equal(data.get_label(), lifetimes.bounds(Y, N))
+    params = {"objective": "cox", "num_leaves": 5, "metric": ["concordance", "cox_nll"]}
+    result = cv(params, data, num_boost_round=5, nfold=3)
+    assert len(result["valid concordance-mean"]) == 5
+    valid = data.create_valid(X[:50], label=Y[:50])
+    booster = train(params, data, num_boost_round=5, valid_sets=[valid])
+    assert set(booster.best_score["valid_0"]) == {"concordance", "cox_nll"}
+    model = LGBMRegressor.from_booster(booster)
+    assert model.predict_survival_function(X[:2], [1.0]).shape == (2, 1)
+    with pytest.raises(ValueError, match=r"refit cannot be used for .* of survival"):
+        booster.refit(X, TIME)
+    booster.shuffle_models()
+    shuffled = LGBMRegressor.from_booster(booster)
+    with pytest.raises(ValueError, match="cannot predict survival"):
+        shuffled.predict_survival_function(X, [1.0])
+
+
+def test_data_sets_in_files_keep_lifetimes(tmp_path):
+    path = tmp_path / "data.bin"
+    Dataset(X, label=STRUCTURED).save_binary(path)
+    again = Dataset(path).construct()
+    np.testing.assert_array_equal(again.get_label(), lifetimes.bounds(Y, N))
+
+
+def test_searches():
+    grid = {"num_leaves": [2, 5]}
+    model = LGBMRegressor(objective="cox", n_estimators=5)
+    ours = skgoss.model_selection.GridSearchCV(model, grid, cv=3).fit(X, STRUCTURED)
+    theirs = GridSearchCV(model, grid, cv=3).fit(X, STRUCTURED)
+    name = "mean_test_score"
+    np.testing.assert_array_equal(ours.cv_results_[name], theirs.cv_results_[name])
+    assert ours.best_estimator_.predict_survival_function(X[:2], [1.0]).shape == (2, 1)
+
+
+def test_early_stopping_holds_rows_out_and_training_goes_on(model):
+    stopped = LGBMRegressor(objective="cox", early_stopping_round=5, **SMALL)
+    stopped.fit(X, STRATIFIED)
+    assert stopped.best_iteration_ > 0
+    longer = LGBMRegressor(objective="cox", **SMALL).fit(X, Y, init_model=model)
+    assert longer.booster_.num_trees() == 16
+    expected = PartialLikelihood(lifetimes.bounds(Y, N), None, efron=False)
+    np.testing.assert_allclose(
+        longer._model.baseline.hazard,
+        expected.baseline(longer.predict(X)[None]).hazard,
+        rtol=1e-9,
+    )
+
+
+# --- Accelerated failure times --------------------------------------------------------
+
+AFT = ("aft_normal", "aft_logistic", "aft_extreme")
+# Seen, seen before, seen later, and between.
+LOWER = np.where(RNG.random(N) < 0.25, 0.0, TIME)
+UPPER = np.where(RNG.random(N) < 0.5, TIME, TIME + RNG.choice([0.2, 1.0, np.inf], N))
+BOUNDS = np.column_stack([LOWER, UPPER])
+BOUNDS[(BOUNDS[:, 0] == 0) & np.isinf(BOUNDS[:, 1]), 0] = 0.3
+AFT_SCORES = np.vstack([RNG.normal(size=N), 0.4 * RNG.normal(size=N) - 0.3])
+
+
+def aft_nll(name, scores, bounds):
+    """By SciPy, in the tail where the probability is smaller."""
+    predicted = DISTRIBUTIONS[name].frozen(scores)
+    lower, upper = bounds.T
+    below = predicted.cdf(upper) - predicted.cdf(lower)
+    above = predicted.sf(lower) - predicted.sf(upper)
+    between = np.where(predicted.cdf(lower) < 0.5, below, above)
+    with np.errstate(divide="ignore"):
+        return -np.where(lower == upper, predicted.logpdf(lower), np.log(between))
+
+
+@pytest.mark.parametrize("name", AFT)
+def test_failure_times_are_those_of_scipy(name):
+    scores, target = AFT_SCORES, kernel_target(BOUNDS)
+    kind = loss_kernels.DISTRIBUTIONS[name]
+    total = loss_kernels.sum_by_distribution(kind, target, scores, None, 2)
+    expected = aft_nll(name, scores, BOUNDS).sum()
+    np.testing.assert_allclose(exact_sum.rounded(total), expected, rtol=1e-8)
+    gradient, hessian = np.empty((2, 2, N), dtype=np.float32)
+    loss_kernels.distribution(kind, scores, target, 1, gradient, hessian)
+    seen, unit = BOUNDS[:, 0] == BOUNDS[:, 1], np.exp(2 * scores[1])
+    for k, factor in enumerate((unit, 1.0)):
+        change = 1e-4 * (np.arange(2) == k)[:, None]
+        low, value, high = (
+            aft_nll(name, scores + s * change, BOUNDS) for s in (-1, 0, 1)
+        )
+        slope = factor * (high - low) / 2e-4
+        np.testing.assert_allclose(gradient[k], slope, rtol=1e-4, atol=1e-5)
+        curve = factor * (high + low - 2 * value) / 1e-8
+        if k == 1:
+            curve = np.maximum(curve, 0.05)
+        np.testing.assert_allclose(
+            hessian[k][~seen], curve[~seen], rtol=1e-2, atol=1e-3
+        )
+    # The Fisher information, by the quantiles of each row's distribution.
+    levels = (np.arange(2001) + 0.5) / 2001
+    row = np.repeat(np.array([[0.4], [-0.2]]), 2001, axis=1)
+    times = DISTRIBUTIONS[name].frozen(row).ppf(levels)
+    target = kernel_target(np.column_stack([times, times]))
+    gradient, hessian = np.empty((2, 2, 2001), dtype=np.float32)
+    loss_kernels.distribution(kind, row, target, 1, gradient, hessian)
+    factor = np.array([np.exp(0.4), 1.0])
+    information = (gradient**2).mean(axis=1) * factor
+    np.testing.assert_allclose(information, hessian[:, 0], rtol=0.03)
+
+
+@pytest.mark.parametrize("name", AFT)
+def test_the_tails_of_failure_times_are_finite(name):
+    scores = np.array([[-300.0, -20.0, 0.0, 20.0, 300.0] * 4, [-3.0] * 20])
+    bounds = np.repeat([[1.0, 1.0], [0.0, 1.0], [1.0, np.inf], [1.0, 1.1]], 5, axis=0)
+    gradient, hessian = np.empty((2, 2, 20), dtype=np.float32)
+    kind = loss_kernels.DISTRIBUTIONS[name]
+    loss_kernels.distribution(kind, scores, kernel_target(bounds), 1, gradient, hessian)
+    assert np.isfinite(gradient).all()
+    assert (hessian >= 0).all()
+
+
+def digest_of_failure_times():
+    digest, target = hashlib.sha256(), kernel_target(BOUNDS)
+    for name in AFT:
+        of_rows = np.empty((2, 2, N), dtype=np.float32)
+        kind = loss_kernels.DISTRIBUTIONS[name]
+        loss_kernels.distribution(kind, AFT_SCORES, target, 1, *of_rows)
+        digest.update(of_rows.tobytes())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("level", ["plain", "avx2"])
+def test_instruction_sets_give_the_same_bits(level):
+    found = printed(level, __file__, "t.digest_of_failure_times()")
+    assert found == digest_of_failure_times()
+
+
+@pytest.mark.parametrize("name", AFT)
+def test_starts_of_failure_times_are_most_likely(name):
+    rows = TrainingRows(BOUNDS, WEIGHT, RowPartition.alone(N))
+    start = most_likely(name, rows)
+    best = WEIGHT @ aft_nll(name, start[:, None], BOUNDS)
+    for k in range(2):
+        for step in (-1e-2, 1e-2):
+            changed = start + step * (np.arange(2) == k)
+            assert best < WEIGHT @ aft_nll(name, changed[:, None], BOUNDS)
+    copies = np.repeat(BOUNDS, WEIGHT.astype(int), axis=0)
+    alone = TrainingRows(copies, None, RowPartition.alone(len(copies)))
+    np.testing.assert_array_equal(start, most_likely(name, alone))
+
+
+def test_normal_failure_times_that_are_all_seen_are_lognormal():
+    times = np.column_stack([TIME, TIME])
+    ours = LGBMRegressor(objective="aft", **SMALL).fit(X, times)
+    known = LGBMRegressor(objective="lognormal", **SMALL).fit(X, TIME)
+    np.testing.assert_allclose(
+        ours.predict(X, raw_score=True), known.predict(X, raw_score=True), atol=1e-6
+    )
+    np.testing.assert_array_equal(
+        ours.predict(X), -ours.predict(X, raw_score=True)[:, 0]
+    )
+    # Its trees of the location are those of the squared error of logarithms.
+    squared = LGBMRegressor(**SMALL).fit(X, np.log(TIME)).predict(X)
+    np.testing.assert_allclose(-ours.predict(X), squared, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", AFT)
+def test_models_of_failure_times(name, tmp_path):
+    metrics = ["nll", "concordance", "brier"]
+    model = LGBMRegressor(objective=name, metric=metrics, **SMALL)
+    model.fit(X, STRUCTURED, eval_set=[(X, Y)])
+    history = model.evals_result_["valid_0"]
+    assert list(history) == metrics
+    assert history["nll"][-1] < history["nll"][0]
+    assert history["brier"][-1] < history["brier"][0]
+    assert history["concordance"][-1] == model.score(X, Y) > 0.7
+    mean = aft_nll(name, model.predict(X, raw_score=True).T, lifetimes.bounds(Y, N))
+    assert history["nll"][-1] == pytest.approx(mean.mean(), rel=1e-8)
+    predicted = model.predict_distribution(X)
+    survival = model.predict_survival_function(X, [0.5, 1.0])
+    np.testing.assert_allclose(survival[:, 1], predicted.sf(1.0))
+    np.testing.assert_allclose(
+        model.predict_quantile(X, [0.1])[:, 0], predicted.ppf(0.1)
+    )
+    assert model.predict_interval(X, 0.8).shape == (N, 2)
+    model.booster_.save_model(tmp_path / "model.txt")
+    again = LGBMRegressor.from_booster(Booster(model_file=tmp_path / "model.txt"))
+    np.testing.assert_array_equal(
+        again.predict_survival_function(X, [0.5, 1.0]), survival
+    )
+    bounded = clone(model).set_params(folds=3, metric=None).fit(X, BOUNDS)
+    assert bounded.score(X, BOUNDS) > 0.6
+    one, many = (clone(bounded).set_params(n_jobs=k).fit(X, BOUNDS) for k in (1, 3))
+    np.testing.assert_array_equal(one.predict(X), many.predict(X))
+
+
+def test_bounds_are_those_of_xgboost():
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(X)
+    data.set_float_info("label_lower_bound", BOUNDS[:, 0])
+    data.set_float_info("label_upper_bound", BOUNDS[:, 1])
+    params = {"objective": "survival:aft", "verbosity": 0, "max_depth": 2}
+    theirs = xgboost.train(params, data, num_boost_round=30)
+    ours = LGBMRegressor(objective="aft_normal", **SMALL).fit(X, BOUNDS)
+    margin = theirs.predict(data, output_margin=True)
+    assert np.corrcoef(-ours.predict(X), margin)[0, 1] > 0.7
+
+
+# --- Errors ---------------------------------------------------------------------------
+
+
+def test_errors(model):
+    bad = Y.copy()
+    bad[7, 1] = 0.0
+    with pytest.raises(
+        ValueError, match=r"column 1 of y must hold times above 0.*row 7"
+    ):
+        LGBMRegressor(objective="cox").fit(X, bad)
+    with pytest.raises(ValueError, match=r"'late'.*column 1 of eval_y must.*row 7"):
+        LGBMRegressor(objective="cox").fit(
+            X, Y, eval_set=[(X, bad)], eval_names=["late"]
+        )
+    with pytest.raises(ValueError, match="y must have two columns and 240 rows"):
+        LGBMRegressor(objective="cox").fit(X, TIME)
+    with pytest.raises(ValueError, match=r"objective='cox'.* Use\s+LGBMRegressor"):
+        LGBMClassifier(objective="cox").fit(X, Y)
+    with pytest.raises(ValueError, match="'cox' is not for ranking"):
+        LGBMRanker(objective="cox").fit(X, Y, group=[N])
+    with pytest.raises(
+        ValueError, match="metric 'l2' cannot be computed for this task"
+    ):
+        LGBMRegressor(objective="cox", metric="l2").fit(X, Y)
+    with pytest.raises(ValueError, match="metric 'concordance' cannot be computed"):
+        LGBMRegressor(metric="concordance").fit(X, TIME)
+    with pytest.raises(ValueError, match=r"'survival:cox' is not known.*Did you mean"):
+        LGBMRegressor(objective="survival:cox").fit(X, Y)
+    with pytest.raises(ValueError, match="times must have one dimension"):
+        model.predict_survival_function(X, 1.0)
+    with pytest.raises(ValueError, match="q must be between 0 and 1, got 1"):
+        model.predict_quantile(X, 1)
+    with pytest.raises(ValueError, match="cannot predict quantiles: its objective is"):
+        LGBMRegressor(n_estimators=2).fit(X, TIME).predict_quantile(X)
+    with pytest.raises(ValueError, match="cannot predict intervals"):
+        model.predict_interval(X)
+
+
+def test_distributions_have_survival_functions_and_quantiles():
+    model = LGBMRegressor(objective="gamma_distribution", **SMALL).fit(X, TIME)
+    predicted = model.predict_distribution(X)
+    survival = model.predict_survival_function(X, [0.1, 1.0])
+    np.testing.assert_allclose(survival[:, 1], predicted.sf(1.0))
+    np.testing.assert_allclose(model.predict_quantile(X), predicted.median())

@@ -6,8 +6,8 @@ each of the many short loops of a fit then waits until the system runs the threa
 fork the library waits for ever for threads that are not there.
 
 Here a loop has as many parts as it has threads. The thread that meets the loop takes parts as long
-as there are any that nobody has begun, so it waits only for parts that are being run. Whoever waits spins for a moment and then sleeps; where the system lets
-others run meanwhile, it sleeps at once.
+as there are any that nobody has begun, so it waits only for parts that are being run. Whoever waits
+spins for a moment and then sleeps.
 
 The linker puts these functions in the place of those that the compiler calls, by their names
 in libgomp (`--wrap`). Only what `prange` needs is there: one loop in each parallel region, nothing

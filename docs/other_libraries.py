@@ -28,8 +28,8 @@ LIBRARIES = {
         " colsample_bylevel colsample_bynode max_bin grow_policy tree_method"
         " enable_categorical max_cat_to_onehot max_cat_threshold monotone_constraints"
         " interaction_constraints scale_pos_weight base_score missing"
-        " num_parallel_tree booster eval_metric early_stopping_rounds n_jobs"
-        " random_state seed device verbosity"
+        " num_parallel_tree multi_strategy booster eval_metric early_stopping_rounds"
+        " n_jobs random_state seed device verbosity"
     ),
     "CatBoost": (
         "loss_function iterations learning_rate depth num_leaves min_data_in_leaf"

@@ -1,4 +1,4 @@
-"""How long do a random search on one data set, and a cross-validation, take?"""
+"""How long do searches on one data set, with GridSearchCV, and a race take?"""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from measure import (
     Failed,
     alternate,
     attempt,
+    digits,
     failures,
     parser,
     relative,
@@ -113,6 +114,111 @@ def timed(way: str, library: str, name: str, asked: Any) -> float:
     return WAYS[way](library, name, **given)
 
 
+# The data of --grid.
+GRIDS: Mapping[str, Callable[[float], Problem]] = {
+    "20k x 28": lambda scale: dense_binary(scale, 20_000),
+    "breast_cancer": lambda scale: SMALL["breast_cancer"](),
+    "digits": lambda scale: SMALL["digits"](),
+}
+
+
+def grid(rounds: int) -> dict[str, list[Any]]:
+    """Return a grid of 54 points."""
+    return {
+        "n_estimators": [rounds // 4, rounds // 2, rounds],
+        "learning_rate": [0.03, 0.1],
+        "num_leaves": [15, 31, 63],
+        "colsample_bytree": [0.5, 0.8, 1.0],
+    }
+
+
+def grid_search(
+    library: str, way: str, jobs: int, name: str, asked: Any
+) -> tuple[float, float]:
+    """Return seconds of GridSearchCV, and the loss of its best model on held-out rows.
+
+    ``way`` is "scikit-learn", or the strategy of skgoss. ``jobs`` of scikit-learn are
+    processes, which start before the clock does; fits have the other threads.
+    """
+    from sklearn import model_selection
+    from sklearn.metrics import log_loss
+
+    from skgoss.model_selection import GridSearchCV
+
+    problem = GRIDS[name](asked.scale)
+    X, X_test, y, y_test = model_selection.train_test_split(
+        problem.X, problem.y, test_size=0.2, stratify=problem.y, random_state=0
+    )
+    threads = asked.threads // jobs if way == "scikit-learn" else asked.threads
+    model = make(library, problem.task, {"n_jobs": threads})
+    options = {"scoring": "neg_log_loss", "cv": 5}
+    if way == "scikit-learn":
+        make_search = partial(model_selection.GridSearchCV, n_jobs=jobs, **options)
+    else:
+        make_search = partial(GridSearchCV, strategy=way, **options)
+    make_search(model, {"n_estimators": [2], "num_leaves": [2, 3]}).fit(X, y)
+    search = make_search(model, grid(asked.rounds))
+    return seconds(lambda: search.fit(X, y)), log_loss(
+        y_test, search.predict_proba(X_test)
+    )
+
+
+def random_race(asked: Any) -> tuple[float, float]:
+    """Return seconds of a race of many points, and how many default fits they are."""
+    from skgoss.model_selection import GridSearchCV
+
+    X, y = dense_binary(asked.scale, 5_000).train
+    X = X[:, :20]
+    model = make("skgoss", "binary", {"n_jobs": asked.threads})
+    one = min(seconds(lambda: model.fit(X, y)) for _ in range(5))
+    candidates = [{k: [v] for k, v in point.items()} for point in points(asked.fits)]
+    race = GridSearchCV(model, candidates, strategy="race", scoring="neg_log_loss")
+    time_taken = seconds(lambda: race.fit(X, y))
+    return time_taken, time_taken / one
+
+
+# Of --grid: names, libraries, strategies and processes.
+SEARCHES: Mapping[str, tuple[str, str, int]] = {
+    "lightgbm, 1 process": ("lightgbm", "scikit-learn", 1),
+    "lightgbm, processes": ("lightgbm", "scikit-learn", 2),
+    "skgoss, 1 process": ("skgoss", "scikit-learn", 1),
+    "skgoss, processes": ("skgoss", "scikit-learn", 2),
+    "skgoss, all": ("skgoss", "all", 1),
+    "skgoss, race": ("skgoss", "race", 1),
+}
+
+
+def grids(asked: Any) -> None:
+    """Measure and print what --grid asks for."""
+    asked.threads = asked.threads or 2
+    rows = []
+    for name in asked.grids:
+        jobs = {
+            way: partial(attempt, grid_search, *SEARCHES[way], name, asked)
+            for way in asked.searches
+        }
+        results = alternate(jobs, asked.repeats)
+        for way, reason in failures(results).items():
+            print(f"{name}, {way}: {reason}", flush=True)
+        for way, runs in results.items():
+            times = [run[0] for run in runs if not isinstance(run, Failed)]
+            if times:
+                rows.append([name, way, summary(times), f"{runs[0][1]:.4f}"])
+                print(rows[-1], flush=True)
+    header = ["data", "search", "seconds: best (median)", "loss on held-out rows"]
+    tables = [table(header, rows)]
+    if asked.fits:
+        time_taken, n_fits = attempt(random_race, asked)
+        row = [asked.fits, digits(time_taken), digits(n_fits)]
+        tables.append(
+            table(["candidates, 5,000 x 20", "race, seconds", "default fits"], [row])
+        )
+    title = (
+        f"Searches over 54 points, up to {asked.rounds} rounds, {asked.threads} threads"
+    )
+    report(title, ("skgoss", "lightgbm"), *tables)
+
+
 def main() -> None:
     """Read the command line, measure, print."""
     libraries = ("skgoss", "lightgbm")
@@ -122,7 +228,13 @@ def main() -> None:
     line.add_argument("--fits", type=int, default=30, help="fits of a search")
     line.add_argument("--threads", type=int, help="all cores if not given")
     line.add_argument("--shapes", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
+    line.add_argument("--grid", action="store_true", help="GridSearchCV and races")
+    line.add_argument("--grids", nargs="*", choices=GRIDS, default=list(GRIDS))
+    line.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES))
     asked = line.parse_args()
+    if asked.grid:
+        grids(asked)
+        return
     rows = []
     for name in asked.shapes:
         jobs = {

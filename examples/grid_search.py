@@ -56,12 +56,13 @@ print(f"log loss, held-out rows: {-race.score(X_test, y_test):.4f}")
 found = race.cv_results_
 _, ax = plt.subplots(layout="constrained")
 print("rounds  leaves  rate  log loss")
-for params, n_rounds, score in zip(
-    found["params"], found["n_rounds"], found["mean_test_score"], strict=True
+for params, n_rounds, scores in zip(
+    found["params"], found["n_rounds"], found["scores_by_rounds"], strict=True
 ):
     leaves, rate = params["num_leaves"], params["learning_rate"]
-    print(f"{n_rounds:6} {leaves:7} {rate:5} {-score:9.4f}")
-    ax.plot(n_rounds, -score, "o", label=f"{leaves} leaves, learning_rate={rate}")
-ax.set(xlabel="rounds when the point left the race", ylabel="log loss, mean of 5 folds")
+    print(f"{n_rounds:6} {leaves:7} {rate:5} {-max(scores.values()):9.4f}")
+    losses = [-score for score in scores.values()]
+    ax.plot(list(scores), losses, ".-", label=f"{leaves} leaves, rate {rate}")
+ax.set(xlabel="rounds until the point leaves", ylabel="log loss, mean of 5 folds")
 ax.legend()
 plt.show()

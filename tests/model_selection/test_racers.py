@@ -144,6 +144,20 @@ def test_callbacks_need_fits_that_end():
         race(pipeline, {}).fit(X, y, lgbmregressor__callbacks=[print])
 
 
+def test_candidates_whose_scores_fail_leave():
+    def scorer(model, X, y):
+        if model.num_leaves == 8:
+            raise ZeroDivisionError("no score")
+        return model.score(X, y)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search = race(grid={"num_leaves": [3, 8]}, scoring=scorer).fit(X, y)
+    assert any("Scoring failed" in str(warning.message) for warning in caught)
+    assert search.best_params_["num_leaves"] == 3
+    assert len(search.cv_results_["scores_by_rounds"][1]) == 1
+
+
 def test_time_limit():
     ranges = {"num_leaves": [3, 4, 5, 6]}
     search = RandomizedSearchCV(

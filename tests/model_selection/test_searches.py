@@ -15,7 +15,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import SelectKBest, f_regression
-from sklearn.model_selection import GroupKFold, ShuffleSplit, cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -213,6 +213,32 @@ def test_failed_fits_get_the_error_score():
         GridSearchCV(LGBMClassifier(), grid, error_score="raise").fit(*TWO)
 
 
+def test_scorers_that_fail_score_nothing():
+    def scorer(model, X, y):
+        if model.num_leaves == 5:
+            raise ZeroDivisionError("no score")
+        return model.score(X, y)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_same(LGBMClassifier(), GRID, TWO, scoring=scorer, n_jobs=1)
+    assert sum("Scoring failed" in str(w.message) for w in caught) == 2 * 4
+    with pytest.raises(ZeroDivisionError):
+        GridSearchCV(LGBMClassifier(), GRID, scoring=scorer, error_score="raise").fit(
+            *TWO
+        )
+
+
+@pytest.mark.filterwarnings("ignore:No tree of the fit")
+@pytest.mark.filterwarnings("ignore:Scoring failed")
+@pytest.mark.filterwarnings("ignore:One or more of the test scores")
+def test_folds_without_a_class():
+    order = np.argsort(TWO[1], kind="stable")
+    data = X[order], TWO[1][order]
+    options = {"cv": KFold(2), "scoring": "neg_log_loss", "refit": False}
+    check_same(LGBMClassifier(), GRID, data, **options)
+
+
 def test_random_search():
     ranges = {"num_leaves": randint(2, 8), "colsample_bytree": uniform(0.3, 0.7)}
     options = {"n_iter": 4, "random_state": 3, "cv": ShuffleSplit(2, random_state=0)}
@@ -275,11 +301,16 @@ def test_what_cannot_be_searched():
             fits.append(1)
             return super().fit(X, y)
 
-    with pytest.raises(ValueError, match="Invalid parameter 'leafs'"):
-        GridSearchCV(Counting(), [{"num_leaves": [3]}, {"leafs": [3]}]).fit(*TWO)
-    assert fits == []
-    with pytest.raises(ValueError, match="No fits were performed"):
-        GridSearchCV(LGBMClassifier(), []).fit(*TWO)
+    for strategy in ("all", "race"):
+        options = {"strategy": strategy}
+        grids = [{"num_leaves": [3]}, {"leafs": [3]}]
+        with pytest.raises(ValueError, match="Invalid parameter 'leafs'"):
+            GridSearchCV(Counting(), grids, **options).fit(*TWO)
+        assert fits == []
+        with pytest.raises(ValueError, match="No fits were performed"):
+            GridSearchCV(LGBMClassifier(), [], **options).fit(*TWO)
+        with pytest.raises(ValueError, match="non-empty sequence"):
+            GridSearchCV(LGBMClassifier(), {"num_leaves": []}, **options).fit(*TWO)
     with pytest.raises(ValueError, match="n_jobs"):
         GridSearchCV(LGBMClassifier(), {}, n_jobs="two").fit(*TWO)
 

@@ -98,8 +98,8 @@ def test_clones_share_until_the_end():
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_interrupts_end_a_search(monkeypatch, n_jobs):
+@pytest.mark.parametrize(("strategy", "n_jobs"), [("all", 1), ("all", 2), ("race", 2)])
+def test_interrupts_end_a_search(monkeypatch, strategy, n_jobs):
     boost, rounds = Boosting.boost, []
 
     def interrupted(self, begin=None):
@@ -110,7 +110,9 @@ def test_interrupts_end_a_search(monkeypatch, n_jobs):
 
     monkeypatch.setattr(Boosting, "boost", interrupted)
     model = LGBMRegressor(n_estimators=100_000, min_child_samples=1)
-    search = GridSearchCV(model, {"num_leaves": [31, 63]}, n_jobs=n_jobs)
+    search = GridSearchCV(
+        model, {"num_leaves": [31, 63]}, strategy=strategy, n_jobs=n_jobs
+    )
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, y)
     n_rounds = 0

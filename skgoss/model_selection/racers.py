@@ -32,9 +32,8 @@ def racers(
         if can_go_on:
             racer.most_rounds = max(racer.most_rounds, model.n_estimators)
             racer.rate, racer.n_leaves = model.learning_rate, model.num_leaves
-    first = first_stage(len(found))
     for racer in found.values():
-        racer.stage = first
+        racer.stage = first_stage(len(found))
     return list(found.values())
 
 

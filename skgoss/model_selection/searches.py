@@ -125,8 +125,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         )
         if self.strategy == "race" and has_callbacks:
             raise ValueError(
-                "callbacks need strategy='all': the fits of a race stop after each"
-                " stage, and most of them never end."
+                "callbacks need strategy='all': fits of a race stop after each stage."
             )
         limit = self.time_limit
         if limit is None:
@@ -241,13 +240,15 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     ) -> Any:
         """Evaluate candidates stage by stage: see `race`."""
         end = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        folds, self._shared.grows = SameFolds(self.cv), True
+        folds = SameFolds(self.cv)
         path = f"{prefix(self.estimator)}n_estimators"
         self._racers = racers(candidates, self._models(candidates), path)
         running = self._racers
         while True:
             begin = time.monotonic()
             self._running = sorted(running, key=lambda racer: -racer.cost)
+            # Of many candidates, few survive: their short fits are not kept.
+            self._shared.grows = all(racer.stage >= 0 for racer in running)
             stages = [racer.candidate(racer.next_rounds) for racer in self._running]
             results = evaluate_candidates(stages, cv=folds)
             self._shared.forget_unused()

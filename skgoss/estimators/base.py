@@ -257,6 +257,7 @@ class LGBMModel(
         refit: bool = False,
         folds: Any = None,
         preset: str | None = None,
+        time_limit: float | None = None,
         data_random_seed: int | None = None,
         bagging_seed: int | None = None,
         feature_fraction_seed: int | None = None,
@@ -736,6 +737,17 @@ class LGBMModel(
     def preset_params_(self) -> dict[str, Any]:
         """The options that ``preset`` has chosen, by name."""
         return dict(self._model.preset_params)
+
+    @property
+    def search_results_(self) -> dict[str, Any]:
+        """What ``preset`` has compared, in the manner of ``cv_results_``."""
+        found = {k: v for k, v in self._model.search.items() if isinstance(v, list)}
+        return {k: v if k == "params" else np.array(v) for k, v in found.items()}
+
+    @property
+    def time_limit_reached_(self) -> bool:
+        """Whether ``time_limit`` has ended the fit, or a part of it."""
+        return bool(self._model.search.get("is_limit_reached"))
 
     @property
     def oof_prediction_(self) -> NDArray[np.float64]:

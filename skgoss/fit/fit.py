@@ -20,6 +20,7 @@ from skgoss.fit import callbacks, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.several_outputs import joint_link
+from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import EstimatorRecord, FittedModel
@@ -108,6 +109,8 @@ class Fit:
         Threads of the rounds; None: those of the option ``n_jobs``.
     build_bins : callable, default=None
         Finds the bins; None: `BinnedDataset.build`.
+    limit : TimeLimit, default=NO_LIMIT
+        When the fit ends.
 
     Attributes
     ----------
@@ -117,6 +120,8 @@ class Fit:
         The rounds so far.
     history : dict
         Metrics of all rounds by evaluation set and name.
+    search_results : dict
+        What a preset has compared: lists by name.
     """
 
     state: Rounds
@@ -127,8 +132,11 @@ class Fit:
         record: EstimatorRecord | None = None,
         n_threads: int | None = None,
         build_bins: BuildBins | None = None,
+        limit: TimeLimit = NO_LIMIT,
     ) -> None:
         self.data = data
+        self.limit = limit
+        self.search_results: dict[str, Any] = {}
         self.build_bins = build_bins or BinnedDataset.build
         self.record = record
         self.n_threads = n_threads or threads.n_threads(data.settings.n_jobs)
@@ -251,14 +259,23 @@ class Fit:
         function that returns the model so far. The fit ends if it returns True.
         """
         model = make_model(self) if self.calls else None
+        n_planned, has_end = self.settings.n_estimators, self.limit is not NO_LIMIT
+
+        def ends(index: int, trees: Callable[[], Ensemble]) -> bool:
+            is_over = index + 1 < n_planned and self.limit.is_over()
+            if after_round is None:
+                return is_over
+            return after_round(index, lambda: self.model(Trained(trees()))) or is_over
+
         trained = loop.train(
             self.state,
             model,
             history=self.history,
             callbacks=self.calls,
-            after_round=after_round
-            and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
+            after_round=ends if after_round or has_end else None,
         )
+        if has_end:
+            self._warn_of_limit(trained)
         if self.data.settings.refit and self.data.fitted is not self.data.rows:
             n_rounds = max(1, trained.ensemble.n_rounds - self._n_earlier)
             trained = replace(trained, ensemble=self.refitted(n_rounds, model))
@@ -268,6 +285,15 @@ class Fit:
             return fitted
         baseline = self.state.baseline(trained.ensemble.n_rounds)
         return replace(fitted, baseline=baseline)
+
+    def _warn_of_limit(self, trained: Trained) -> None:
+        """Warn if the limit has ended the rounds."""
+        n_planned, n_grown = self.settings.n_estimators, self.n_rounds - self._n_earlier
+        if self.limit.left <= 0 and n_grown < n_planned and not trained.best_iteration:
+            warn(
+                f"time_limit={self.limit.seconds:g} ended the fit after {n_grown} of"
+                f" {n_planned} rounds: other runs may end after another number."
+            )
 
     def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
         """Warn if no tree of the fit, or of one of its outputs, has a split.
@@ -358,6 +384,7 @@ class Fit:
             self.state,
             model,
             callbacks=CallbackList(self.calls).before,
+            after_round=self.limit.after_round(),
             n_rounds=n_rounds,
         ).ensemble
 
@@ -383,6 +410,9 @@ class Fit:
             data.task.classes,
             self.record,
             preset_params=data.preset_params,
+            search=self.search_results
+            if self.limit is NO_LIMIT
+            else self.search_results | self.limit.results(),
             out_of_fold=trained.out_of_fold,
         )
 

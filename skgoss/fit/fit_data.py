@@ -437,7 +437,10 @@ class FitData:
             passed.add("early_stopping_round")
         vocabularies = self.schema.categories.vocabularies.values()
         most = max((len(vocabulary.values) for vocabulary in vocabularies), default=0)
-        self.preset_params = presets.chosen(self.settings, passed, most)
+        may_fold = searches and not is_evaluated
+        self.preset_params = presets.chosen(
+            self.settings, passed, most, may_fold=may_fold
+        )
         chosen = self.settings.checked(self.preset_params, self.task.owner)
         # Functions have no loss to compare candidates by, but sets have metrics.
         if searches and not (is_evaluated and callable(self.settings.objective)):

@@ -20,6 +20,7 @@ from skgoss.fit.fit import AfterRound, BuildBins, Fit, MakeModel
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.race import Racer
 from skgoss.fit.task import Task
+from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
 from skgoss.parameters import presets
@@ -53,6 +54,8 @@ def start(
     rows, and all get the same model. A rank without rows passes any row as ``X``, which
     tells the columns.
     """
+    has_end = settings.time_limit is not None
+    limit = TimeLimit(settings.time_limit) if has_end else NO_LIMIT
     training, *others = sets
     is_evaluated = not all(other.holds_same_rows(training) for other in others)
     data = FitData(
@@ -60,8 +63,8 @@ def start(
     )
     named = [data.evaluation_set(input_set) for input_set in others] if others else []
     data, named = data.with_held_out(named)
-    fit = Fit(data, record, n_threads, build_bins)
-    if settings.folds is not None or settings.preset is not None:
+    fit = Fit(data, record, n_threads, build_bins, limit)
+    if data.settings.folds is not None or settings.preset is not None:
         return FitOnFolds(fit, named)
     if data.fitted is data.rows:
         needs = (
@@ -145,7 +148,7 @@ class FitOnFolds:
         The models of folds do not call ``after_round``.
         """
         fit = self.main
-        if fit.data.search is not None:
+        if fit.data.search is not None and self.folds is None:
             fit.choose(self._best_options(fit.data.search, make_model))
             fit.begin(self.sets)
         trained = None
@@ -191,6 +194,11 @@ class FitOnFolds:
 
     def _folds(self) -> list[folds.Pair] | None:
         splitter = self.main.settings.folds
+        if "folds" in self.main.data.preset_params:
+            splitter = min(splitter, self._most_folds(np.arange(len(self.all_rows))))
+            if splitter < 2:
+                self.main.choose({"folds": None})
+                return None
         if not isinstance(splitter, int):
             target, groups = self.all_rows.target, self.groups
             # Two calls of a splitter may give different folds.
@@ -241,6 +249,14 @@ class FitOnFolds:
         """Whether each fold has the same fraction of each class."""
         return self.main.data.task.n_classes is not None
 
+    def _most_folds(self, at: NDArray[np.int64]) -> int:
+        """The largest number of folds of some of the rows."""
+        if self.time is not None:
+            return len(np.unique(self.time[at])) - 1
+        groups = None if self.groups is None else self.groups[at]
+        target = self.all_rows.target[at]
+        return folds.most(target, groups, stratify=self._stratifies)[0]
+
     def _folds_of_equal_size(
         self, n_folds: int, at: NDArray[np.int64]
     ) -> list[folds.Pair]:
@@ -265,12 +281,24 @@ class FitOnFolds:
     ) -> Trained:
         """The mean of the models of the folds, or what ``refit`` makes of them."""
         fit, preset_params = self.main, self.main.data.preset_params
-        kinds = presets.kinds(fit.settings, preset_params)
-        fits = [fit.with_options(options) for options in kinds]
-        models = self._fold_models(fits, pairs, make_model)
-        if fit.settings.verbosity >= 1:
-            fold_fits.tell(models)
-        weights = self._weights(models)
+        if fit.data.search is not None:
+            found = self._searched(fit.data.search, pairs, make_model)
+            members = [candidate for candidate in found if candidate.models]
+            fits = [member.fit for member in members]
+            models = [member.models for member in members]
+            weights = self._weights(models, fold_fits.hill_climbing)
+            shares = members[int(np.argmax(weights))].options
+            for member, weight in zip(members, weights, strict=True):
+                member.weight = weight / sum(weights)
+            fit.search_results = _results(found)
+        else:
+            kinds = presets.kinds(fit.settings, preset_params)
+            fits = [fit.with_options(options) for options in kinds]
+            models = self._fold_models(fits, pairs, make_model)
+            weights = self._weights(models, fold_fits.best_weights)
+            shares = presets.shares(fit.settings, kinds, weights)
+            if fit.settings.verbosity >= 1:
+                fold_fits.tell(models)
         mapping = None
         if self._is_plain and fit.data.link.distribution is not None:
             name, n_threads = fit.data.link.kind, fit.plan.n_threads
@@ -279,7 +307,6 @@ class FitOnFolds:
             models = [[model.mapped(*mapping) for model in kind] for kind in models]
         trained, out_of_fold = fold_fits.joined(models, weights, self.all_rows)
         fit.history |= trained.history
-        shares = presets.shares(fit.settings, kinds, weights)
         for callback in callbacks.for_one_fit(fit.data.arguments.callbacks):
             if isinstance(callback, Recorder):
                 callback.eval_result.clear()
@@ -297,7 +324,11 @@ class FitOnFolds:
         fit.data = fit.data.replaced(preset_params=preset_params | shares)
         return replace(trained, out_of_fold=out_of_fold)
 
-    def _weights(self, kinds: Sequence[Sequence[fold_fits.FoldModel]]) -> list[float]:
+    def _weights(
+        self,
+        kinds: Sequence[Sequence[fold_fits.FoldModel]],
+        find: Callable[..., list[float]],
+    ) -> list[float]:
         """The weights of several sets of options, as a preset chooses them."""
         if len(kinds) == 1:
             return [1.0]
@@ -305,7 +336,7 @@ class FitOnFolds:
         if self.main.settings.refit:
             losses = [fold_fits.loss(models, metrics) for models in kinds]
             return [float(i == np.argmin(losses)) for i in range(len(kinds))]
-        weights = fold_fits.best_weights(kinds, metrics)
+        weights = find(kinds, metrics)
         if self._is_plain and self.main.data.link.kind in ("logistic", "softmax"):
             factor = fold_fits.calibration(kinds, weights, metrics)
             weights = [factor * weight for weight in weights]
@@ -325,6 +356,8 @@ class FitOnFolds:
         """The models of each fit on the rows of each fold, several at once."""
         n = len(pairs)
         n_at_once, n_threads = self._at_once(fits, len(fits) * n)
+        # A share for what follows, which is another fit or little.
+        whole = self.main.limit.part(0.6 if self.main.settings.refit else 1.0)
 
         def fold_model(
             fit: Fit, number: int, is_cancelled: Callable[[], bool]
@@ -332,7 +365,13 @@ class FitOnFolds:
             of_fold = self._begun(fit, number, pairs[number], n_threads)
             state, test = of_fold.state, pairs[number][1]
             model, calls = make_model(of_fold), of_fold.new_callbacks()
-            return fold_fits.fold_model(state, test, model, calls, is_cancelled)
+            n_after = (len(fits) - fits.index(fit)) * n - number
+            limit = whole.part(1 / -(-n_after // n_at_once))
+            found = fold_fits.fold_model(
+                state, test, model, calls, lambda: is_cancelled() or limit.is_over()
+            )
+            self.main.limit.is_reached |= limit.is_reached
+            return found
 
         models = fold_fits.side_by_side(
             [partial(fold_model, fit, number) for fit in fits for number in range(n)],
@@ -399,18 +438,20 @@ class FitOnFolds:
         pairs = self._pairs_of_search(search)
         if not pairs:
             return search.without
-        fits = [
-            self._loss().with_options(search.options | options)
-            for options in search.candidates
-        ]
-        best, n_rounds = self._winner(fits, pairs, make_model)
-        chosen = search.candidates[best]
+        found = self._searched(search, pairs, make_model)
+        best = min(found, key=lambda candidate: candidate.loss)
+        best.weight = 1.0
+        self.main.search_results = _results(found)
         if self._others:
-            return chosen
+            return best.options
         learned = np.mean([len(train) for train, _ in pairs])
-        n_leaves = fits[best].settings.num_leaves
-        sizes = len(self.all_rows), len(self.all_rows) / learned
-        return chosen | search.last_fit(n_rounds, n_leaves, *sizes)
+        ratio = len(self.all_rows) / float(learned)
+        most = self._rows.collectives.broadcast(
+            lambda: self.main.limit.left / (best.time_of_round * ratio)
+        )
+        return best.options | search.last_fit(
+            best.n_rounds, best.racer.n_leaves, len(self.all_rows), ratio, most
+        )
 
     def _pairs_of_search(self, search: presets.Search) -> list[folds.Pair]:
         """The folds that candidates are compared on; none if there are too few rows.
@@ -424,47 +465,95 @@ class FitOnFolds:
             at = folds.sample(at, groups, n_rows, self.main.settings.random_state)
         if self._others:
             return [(at, at[:0])]
-        groups = None if groups is None else groups[at]
-        most, _ = folds.most(rows.target[at], groups, stratify=self._stratifies)
-        if self.time is not None:
-            most = len(np.unique(self.time[at])) - 1
-        n_folds = min(search.n_folds, most)
+        n_folds = min(search.n_folds, self._most_folds(at))
         return [] if n_folds < 2 else self._folds_of_equal_size(n_folds, at)
 
-    def _winner(
-        self, fits: Sequence[Fit], pairs: Sequence[folds.Pair], make_model: MakeModel
-    ) -> tuple[int, float]:
-        """The number of the fit with the least loss on the folds, and its rounds.
+    def _searched(
+        self, search: presets.Search, pairs: Sequence[folds.Pair], make_model: MakeModel
+    ) -> list[_Candidate]:
+        """All candidates, batch by batch until no batch has a better one.
 
-        All grow step by step, and those that fall behind leave: see `race.leave`.
+        Of an ensemble, those that did not fall behind have models.
         """
-        n_at_once, n_threads = self._at_once(fits, len(pairs))
-        growing: dict[tuple[int, int], fold_fits.GrowingFold] = {}
-        racers = [Racer.of(fit.settings) for fit in fits]
+        loss, is_mean = self._loss(), self.folds is not None
+        limit = self.main.limit.part(0.9 if is_mean else 0.5)
+        found: list[_Candidate] = []
+        best, n_without = np.inf, 0
+        for number in range(search.n_batches):
+            batch = [
+                _Candidate(options, loss.with_options(search.options | options), pairs)
+                for options in search.batch(number, self.main.settings.random_state)
+            ]
+            self._race(batch, found, make_model, limit)
+            for candidate in batch:
+                if is_mean and not candidate.racer.left:
+                    candidate.keep(self.main.plan.metrics)
+                candidate.end()
+            found += batch
+            least = min(candidate.loss for candidate in found)
+            n_without = 0 if least < best else n_without + 1
+            best = least
+            if self.main.settings.verbosity >= 1:
+                left = f", {limit.left:.0f} s left" if limit.seconds else ""
+                callbacks.say(f"{len(found)} candidates, least loss {best:g}{left}")
+            if n_without == search.patience or self._is_over(limit):
+                break
+        self.main.limit.is_reached |= limit.is_reached
+        n_begun = sum(all(candidate.grown) for candidate in found)
+        if n_begun < len(search.candidates):
+            warn(
+                f"time_limit={self.main.limit.seconds:g} ended the search after"
+                f" {n_begun} of the first {len(search.candidates)} candidates had"
+                " begun. Set a larger limit, or leave the preset out."
+            )
+        return found
 
-        def grow(i: int, number: int, is_cancelled: Callable[[], bool]) -> None:
-            if (i, number) not in growing:
-                fit = self._begun(fits[i], number, pairs[number], n_threads)
+    def _race(
+        self,
+        batch: Sequence[_Candidate],
+        rivals: Sequence[_Candidate],
+        make_model: MakeModel,
+        limit: TimeLimit,
+    ) -> None:
+        """Let candidates grow until all have ended or left: see `race.leave`."""
+        n_folds = len(batch[0].pairs)
+        n_at_once, n_threads = self._at_once([c.fit for c in batch], n_folds)
+
+        def grow(
+            candidate: _Candidate, number: int, is_cancelled: Callable[[], bool]
+        ) -> None:
+            # There is always a model.
+            is_first = candidate is batch[0] and not (rivals or candidate.racer.rounds)
+            if not is_first and self._is_over(limit):
+                return
+            if candidate.grown[number] is None:
+                pair = candidate.pairs[number]
+                fit = self._begun(candidate.fit, number, pair, n_threads)
                 fold = fold_fits.GrowingFold(fit.state, make_model(fit))
-                growing[i, number] = fold
-            growing[i, number].grow(racers[i].next_rounds, is_cancelled)
+                candidate.grown[number] = fold
+            candidate.grown[number].grow(
+                candidate.racer.next_rounds,
+                lambda: is_cancelled() or limit.is_over(),
+            )
 
-        def of(i: int) -> list[fold_fits.GrowingFold]:
-            return [growing[i, number] for number in range(len(pairs))]
-
-        running = list(range(len(fits)))
+        running = list(batch)
         while running:
-            jobs = [(i, number) for i in running for number in range(len(pairs))]
+            jobs = [(c, number) for c in running for number in range(n_folds)]
             fold_fits.side_by_side([partial(grow, *job) for job in jobs], n_at_once)
-            for i in running:
-                racers[i].note(-np.array([min(fold.losses) for fold in of(i)]), None)
-            race.leave(racers, race.is_a_stage_behind)
-            running = [i for i in running if racers[i].goes_on]
-            for i in set(range(len(fits))).difference(running):
-                for fold in of(i):
-                    fold.end()
-        best = int(np.argmax([race.mean(racer.scores[-1]) for racer in racers]))
-        return best, fold_fits.mean_rounds([fold.best_round for fold in of(best)])
+            running = [c for c in running if all(c.grown)]
+            for candidate in running:
+                losses = [min(fold.losses) for fold in candidate.grown]
+                candidate.racer.note(-np.array(losses), None)
+            raced = [c.racer for c in (*rivals, *batch) if c.racer.rounds]
+            race.leave(raced, race.is_a_stage_behind)
+            running = [c for c in running if c.racer.goes_on]
+            if self._is_over(limit):
+                return
+
+    def _is_over(self, limit: TimeLimit) -> bool:
+        """Whether a limit is reached, as the first process sees it."""
+        has_end = limit.seconds is not None
+        return has_end and self._rows.collectives.broadcast(limit.is_over)
 
     def _loss(self) -> Fit:
         """The fit with the loss of its objective as the metric, without messages."""
@@ -478,3 +567,70 @@ class FitOnFolds:
                 " that is a function has none. Set n_estimators."
             )
         return fit
+
+
+class _Candidate:
+    """A set of options that a search compares, with its fits on the folds.
+
+    Attributes
+    ----------
+    grown : list of (GrowingFold or None)
+    models : list of FoldModel
+        What is kept of them for a mean; empty if nothing is.
+    weight : float
+        The share in the model.
+    """
+
+    def __init__(
+        self, options: dict[str, Any], fit: Fit, pairs: Sequence[folds.Pair]
+    ) -> None:
+        self.options, self.fit, self.pairs = options, fit, pairs
+        self.racer = Racer.of(fit.settings)
+        self.grown: list[Any] = [None] * len(pairs)
+        self.models: list[fold_fits.FoldModel] = []
+        self.weight = 0.0
+
+    @property
+    def loss(self) -> float:
+        """The mean over the folds; infinite if the limit came before the first ones."""
+        scores = self.racer.scores
+        return -race.mean(scores[-1]) if scores else np.inf
+
+    @property
+    def n_rounds(self) -> float:
+        """The mean number of rounds up to the best ones."""
+        return fold_fits.mean_rounds([f.best_round if f else 1 for f in self.grown])
+
+    @property
+    def seconds(self) -> float:
+        """The time of all folds."""
+        return sum(fold.seconds for fold in self.grown if fold)
+
+    @property
+    def time_of_round(self) -> float:
+        """The seconds of a round of a fold."""
+        return self.seconds / sum(len(fold.losses) for fold in self.grown if fold)
+
+    def keep(self, metrics: Sequence[Any]) -> None:
+        """Keep the models up to the best rounds, which are tested by ``metrics``."""
+        if all(self.grown):
+            self.models = [
+                fold.model(test, metrics)
+                for fold, (_, test) in zip(self.grown, self.pairs, strict=True)
+            ]
+
+    def end(self) -> None:
+        """Forget all but the losses and the models: no rounds follow."""
+        for fold in filter(None, self.grown):
+            fold.end()
+
+
+def _results(found: Sequence[_Candidate]) -> dict[str, list[Any]]:
+    """What was compared, in the manner of ``cv_results_``."""
+    return {
+        "params": [candidate.options for candidate in found],
+        "mean_test_loss": [candidate.loss for candidate in found],
+        "n_rounds": [candidate.n_rounds for candidate in found],
+        "fit_time": [candidate.seconds for candidate in found],
+        "weight": [candidate.weight for candidate in found],
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +33,10 @@ Floats = NDArray[np.float64]
 
 # The shares of a set of options that are tried.
 _SHARES = np.linspace(0.0, 1.0, 11).tolist()
+
+# Hill climbing adds so many models, and keeps predictions fast.
+_ADDITIONS = 25
+_MOST_MEMBERS = 6
 
 # The factors of raw scores that are tried are between these. With so many rows, half
 # of the best factor's difference to 1 is used: docs/measured-accuracy.md.
@@ -137,19 +142,26 @@ class GrowingFold:
     losses : list of float
         The first metric of the test rows after each round, so that less is better; NaN
         is worst.
+    seconds : float
+        The time of all rounds.
+    history : dict
+        Metrics of all rounds.
     """
 
     def __init__(self, boosting: Rounds, model: Any) -> None:
         self._boosting: Rounds | None = boosting
         self._model = model
+        self.has_ended = False
         self.losses: list[float] = []
+        self.seconds = 0.0
+        self.history: History = {}
 
     def grow(self, n_rounds: int, is_cancelled: Callable[[], bool]) -> None:
         """Boost until there are so many rounds; fewer if no tree can be split."""
         boosting, missing = self._boosting, n_rounds - len(self.losses)
-        if boosting is None or missing <= 0:
+        if boosting is None or missing <= 0 or self.has_ended:
             return
-        history: History = {}
+        begin, history = time.perf_counter(), History()
         loop.train(
             boosting,
             self._model,
@@ -157,12 +169,29 @@ class GrowingFold:
             after_round=lambda _index, _trees: is_cancelled(),
             n_rounds=missing,
         )
-        (by_metric,) = history.values()
+        ((name, by_metric),) = history.items()
+        for metric, values in by_metric.items():
+            self.history.setdefault(name, {}).setdefault(metric, []).extend(values)
         values = next(iter(by_metric.values()))
         sign = -1.0 if boosting.evaluate()[0].maximize else 1.0
         self.losses += np.nan_to_num(sign * np.array(values), nan=np.inf).tolist()
-        if len(values) < missing:
-            self.end()
+        self.seconds += time.perf_counter() - begin
+        self.has_ended = len(values) < missing
+
+    def model(self, test: NDArray[np.int64], metrics: Sequence[AnyMetric]) -> FoldModel:
+        """The model up to the best round, which is tested by ``metrics``."""
+        boosting = self._boosting
+        assert boosting is not None
+        boosting.end(self.best_round)
+        (tested,) = boosting.sets
+        return FoldModel(
+            boosting.ensemble(),
+            boosting.first_round,
+            test,
+            replace(tested, binned=None, metrics=list(metrics)),
+            boosting.raw_scores(tested),
+            self.history,
+        )
 
     def end(self) -> None:
         """Forget all but the losses: no rounds follow."""
@@ -324,6 +353,42 @@ def best_weights(
         blended = blends[share]
         weights = [*((1 - share) * weight for weight in weights), share]
     return weights
+
+
+def hill_climbing(
+    kinds: Sequence[Sequence[FoldModel]], metrics: Sequence[AnyMetric]
+) -> list[float]:
+    """The weights of sets of options, of which few are not 0.
+
+    The set that reduces the out-of-fold loss most is added again and again, so that
+    weights are whole numbers of additions. They sum to 1. The first metric is the loss.
+
+    References
+    ----------
+    R. Caruana et al., "Ensemble selection from libraries of models", ICML 2004.
+    """
+    counts, total = np.zeros(len(kinds)), [m.scores * 0.0 for m in kinds[0]]
+    best, weights = np.inf, counts
+    for n in range(1, _ADDITIONS + 1):
+        is_full = np.count_nonzero(counts) == _MOST_MEMBERS
+        losses = [
+            loss(
+                [
+                    replace(model, scores=(scores + model.scores) / n)
+                    for model, scores in zip(models, total, strict=True)
+                ],
+                metrics,
+            )
+            if counts[i] or not is_full
+            else np.inf
+            for i, models in enumerate(kinds)
+        ]
+        i = int(np.argmin(losses))
+        counts[i] += 1
+        total = [t + model.scores for t, model in zip(total, kinds[i], strict=True)]
+        if losses[i] < best:
+            best, weights = losses[i], counts / n
+    return weights.tolist() if weights.any() else (counts / counts.sum()).tolist()
 
 
 def calibration(

@@ -136,6 +136,9 @@ class FittedModel:
         those in ``X``, and its categories have other numbers than in training.
     preset_params : dict
         The options that a preset has chosen, by name.
+    search : dict
+        What a preset has compared: lists by name. Of a fit with a time limit, also
+        ``is_limit_reached``.
     out_of_fold : OutOfFold or None
         The predictions for the test rows of folds; None without folds.
     baseline : Baseline or None
@@ -154,6 +157,7 @@ class FittedModel:
     record: EstimatorRecord | None = None
     is_foreign: bool = False
     preset_params: Mapping[str, Any] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
     out_of_fold: OutOfFold | None = None
     baseline: Baseline | None = None
 
@@ -409,6 +413,8 @@ class FittedModel:
             "origin": None if self.record is None else self._origin(self.record),
             "preset_params": dict(self.preset_params),
             "out_of_fold": self.out_of_fold and self.out_of_fold.state(),
+            # Files of earlier versions do not have it.
+            **({"search": dict(self.search)} if self.search else {}),
             **({} if self.baseline is None else {"baseline": self.baseline.state()}),
         }
 
@@ -455,6 +461,7 @@ class FittedModel:
             {name: dict(scores) for name, scores in parts["best_score"].items()},
             **origin,
             preset_params=parts["preset_params"],
+            search=entries({"search": {}, **state}, {"search": dict}, _OWNER)[0],
             out_of_fold=None
             if parts["out_of_fold"] is None
             else OutOfFold.from_state(parts["out_of_fold"]),

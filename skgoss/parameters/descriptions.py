@@ -325,10 +325,18 @@ folds
 preset
     How the options that you leave at their defaults are chosen. None: they have
     their defaults, which are those of LightGBM. 'accurate': for better predictions
-    in a few times the time. Steps are smaller and trees differ more, by values that
+    in a few times the time. 'best': the mean of the models of eight folds and several
+    sets of options, which are searched until nothing improves or ``time_limit`` is
+    reached. Steps are smaller and trees differ more, by values that
     did well on many data sets. Fits on folds of the rows, or an evaluation set,
     choose among several kinds of trees, of which your own options are one, and find
-    the number of rounds. The attribute ``preset_params_`` holds what was chosen.
+    the number of rounds. The attribute ``preset_params_`` holds what was chosen, and
+    ``search_results_`` what was compared.
+time_limit
+    Seconds after which a fit ends with the round that it is in, and a search of a
+    preset earlier, so that the last fit has time. There is always a model, of one
+    round at least. ``time_limit_reached_`` tells whether the limit ended anything: if
+    it did not, other runs give the same bits.
 data_random_seed
     Seed for the sample of rows that bins are found from. None: derived from
     ``random_state``, or 1 if that is None.
@@ -616,7 +624,16 @@ CONSTRUCTOR_KWARGS = """**kwargs : dict
 # The attributes of fitted estimators.
 ATTRIBUTES = entries("""
 preset_params_ : dict
-    The options that ``preset`` has chosen, by name; empty without a preset.
+    The options that ``preset`` has chosen, by name; empty without a preset. Of 'best',
+    those of the set with the largest weight.
+search_results_ : dict
+    What a preset has compared, in the order of the search: lists or arrays with an
+    item for each set of options. 'params': the options besides those of the preset;
+    'mean_test_loss': the mean over the folds, or the loss of the evaluation set;
+    'n_rounds': the rounds found; 'fit_time': seconds; 'weight': the share in the
+    model. Empty without a search.
+time_limit_reached_ : bool
+    Whether ``time_limit`` has ended the fit, or a part of it.
 oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
     Predictions for the rows of ``fit``, each by the models that were not fitted on
     it: probabilities of the classes, or else what ``predict`` returns. NaN in rows

@@ -33,7 +33,7 @@ _OF_FIT = {
     "verbose": "logging_level",
     "alpha": "quantile_alpha",
     "alpha, which may be a list, with objective='quantile'": "quantile quantiles",
-    "a callback that raises EarlyStopException": "max_time time_limit timeout",
+    "time_limit": "max_time timeout",
     "preset='accurate', or a search of sklearn.model_selection": "n_trials tune tuning",
     "the arguments of predict_interval": "confidence_level conformity_score method",
     "the argument categorical_feature of fit or Dataset": "cat_features",

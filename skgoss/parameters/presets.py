@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from skgoss.parameters.settings import Settings
+from skgoss.parameters.table import DEFAULTS
 
 # What a preset does not choose for a boosting type: the rounds of forests do not
 # correct each other, and early stopping is not possible with dropout.
@@ -22,7 +25,7 @@ _SAMPLING = frozenset({"subsample", "subsample_freq"})
 _SEARCH_RATE = 0.1
 
 # What a preset chooses for all candidates of a search.
-_OF_ALL = frozenset({"learning_rate", "n_estimators", "early_stopping_round"})
+_OF_ALL = _OF_ROUNDS | {"folds"}
 
 # The rounds of a fit to too few rows for folds.
 _ROUNDS_WITHOUT = 200
@@ -58,6 +61,11 @@ class Search(NamedTuple):
         Whether the user has left it to the preset.
     without : dict
         The options of the last fit if there are too few rows for folds.
+    space : tuple of (str, float, float, bool)
+        Options from which later batches are drawn: see `_SPACE`.
+    n_batches : int
+    patience : int
+        A search ends after so many batches without a better candidate.
     """
 
     n_folds: int
@@ -66,23 +74,44 @@ class Search(NamedTuple):
     rate: float
     is_rate_open: bool
     without: dict[str, Any]
+    space: tuple[tuple[str, float, float, bool], ...] = ()
+    n_batches: int = 1
+    patience: int = 1
+
+    def batch(self, number: int, seed: int) -> Kinds:
+        """Candidates that are compared at the same time."""
+        if number == 0:
+            return self.candidates
+        random = np.random.default_rng([seed, number])
+        return tuple(self._drawn(random) for _ in range(_BATCH))
+
+    def _drawn(self, random: np.random.Generator) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        for name, low, high, is_log in self.space:
+            draw = random.uniform(*(np.log([low, high]) if is_log else (low, high)))
+            value = float(f"{np.exp(draw) if is_log else draw:.3g}")
+            is_whole = isinstance(DEFAULTS[name], int)
+            options[name] = type(DEFAULTS[name])(round(value) if is_whole else value)
+        return options
 
     def n_rows_of(self, n_rows: int) -> int:
         """How many of the rows the fits on folds and their tests use."""
         return n_rows if n_rows < _MANY_ROWS else _ROWS_OF_SAMPLE
 
     def last_fit(
-        self, n_rounds: float, n_leaves: int, n_rows: int, ratio: float
+        self, n_rounds: float, n_leaves: int, n_rows: int, ratio: float, most: float
     ) -> dict[str, Any]:
         """The options of the last fit besides those of the candidate.
 
         The folds have found ``n_rounds``. There are ``n_rows``, ``ratio`` times those
-        of a fit on folds.
+        of a fit on folds, and time for ``most`` rounds: steps are larger for fewer.
         """
         rate, steps = self.rate, n_rounds * self.options["learning_rate"]
         steps *= ratio**_POWER_OF_ROWS
-        if self.is_rate_open and n_rows >= _MANY_ROWS:
-            rate = max(rate, min(1.0, steps * n_leaves / _MOST_LEAVES))
+        if n_rows >= _MANY_ROWS:
+            most = min(most, _MOST_LEAVES / n_leaves)
+        if self.is_rate_open and steps > rate * most:
+            rate = min(_LARGEST_RATE, steps / max(1.0, most))
         found = self.without | {"n_estimators": max(1, round(steps / rate))}
         return found if rate == self.rate else found | {"learning_rate": rate}
 
@@ -118,6 +147,38 @@ _OF_MANY_CATEGORIES = {"cat_smooth": 100.0}
 _MANY = 255
 
 
+# Steps are not larger, even if there is no time for all rounds.
+_LARGEST_RATE = 0.3
+
+# What 'best' compares after its first candidates: TabArena's space for LightGBM,
+# without the learning rate. Name, smallest and largest value, whether draws are uniform
+# in the logarithm.
+_SPACE = (
+    ("extra_trees", -0.49, 1.49, False),
+    ("num_leaves", 4, 200, True),
+    ("min_child_samples", 1, 64, True),
+    ("feature_fraction_bynode", 0.4, 1.0, False),
+    ("subsample", 0.7, 1.0, False),
+    ("reg_alpha", 1e-5, 1.0, True),
+    ("reg_lambda", 1e-5, 2.0, True),
+    ("cat_l2", 0.005, 2.0, True),
+    ("cat_smooth", 0.001, 100.0, True),
+    ("max_cat_to_onehot", 8, 100, True),
+    ("min_data_per_group", 2, 100, True),
+)
+_OF_CATEGORIES_TOO = _OF_CATEGORIES | {"max_cat_to_onehot"}
+_BATCH = 6
+_MOST_BATCHES = 20
+_PATIENCE = 3
+
+# The first candidates of 'best', besides those of 'accurate'.
+_MORE_KINDS = (
+    {"num_leaves": 7, "min_child_samples": 10, "reg_lambda": 3.0},
+    {"num_leaves": 63, "min_child_samples": 10, "subsample": 0.7},
+    {"num_leaves": 63, "extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1},
+)
+
+
 class Preset(NamedTuple):
     """What a preset chooses for one model, and for the models of folds."""
 
@@ -125,16 +186,25 @@ class Preset(NamedTuple):
     on_folds: dict[str, Any]
 
 
-_PRESETS = {"accurate": Preset(_ACCURATE, _ACCURATE_ON_FOLDS)}
+_BEST = _ACCURATE_ON_FOLDS | {"folds": 8}
+_PRESETS = {
+    "accurate": Preset(_ACCURATE, _ACCURATE_ON_FOLDS),
+    "best": Preset(_ACCURATE, _BEST),
+}
 
 
 def chosen(
-    settings: Settings, passed: Collection[str], most_categories: int
+    settings: Settings,
+    passed: Collection[str],
+    most_categories: int,
+    *,
+    may_fold: bool,
 ) -> dict[str, Any]:
     """The options that the preset chooses, by name; empty without a preset.
 
     Those that the user has ``passed`` stay. ``most_categories`` is the largest number
-    of categories of a column.
+    of categories of a column. The models of folds are one of the results only if the
+    fit ``may_fold``.
     """
     if settings.preset is None:
         return {}
@@ -145,7 +215,8 @@ def chosen(
         # Lines through few rows leave their range steeply.
         left |= {"min_child_samples"}
     preset = _PRESETS[settings.preset]
-    values = preset.alone if settings.folds is None else preset.on_folds
+    is_alone = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
+    values = preset.alone if is_alone else preset.on_folds
     if most_categories > _MANY:
         values = values | _OF_MANY_CATEGORIES
     return {name: value for name, value in values.items() if name not in left}
@@ -174,6 +245,11 @@ def _candidates(
     found = [*kinds(own, chosen), usual]
     if most_categories:
         found.insert(2, {name: usual[name] for name in _OF_CATEGORIES & usual.keys()})
+    if own.preset == "best":
+        found += [
+            {name: value for name, value in kind.items() if name in chosen}
+            for kind in _MORE_KINDS
+        ]
     return tuple(options for i, options in enumerate(found) if options not in found[:i])
 
 
@@ -211,19 +287,39 @@ def search(
     Search or None
         None if the user has said it, or folds find it.
     """
+    is_best = settings.preset == "best"
     is_open = {"n_estimators", "early_stopping_round"} <= chosen.keys()
-    if settings.folds is not None or not is_open:
+    if settings.folds is None and not is_open:
         return None
-    rate = max(_SEARCH_RATE, settings.learning_rate)
-    n_rounds = max(1, round(settings.n_estimators * settings.learning_rate / rate))
-    return Search(
+    if settings.folds is not None:
+        # Neither functions nor models whose rounds depend on later ones can be raced.
+        is_raced = settings.boosting_type == "gbdt" and not callable(settings.objective)
+        if not (is_best and is_raced):
+            return None
+    rate, n_rounds = settings.learning_rate, settings.n_estimators
+    if settings.folds is None:
+        rate = max(_SEARCH_RATE, rate)
+        n_rounds = max(1, round(n_rounds * settings.learning_rate / rate))
+    without: dict[str, Any] = {"early_stopping_round": None}
+    if "n_estimators" in chosen:
+        without["n_estimators"] = _ROUNDS_WITHOUT
+    found = Search(
         3,
         {"learning_rate": rate, "n_estimators": n_rounds, "early_stopping_round": None},
         _candidates(own, chosen, most_categories),
         settings.learning_rate,
         "learning_rate" in chosen,
-        {"n_estimators": _ROUNDS_WITHOUT, "early_stopping_round": None},
+        without,
     )
+    if not is_best:
+        return found
+    fixed = set(own.passed)
+    if not most_categories:
+        fixed |= _OF_CATEGORIES_TOO
+    if "subsample" not in chosen:
+        fixed |= _SAMPLING
+    space = tuple(option for option in _SPACE if option[0] not in fixed)
+    return found._replace(space=space, n_batches=_MOST_BATCHES, patience=_PATIENCE)
 
 
 def planned_rounds(settings: Settings) -> int | None:

@@ -249,7 +249,8 @@ OPTIONS: tuple[Option, ...] = (
     _option("validation_fraction", 0.1, real(0, 1)),
     _option("refit", False, BOOL),
     _option("folds", None, FOLDS, aliases="n_folds nfold"),
-    _option("preset", None, optional(choice("accurate"))),
+    _option("preset", None, optional(choice("accurate", "best"))),
+    _option("time_limit", None, optional(POSITIVE)),
     _option("data_random_seed", None, SEED, aliases="data_seed"),
     _option("bagging_seed", None, SEED, aliases="bagging_fraction_seed"),
     _option("feature_fraction_seed", None, SEED),
@@ -276,7 +277,8 @@ DEFAULT_SEEDS = {
 
 # Options that LightGBM does not have.
 _ADDED = "class_weight importance_type max_conflict_rate validation_fraction refit"
-NOT_IN_LIGHTGBM = frozenset([*_ADDED.split(), "folds", "multi_strategy", "preset"])
+_ADDED += " folds multi_strategy preset time_limit"
+NOT_IN_LIGHTGBM = frozenset(_ADDED.split())
 
 # The options of data files, which a Dataset has and an estimator does not. Numbers of
 # columns do not count the label, apart from that of the label itself.

@@ -217,8 +217,8 @@ def test_pickles_files_clones_and_searches(tmp_path):
 
 def test_what_is_refused():
     X, y = numbers()
-    with pytest.raises(ValueError, match=r"'preset' .* among {'accurate'} or None"):
-        LGBMRegressor(preset="best").fit(X, y)
+    with pytest.raises(ValueError, match=r"among {'accurate', 'best'} or None"):
+        LGBMRegressor(preset="fast").fit(X, y)
     params = {**ACCURATE, "objective": lambda predictions, data: (predictions, X[:, 0])}
     with pytest.raises(ValueError, match=r"preset='accurate' .* Set n_estimators"):
         skgoss.train(params, Dataset(X, y))
@@ -578,3 +578,136 @@ def test_the_preset_never_loses(table):
     )
     gap = np.log(losses[0]) - np.log(losses[1])
     assert gap.mean() < 0.01 + 2 * gap.std(ddof=1) / np.sqrt(len(gap))
+
+
+# --- The best mean --------------------------------------------------------------------
+
+BEST = {"preset": "best", "n_estimators": 30}
+
+
+def small(**counts):
+    """Fewer batches, of fewer candidates."""
+    return {"_BATCH": 2, "_MOST_BATCHES": 2, **counts}
+
+
+@pytest.fixture
+def short_search(monkeypatch):
+    for name, value in small().items():
+        monkeypatch.setattr(presets, name, value)
+
+
+def test_the_best_is_a_weighted_mean_of_folds(short_search):
+    X, y = numbers(200)
+    model = LGBMRegressor(**BEST).fit(X, y)
+    results, base = model.search_results_, presets._ACCURATE_ON_FOLDS
+    assert len(results["params"]) == len(results["weight"]) == 8
+    assert results["weight"].sum() == pytest.approx(1)
+    members = np.flatnonzero(results["weight"])
+    assert 1 <= len(members) <= 6
+    oof, prediction = np.zeros(len(y)), np.zeros(len(y))
+    for i in members:
+        # Early stopping that never ends a fold keeps its best round.
+        options = base | {"n_estimators": 30, "early_stopping_round": None, "folds": 8}
+        alone = LGBMRegressor(**options | results["params"][i]).fit(X, y)
+        rounds = [np.argmin(s["l2"]) + 1 for s in alone.evals_result_.values()]
+        assert results["n_rounds"][i] == pytest.approx(np.exp(np.log(rounds).mean()))
+        loss = np.mean([min(s["l2"]) for s in alone.evals_result_.values()])
+        assert results["mean_test_loss"][i] == pytest.approx(loss)
+        oof += results["weight"][i] * alone.oof_prediction_
+        prediction += results["weight"][i] * alone.predict(X)
+    np.testing.assert_allclose(model.oof_prediction_, oof)
+    np.testing.assert_allclose(model.predict(X), prediction)
+    best = results["params"][int(np.argmax(results["weight"]))]
+    assert best.items() <= model.preset_params_.items()
+    assert model.preset_params_["folds"] == 8
+
+
+def test_what_works_for_the_best_model(short_search, tmp_path):
+    X, y = classes(120)
+    model = LGBMClassifier(**BEST, metric="auc").fit(X, y)
+    p = model.predict_proba(X)
+    assert 0.5 < model.oof_score_["auc"] <= 1
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), p)
+    model.to_file(tmp_path / "model.txt")
+    loaded = LGBMClassifier.from_file(tmp_path / "model.txt")
+    np.testing.assert_array_equal(loaded.predict_proba(X), p)
+    assert loaded.search_results_["params"] == model.search_results_["params"]
+    shap = model.predict(X, pred_contrib=True)
+    np.testing.assert_allclose(shap.sum(1), model.predict(X, raw_score=True))
+    assert len(model.predict_set(X[:5], coverage=0.8)) == 5
+    other = LGBMClassifier(**BEST, metric="auc", n_jobs=1).fit(X, y)
+    np.testing.assert_array_equal(other.predict_proba(X), p)
+
+
+def test_what_the_best_leaves_to_the_user(short_search):
+    X, y = numbers(120)
+    passed = {"num_leaves": 4, "folds": 3, "subsample": 1.0, "reg_alpha": 0.0}
+    model = LGBMRegressor(**BEST, **passed).fit(X, y)
+    for params in model.search_results_["params"]:
+        assert not passed.keys() & params.keys()
+    assert not passed.keys() & model.preset_params_.keys()
+    refitted = LGBMRegressor(**BEST, folds=3, refit=True).fit(X, y)
+    assert np.count_nonzero(refitted.search_results_["weight"]) == 1
+    # Few rows, groups and functions have no folds, or one set of options.
+    assert LGBMRegressor(**BEST).fit(X[:1], y[:1]).preset_params_["folds"] is None
+    few = LGBMRegressor(**BEST).fit(X, y, groups=np.arange(120) % 2)
+    assert set(few.evals_result_) == {"fold_0", "fold_1"}
+
+
+def test_an_evaluation_set_chooses_the_best(short_search, monkeypatch):
+    X, y = numbers(150)
+    options = {"preset": "best", "learning_rate": 0.3}
+    model = LGBMRegressor(**options).fit(X[:100], y[:100], eval_set=(X[100:], y[100:]))
+    results = model.search_results_
+    assert len(results["params"]) == 8
+    assert (
+        results["weight"].tolist()
+        == np.eye(8)[np.argmin(results["mean_test_loss"])].tolist()
+    )
+    assert results["params"][int(np.argmax(results["weight"]))].items() <= (
+        model.preset_params_.items()
+    )
+    assert "folds" not in model.preset_params_
+
+
+def test_a_search_ends_without_progress(monkeypatch, capsys):
+    monkeypatch.setattr(presets, "_BATCH", 1)
+    monkeypatch.setattr(presets, "_SPACE", (("reg_lambda", 1e9, 2e9, True),))
+    X, y = numbers(60)
+    model = LGBMRegressor(**BEST, folds=2, verbosity=1).fit(X, y)
+    n = len(model.search_results_["params"])
+    assert n == 6 + presets._PATIENCE
+    lines = [s for s in capsys.readouterr().out.splitlines() if " candidates, " in s]
+    assert len(lines) == 1 + presets._PATIENCE
+    assert lines[-1].startswith(f"[skgoss] {n} candidates") or str(n) in lines[-1]
+
+
+def test_forests_and_dropout_have_no_search():
+    X, y = numbers(60)
+    for boosting in ("rf", "dart"):
+        options = {"boosting_type": boosting, "n_estimators": 3, "folds": 2}
+        model = LGBMRegressor(preset="best", early_stopping_round=0, **options)
+        assert model.fit(X, y).search_results_ == {}
+
+
+def test_large_tables_have_larger_steps_and_a_sample():
+    found = presets.Search(
+        3, {"learning_rate": 0.1}, ({},), 0.05, True, {"early_stopping_round": None}
+    )
+    inf = float("inf")
+    small = found.last_fit(100, 31, 1_000, 1.5, inf)
+    assert small == {"early_stopping_round": None, "n_estimators": 230}
+    large = found.last_fit(400, 31, 200_000, 10.0, inf)
+    assert large["learning_rate"] > 0.05
+    assert large["n_estimators"] * 31 == pytest.approx(4 * 100 * 31, rel=0.01)
+    steps = large["learning_rate"] * large["n_estimators"]
+    assert steps == pytest.approx(40 * 10**0.35, rel=0.01)
+    hurried = found.last_fit(100, 31, 1_000, 1.5, 50)
+    assert (hurried["learning_rate"], hurried["n_estimators"]) == (
+        pytest.approx(0.23, abs=0.01),
+        50,
+    )
+    assert found._replace(is_rate_open=False).last_fit(100, 31, 1_000, 1.5, 50) == small
+    assert found.n_rows_of(99_999) == 99_999
+    assert found.n_rows_of(100_000) == 30_000

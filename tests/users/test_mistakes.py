@@ -258,8 +258,16 @@ MISTAKES = {
     # Presets and folds
     "LGBMClassifier(presets='accurate')": ("'presets'", "Did you mean 'preset'?"),
     "LGBMClassifier('accurate')": ("got 'accurate'", "Write their names"),
-    "classifier(preset='fast').fit(X, y)": ("'preset'", "{'accurate'}", "Got 'fast'"),
-    "classifier(preset=True).fit(X, y)": ("'preset'", "{'accurate'}", "Got True"),
+    "classifier(preset='fast').fit(X, y)": (
+        "'preset'",
+        "{'accurate', 'best'}",
+        "Got 'fast'",
+    ),
+    "classifier(preset=True).fit(X, y)": (
+        "'preset'",
+        "{'accurate', 'best'}",
+        "Got True",
+    ),
     "classifier().fit(X, y, preset='accurate')": ("'preset'", "to the constructor"),
     "train(BINARY, data(), 2, preset='accurate')": ("'preset'", "belongs to params"),
     "cv({**BINARY, 'preset': 'fast'}, data(), 2)": ("'preset'", "cv", "Got 'fast'"),
@@ -429,7 +437,7 @@ MISTAKES = {
     "regressor(objective='quantile', alpha=[0.9, 0.1]).fit(X, r)": ("ascending order",),
     "regressor(alpha=[0.1, 0.9]).fit(X, r)": ("'alpha'", "Only objective='quantile'"),
     # From AutoGluon and Optuna
-    "LGBMClassifier(time_limit=60)": ("a callback that raises EarlyStopException",),
+    "LGBMClassifier(timeout=60)": ("time_limit",),
     "LGBMClassifier(n_trials=5)": ("preset='accurate'", "sklearn.model_selection"),
     "classifier().fit(train_data=frame)": ("'train_data'", "Use X and y."),
     "classifier().fit(X, y, presets='best')": ("parameter preset of the constructor",),

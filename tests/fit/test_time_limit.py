@@ -1,0 +1,145 @@
+"""The option ``time_limit``: fits end in time, with a model, and say so."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+import skgoss
+from skgoss import Dataset, LGBMClassifier, LGBMRegressor
+from skgoss.fit import time_limit
+from skgoss.fit.time_limit import TimeLimit
+
+X, y = load_diabetes(return_X_y=True)
+X, y = X[:200], y[:200]
+
+
+class Clock:
+    """A clock of which each look takes a hundredth of a second."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        self.now += 0.01
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(time_limit, "time", clock)
+    return clock
+
+
+def test_a_limit_and_its_parts(clock):
+    limit = TimeLimit(1.0)
+    part = limit.part(0.5)
+    assert part.seconds == pytest.approx(0.495)
+    while not part.is_over():
+        pass
+    assert part.is_reached
+    assert not limit.is_reached
+    assert not limit.is_over()
+    assert limit.results() == {"is_limit_reached": False}
+    clock.now = 2.0
+    assert limit.after_round()(3, None)
+    assert limit.results() == {"is_limit_reached": True}
+    none = TimeLimit(None)
+    assert none.left == none.part(0.1).left == np.inf
+    assert none.after_round() is None
+    assert not none.is_over()
+    assert none.results() == {}
+
+
+def test_a_fit_ends_in_time_and_says_so():
+    begin = time.monotonic()
+    with pytest.warns(UserWarning, match=r"time_limit=0.1 ended .* of 100000 rounds"):
+        model = LGBMRegressor(n_estimators=100_000, time_limit=0.1).fit(X, y)
+    assert time.monotonic() - begin < 5
+    assert model.time_limit_reached_
+    assert 1 <= model.n_iter_ < 100_000
+    same = LGBMRegressor(n_estimators=model.n_iter_).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    assert not same.time_limit_reached_
+    with pytest.warns(UserWarning, match="ended the fit after 1 of 100 rounds"):
+        assert LGBMRegressor(time_limit=1e-9).fit(X, y).n_iter_ == 1
+
+
+def test_a_limit_that_is_not_reached_changes_nothing():
+    for options in ({}, {"folds": 3}, {"preset": "accurate"}):
+        free = LGBMRegressor(n_estimators=20, **options).fit(X, y)
+        model = LGBMRegressor(n_estimators=20, time_limit=600, **options).fit(X, y)
+        np.testing.assert_array_equal(model.predict(X), free.predict(X))
+        assert not model.time_limit_reached_
+        again = type(model).from_booster(model.booster_)
+        assert again.search_results_.keys() == model.search_results_.keys()
+
+
+def test_early_stopping_keeps_its_best_round(clock):
+    options = {"early_stopping_round": 5, "n_estimators": 500, "learning_rate": 0.01}
+    model = LGBMRegressor(**options, time_limit=0.3).fit(X, y)
+    losses = model.evals_result_["validation"]["l2"]
+    assert len(losses) < 40
+    assert model.best_iteration_ == model.n_iter_ == np.argmin(losses) + 1
+    assert model.time_limit_reached_
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_folds_share_the_time(clock, refit):
+    options = {"folds": 4, "n_estimators": 1000, "early_stopping_round": 0}
+    options |= {"refit": refit, "n_jobs": 1}
+    model = LGBMRegressor(**options, time_limit=2.0).fit(X, y)
+    rounds = [len(scores["l2"]) for scores in model.evals_result_.values()]
+    assert max(rounds) < 2 * min(rounds)
+    assert model.time_limit_reached_
+    assert 1.5 < clock.now < 2.5
+
+
+def test_train_and_targets():
+    params = {"time_limit": 1e-9, "verbosity": -1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert skgoss.train(params, Dataset(X, y), 50).num_trees() == 1
+        several = LGBMRegressor(time_limit=1e-9).fit(X, np.c_[y, -y])
+        quantiles = {"objective": "quantile", "alpha": [0.1, 0.9]}
+        levels = LGBMRegressor(time_limit=1e-9, **quantiles).fit(X, y)
+    assert several.n_iter_ == levels.n_iter_ == 1
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, "1 minute", np.nan, True])
+def test_wrong_limits(limit):
+    with pytest.raises((ValueError, TypeError), match="time_limit"):
+        LGBMClassifier(time_limit=limit).fit(X, y > 100)
+
+
+# --- Presets --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", ["accurate", "best"])
+@pytest.mark.parametrize("limit", [1e-9, 1.0, 3.0])
+def test_a_preset_ends_in_time_with_a_model(clock, preset, limit):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = LGBMRegressor(preset=preset, time_limit=limit, n_jobs=1).fit(X, y)
+    assert model.time_limit_reached_
+    assert model.n_iter_ >= 1
+    assert np.isfinite(model.predict(X)).all()
+    results = model.search_results_
+    assert results["weight"].sum() == pytest.approx(1)
+    # Rounds look at the clock, and folds after a stage.
+    assert clock.now < 1.1 * limit + 1
+    has_begun = np.isfinite(results["mean_test_loss"])
+    told = [str(w.message) for w in caught if "ended the search" in str(w.message)]
+    assert bool(told) is not has_begun.all()
+
+
+def test_a_search_that_was_cut_leaves_time_for_the_last_fit(clock):
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(UserWarning, match="ended the search after 1 of the first 3"):
+        model = LGBMRegressor(preset="accurate", time_limit=1.0, n_jobs=1).fit(X, y)
+    assert model.n_iter_ > 1

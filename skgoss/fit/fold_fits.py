@@ -162,11 +162,12 @@ class GrowingFold:
         if boosting is None or missing <= 0 or self.has_ended:
             return
         begin, history = time.perf_counter(), History()
-        loop.train(
+        # `loop.train` would join the trees after each stage.
+        loop.run(
             boosting,
             self._model,
             history=history,
-            after_round=lambda _index, _trees: is_cancelled(),
+            after_round=lambda _index: is_cancelled(),
             n_rounds=missing,
         )
         ((name, by_metric),) = history.items()

@@ -290,15 +290,15 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     ) -> NDArray[np.float64]:
         """Probabilities at some times, or times of some probabilities."""
         baseline, distribution = self._model.baseline, self._model.link.distribution
-        if baseline is None and distribution is None:
+        scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
+        if baseline is not None:
+            return getattr(baseline, what)(scores, at, strata)
+        if distribution is None:
             raise ValueError(
                 f"{self._owner} cannot predict {what}: its objective is"
                 f" {self._model.objective!r}, or trees were changed after the fit. Fit"
                 " with objective='cox' or 'aft_normal'."
             )
-        scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
-        if baseline is not None:
-            return getattr(baseline, what)(scores, at, strata)
         frozen, at = distribution.frozen(scores.T), at[:, None]
         return (frozen.sf(at) if what == "survival" else frozen.ppf(at)).T
 

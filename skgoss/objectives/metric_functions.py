@@ -363,7 +363,7 @@ def _censoring(data: EvalData) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     return times, np.where(is_over, inverse, 1.0 / _above_0(of_times)), is_over
 
 
-def _above_0(values: Floats) -> Floats:
+def _above_0(values: NDArray[Any]) -> Floats:
     return np.where(values > 0, values, np.inf)
 
 

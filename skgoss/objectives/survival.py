@@ -98,7 +98,7 @@ class PartialLikelihood:
             dying += np.ldexp(of_events * 1.0, -power)
         return at_risk * self.unit, dying * self.unit
 
-    def _efron_terms(self, at_risk: Floats, dying: Floats) -> tuple[Floats, ...]:
+    def _efron_terms(self, at_risk: Floats, dying: Floats) -> tuple[Any, ...]:
         """The events that are ties: which they are, how many, x and the risk of one.
 
         Of d events, event l meets the risk (x - l) e: a sum of its powers over l is a

@@ -24,7 +24,7 @@ from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, EvalResult, History
-from skgoss.training.concurrent_fits import call_side_by_side
+from skgoss.training.concurrent_fits import Result, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
 from skgoss.training.rounds import Rounds
@@ -214,8 +214,8 @@ def tell(kinds: Iterable[Iterable[FoldModel]]) -> None:
 
 
 def side_by_side(
-    fits: Sequence[Callable[[Callable[[], bool]], FoldModel]], n_at_once: int
-) -> list[FoldModel]:
+    fits: Sequence[Callable[[Callable[[], bool]], Result]], n_at_once: int
+) -> list[Result]:
     """Call functions that fit the models of folds: see `call_side_by_side`.
 
     Each takes a function that tells whether its fit is to end, because another failed.

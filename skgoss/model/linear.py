@@ -104,8 +104,8 @@ class LinearLeaves(NamedTuple):
             self.upper[leaves],
         )
 
-    def scaled(self, factor: float, added: float) -> LinearLeaves:
-        """All values times a factor, plus a constant."""
+    def scaled(self, factor: float, added: float | Floats) -> LinearLeaves:
+        """All values times a factor, plus a constant of each leaf."""
         ends = (self.lower, self.upper)[:: 1 if factor >= 0 else -1]
         return self._replace(
             constant=factor * self.constant + added,

@@ -296,6 +296,6 @@ def calibrated(
         by_change = *(slope * (scores[1:] - center[:, None])), *slope
         slope = _PRIOR * change + [rows.sum_of(values) for values in by_change]
         penalty = 0.5 * _PRIOR * change @ change
-        return (exact_sum.rounded(total) + penalty) / n_rows, slope / n_rows
+        return float(exact_sum.rounded(total) + penalty) / n_rows, slope / n_rows
 
     return mapping(minimize(loss, np.zeros(2 * n_spreads), jac=True, method="BFGS").x)

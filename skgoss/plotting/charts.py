@@ -80,8 +80,9 @@ def plot_importance(
     )
     model = booster_of(booster, "booster")
     if importance_type == "auto":
-        is_estimator = isinstance(booster, LGBMModel)
-        importance_type = booster._importance_type() if is_estimator else "split"
+        importance_type = "split"
+        if isinstance(booster, LGBMModel):
+            importance_type = booster._importance_type()
     names = np.array(model.feature_name(), dtype=object)
     importance = model.feature_importance(importance_type=importance_type)
     # Ties are in the order of the columns, from the bottom up, as in LightGBM.

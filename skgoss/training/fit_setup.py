@@ -102,7 +102,8 @@ class FitSetup:
 
     def _check_shared_trees(self, objective: Objective) -> None:
         is_shared = self.settings.multi_strategy == "multi_output_tree"
-        if is_shared and np.ndim(objective.weight) == 2 and self.n_scores > 1:
+        weight = objective.weight
+        if is_shared and weight is not None and weight.ndim == 2 and self.n_scores > 1:
             raise ValueError(
                 "multi_strategy must be 'one_output_per_tree' where each class has"
                 " weights of its own: is_unbalance=True or scale_pos_weight with"

@@ -377,6 +377,8 @@ def few_values(
     cls, options = OBJECTIVES[name]
     if cls is LGBMClassifier:
         y = classes(signal, 2 if name == "binary" else 3)
+    elif SPECS[name].task == "survival":
+        y = np.column_stack([rng.random(n) < 0.7, np.ceil(4 * np.exp(signal / 2)) / 4])
     elif SPECS[name].link == "exp" or name in ("lognormal", "gamma_distribution"):
         y = np.exp(signal / 2)
     elif name == "negative_binomial":

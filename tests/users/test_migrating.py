@@ -46,6 +46,10 @@ CHECKED_BY = {
     "scripts with early stopping in a search": [
         "estimators/test_old_script_of_a_search_with_early_stopping",
     ],
+    "time series": [
+        "fit/test_fits_on_folds_by_time",
+        "fit/test_times_are_routed",
+    ],
     "early_stopping_rounds and verbose in fit": [
         "training/test_every_way_to_ask_for_it_is_the_same",
         "fit/test_verbose_of_fit",
@@ -251,6 +255,10 @@ CHECKED_BY |= {
         "fit/test_values_count_and_not_their_container",
     ],
     "distributions": ["objectives/test_the_loss_is_that_of_scipy"],
+    "survival": [
+        "objectives/test_survival_functions_fall_from_1_and_their_quantiles_lie_on_them",
+        "objectives/test_train_and_cv",
+    ],
     "several quantiles": [
         "fit/test_raw_scores_are_those_of_separate_fits",
         "fit/test_predictions_never_cross",

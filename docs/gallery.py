@@ -16,6 +16,7 @@ ORDER = [
     "plots.py",
     "explain_flights.py",
     "intervals.py",
+    "survival.py",
     "monotone_constraints.py",
     "custom_objective.py",
     "ranking.py",

@@ -40,6 +40,7 @@ EXAMPLES = {
         "the values themselves do not fit",
     ),
     "dask_flights.py": ([FEW_FLIGHTS], "to the last bit: True"),
+    "survival.py": ([], "cox: concordance 0."),
 }
 # What an example needs beside the dependencies.
 NEEDS = {
@@ -62,6 +63,7 @@ NEEDS = {
     "ranking.py": ["matplotlib"],
     "save_and_load.py": ["matplotlib"],
     "sparse_text.py": ["matplotlib"],
+    "survival.py": ["matplotlib", "scikit-survival"],
 }
 
 

@@ -413,10 +413,14 @@ class FittedModel:
             "origin": None if self.record is None else self._origin(self.record),
             "preset_params": dict(self.preset_params),
             "out_of_fold": self.out_of_fold and self.out_of_fold.state(),
-            # Files of earlier versions do not have it.
-            **({"search": dict(self.search)} if self.search else {}),
+            # Files of earlier versions do not have it. Those of equal models are equal,
+            # so they do not have times.
+            **({"search": self._search_without_times()} if self.search else {}),
             **({} if self.baseline is None else {"baseline": self.baseline.state()}),
         }
+
+    def _search_without_times(self) -> dict[str, Any]:
+        return {k: v for k, v in self.search.items() if k != "fit_time"}
 
     def _origin(self, record: EstimatorRecord) -> dict[str, Any]:
         return {

@@ -630,8 +630,8 @@ search_results_ : dict
     What a preset has compared, in the order of the search: lists or arrays with an
     item for each set of options. 'params': the options besides those of the preset;
     'mean_test_loss': the mean over the folds, or the loss of the evaluation set;
-    'n_rounds': the rounds found; 'fit_time': seconds; 'weight': the share in the
-    model. Empty without a search.
+    'n_rounds': the rounds found; 'fit_time': seconds, which files do not keep;
+    'weight': the share in the model. Empty without a search.
 time_limit_reached_ : bool
     Whether ``time_limit`` has ended the fit, or a part of it.
 oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_classes)

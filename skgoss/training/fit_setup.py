@@ -102,7 +102,7 @@ class FitSetup:
 
     def _check_shared_trees(self, objective: Objective) -> None:
         is_shared = self.settings.multi_strategy == "multi_output_tree"
-        weight = objective.weight
+        weight = objective.label_weight
         if is_shared and weight is not None and weight.ndim == 2 and self.n_scores > 1:
             raise ValueError(
                 "multi_strategy must be 'one_output_per_tree' where each class has"

@@ -195,7 +195,7 @@ def check_times(time: Any, n_rows: int) -> Indices:
         raise TypeError(f"time must hold values that can be sorted: {error}") from error
     if not number.any():
         raise ValueError(
-            f"time must differ between rows, but all are {values[0]!r}. Leave time out."
+            f"time must differ between rows, but all are {values[0]}. Leave time out."
         )
     return number
 

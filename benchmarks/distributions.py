@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from data import rows_of
 from intervals import MOST_ROWS, problem, tables
-from measure import Failed, attempt, digits, parser, report, table
+from measure import digits, parser, report, table
+from variants import Found, by_variant, on_tables, splits
 
 LEVELS = np.arange(1, 20) / 20
 # Whose CRPS and whose NLL others are compared with.
@@ -110,21 +111,10 @@ VARIANTS: Mapping[str, Callable[..., Predict]] = {
 # --- Measurement ----------------------------------------------------------------------
 
 
-def run(
-    name: str, variants: Sequence[str], repeats: int
-) -> dict[str, np.ndarray | str]:
+def run(name: str, variants: Sequence[str], repeats: int) -> Found:
     """CRPS, NLL, coverage and seconds of each split, or why there are none."""
     whole = problem(name)
-    found: dict[str, np.ndarray | str] = {}
-    for variant in variants:
-        try:
-            measured(whole, VARIANTS[variant], 0)
-            splits = [measured(whole, VARIANTS[variant], s) for s in range(repeats)]
-        except Exception as error:
-            found[variant] = f"{type(error).__name__}: {error}"
-        else:
-            found[variant] = np.array(splits)
-    return found
+    return splits(lambda v, seed: measured(whole, VARIANTS[v], seed), variants, repeats)
 
 
 def measured(
@@ -155,10 +145,7 @@ def summary(
     runs: Mapping[str, Mapping[str, np.ndarray]], variants: Sequence[str]
 ) -> Iterator[list[str]]:
     """Rows of the table of variants: means of tables, and how many are won."""
-    for variant in variants:
-        own = {name: found[variant] for name, found in runs.items() if variant in found}
-        if not own:
-            continue
+    for variant, own in by_variant(runs, variants):
         means = np.array([values.mean(axis=0) for values in own.values()])
         wins = []
         for measure, rival in enumerate(RIVALS):
@@ -186,16 +173,7 @@ def main() -> None:
         "--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS)
     )
     asked = line.parse_args()
-    runs: dict[str, dict[str, np.ndarray]] = {name: {} for name in asked.tables}
-    for name in asked.tables:
-        found = attempt(run, name, asked.variants, asked.repeats, threads=1)
-        if isinstance(found, Failed):
-            found = dict.fromkeys(asked.variants, found.reason)
-        for variant, values in found.items():
-            if isinstance(values, str):
-                print(f"{name}, {variant}: {values}", flush=True)
-            else:
-                runs[name][variant] = values
+    runs = on_tables(run, asked.tables, asked.variants, asked.repeats)
     header = ["variant", "tables", "CRPS", "NLL", "coverage of 80 %"]
     header += ["CRPS at most CatBoost's", "NLL at most NGBoost's"]
     header += ["coverage within 2 points", "seconds"]

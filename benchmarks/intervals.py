@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 from data import Problem, flights_delays, of_column, rows_of, small_table, small_tables
-from measure import Failed, attempt, digits, parser, report, table
+from measure import digits, parser, report, table
+from variants import Found, by_variant, on_tables, splits
 
 MOST_ROWS = 3000
 FOLDS = 5
@@ -131,24 +132,12 @@ def _has_numbers(name: str) -> bool:
 # --- Measurement ----------------------------------------------------------------------
 
 
-def run(
-    name: str, variants: Sequence[str], coverage: float, repeats: int
-) -> dict[str, np.ndarray | str]:
+def run(name: str, variants: Sequence[str], coverage: float, repeats: int) -> Found:
     """Coverage, mean width and seconds of each split, or why there are none."""
     whole = problem(name)
-    found: dict[str, np.ndarray | str] = {}
-    for variant in variants:
-        try:
-            # The first one is not counted: it imports and compiles.
-            splits = [
-                measured(whole, VARIANTS[variant], coverage, seed)
-                for seed in (0, *range(repeats))
-            ]
-        except Exception as error:
-            found[variant] = f"{type(error).__name__}: {error}"
-        else:
-            found[variant] = np.array(splits[1:])
-    return found
+    return splits(
+        lambda v, seed: measured(whole, VARIANTS[v], coverage, seed), variants, repeats
+    )
 
 
 def measured(
@@ -192,10 +181,7 @@ def summary(
     runs: Mapping[str, Mapping[str, np.ndarray]], variants: Sequence[str]
 ) -> Iterator[list[str]]:
     """Rows of the table of variants."""
-    for variant in variants:
-        own = {name: found[variant] for name, found in runs.items() if variant in found}
-        if not own:
-            continue
+    for variant, own in by_variant(runs, variants):
         covered = {name: 100 * values[:, 0].mean() for name, values in own.items()}
         low, high = min(covered, key=covered.__getitem__), max(covered.values())
         base = {n: runs[n][RIVAL].mean(axis=0) for n in own if RIVAL in runs[n]}
@@ -227,18 +213,7 @@ def main() -> None:
     )
     line.add_argument("--coverage", type=float, default=0.9)
     asked = line.parse_args()
-    runs: dict[str, dict[str, np.ndarray]] = {name: {} for name in asked.tables}
-    for name in asked.tables:
-        found = attempt(
-            run, name, asked.variants, asked.coverage, asked.repeats, threads=1
-        )
-        if isinstance(found, Failed):
-            found = dict.fromkeys(asked.variants, found.reason)
-        for variant, values in found.items():
-            if isinstance(values, str):
-                print(f"{name}, {variant}: {values}", flush=True)
-            else:
-                runs[name][variant] = values
+    runs = on_tables(run, asked.tables, asked.variants, asked.coverage, asked.repeats)
     header = ["variant", "tables", "mean coverage, %", "least", "most"]
     header += ["width / MAPIE's", "narrower", "seconds a split", "time / MAPIE's"]
     header += ["time of the intervals / MAPIE's"]

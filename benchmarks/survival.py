@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import Failed, attempt, digits, parser, report, table
+from measure import digits, parser, report, table
+from variants import Found, by_variant, on_tables, splits
 
 MOST_ROWS = 2000
 # Of a table in the comparison: rows, and columns without one-hot ones.
@@ -199,20 +200,10 @@ VARIANTS: Mapping[str, Callable[..., Predict]] = {
 # --- Measurement ----------------------------------------------------------------------
 
 
-def run(
-    name: str, variants: Sequence[str], repeats: int
-) -> dict[str, np.ndarray | str]:
+def run(name: str, variants: Sequence[str], repeats: int) -> Found:
     """C, IBS and seconds of each split, or why there are none."""
     whole = problem(name)
-    found: dict[str, np.ndarray | str] = {}
-    for variant in variants:
-        try:
-            splits = [measured(whole, VARIANTS[variant], s) for s in range(repeats)]
-        except Exception as error:
-            found[variant] = f"{type(error).__name__}: {error}"
-        else:
-            found[variant] = np.array(splits)
-    return found
+    return splits(lambda v, seed: measured(whole, VARIANTS[v], seed), variants, repeats)
 
 
 def measured(
@@ -261,10 +252,7 @@ def summary(
     runs: Mapping[str, Mapping[str, np.ndarray]], variants: Sequence[str]
 ) -> Iterator[list[str]]:
     """Rows of the table of variants: means of tables, and how many are won."""
-    for variant in variants:
-        own = {name: found[variant] for name, found in runs.items() if variant in found}
-        if not own:
-            continue
+    for variant, own in by_variant(runs, variants):
         wins = []
         for rival in RIVALS:
             both = [name for name in own if rival in runs[name]]
@@ -295,16 +283,7 @@ def main() -> None:
         report("50,000 x 20", asked.libraries, table(["variant", "seconds"], rows))
         return
     names = asked.tables or tables()
-    runs: dict[str, dict[str, np.ndarray]] = {name: {} for name in names}
-    for name in names:
-        found = attempt(run, name, asked.variants, asked.repeats, threads=1)
-        if isinstance(found, Failed):
-            found = dict.fromkeys(asked.variants, found.reason)
-        for variant, values in found.items():
-            if isinstance(values, str):
-                print(f"{name}, {variant}: {values}", flush=True)
-            else:
-                runs[name][variant] = values
+    runs = on_tables(run, names, asked.variants, asked.repeats)
     header = ["variant", "tables", "100 C", "100 IBS"]
     header += [f"C, IBS at least as good as {rival}" for rival in RIVALS]
     report(

@@ -344,19 +344,8 @@ def _distribution(name: str, settings: Settings, rows: TrainingRows) -> Objectiv
 
 def _partial_likelihood(name: str, settings: Settings, rows: TrainingRows) -> Objective:
     efron = name == "cox_efron"
-    return Objective(
-        name=name,
-        y=rows.y,
-        derivatives=PartialLikelihood(rows.y, rows.weight, efron=efron),
-        link=make_link(name),
-        average=np.zeros(1),
-        trained=np.array([True]),
-        row_weight=rows.weight,
-        boost_from_average=False,
-        partition=rows.partition,
-        copies=rows.copies(),
-        concordance=OBJECTIVES[name].concordance(settings),
-    )
+    derivatives = PartialLikelihood(rows.y, rows.weight, efron=efron)
+    return _of_order(name, settings, rows, derivatives)
 
 
 def _ranking(
@@ -373,6 +362,17 @@ def _ranking(
     derivatives = spec.ranks(settings, rows.y, queries, rows.collectives)
     if position is not None and isinstance(derivatives, ranking.LambdaRank):
         derivatives.bias = ranking.PositionBias(settings, position, rows.weight)
+    return _of_order(name, settings, rows, derivatives, queries)
+
+
+def _of_order(
+    name: str,
+    settings: Settings,
+    rows: TrainingRows,
+    derivatives: gradients.Derivatives,
+    queries: Queries | None = None,
+) -> Objective:
+    """A loss of one score, of which only differences between rows count."""
     return Objective(
         name=name,
         y=rows.y,
@@ -384,7 +384,7 @@ def _ranking(
         boost_from_average=False,
         partition=rows.partition,
         copies=rows.copies(),
-        concordance=spec.concordance(settings),
+        concordance=OBJECTIVES[name].concordance(settings),
         queries=queries,
     )
 

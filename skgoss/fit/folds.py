@@ -167,13 +167,14 @@ def check_by_row(name: str, values: Any, n_rows: int) -> NDArray[Any]:
             f"{name} must have one value for each of the {n_rows} rows, got the shape"
             f" {values.shape}."
         )
-    # Lists of dates hold numbers.
-    listed = values if values.dtype.kind in "mM" else values.tolist()
-    row = next((i for i, value in enumerate(listed) if is_missing(value)), None)
-    if row is not None:
-        raise ValueError(
-            f"{name} must not be missing, got {listed[row]!r} in row {row}."
-        )
+    # Only objects need a look at each: NaN and NaT differ from themselves.
+    if values.dtype.kind == "O":
+        is_hole = np.array([is_missing(value) for value in values], dtype=bool)
+    else:
+        is_hole = values != values
+    if is_hole.any():
+        row = int(is_hole.argmax())
+        raise ValueError(f"{name} must not be missing, got {values[row]} in row {row}.")
     return values
 
 

@@ -11,50 +11,33 @@ from skgoss._engine.binning import bin_kernels as kernels
 
 
 class BinMapper(NamedTuple):
-    """The bins of one column.
+    """The bins of one column."""
 
-    Attributes
-    ----------
-    upper_bounds : ndarray of float64
-        Upper bounds of the bins of numbers: a value belongs to the first bin whose
-        bound is not below it. The last one is infinite, all others are finite. Empty
-        for categories.
-    n_bins : int
-        The number of bins, that of missing values included.
-    missing_type : int
-        0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing;
-        2: NaN is missing. For categories, 0 means that all of them have bins and none
-        was missing; otherwise it is 2.
-    missing_bin : int
-        The bin of missing values, -1 where nothing is missing. Always -1 for
-        categories, whose bin 0 also holds rare ones.
-    minimum, maximum : float
-        The range of the sampled numbers or numbers of categories; 0 if there were none.
-    is_trivial : bool
-        Whether no split can separate the rows: all sampled values were in one bin, or
-        too few rows for a leaf are not zero. In the latter case there is one bin.
-    zero_bin : int
-        The bin of 0.0, in a column of numbers.
-    zero_share : float
-        The share of rows that are zero, or count as zero.
-    categories : ndarray of shape (n_bins,), int32, or None
-        The category of each bin. The first is -1: its bin holds missing, unknown and
-        rare ones. None for a column of numbers.
-    filtered_rows : int
-        The number of rows that are not zero, if they are too few for a leaf; else 0.
-    """
-
+    # Upper bounds of the bins of numbers: a value belongs to the first bin whose bound
+    # is not below it. The last one is infinite, all others are finite. Empty for
+    # categories.
     upper_bounds: NDArray[np.float64]
-    n_bins: int
+    n_bins: int  # the number of bins, that of missing values included
+    # 0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing; 2: NaN
+    # is missing. For categories, 0 means that all of them have bins and none was
+    # missing; otherwise it is 2.
     missing_type: int
+    # The bin of missing values, -1 where nothing is missing. Always -1 for categories,
+    # whose bin 0 also holds rare ones.
     missing_bin: int
     nan_bin: int
+    # The range of the sampled numbers or numbers of categories; 0 if there were none.
     minimum: float
     maximum: float
+    # Whether no split can separate the rows: all sampled values were in one bin, or too
+    # few rows for a leaf are not zero. In the latter case there is one bin.
     is_trivial: bool
-    zero_bin: int = 0
-    zero_share: float = 0.0
+    zero_bin: int = 0  # the bin of 0.0, in a column of numbers
+    zero_share: float = 0.0  # the share of rows that are zero, or count as zero
+    # (n_bins,): the category of each bin. The first is -1: its bin holds missing,
+    # unknown and rare ones. None for a column of numbers.
     categories: NDArray[np.int32] | None = None
+    # The number of rows that are not zero, if they are too few for a leaf; else 0.
     filtered_rows: int = 0
 
     @property

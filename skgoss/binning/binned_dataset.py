@@ -22,39 +22,22 @@ class BinnedDataset:
     """Rows in bins.
 
     Columns whose values all fall into one bin are left out: they cannot be split.
-
-    Attributes
-    ----------
-    n_features : int
-        The number of columns of the input.
-    mappers : list of BinMapper
-        The bins of each column of the input.
-    feature : ndarray of shape (n_used,), int32
-        The input column of each used column.
-    n_bins : ndarray of shape (n_used,), int32
-    missing_bin : ndarray of shape (n_used,), int32
-        The bin of missing values, -1 where nothing is missing.
-    missing_type : ndarray of shape (n_used,), uint8
-        Which values are missing: 0: none, 1: zero and NaN, 2: NaN.
-    categorical : ndarray of shape (n_used,), bool
-    upper_bounds : list of ndarray of float64
-        ``upper_bounds[j][b]`` is the threshold of a split after bin b of used column j.
-    storage : Storage
-        The bins themselves.
-    numbers : ndarray of shape (n_rows,), uint32, or None
-        The rows of the storage that these are, ascending; None: all.
     """
 
     n_rows: int
-    n_features: int
-    mappers: list[BinMapper]
-    feature: NDArray[np.int32]
-    n_bins: NDArray[np.int32]
+    n_features: int  # the number of columns of the input
+    mappers: list[BinMapper]  # the bins of each column of the input
+    feature: NDArray[np.int32]  # (n_used,): the input column of each used column
+    n_bins: NDArray[np.int32]  # (n_used,)
+    # (n_used,): the bin of missing values, -1 where nothing is missing.
     missing_bin: NDArray[np.int32]
+    # (n_used,): which values are missing: 0: none, 1: zero and NaN, 2: NaN.
     missing_type: NDArray[np.uint8]
-    categorical: NDArray[np.bool_]
+    categorical: NDArray[np.bool_]  # (n_used,)
+    # ``upper_bounds[j][b]`` is the threshold of a split after bin b of used column j.
     upper_bounds: list[NDArray[np.float64]]
-    storage: Storage
+    storage: Storage  # the bins themselves
+    # (n_rows,): the rows of the storage that these are, ascending; None: all.
     numbers: NDArray[np.uint32] | None = None
 
     @classmethod

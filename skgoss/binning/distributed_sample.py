@@ -19,26 +19,15 @@ from skgoss.columns.columns import Columns, ColumnsBuilder
 
 
 class SampleBlock(NamedTuple):
-    """Some columns of the sampled rows of a process.
+    """Some columns of the sampled rows of a process."""
 
-    Attributes
-    ----------
-    dense : ndarray of shape (n_dense, n_sampled)
-        The values of columns that are dense.
-    is_dense : ndarray of shape (n_columns,), bool
-    length : ndarray of shape (n_columns,), int64
-        The number of stored values of each sparse column; 0 for dense ones.
-    rows : ndarray of int32
-        The places of these among the sampled rows of the process, column by column.
-    values : ndarray
-        The stored values.
-    """
-
-    dense: NDArray[Any]
-    is_dense: NDArray[np.bool_]
+    dense: NDArray[Any]  # (n_dense, n_sampled): the values of columns that are dense
+    is_dense: NDArray[np.bool_]  # (n_columns,)
+    # (n_columns,): the number of stored values of each sparse column; 0 for dense ones.
     length: NDArray[np.int64]
+    # The places of these among the sampled rows of the process, column by column.
     rows: NDArray[np.int32]
-    values: NDArray[Any]
+    values: NDArray[Any]  # the stored values
 
 
 def blocks(

@@ -30,21 +30,13 @@ LANES_OF_ENTRIES = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureGroups:
-    """The group of each used column, and its codes in the group.
+    """The group of each used column, and its codes in the group."""
 
-    Attributes
-    ----------
-    group : ndarray of shape (n_used,), int32
-        -1: the column is sparse and in no dense bundle, or has too many bins for a
-        byte.
-    first_code : ndarray of shape (n_used,), int32
-        The code of a column's stored bin 0.
-    n_codes : ndarray of shape (n_groups,), int32
-    """
-
+    # (n_used,): -1: the column is sparse and in no dense bundle, or has too many bins
+    # for a byte.
     group: NDArray[np.int32]
-    first_code: NDArray[np.int32]
-    n_codes: NDArray[np.int32]
+    first_code: NDArray[np.int32]  # (n_used,): the code of a column's stored bin 0
+    n_codes: NDArray[np.int32]  # (n_groups,)
 
 
 def make_groups(

@@ -157,21 +157,11 @@ def count_nonzero(
 
 
 class _RowSubset(NamedTuple):
-    """Some rows.
+    """Some rows."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64, or None
-        Their numbers, ascending; None: all.
-    place : ndarray of int32, or None
-        See `row_places`.
-    weight : ndarray of float64, or None
-        None: ones.
-    """
-
-    rows: NDArray[np.int64] | None
-    place: NDArray[np.int32] | None
-    weight: NDArray[np.float64] | None = None
+    rows: NDArray[np.int64] | None  # their numbers, ascending; None: all
+    place: NDArray[np.int32] | None  # see `row_places`
+    weight: NDArray[np.float64] | None = None  # None: ones
 
     @classmethod
     def from_rows(
@@ -188,18 +178,12 @@ class _RowSubset(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """The search for the bins of some columns in sampled rows.
-
-    Attributes
-    ----------
-    max_bin : ndarray of shape (n_features,), int64
-        The largest number of bins of each column.
-    forced : ndarray of shape (n_features,), object, or None
-        See `forced_bins.as_array`; None: the user has set no bounds.
-    """
+    """The search for the bins of some columns in sampled rows."""
 
     settings: BinningOptions
+    # (n_features,): the largest number of bins of each column.
     max_bin: NDArray[np.int64]
+    # (n_features,): see `forced_bins.as_array`; None: the user has set no bounds.
     forced: NDArray[Any] | None
     sample: _RowSubset
     n_threads: int

@@ -20,45 +20,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of columns with their targets, weights, queries and start scores.
+    """Rows of columns with their targets, weights, queries and start scores."""
 
-    Attributes
-    ----------
-    columns : Columns
-        `RELEASED`: only their bins are left.
-    numbers : ndarray of shape (n_rows,), int64, or None
-        The rows of the columns that these are, ascending; None: all.
-    target : ndarray of shape (n_rows,) or (n_rows, n_targets), float64
-        NaN where one of several targets is missing.
-    weight : ndarray of shape (n_rows,), float64, or None
-        None: ones.
-    queries : Queries or None
-        None: the rows are not ranked.
-    init_score : ndarray of shape (n_scores, n_rows), float64, or None
-        The scores before the first round; None: the best constant.
-    binned : BinnedDataset or None
-        The bins of the rows, if they have been found.
-    source : object
-        The `Dataset` that functions of users get in place of targets and weights; None:
-        they get targets and weights.
-    partition : RowPartition or None
-        Which of the rows of all processes these are; None: all.
-    position : ndarray of shape (n_rows,), int64, or None
-        The position at which each document was shown, as a number from 0.
-    output_weight : ndarray of shape (n_rows, n_targets), float64, or None
-        The weights for each target, if they differ: ``weight`` times those of classes.
-    """
-
-    columns: Columns
+    columns: Columns  # `RELEASED`: only their bins are left
+    # (n_rows,) or (n_rows, n_targets): NaN where one of several targets is missing.
     target: Floats
-    weight: Floats | None = None
-    queries: Queries | None = None
+    weight: Floats | None = None  # (n_rows,): None: ones
+    queries: Queries | None = None  # None: the rows are not ranked
+    # (n_scores, n_rows): the scores before the first round; None: the best constant.
     init_score: Floats | None = None
+    # (n_rows,): the rows of the columns that these are, ascending; None: all.
     numbers: NDArray[np.int64] | None = None
-    binned: BinnedDataset | None = None
+    binned: BinnedDataset | None = None  # the bins of the rows, if they have been found
+    # The `Dataset` that functions of users get in place of targets and weights; None:
+    # they get targets and weights.
     source: Any = None
+    # Which of the rows of all processes these are; None: all.
     partition: RowPartition | None = None
+    # (n_rows,): the position at which each document was shown, as a number from 0.
     position: NDArray[np.int64] | None = None
+    # (n_rows, n_targets): the weights for each target, if they differ: ``weight`` times
+    # those of classes.
     output_weight: Floats | None = None
 
     def __len__(self) -> int:

@@ -34,21 +34,13 @@ from skgoss.utils.messages import errors_at, said_once
 
 
 class SourceBinning(NamedTuple):
-    """A source whose rows are put into bins.
-
-    Attributes
-    ----------
-    owner : str
-        The name in messages.
-    memory : Memory
-        Where the bins lie.
-    """
+    """A source whose rows are put into bins."""
 
     source: Source
-    owner: str
+    owner: str  # the name in messages
     options: BinningOptions
     n_threads: int
-    memory: Memory = IN_MEMORY
+    memory: Memory = IN_MEMORY  # where the bins lie
 
     def build(
         self,
@@ -120,19 +112,9 @@ def select_columns(source: Source, schema: ColumnSchema) -> Source:
 
 
 class _Survey:
-    """The first pass over the rows.
+    """The first pass over the rows."""
 
-    Attributes
-    ----------
-    expected : ColumnSchema or None
-        The columns that the source must have; None: they are learned.
-    learned : ColumnSchema
-        The columns of the first batch, if they are learned.
-    n_nonzero : ndarray of shape (n_features,), int64
-        See `find_bins.count_nonzero`.
-    """
-
-    learned: ColumnSchema
+    learned: ColumnSchema  # those of the first batch, if no schema is passed
 
     def __init__(
         self,

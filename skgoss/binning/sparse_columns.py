@@ -56,28 +56,16 @@ class LosslessSettings(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseColumns:
-    """The stored rows of sparse columns.
+    """The stored rows of sparse columns."""
 
-    Attributes
-    ----------
-    number : ndarray of shape (n_sparse,), int32
-        Which of the used columns these are.
-    start : ndarray of shape (n_sparse + 1,), int64
-        Where the stored rows of each column begin.
-    rows : ndarray of uint32
-        The stored rows, ascending in each column.
-    bin_start : ndarray of shape (n_sparse + 1,), int64
-        Where the stored bins of each column begin. Columns of two bins have none: all
-        are 0.
-    bins : ndarray of uint16
-        The stored bins.
-    """
-
-    number: NDArray[np.int32]
+    number: NDArray[np.int32]  # (n_sparse,): which of the used columns these are
+    # (n_sparse + 1,): where the stored rows of each column begin.
     start: NDArray[np.int64]
-    rows: NDArray[np.uint32]
+    rows: NDArray[np.uint32]  # the stored rows, ascending in each column
+    # (n_sparse + 1,): where the stored bins of each column begin. Columns of two bins
+    # have none: all are 0.
     bin_start: NDArray[np.int64]
-    bins: NDArray[np.uint16]
+    bins: NDArray[np.uint16]  # the stored bins
 
     def of_all_columns(self, n_used: int) -> tuple[NDArray[Any], ...]:
         """The arrays with an entry for each used column; dense ones have no rows."""

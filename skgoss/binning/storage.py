@@ -62,49 +62,31 @@ class Storage:
 
     Lanes, shorts and entries are made when they are first used: rows that trees are
     only applied to need none.
-
-    Attributes
-    ----------
-    store : BinStore
-        The bins column by column, for the partition and for scores.
-    default_bin : ndarray of shape (n_used,), int32
-        The bin of a sparse column that is not stored, and has no place in a histogram;
-        -1: all bins have one.
-    offset : ndarray of shape (n_used + 1,), int64
-        The first place of each used column.
-    singles : ndarray of shape (n_used,), int32
-        The length of the run of columns from this one on that have two bins each, and
-        the same default bin.
-    feature_at : ndarray of shape (n_places,), int32
-        The used column of each place.
-    lane, radix, n_codes : ndarray of shape (n_groups,), int32
-        A group's codes are digits, worth ``radix``, of the numbers in
-        ``rows[:, lane]``.
-    pieces : structured ndarray
-        Where runs of codes go in a histogram; those of group g begin at
-        ``piece_start[g]``.
-    piece_start : ndarray of shape (n_groups + 1,), int64
-    place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
-    place_pieces : structured ndarray
-        The places of the columns that are shorts or have entries.
-    memory : Memory
-        Where lanes, shorts and entries are made.
     """
 
-    store: BinStore
+    store: BinStore  # the bins column by column, for the partition and for scores
+    # (n_used,): the bin of a sparse column that is not stored, and has no place in a
+    # histogram; -1: all bins have one.
     default_bin: NDArray[np.int32]
-    offset: NDArray[np.int64]
+    offset: NDArray[np.int64]  # (n_used + 1,): the first place of each used column
+    # (n_used,): the length of the run of columns from this one on that have two bins
+    # each, and the same default bin.
     singles: NDArray[np.int32]
-    feature_at: NDArray[np.int32]
+    feature_at: NDArray[np.int32]  # (n_places,): the used column of each place
+    # (n_groups,): a group's codes are digits, worth ``radix``, of the numbers in
+    # ``rows[:, lane]``.
     lane: NDArray[np.int32]
     radix: NDArray[np.int32]
     n_codes: NDArray[np.int32]
+    # Where runs of codes go in a histogram; those of group g begin at
+    # ``piece_start[g]``.
     pieces: NDArray[Any]
-    piece_start: NDArray[np.int64]
-    place_of_code: NDArray[np.int32]
+    piece_start: NDArray[np.int64]  # (n_groups + 1,)
+    place_of_code: NDArray[np.int32]  # (n_groups, LANE_CODES)
+    # The places of the columns that are shorts or have entries.
     place_pieces: NDArray[Any]
     n_threads: int
-    memory: Memory = IN_MEMORY
+    memory: Memory = IN_MEMORY  # where lanes, shorts and entries are made
 
     @property
     def _empty(self) -> Callable[..., NDArray[Any]]:
@@ -248,22 +230,14 @@ class Storage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """The bins of used columns.
-
-    Attributes
-    ----------
-    bytes : ndarray of shape (n_narrow, n_rows), uint8
-        The bins of each dense column of at most 256 bins.
-    shorts : ndarray of shape (n_wide, n_rows), uint16
-        The bins of each other dense column.
-    memory : Memory or None
-        Where larger arrays lie, if these may become those of a store because nothing
-        else uses them. None: they are copied.
-    """
+    """The bins of used columns."""
 
     sparse: SparseColumns
+    # (n_narrow, n_rows): the bins of each dense column of at most 256 bins.
     bytes: NDArray[np.uint8]
-    shorts: NDArray[np.uint16]
+    shorts: NDArray[np.uint16]  # (n_wide, n_rows): the bins of each other dense column
+    # Where larger arrays lie, if these may become those of a store because nothing else
+    # uses them. None: they are copied.
     memory: Memory | None = None
 
     @classmethod

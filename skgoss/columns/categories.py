@@ -40,24 +40,16 @@ _STATE: Types = {"values": list, "is_ordered": bool, "holds_words": bool}
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The categories of a column, in the order of their numbers.
+    """The categories of a column, in the order of their numbers."""
 
-    Attributes
-    ----------
-    values : list
-        Equal values are one category, whatever their type: 1, 1.0 and True.
-    is_ordered : bool
-        Whether the categories have an order: splits then compare their numbers.
-    needs_encoding : bool
-        Whether the column held strings or categories, and not whole numbers: see
-        `needs_encoding`.
-    number_of : dict
-        The number of each value.
-    """
-
+    # Equal values are one category, whatever their type: 1, 1.0 and True.
     values: list[Any]
+    # Whether the categories have an order: splits then compare their numbers.
     is_ordered: bool = False
+    # Whether the column held strings or categories, and not whole numbers: see
+    # `needs_encoding`.
     needs_encoding: bool = False
+    # The number of each value.
     number_of: dict[Any, int] = field(init=False, repr=False)
     # The last index of categories that `recode` has seen, and their numbers.
     _recoded: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)

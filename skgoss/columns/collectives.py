@@ -76,17 +76,10 @@ class Collectives(ABC):
     Every process calls the same methods in the same order. A call returns when all
     processes have made it. If a process fails, the calls of the others raise an
     exception.
-
-    Attributes
-    ----------
-    n_ranks : int
-        The number of processes.
-    rank : int
-        The number of this process, from 0.
     """
 
-    n_ranks: int
-    rank: int
+    n_ranks: int  # the number of processes
+    rank: int  # the number of this process, from 0
 
     @abstractmethod
     def all_to_all(self, values: Sequence[Any]) -> list[Any]:

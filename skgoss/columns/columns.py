@@ -23,38 +23,26 @@ _MISSING = 255
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Columns of numbers, read in place.
-
-    Attributes
-    ----------
-    address : ndarray of shape (n_features,), uint64
-        Address of the first value of each column.
-    stride : ndarray of shape (n_features,), int64
-        Bytes between two values of a column; may be negative or zero.
-    kind : ndarray of shape (n_features,), uint8
-        The dtype of the values: a code of `column_kernels.KINDS`.
-    owner : object
-        The object that keeps the memory alive.
-    index : ndarray of shape (n_features,), uint64, or None
-        For a sparse column, the address of the int32 numbers, ascending and distinct,
-        of the rows with a stored value; the other rows are 0. For a dense column, 0.
-        None: all columns are dense.
-    length : ndarray of shape (n_features,), int64, or None
-        For a sparse column, the number of stored values.
-    n_categories : ndarray of shape (n_features,), int32, or None
-        0: a column of numbers. Otherwise the column holds the numbers of categories, 0
-        to ``n_categories - 1``, and NaN where the category is missing or unknown.
-        None: all columns hold numbers.
-    """
+    """Columns of numbers, read in place."""
 
     n_rows: int
     n_features: int
+    # (n_features,): address of the first value of each column.
     address: NDArray[np.uint64]
+    # (n_features,): bytes between two values of a column; may be negative or zero.
     stride: NDArray[np.int64]
+    # (n_features,): the dtype of the values: a code of `column_kernels.KINDS`.
     kind: NDArray[np.uint8]
-    owner: Any
+    owner: Any  # the object that keeps the memory alive
+    # (n_features,): for a sparse column, the address of the int32 numbers, ascending
+    # and distinct, of the rows with a stored value; the other rows are 0. For a dense
+    # column, 0. None: all columns are dense.
     index: NDArray[np.uint64] | None = None
+    # (n_features,): for a sparse column, the number of stored values.
     length: NDArray[np.int64] | None = None
+    # (n_features,): 0: a column of numbers. Otherwise the column holds the numbers of
+    # categories, 0 to ``n_categories - 1``, and NaN where the category is missing or
+    # unknown. None: all columns hold numbers.
     n_categories: NDArray[np.int32] | None = None
 
     @classmethod

@@ -123,17 +123,9 @@ def _no_number(X: Any) -> str:
 
 
 class _ColumnReader:
-    """Reads one data set.
+    """Reads one data set: without a schema a training set, whose schema it makes."""
 
-    Attributes
-    ----------
-    schema : ColumnSchema
-        That of a training set is set while it is read.
-    learns : bool
-        Whether the data are a training set, whose categories are learned.
-    """
-
-    schema: ColumnSchema
+    schema: ColumnSchema  # that of a training set is set while it is read
 
     def __init__(
         self,

@@ -17,20 +17,10 @@ from skgoss.utils.locks import cached_property
 
 
 class DataFrame:
-    """A data frame that narwhals reads, column by column.
+    """A data frame that narwhals reads, column by column."""
 
-    Attributes
-    ----------
-    native : object
-        The frame of its library.
-    names : list or None
-        The names of the columns; None: only narwhals reads them.
-    index : pandas Index or None
-        The names, if it is a frame of pandas.
-    """
-
-    names: list[Any] | None = None
-    index: Any = None
+    names: list[Any] | None = None  # None: only narwhals reads them
+    index: Any = None  # the names, if it is a frame of pandas
 
     def __init__(self, native: Any) -> None:
         self.native = native
@@ -38,19 +28,10 @@ class DataFrame:
     def locate(
         self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
-        """Find columns of numbers in memory.
+        """Add columns of numbers in memory; return those of categories, by number.
 
-        Parameters
-        ----------
-        builder : ColumnsBuilder
-            Columns are added to it.
-        categorical : container of int
-            The columns of numbers that are categories: they are not converted.
-
-        Returns
-        -------
-        dict from int to ArrayColumn
-            Columns of categories that narwhals need not read.
+        Narwhals need not read these. The columns of numbers that are ``categorical``
+        are not converted.
         """
         return {}
 

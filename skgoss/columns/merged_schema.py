@@ -112,17 +112,10 @@ def with_vocabularies(
 
 
 class _ColumnKind(NamedTuple):
-    """The kind of values that a column holds in some rows.
+    """The kind of values that a column holds in some rows."""
 
-    Attributes
-    ----------
-    kind : str or None
-        Its name in messages; None: all values are missing.
-    values : list
-        The categories.
-    """
-
-    kind: str | None
+    kind: str | None  # its name in messages; None: all values are missing
+    # The categories.
     values: list[Any] = []  # noqa: RUF012 - is not changed
     is_ordered: bool = False
     needs_encoding: bool = False

@@ -23,28 +23,19 @@ MANY_DOCUMENTS = 200
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """The queries that rows belong to.
+    """The queries that rows belong to."""
 
-    Attributes
-    ----------
-    number : ndarray of shape (n_rows,), int64
-        The query of each row: 0 to n_queries - 1.
-    boundaries : ndarray of shape (n_queries + 1,), int64
-        The first row of each query, when rows are in ``order``, and the number of rows.
-    order : ndarray of shape (n_rows,), int64, or None
-        The rows in stable order by query; None: they are sorted already.
-    global_number : ndarray of shape (n_queries,), int64
-        The number of each query among those of all processes, ascending. A process that
-        holds all rows has 0 to n_queries - 1. Random numbers of a query are keyed by
-        it, those of a row's query by ``global_number[number]``.
-    n_global : int
-        The number of queries of all processes. Each query is on one of them.
-    """
-
-    number: NDArray[np.int64]
+    number: NDArray[np.int64]  # (n_rows,): the query of each row: 0 to n_queries - 1
+    # (n_queries + 1,): the first row of each query, when rows are in ``order``, and the
+    # number of rows.
     boundaries: NDArray[np.int64]
+    # (n_rows,): the rows in stable order by query; None: they are sorted already.
     order: NDArray[np.int64] | None
+    # (n_queries,): the number of each query among those of all processes, ascending. A
+    # process that holds all rows has 0 to n_queries - 1. Random numbers of a query are
+    # keyed by it, those of a row's query by ``global_number[number]``.
     global_number: NDArray[np.int64]
+    # The number of queries of all processes. Each query is on one of them.
     n_global: int
 
     @classmethod

@@ -24,20 +24,14 @@ class RowPartition:
 
     The rows of all processes have numbers, from 0, as if one process held them in this
     order. A process holds its rows in this order, too.
-
-    Attributes
-    ----------
-    first, length : ndarray of shape (n_runs,), int64
-        The first number and the number of rows of each run of consecutive rows,
-        ascending.
-    n_rows : int
-        The number of rows of all processes.
     """
 
     collectives: Collectives
+    # (n_runs,): the first number and the number of rows of each run of consecutive
+    # rows, ascending.
     first: NDArray[np.int64]
     length: NDArray[np.int64]
-    n_rows: int
+    n_rows: int  # the number of rows of all processes
 
     @classmethod
     def alone(cls, n_rows: int) -> RowPartition:
@@ -119,16 +113,11 @@ def joined(
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of the data that a process holds.
-
-    Attributes
-    ----------
-    lengths : dict
-        The number of rows of each part, by the number of the part. The rows of the
-        process are those of its parts, in the order of the numbers.
-    """
+    """The parts of the data that a process holds."""
 
     collectives: Collectives
+    # The number of rows of each part, by the number of the part. The rows of the
+    # process are those of its parts, in the order of the numbers.
     lengths: dict[int, int]
 
     @property

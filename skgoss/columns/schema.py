@@ -14,23 +14,16 @@ from skgoss.utils import sklearn_private
 
 @dataclass(frozen=True, eq=False)
 class ColumnSchema:
-    """The columns of a training set: their number, names and categories.
-
-    Attributes
-    ----------
-    feature_names : ndarray of shape (n_features,) of str objects, or None
-        The names of a data frame's columns: ``feature_names_in_`` of an estimator. None
-        if ``X`` had no names, or not all of them were strings.
-    categories : Categories
-        The categories by column, with their dtypes: strings or numbers, ordered or not.
-    pandas_index : pandas Index or None
-        The index of the columns of the training set. An index never changes, so a frame
-        with the same index has the same names. Not saved with a model.
-    """
+    """The columns of a training set: their number, names and categories."""
 
     n_features: int
+    # (n_features,): the names of a data frame's columns: ``feature_names_in_`` of an
+    # estimator. None if ``X`` had no names, or not all of them were strings.
     feature_names: NDArray[Any] | None
+    # The categories by column, with their dtypes: strings or numbers, ordered or not.
     categories: Categories
+    # The index of the columns of the training set. An index never changes, so a frame
+    # with the same index has the same names. Not saved with a model.
     pandas_index: Any = field(default=None, repr=False)
 
     def check(self, X: Any, owner: str, *, by_name: bool = True) -> None:

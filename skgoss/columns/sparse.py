@@ -304,15 +304,10 @@ class CompressedRows:
     """Columns of a CSR matrix, which are made in blocks when they are read.
 
     They can also be used as `Columns`. Then all columns are made at once, and kept.
-
-    Attributes
-    ----------
-    features : ndarray of int64
-        The columns of the matrix that these are, ascending.
     """
 
     matrix: _Matrix
-    features: NDArray[np.int64]
+    features: NDArray[np.int64]  # the columns of the matrix that these are, ascending
 
     n_categories = None
     is_sparse = True

@@ -51,24 +51,12 @@ def checked(estimator: LGBMModel, X: Any, arguments: FitArguments) -> Settings:
 
 @dataclass(frozen=True)
 class Work:
-    """What each process of a fit does.
+    """What each process of a fit does."""
 
-    Attributes
-    ----------
-    estimator : LGBMModel
-        A local one, to be fitted.
-    arguments : FitArguments
-        Those that do not belong to a set of rows.
-    sets : list of InputSet
-        As `parts.cut` returns them.
-    reports_rounds : bool
-        Whether each round is an event for the client.
-    """
-
-    estimator: LGBMModel
-    arguments: FitArguments
-    sets: list[InputSet]
-    reports_rounds: bool
+    estimator: LGBMModel  # a local one, to be fitted
+    arguments: FitArguments  # those that do not belong to a set of rows
+    sets: list[InputSet]  # as `parts.cut` returns them
+    reports_rounds: bool  # whether each round is an event for the client
 
     def __call__(
         self, collectives: DaskCollectives, held: dict[Any, parts.Part], n_threads: int

@@ -47,21 +47,12 @@ _STATE: Types = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How the columns of a training set are read.
+    """How the columns of a training set are read."""
 
-    Attributes
-    ----------
-    names : list of str, or None
-        The names that the user gave the columns; None: those in the data.
-    categorical : 'auto', None or list of str and int
-        The option `categorical_feature`.
-    schema : ColumnSchema or None
-        The columns that there must be, such as those of a model; None: they are
-        learned.
-    """
-
+    # The names that the user gave the columns; None: those in the data.
     names: Sequence[str] | None
-    categorical: Any
+    categorical: Any  # `categorical_feature`: 'auto', None, or names and numbers
+    # The columns that there must be, such as those of a model; None: they are learned.
     schema: ColumnSchema | None
 
     @property
@@ -93,21 +84,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class BinningInputs:
-    """What the bins of a data set were found with.
+    """What the bins of a data set were found with."""
 
-    Attributes
-    ----------
-    options : BinningOptions
-        With one value for each column where there are any.
-    categorical : 'auto', None or list of str and int
-        The option `categorical_feature`.
-    names : list of str, or None
-        The names that the user gave the columns, or else those in the data.
-    """
-
-    options: BinningOptions
-    categorical: Any
+    options: BinningOptions  # with one value for each column where there are any
+    categorical: Any  # `categorical_feature`: 'auto', None, or names and numbers
     schema: ColumnSchema
+    # The names that the user gave the columns, or else those in the data.
     names: Sequence[str] | None
 
     def state(self) -> dict[str, Any]:

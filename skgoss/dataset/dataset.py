@@ -47,58 +47,37 @@ _INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {
 
 
 class Request(NamedTuple):
-    """What a fit asks of a `Dataset`.
+    """What a fit asks of a `Dataset`."""
 
-    Attributes
-    ----------
-    options : object
-        It has the options of binning as attributes, and `categorical_feature` if the
-        columns that hold categories may be others.
-    asked : mapping
-        Those of the options, by name, that the fit asks for. If the rows are binned
-        already, the others need not be the same.
-    schema : ColumnSchema or None
-        The columns of the model that training continues from; None: the columns are
-        learned.
-    needs_values_for : str
-        The argument for which the fit needs the values besides the bins, such as
-        'linear_tree'. Then the data are kept. "": it needs the bins alone.
-    root : BinnedDataset or None
-        The bins to use, of the data set that is the last reference, with the columns
-        ``schema``: those that a fit learns from, although another fit may have binned
-        this data set anew since. None: bins as they are asked for.
-    """
-
+    # They have the options of binning as attributes, and `categorical_feature` if the
+    # columns that hold categories may be others.
     options: Settings | BinningOptions
+    # Those of the options, by name, that the fit asks for. If the rows are binned
+    # already, the others need not be the same.
     asked: Mapping[str, Any]
     n_threads: int
+    # The columns of the model that training continues from; None: the columns are
+    # learned.
     schema: ColumnSchema | None = None
+    # The argument for which the fit needs the values besides the bins, such as
+    # 'linear_tree'. Then the data are kept. "": it needs the bins alone.
     needs_values_for: str = ""
+    # The bins to use, of the data set that is the last reference, with the columns
+    # ``schema``: those that a fit learns from, although another fit may have binned
+    # this data set anew since. None: bins as they are asked for.
     root: BinnedDataset | None = None
 
 
 class Prepared(NamedTuple):
-    """The rows of a `Dataset`, ready for a fit.
+    """The rows of a `Dataset`, ready for a fit."""
 
-    Attributes
-    ----------
-    columns : Columns
-        The values; `RELEASED`: the fit needs none.
-    numbers : ndarray of int64, or None
-        The rows of ``columns``; None: all.
-    binned : BinnedDataset or None
-        The bins of these rows; None: they are not found yet.
-    schema : ColumnSchema or None
-        The columns that the bins are of.
-    root : BinnedDataset or None
-        All rows of the data set whose bins these are, such as those of the training
-        set for an evaluation set.
-    """
-
-    columns: Columns
-    numbers: NDArray[np.int64] | None = None
+    columns: Columns  # the values; `RELEASED`: the fit needs none
+    numbers: NDArray[np.int64] | None = None  # the rows of ``columns``; None: all
+    # The bins of these rows; None: they are not found yet.
     binned: BinnedDataset | None = None
-    schema: ColumnSchema | None = None
+    schema: ColumnSchema | None = None  # the columns that the bins are of
+    # All rows of the data set whose bins these are, such as those of the training set
+    # for an evaluation set.
     root: BinnedDataset | None = None
 
 

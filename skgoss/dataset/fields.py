@@ -24,26 +24,18 @@ _OTHER_NAMES = {"target": "label", "weights": "weight", "query": "group"}
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """The fields of a `Dataset`.
+    """The fields of a `Dataset`."""
 
-    Attributes
-    ----------
-    label, weight, group, init_score, position : ndarray or None
-        The arrays belong to the data set. Fits copy them, so they may be written to.
-    columns : mapping
-        Fields that will be read from columns of the data: for the name of a field the
-        name of its column, or the names of several columns of start scores.
-    version : int
-        How often a field has been set.
-    """
-
+    # The arrays belong to the data set. Fits copy them, so they may be written to.
     label: NDArray[Any] | None = None
     weight: NDArray[np.float64] | None = None
     group: NDArray[np.int64] | None = None
     init_score: NDArray[np.float64] | None = None
     position: NDArray[Any] | None = None
+    # Fields that will be read from columns of the data: for the name of a field the
+    # name of its column, or the names of several columns of start scores.
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
-    version: int = 0
+    version: int = 0  # how often a field has been set
 
     def arrays(self) -> dict[str, NDArray[Any] | None]:
         """The fields by name."""

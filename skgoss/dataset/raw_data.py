@@ -16,25 +16,15 @@ from skgoss.sources.text_files import FileOptions
 
 @dataclass(frozen=True, eq=False)
 class RawData:
-    """The data that were passed to a `Dataset`.
+    """The data that were passed to a `Dataset`."""
 
-    Attributes
-    ----------
-    data : object
-        None: there are none, or they were freed.
-    options : FileOptions
-        How text files are read.
-    source : Source or None
-        Where rows are read from in batches; None: they are in memory, or the data have
-        not been opened yet.
-    found : mapping
-        What was found in the data when they were opened: fields by their names, and
-        the list 'feature_name'.
-    """
-
-    data: Any
-    options: FileOptions
+    data: Any  # None: there are none, or they were freed
+    options: FileOptions  # how text files are read
+    # Where rows are read from in batches; None: they are in memory, or the data have
+    # not been opened yet.
     source: Source | None = None
+    # What was found in the data when they were opened: fields by their names, and the
+    # list 'feature_name'.
     found: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -101,61 +101,38 @@ class _Tests(NamedTuple):
     """Chains of tests. A row goes to ``true`` after the first test that holds.
 
     A numeric node is a chain of one test, a set of categories a test for each member.
-
-    Attributes
-    ----------
-    place : (n_chains,) int64
-        The number of the node or leaf that the chain stands for.
-    tree, true, false : (n_chains,) int64
-        The tree of the chain; the places where rows go, ``false`` after all tests.
-    length : (n_chains,) int64
-        The number of tests, at least 1.
-    column, missing : (n_tests,) int64
-        The column that a test reads; 1 if the test holds for NaN.
-    is_equality : (n_tests,) bool
-        Whether values must be equal to ``value``, else they must not be above it.
-    value : (n_tests,) float64
     """
 
-    place: Ints
+    place: Ints  # (n_chains,): the number of the node or leaf that the chain stands for
+    # (n_chains,): the tree of the chain; the places where rows go, ``false`` after all
+    # tests.
     tree: Ints
     true: Ints
     false: Ints
-    length: Ints
+    length: Ints  # (n_chains,): the number of tests, at least 1
+    # (n_tests,): the column that a test reads; 1 if the test holds for NaN.
     column: Ints
     missing: Ints
+    # (n_tests,): whether values must be equal to ``value``, else they must not be above
+    # it.
     is_equality: NDArray[np.bool_]
-    value: Floats
+    value: Floats  # (n_tests,)
 
 
 class _Leaves(NamedTuple):
-    """All leaves: their values, or numbers if they are linear.
+    """All leaves: their values, or numbers if they are linear."""
 
-    Attributes
-    ----------
-    place : (n,) int64
-        The number of the leaf.
-    tree : (n,) int64
-    value : (n,) float64
-    """
-
-    place: Ints
-    tree: Ints
-    value: Floats
+    place: Ints  # (n,): the number of the leaf
+    tree: Ints  # (n,)
+    value: Floats  # (n,)
 
 
 class _Columns(NamedTuple):
-    """Columns of the input that tests read in another form, after those of the input.
+    """Columns that tests read in another form, after those of the input."""
 
-    Attributes
-    ----------
-    zero : (n,) int64
-        Columns in which zeros are missing: NaN stands for them.
-    whole : (n,) int64
-        Columns whose numbers are categories themselves: their fractions are cut off.
-    """
-
-    zero: Ints
+    zero: Ints  # (n,): columns in which zeros are missing: NaN stands for them
+    # (n,): columns whose numbers are categories themselves: their fractions are cut
+    # off.
     whole: Ints
 
 

@@ -46,32 +46,17 @@ class Value(NamedTuple):
 
 
 class ExportedModel(NamedTuple):
-    """The parts of a model that its graph computes.
-
-    Attributes
-    ----------
-    ensemble : Ensemble
-    span : (int, int)
-        The first round that is used, and the last plus 1.
-    link : Link
-    names : list of str
-        Names of the columns.
-    vocabularies : dict from int to Vocabulary
-        The categories by column.
-    classes : ndarray of shape (n_classes,), int64 or object, list of them, or None
-        The labels, whole numbers or strings; a list if there are several targets. None:
-        no labels are computed.
-    is_raw : bool
-        Whether raw scores are computed instead of predictions.
-    """
+    """The parts of a model that its graph computes."""
 
     ensemble: Ensemble
-    span: tuple[int, int]
+    span: tuple[int, int]  # the first round that is used, and the last plus 1
     link: Link
-    names: list[str]
-    vocabularies: dict[int, Vocabulary]
+    names: list[str]  # names of the columns
+    vocabularies: dict[int, Vocabulary]  # the categories by column
+    # (n_classes,): the labels, whole numbers or strings; a list if there are several
+    # targets. None: no labels are computed.
     classes: NDArray[Any] | list[NDArray[Any]] | None
-    is_raw: bool
+    is_raw: bool  # whether raw scores are computed instead of predictions
 
 
 def to_onnx(

@@ -99,17 +99,7 @@ class FitArguments:
 
 
 class InputSet(NamedTuple):
-    """A training or evaluation set as the user passed it.
-
-    Attributes
-    ----------
-    prefix : str
-        The prefix of the names of its arguments: 'eval_', or '' for the training set.
-    is_training : bool
-        Whether ``X`` and ``y`` are the data to learn from.
-    parts : Parts or None
-        The parts of the data that the rows are; None: all rows are here.
-    """
+    """A training or evaluation set as the user passed it."""
 
     name: str
     X: Any
@@ -119,8 +109,10 @@ class InputSet(NamedTuple):
     init_score: Any
     group: Any
     qid: Any
+    # The prefix of the names of its arguments: 'eval_', or '' for the training set.
     prefix: str = "eval_"
-    is_training: bool = False
+    is_training: bool = False  # whether ``X`` and ``y`` are the data to learn from
+    # The parts of the data that the rows are; None: all rows are here.
     parts: Parts | None = None
 
     @property

@@ -101,30 +101,11 @@ def checked_settings(
 class Fit:
     """A fit: `begin` bins the rows, `run` boosts and returns the model.
 
-    Parameters
-    ----------
-    record : EstimatorRecord, default=None
-        What the model keeps of the estimator.
-    n_threads : int, default=None
-        Threads of the rounds; None: those of the option ``n_jobs``.
-    build_bins : callable, default=None
-        Finds the bins; None: `BinnedDataset.build`.
-    limit : TimeLimit, default=NO_LIMIT
-        When the fit ends.
-
-    Attributes
-    ----------
-    calls : list of callable
-        The callbacks.
-    state : Rounds
-        The rounds so far.
-    history : dict
-        Metrics of all rounds by evaluation set and name.
-    search_results : dict
-        What a preset has compared: lists by name.
+    ``record`` is what the model keeps of the estimator. ``n_threads`` are the threads
+    of the rounds, without it those of the option ``n_jobs``.
     """
 
-    state: Rounds
+    state: Rounds  # the rounds so far
 
     def __init__(
         self,
@@ -136,10 +117,12 @@ class Fit:
     ) -> None:
         self.data = data
         self.limit = limit
+        # What a preset has compared: lists by name.
         self.search_results: dict[str, Any] = {}
         self.build_bins = build_bins or BinnedDataset.build
         self.record = record
         self.n_threads = n_threads or threads.n_threads(data.settings.n_jobs)
+        # Metrics of all rounds by evaluation set and name.
         self.history: dict[str, dict[str, list[float]]] = {}
         # The model that was made last, and the trees and settings that it is of.
         self._last_model: tuple[Any, Any, Any] = (None, None, None)

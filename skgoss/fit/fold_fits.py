@@ -46,30 +46,17 @@ _ROWS_FOR_HALF = 1000
 
 @dataclass(frozen=True, eq=False)
 class FoldModel:
-    """The model of one fold.
+    """The model of one fold."""
 
-    Attributes
-    ----------
-    trees : Ensemble
-        The rounds up to the best one.
-    first_round : int
-        The number of rounds of ``init_model`` among them.
-    test : ndarray of shape (n_test,), int64
-        The numbers, among the rows of all processes, of those that it is tested on.
-    evaluation_set : EvaluationSet
-        The rows of this process among them, without bins.
-    scores : ndarray of shape (n_scores, n_local_test)
-        The raw scores of the rows of this process.
-    history : dict
-        Metrics of all rounds.
-    """
-
-    trees: Ensemble
-    first_round: int
+    trees: Ensemble  # the rounds up to the best one
+    first_round: int  # the number of rounds of ``init_model`` among them
+    # (n_test,): the numbers, among the rows of all processes, of those that it is
+    # tested on.
     test: NDArray[np.int64]
-    evaluation_set: EvaluationSet
+    evaluation_set: EvaluationSet  # the rows of this process among them, without bins
+    # (n_scores, n_local_test): the raw scores of the rows of this process.
     scores: Floats
-    history: History
+    history: History  # metrics of all rounds
 
     @property
     def n_rounds(self) -> int:

@@ -141,25 +141,14 @@ def learned(task: Task, y: TargetColumns) -> SeveralTargets:
 
 @dataclass(frozen=True)
 class Output:
-    """One of several outputs of a fit.
-
-    Attributes
-    ----------
-    options : dict
-        The options that may differ from those of other outputs.
-    passed_objective : str or callable
-        The objective by the name that the user passed.
-    link : Link
-        The function from its raw scores to predictions.
-    name : str
-        What messages call it.
-    """
+    """One of several outputs of a fit."""
 
     task: Task
+    # The options that may differ from those of other outputs.
     options: Mapping[str, Any]
-    passed_objective: Objective
-    link: Link
-    name: str
+    passed_objective: Objective  # the objective by the name that the user passed
+    link: Link  # the function from its raw scores to predictions
+    name: str  # what messages call it
 
     def settings(self, settings: Settings) -> Settings:
         """The options of the output in place of those of the fit."""

@@ -28,20 +28,12 @@ Objective = str | Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Learning numbers by any objective without classes.
+    """Learning numbers by any objective without classes."""
 
-    Attributes
-    ----------
-    owner : str
-        The name of the estimator or function, for messages.
-    tasks : tuple of Task
-        The task of each target, if there are several.
-    columns : sequence of str
-        What messages call the column of each target, if there are several.
-    """
-
-    owner: str
+    owner: str  # the name of the estimator or function, for messages
+    # The task of each target, if there are several.
     tasks: tuple[Task, ...] = field(default=(), kw_only=True)
+    # What messages call the column of each target, if there are several.
     columns: Sequence[str] = field(default=(), kw_only=True)
 
     # 'classification', 'regression', 'ranking', or 'any'.
@@ -268,18 +260,11 @@ class Classification(Task):
 
 @dataclass(frozen=True, eq=False)
 class TrainTask(Task):
-    """What `train` and `cv` learn: numbers, which may be those of classes.
+    """What `train` and `cv` learn: numbers, which may be those of classes."""
 
-    Attributes
-    ----------
-    num_class : int
-        The number of classes, for objectives of more than two classes and functions.
-    objective : str, callable or None
-        As the user passed it.
-    """
-
+    # The number of classes, for objectives of more than two classes and functions.
     num_class: int = 1
-    objective: str | Callable[..., Any] | None = None
+    objective: str | Callable[..., Any] | None = None  # as the user passed it
 
     functions_take_dataset: ClassVar[bool] = True
 

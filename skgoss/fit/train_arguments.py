@@ -39,28 +39,16 @@ DEFAULT_ROUNDS = _Default(100)
 
 @dataclass(frozen=True, eq=False)
 class TrainOptions:
-    """The parameters that a user passes to `train` or `cv`.
-
-    Attributes
-    ----------
-    options : dict
-        The options that are passed, or have another default than those of estimators.
-    passed : frozenset of str
-        The names of those that the user has passed.
-    names : dict
-        The names that the user has used for them, by canonical names.
-    unused : dict
-        Values of unknown names.
-    of_files : mapping
-        Options of data files.
-    """
+    """The parameters that a user passes to `train` or `cv`."""
 
     task: TrainTask
+    # The options that are passed, or have another default than those of estimators.
     options: dict[str, Any]
-    passed: frozenset[str]
+    passed: frozenset[str]  # the names of those that the user has passed
+    # The names that the user has used for them, by canonical names.
     names: Mapping[str, str]
-    unused: dict[str, Any]
-    of_files: Mapping[str, Any]
+    unused: dict[str, Any]  # values of unknown names
+    of_files: Mapping[str, Any]  # options of data files
 
     @classmethod
     def from_params(

@@ -14,17 +14,10 @@ SET_TYPES = {"start": np.int64, "words": np.uint32}
 
 
 class CategorySets(NamedTuple):
-    """Sets of categories, numbered from 0.
+    """Sets of categories, numbered from 0."""
 
-    Attributes
-    ----------
-    start : (n_sets + 1,) int64
-        Where the words of each set begin.
-    words : (start[-1],) uint32
-        Category c is in the set when bit c % 32 of its word c // 32 is set.
-    """
-
-    start: Ints
+    start: Ints  # (n_sets + 1,): where the words of each set begin
+    # (start[-1],): category c is in the set when bit c % 32 of its word c // 32 is set.
     words: NDArray[np.uint32]
 
     def take(self, numbers: Ints) -> CategorySets:

@@ -74,23 +74,6 @@ class Ensemble:
     use an ensemble at once. The state that pickle saves consists of plain types and
     arrays.
 
-    Parameters
-    ----------
-    arrays : dict of ndarray
-        The attributes of `Tree`, concatenated over all trees.
-    leaf_start : (n_trees + 1,) int64
-        Where the leaves of each tree begin, and the end of the last.
-    n_scores : int
-        K, the number of scores of a row. Trees are ordered by round, K trees a round.
-    n_features : int
-        Columns of the input.
-    sets : CategorySets, default=NO_SETS
-        The sets of categories that go left at categorical nodes.
-    average : bool, default=False
-        Whether scores are the mean over rounds (random forests) and not the sum.
-    linear : LinearLeaves, default=None
-        The linear models of all leaves; None: leaves are constant.
-
     Raises
     ------
     ValueError
@@ -98,13 +81,19 @@ class Ensemble:
         exist.
     """
 
+    # The attributes of `Tree`, concatenated over all trees.
     arrays: dict[str, NDArray[Any]]
+    # (n_trees + 1,): where the leaves of each tree begin, and the end of the last.
     leaf_start: NDArray[np.int64]
+    # K, the number of scores of a row. Trees are ordered by round, K trees a round.
     n_scores: int
-    n_features: int
+    n_features: int  # columns of the input
+    # The sets of categories that go left at categorical nodes.
     sets: CategorySets = NO_SETS
     _: KW_ONLY
+    # Whether scores are the mean over rounds (random forests) and not the sum.
     average: bool = False
+    # The linear models of all leaves; None: leaves are constant.
     linear: LinearLeaves | None = None
 
     def __post_init__(self) -> None:

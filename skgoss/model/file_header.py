@@ -27,36 +27,24 @@ _STATE: Types = {
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """The content of a model file besides the trees, in LightGBM's terms.
+    """The content of a model file besides the trees, in LightGBM's terms."""
 
-    Attributes
-    ----------
-    feature_names : list of str
-        The names of the columns; any strings, all different.
-    feature_infos : list of str
-        For each column ``[minimum:maximum]`` of the training data, or the numbers of
-        its categories as ``-1:0:1:2`` (in files of other libraries, the categories
-        themselves), or ``none`` if no split can use the column.
-    objective : str
-        The objective with its constants, such as ``binary sigmoid:1``. Empty if it is a
-        function.
-    monotone_constraints : list of int
-        A sign for each column; empty without constraints.
-    parameters : dict of str to str
-        The options of the fit by LightGBM's names, as text.
-    pandas_categorical : list of list, or None
-        The categories of each categorical column of the training data frame.
-    own : dict
-        What only skgoss reads: values of JSON's types, keys in any order. Empty in
-        files of other libraries.
-    """
-
-    feature_names: list[str]
+    feature_names: list[str]  # the names of the columns; any strings, all different
+    # For each column ``[minimum:maximum]`` of the training data, or the numbers of its
+    # categories as ``-1:0:1:2`` (in files of other libraries, the categories
+    # themselves), or ``none`` if no split can use the column.
     feature_infos: list[str]
+    # The objective with its constants, such as ``binary sigmoid:1``. Empty if it is a
+    # function.
     objective: str = ""
+    # A sign for each column; empty without constraints.
     monotone_constraints: list[int] = field(default_factory=list)
+    # The options of the fit by LightGBM's names, as text.
     parameters: dict[str, str] = field(default_factory=dict)
+    # The categories of each categorical column of the training data frame.
     pandas_categorical: list[list[Any]] | None = None
+    # What only skgoss reads: values of JSON's types, keys in any order. Empty in files
+    # of other libraries.
     own: dict[str, Any] = field(default_factory=dict)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -70,23 +70,13 @@ _ORIGIN: Types = {
 
 @dataclass(frozen=True, eq=False)
 class EstimatorRecord:
-    """The estimator, or the function, that trained a model.
+    """The estimator, or the function, that trained a model."""
 
-    Attributes
-    ----------
-    estimator : str
-        The name of its class.
-    task : str
-        'classification', 'regression', 'ranking', or 'any' for a `LGBMModel`.
-    parameters : dict
-        The parameters that differ from the defaults of the class.
-    unused : dict
-        Unknown names that were passed to the constructor, with their values.
-    """
-
-    estimator: str
-    task: str
+    estimator: str  # the name of its class
+    task: str  # 'classification', 'regression', 'ranking', or 'any' for a `LGBMModel`
+    # The parameters that differ from the defaults of the class.
     parameters: dict[str, Any]
+    # Unknown names that were passed to the constructor, with their values.
     unused: dict[str, Any]
 
 
@@ -106,60 +96,40 @@ class FittedModel:
 
     A fit returns it, model files hold it, estimators and `Booster` predict by it. It
     never changes: whoever changes a model replaces it by another one.
-
-    Attributes
-    ----------
-    trees : Ensemble
-    schema : ColumnSchema
-        The columns of the training set.
-    objective : str, list of str, callable or None
-        The canonical name of the objective, or a function. A list if several targets
-        have different objectives. None if it is unknown.
-    link : Link
-        From raw scores to predictions.
-    make_header : callable
-        Returns the content of a model file besides the trees. Most models never need
-        it, so it is called once, when it is first needed.
-    best_iteration : int
-        The number of rounds that early stopping kept; 0 without it.
-    best_score : dict
-        Metrics by evaluation set and name: those of the best round after early
-        stopping, else of the last round.
-    history : dict
-        Metrics of all rounds: a list for each evaluation set and name.
-    classes : ndarray of shape (n_classes,), list of them, or None
-        The labels; a list if there are several targets; None without classes.
-    record : EstimatorRecord or None
-        The estimator that was fitted; None for files of another library.
-    is_foreign : bool
-        Whether the trees are of another library: the names of its columns may not be
-        those in ``X``, and its categories have other numbers than in training.
-    preset_params : dict
-        The options that a preset has chosen, by name.
-    search : dict
-        What a preset has compared: lists by name. Of a fit with a time limit, also
-        ``is_limit_reached``.
-    out_of_fold : OutOfFold or None
-        The predictions for the test rows of folds; None without folds.
-    baseline : Baseline or None
-        The baseline hazard of Cox's model.
     """
 
     trees: Ensemble
-    schema: ColumnSchema
+    schema: ColumnSchema  # the columns of the training set
+    # The canonical name of the objective, or a function. A list if several targets have
+    # different objectives. None if it is unknown.
     objective: str | list[str] | Callable[..., Any] | None
-    link: Link
+    link: Link  # from raw scores to predictions
+    # Returns the content of a model file besides the trees. Most models never need it,
+    # so it is called once, when it is first needed.
     make_header: Callable[[], Header]
+    # The number of rounds that early stopping kept; 0 without it.
     best_iteration: int = 0
+    # Metrics by evaluation set and name: those of the best round after early stopping,
+    # else of the last round.
     best_score: dict[str, dict[str, float]] = field(default_factory=dict)
+    # Metrics of all rounds: a list for each evaluation set and name.
     history: History = field(default_factory=dict)
+    # (n_classes,): the labels; a list if there are several targets; None without
+    # classes.
     classes: Any = None
+    # The estimator that was fitted; None for files of another library.
     record: EstimatorRecord | None = None
+    # Whether the trees are of another library: the names of its columns may not be
+    # those in ``X``, and its categories have other numbers than in training.
     is_foreign: bool = False
+    # The options that a preset has chosen, by name.
     preset_params: Mapping[str, Any] = field(default_factory=dict)
+    # What a preset has compared: lists by name. Of a fit with a time limit, also
+    # ``is_limit_reached``.
     search: Mapping[str, Any] = field(default_factory=dict)
+    # The predictions for the test rows of folds; None without folds.
     out_of_fold: OutOfFold | None = None
-    baseline: Baseline | None = None
+    baseline: Baseline | None = None  # the baseline hazard of Cox's model
 
     @property
     def header(self) -> Header:

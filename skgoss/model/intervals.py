@@ -114,27 +114,13 @@ def check_method(method: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ConformityScores:
-    """The conformity scores of rows, in groups that the same models have not seen.
+    """The conformity scores of rows, in groups that the same models have not seen."""
 
-    Attributes
-    ----------
-    score : ndarray of shape (n,), float64
-        Rises within each group.
-    weight : ndarray of shape (n,), float64
-        The sum of the weights of the group up to each score.
-    start : ndarray of shape (n_groups + 1,), int64
-        Where the scores of each group begin.
-    total : float
-        The weight of all scores.
-    new : float
-        The weight of a new row.
-    """
-
-    score: Floats
-    weight: Floats
-    start: NDArray[np.int64]
-    total: float
-    new: float
+    score: Floats  # (n,): rises within each group
+    weight: Floats  # (n,): the sum of the weights of the group up to each score
+    start: NDArray[np.int64]  # (n_groups + 1,): where the scores of each group begin
+    total: float  # the weight of all scores
+    new: float  # the weight of a new row
 
     @classmethod
     def from_groups(
@@ -224,24 +210,16 @@ def mass_before(probabilities: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class FoldModels:
-    """The models of folds, taken out of the ensemble that is their mean.
+    """The models of folds, taken out of the ensemble that is their mean."""
 
-    Attributes
-    ----------
-    shared : Ensemble
-        The rounds of ``init_model``.
-    by_fold : Ensemble
-        The rounds of all folds side by side: the scores of fold 0, then those of fold
-        1, and so on. A fold with fewer rounds than others has trees of one leaf.
-    factor : float
-        Of the scores of ``by_fold``: the leaf values of the mean are shares.
-    mean : ndarray of shape (n_tests, n_folds), float64
-        The weights of the folds in the mean over those that test the same rows.
-    """
-
-    shared: Ensemble
+    shared: Ensemble  # the rounds of ``init_model``
+    # The rounds of all folds side by side: the scores of fold 0, then those of fold 1,
+    # and so on. A fold with fewer rounds than others has trees of one leaf.
     by_fold: Ensemble
+    # Of the scores of ``by_fold``: the leaf values of the mean are shares.
     factor: float
+    # (n_tests, n_folds): the weights of the folds in the mean over those that test the
+    # same rows.
     mean: Floats
 
     @classmethod
@@ -283,28 +261,14 @@ class FoldModels:
 
 @dataclass(frozen=True, eq=False)
 class Conformal:
-    """What a model needs to predict intervals or sets of classes.
-
-    Attributes
-    ----------
-    trees : Ensemble
-    link : Link
-        From raw scores to predictions.
-    objective : str or None
-        None: a function.
-    n_classes : int or None
-        None without classes.
-    rows : CalibrationRows
-    scores : ndarray of shape (n_rows, n_scores), float64
-        The out-of-fold raw scores of these rows.
-    """
+    """What a model needs to predict intervals or sets of classes."""
 
     trees: Ensemble
-    link: Link
-    objective: str | None
-    n_classes: int | None
+    link: Link  # from raw scores to predictions
+    objective: str | None  # None: a function
+    n_classes: int | None  # None without classes
     rows: CalibrationRows
-    scores: Floats
+    scores: Floats  # (n_rows, n_scores): the out-of-fold raw scores of these rows
 
     @cached_property
     def around_prediction(self) -> Conformal:
@@ -448,17 +412,10 @@ def nearest_pair(levels: Sequence[float], coverage: float) -> Pair:
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
-    """Two quantiles as an interval, without a guarantee.
-
-    Attributes
-    ----------
-    trees : Ensemble
-    link : Link
-        With the levels of the quantiles.
-    """
+    """Two quantiles as an interval, without a guarantee."""
 
     trees: Ensemble
-    link: Link
+    link: Link  # with the levels of the quantiles
 
     def intervals(self, columns: Columns, coverages: Floats, n_threads: int) -> Floats:
         """Intervals for the targets of rows: see `Conformal.intervals`."""
@@ -478,19 +435,11 @@ class Quantiles:
 
 @dataclass(frozen=True, eq=False)
 class OfDistributions:
-    """Two quantiles of predicted distributions, calibrated if there were folds.
-
-    Attributes
-    ----------
-    trees : Ensemble
-    distribution : Distribution
-    conformal : Conformal or None
-        The out-of-fold rows, for one model.
-    """
+    """Two quantiles of predicted distributions, calibrated if there were folds."""
 
     trees: Ensemble
     distribution: Distribution
-    conformal: Conformal | None
+    conformal: Conformal | None  # the out-of-fold rows, for one model
 
     @cached_property
     def _surprise(self) -> ConformityScores:

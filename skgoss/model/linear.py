@@ -29,25 +29,16 @@ BOUND_TYPES = {"lower": np.float64, "upper": np.float64}
 
 
 class LinearLeaves(NamedTuple):
-    """The linear models of some leaves.
+    """The linear models of some leaves."""
 
-    Attributes
-    ----------
-    constant : ndarray of shape (n_leaves,), float64
-        The intercept; in a leaf without coefficients, its value.
-    start : ndarray of shape (n_leaves + 1,), int64
-        Where the coefficients of each leaf begin.
-    feature : ndarray of shape (n_coefficients,), int32
-        The input column of each coefficient.
-    coefficient : ndarray of shape (n_coefficients,), float64
-    lower, upper : ndarray of shape (n_leaves,), float64
-        What the model is clipped to. NaN: to nothing, as in LightGBM.
-    """
-
+    # (n_leaves,): the intercept; in a leaf without coefficients, its value.
     constant: Floats
+    # (n_leaves + 1,): where the coefficients of each leaf begin.
     start: NDArray[np.int64]
+    # (n_coefficients,): the input column of each coefficient.
     feature: NDArray[np.int32]
-    coefficient: Floats
+    coefficient: Floats  # (n_coefficients,)
+    # (n_leaves,): what the model is clipped to. NaN: to nothing, as in LightGBM.
     lower: Floats
     upper: Floats
 
@@ -122,20 +113,11 @@ def spans(first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int6
 
 
 class Gradients(NamedTuple):
-    """Gradients and hessians of rows, which the models of leaves are fitted to.
+    """Gradients and hessians of rows, which the models of leaves are fitted to."""
 
-    Attributes
-    ----------
-    gradient : ndarray of shape (n_rows,), float32
-    hessian : ndarray of shape (n_rows,), float32, or None
-        None: ones.
-    weight : ndarray of shape (n_rows,), float64, or None
-        Multiplies both; None: ones.
-    """
-
-    gradient: NDArray[np.float32]
-    hessian: NDArray[np.float32] | None
-    weight: Floats | None
+    gradient: NDArray[np.float32]  # (n_rows,)
+    hessian: NDArray[np.float32] | None  # (n_rows,): None: ones
+    weight: Floats | None  # (n_rows,): multiplies both; None: ones
 
 
 class RawColumns:

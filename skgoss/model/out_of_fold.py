@@ -37,27 +37,17 @@ _OWNER = "the out-of-fold predictions"
 
 @dataclass(frozen=True, eq=False)
 class CalibrationRows:
-    """The rows that intervals are calibrated on, and the folds that test each.
+    """The rows that intervals are calibrated on, and the folds that test each."""
 
-    Attributes
-    ----------
-    target : ndarray of shape (n_rows,), float64
-        Numbers of the classes in classification.
-    weight : ndarray of shape (n_rows,), float64, or None
-        None: ones.
-    tests : ndarray of shape (n_tests, n_folds), bool
-        Each row is a set of folds that test the same rows.
-    test_of_row : ndarray of shape (n_rows,), int32
-        The set of each row; -1: no fold tests it.
-    fold_of_round : ndarray of shape (n_rounds,), int32
-        The fold that a round of the model belongs to; -1: it is one of ``init_model``,
-        which all folds share. All are 0 if one model was fitted on all rows.
-    """
-
-    target: Floats
-    weight: Floats | None
+    target: Floats  # (n_rows,): numbers of the classes in classification
+    weight: Floats | None  # (n_rows,): None: ones
+    # (n_tests, n_folds): each row is a set of folds that test the same rows.
     tests: NDArray[np.bool_]
+    # (n_rows,): the set of each row; -1: no fold tests it.
     test_of_row: NDArray[np.int32]
+    # (n_rounds,): the fold that a round of the model belongs to; -1: it is one of
+    # ``init_model``, which all folds share. All are 0 if one model was fitted on all
+    # rows.
     fold_of_round: NDArray[np.int32]
 
     @classmethod
@@ -125,22 +115,15 @@ class CalibrationRows:
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """What the models of folds predict for rows that they have not learned from.
+    """What the models of folds predict for rows that they have not learned from."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_rows, n_scores), float64
-        The raw score of each row, by the model that was not fitted on it; the mean if
-        there are several, NaN if there is none.
-    metrics : dict
-        Metrics by name: a list with the value of each fold.
-    calibration : CalibrationRows or None
-        What intervals need. None: the trees are no longer those of the folds,
-        predictions lack the rows' initial scores, or there are several targets.
-    """
-
+    # (n_rows, n_scores): the raw score of each row, by the model that was not fitted on
+    # it; the mean if there are several, NaN if there is none.
     scores: Floats
+    # Metrics by name: a list with the value of each fold.
     metrics: Mapping[str, list[float]]
+    # What intervals need. None: the trees are no longer those of the folds, predictions
+    # lack the rows' initial scores, or there are several targets.
     calibration: CalibrationRows | None = None
 
     def mean(self) -> dict[str, float]:

@@ -69,41 +69,30 @@ class Tree:
 
     The L - 1 inner nodes are in order of creation. Splitting leaf p makes the next
     node; its left child is leaf p, and its right child is the next new leaf.
-
-    Attributes
-    ----------
-    split_feature : (L - 1,) int32
-        Input column.
-    threshold : (L - 1,) float64
-        Values up to the threshold go left. In a categorical node, the threshold is the
-        number of a set in ``Ensemble.sets``: categories in the set go left, all else
-        goes right.
-    decision_type : (L - 1,) uint8
-        Bit 0: the node is categorical. Bit 1: missing values go left. Bits 2-3: which
-        values are missing (0: none, and NaN counts as zero; 1: NaN, and numbers up to
-        1e-35 in magnitude; 2: NaN).
-    left_child, right_child : (L - 1,) int32
-        A later node, or ``~leaf`` (negative).
-    split_gain, internal_value, internal_weight : (L - 1,) float64
-        Gain of the split; value and sum of hessians of the node before it was split.
-    internal_count : (L - 1,) int64
-    leaf_value, leaf_weight : (L,) float64
-        Output, shrinkage included; sum of hessians.
-    leaf_count : (L,) int64
     """
 
-    split_feature: NDArray[np.int32]
+    split_feature: NDArray[np.int32]  # (L - 1,): input column
+    # (L - 1,): values up to the threshold go left. In a categorical node, the threshold
+    # is the number of a set in ``Ensemble.sets``: categories in the set go left, all
+    # else goes right.
     threshold: NDArray[np.float64]
+    # (L - 1,): bit 0: the node is categorical. Bit 1: missing values go left. Bits 2-3:
+    # which values are missing (0: none, and NaN counts as zero; 1: NaN, and numbers up
+    # to 1e-35 in magnitude; 2: NaN).
     decision_type: NDArray[np.uint8]
+    # (L - 1,): a later node, or ``~leaf`` (negative).
     left_child: NDArray[np.int32]
     right_child: NDArray[np.int32]
+    # (L - 1,): gain of the split; value and sum of hessians of the node before it was
+    # split.
     split_gain: NDArray[np.float64]
     internal_value: NDArray[np.float64]
     internal_weight: NDArray[np.float64]
-    internal_count: NDArray[np.int64]
+    internal_count: NDArray[np.int64]  # (L - 1,)
+    # (L,): output, shrinkage included; sum of hessians.
     leaf_value: NDArray[np.float64]
     leaf_weight: NDArray[np.float64]
-    leaf_count: NDArray[np.int64]
+    leaf_count: NDArray[np.int64]  # (L,)
 
     @property
     def n_leaves(self) -> int:

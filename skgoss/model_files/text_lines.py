@@ -80,18 +80,10 @@ Ints = NDArray[np.int64]
 
 
 class Line(NamedTuple):
-    """The value of a field, and where it stands.
+    """The value of a field, and where it stands."""
 
-    Attributes
-    ----------
-    number : int
-        The number of the line, from 1.
-    text : bytes
-        What follows the '=': items with one space between them.
-    """
-
-    number: int
-    text: bytes
+    number: int  # the number of the line, from 1
+    text: bytes  # what follows the '=': items with one space between them
 
     def decoded(self) -> str:
         """The text as a string."""
@@ -113,26 +105,15 @@ class Lines(NamedTuple):
     """All lines of a text, without white space at their ends.
 
     The arrays have an entry for each line, and one more, of an empty line, at the end.
-
-    Attributes
-    ----------
-    text : bytes
-    start, stop : ndarray of int64
-        Where each line begins and ends.
-    key : ndarray of int64
-        The place of its key in ``TREE_LINES``; -1: it has another one, or none.
-    value : ndarray of int64
-        Where the value of the key begins.
-    n_items : ndarray of int64
-        The number of items in the value.
     """
 
     text: bytes
+    # Where each line begins and ends.
     start: Ints
     stop: Ints
-    key: Ints
-    value: Ints
-    n_items: Ints
+    key: Ints  # the place of its key in ``TREE_LINES``; -1: it has another one, or none
+    value: Ints  # where the value of the key begins
+    n_items: Ints  # the number of items in the value
 
     @property
     def n_lines(self) -> int:
@@ -149,21 +130,14 @@ class Lines(NamedTuple):
 
 
 class FieldLines(NamedTuple):
-    """The lines of some trees that have the same key.
+    """The lines of some trees that have the same key."""
 
-    Attributes
-    ----------
-    number : (n_trees,) int64
-        The number of the line, from 1; 0: the tree has no such line.
-    start, stop : (n_trees,) int64
-        Where its value begins and ends.
-    n_items : (n_trees,) int64
-        The number of items in the value, with spaces between them.
-    """
-
+    # (n_trees,): the number of the line, from 1; 0: the tree has no such line.
     number: Ints
+    # (n_trees,): where its value begins and ends.
     start: Ints
     stop: Ints
+    # (n_trees,): the number of items in the value, with spaces between them.
     n_items: Ints
 
     def take(self, trees: NDArray[Any]) -> FieldLines:
@@ -172,19 +146,12 @@ class FieldLines(NamedTuple):
 
 
 class TreeSections(NamedTuple):
-    """The lines of trees.
-
-    Attributes
-    ----------
-    lines : Lines
-    number : (n_trees,) int64
-        The number of the first line of each tree.
-    table : (n_trees, n_keys) int64
-        For each tree and key of ``TREE_LINES``, which line has it; -1: none.
-    """
+    """The lines of trees."""
 
     lines: Lines
-    number: Ints
+    number: Ints  # (n_trees,): the number of the first line of each tree
+    # (n_trees, n_keys): for each tree and key of ``TREE_LINES``, which line has it; -1:
+    # none.
     table: Ints
 
     def take(self, trees: NDArray[Any]) -> TreeSections:
@@ -199,23 +166,13 @@ class TreeSections(NamedTuple):
 
 @dataclass(frozen=True)
 class SkgossLine:
-    """The content of the line that only skgoss writes.
+    """The content of the line that only skgoss writes."""
 
-    Attributes
-    ----------
-    number : int
-        The number of the line; 0 if there is none.
-    model : dict
-        ``Header.own``.
-    names : dict from int to str
-        The names of the columns that LightGBM would refuse.
-    values : dict from int to ndarray of int64
-        The categories, ascending, of the columns whose sets hold values.
-    """
-
-    number: int = 0
-    model: dict[str, Any] = field(default_factory=dict)
+    number: int = 0  # the number of the line; 0 if there is none
+    model: dict[str, Any] = field(default_factory=dict)  # ``Header.own``
+    # The names of the columns that LightGBM would refuse.
     names: dict[int, str] = field(default_factory=dict)
+    # The categories, ascending, of the columns whose sets hold values.
     values: dict[int, Ints] = field(default_factory=dict)
 
 

@@ -20,29 +20,21 @@ Floats = NDArray[np.float64]
 class Link:
     """The function from raw scores to predictions.
 
-    Attributes
-    ----------
-    kind : str
-        'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square',
-        'softmax' (over the scores of each row), 'joint' (several links) or the name of
-        a distribution, whose mean it predicts.
-    slope : float
-        The factor of the scores in 'logistic'.
-    levels : tuple of float
-        If the scores are quantiles of one target, their levels, in ascending order.
-        Predictions are sorted, so that they never cross. Empty for other models.
-    parts : tuple of (Link, int)
-        If 'joint', the link of each of several targets, and the number of its scores.
-
     References
     ----------
     V. Chernozhukov, I. Fernandez-Val and A. Galichon, "Quantile and Probability Curves
     Without Crossing", Econometrica 78, 2010: sorting never increases the pinball loss.
     """
 
+    # 'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square',
+    # 'softmax' (over the scores of each row), 'joint' (several links) or the name of a
+    # distribution, whose mean it predicts.
     kind: str = "identity"
-    slope: float = 1.0
+    slope: float = 1.0  # the factor of the scores in 'logistic'
+    # If the scores are quantiles of one target, their levels, in ascending order.
+    # Predictions are sorted, so that they never cross. Empty for other models.
     levels: tuple[float, ...] = ()
+    # If 'joint', the link of each of several targets, and the number of its scores.
     parts: tuple[tuple[Link, int], ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:

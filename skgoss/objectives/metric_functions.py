@@ -31,39 +31,24 @@ Floats = NDArray[np.float64]
 
 
 class EvalData(NamedTuple):
-    """The data that a metric is computed from.
+    """The data that a metric is computed from."""
 
-    Attributes
-    ----------
-    y : ndarray of shape (n,) or (n, n_targets), float64
-        The target: numbers, codes of classes, or grades.
-    scores : ndarray of shape (n_scores, n), float64
-        Raw scores or predictions: see `MetricSpec`.
-    weight : ndarray of shape (n,), float64, or None
-    boundaries : ndarray of shape (n_queries + 1,), int64, or None
-        The first row of each query, and the number of rows; rows are sorted by query.
-    n_threads : int
-    source : object
-        What functions of users get in place of targets: see `Rows`.
-    cache : dict or None
-        What `cached` has computed from the same targets and weights; None: nothing.
-    partition : RowPartition or None
-        Which of the rows of all processes these are; None: all.
-    queries : RowPartition or None
-        Which of the queries of all processes these are; None: all.
-    output_weight : ndarray of shape (n, n_targets), float64, or None
-        The weights for each target, if they differ.
-    """
-
+    # (n,) or (n, n_targets): the target: numbers, codes of classes, or grades.
     y: Floats
-    scores: Floats
-    weight: Floats | None
+    scores: Floats  # (n_scores, n): raw scores or predictions: see `MetricSpec`
+    weight: Floats | None  # (n,)
+    # (n_queries + 1,): the first row of each query, and the number of rows; rows are
+    # sorted by query.
     boundaries: NDArray[np.int64] | None
     n_threads: int
-    source: Any = None
+    source: Any = None  # what functions of users get in place of targets: see `Rows`
+    # What `cached` has computed from the same targets and weights; None: nothing.
     cache: dict[Any, Any] | None = None
+    # Which of the rows of all processes these are; None: all.
     partition: RowPartition | None = None
+    # Which of the queries of all processes these are; None: all.
     queries: RowPartition | None = None
+    # (n, n_targets): the weights for each target, if they differ.
     output_weight: Floats | None = None
 
     @property

@@ -57,34 +57,21 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True)
 class MetricSpec:
-    """One row of the table of metrics.
+    """One row of the table of metrics."""
 
-    Attributes
-    ----------
-    compute : callable (data, settings) -> float or array
-        Computes the value. Metrics of rankings return an array of shape (n_levels,
-        n_queries).
-    aliases : tuple of str
-        Other names, besides those of the objectives whose metric it is.
-    maximize : bool
-        Whether higher is better.
-    uses_raw_scores : bool
-        Whether it is computed from raw scores and not from predictions, because only
-        their order matters.
-    task : str
-        'regression' or 'binary': one score per row; 'multiclass': more than two
-        classes; 'ranking'; 'quantiles': several quantiles of one target;
-        'likelihood' or 'distribution'; 'survival' or 'cox'.
-    targets : TargetRange
-        The targets that it is defined for.
-    """
-
+    # Metrics of rankings return an array of shape (n_levels, n_queries).
     compute: Callable[[EvalData, Settings], Any]
+    # Other names, besides those of the objectives whose metric it is.
     aliases: tuple[str, ...] = ()
-    maximize: bool = False
+    maximize: bool = False  # whether higher is better
+    # Whether it is computed from raw scores and not from predictions, because only
+    # their order matters.
     uses_raw_scores: bool = False
+    # 'regression' or 'binary': one score per row; 'multiclass': more than two classes;
+    # 'ranking'; 'quantiles': several quantiles of one target; 'likelihood' or
+    # 'distribution'; 'survival' or 'cox'.
     task: str = "regression"
-    targets: TargetRange = ANY
+    targets: TargetRange = ANY  # the targets that it is defined for
 
 
 METRICS: dict[str, MetricSpec] = {

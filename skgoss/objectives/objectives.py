@@ -32,25 +32,14 @@ MIN_PRIOR = 1e-15
 
 @dataclass(frozen=True)
 class TargetRange:
-    """The targets that an objective or a metric is defined for.
+    """The targets that an objective or a metric is defined for."""
 
-    Attributes
-    ----------
-    description : str
-        The range, for messages and documentation.
-    least, most : float
-        Its limits.
-    is_open : bool
-        Whether the limits are not in it.
-    is_whole : bool
-        Whether it has whole numbers only.
-    """
-
-    description: str
+    description: str  # the range, for messages and documentation
+    # The limits.
     least: float = -np.inf
     most: float = np.inf
-    is_open: bool = False
-    is_whole: bool = False
+    is_open: bool = False  # whether the limits are not in it
+    is_whole: bool = False  # whether it has whole numbers only
 
     def contains(self, y: Floats) -> NDArray[np.bool_]:
         """Whether each target is in it."""
@@ -126,87 +115,50 @@ def _relative_weight(y: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ObjectiveSpec:
-    """One row of the table of objectives.
+    """One row of the table of objectives."""
 
-    Attributes
-    ----------
-    description : str
-        The loss, in the words of docs/objectives.md.
-    task : str
-        'regression', 'classification', 'ranking' or 'survival'.
-    aliases : tuple of str
-        Other names of it.
-    lightgbm : str or None
-        An objective of LightGBM with the same link, as which text files call it; None:
-        LightGBM knows its name.
-    targets : TargetRange
-        The targets that it is defined for.
-    suits : str
-        What targets it suits, in the words of docs/objectives.md. Empty: all that it is
-        defined for.
-    needs_positive_mean : bool
-        Whether a target must be above 0.
-    option : str or None
-        The option that is the first parameter of the loss.
-    linear_above : float
-        The multiple of the option above which the loss is nearly linear; 0: none.
-    has_level : bool
-        Whether ``alpha`` is the level of what it predicts, between 0 and 1.
-    parameters : callable (settings) -> (a, b), or None
-        The two parameters of the loss; None: the value of ``option``, and 0.
-    metric : str or None
-        The default metric; None: the mean of its loss, a metric of its name.
-    link : str
-        The kind of its ``Link``.
-    has_slope : bool
-        Whether the option ``sigmoid`` is the slope of the link.
-    learns_roots : bool
-        Whether ``reg_sqrt`` makes it learn the square root of the target.
-    start : callable (rows, settings) -> float
-        The best constant raw score, or an estimate of it, for regression.
-    constant_hessian : bool
-        Whether the hessian is 1 everywhere.
-    concordance : callable (settings) -> float
-        The constant of generalized self-concordance: see ``Objective``.
-    renewal_level : callable (settings) -> float, or None
-        The level of the percentile of residuals that replaces the value of a leaf;
-        None: leaf values are not replaced.
-    renewal_weight : callable (y) -> (n,) float64, or None
-        Weights of the residuals in this percentile, in addition to those of the rows.
-    ranks : type, or None
-        Computes the gradients of an objective of rankings; None for other objectives.
-    weighs_rows : bool
-        Whether the loss depends on sample weights other than by a factor.
-    deviation_power : float
-        The power of the mean that the standard deviation of the target grows with.
-    distribution : Distribution, or None
-        The distribution of the target whose parameters are the scores. The loss is the
-        negative log-likelihood.
-    """
-
-    description: str
-    task: str = "regression"
-    aliases: tuple[str, ...] = ()
+    description: str  # the loss, in the words of docs/objectives.md
+    task: str = "regression"  # 'regression', 'classification', 'ranking' or 'survival'
+    aliases: tuple[str, ...] = ()  # other names of it
+    # An objective of LightGBM with the same link, as which text files call it; None:
+    # LightGBM knows its name.
     lightgbm: str | None = None
-    targets: TargetRange = ANY
+    targets: TargetRange = ANY  # the targets that it is defined for
+    # What targets it suits, in the words of docs/objectives.md. Empty: all that it is
+    # defined for.
     suits: str = ""
-    needs_positive_mean: bool = False
-    option: str | None = None
+    needs_positive_mean: bool = False  # whether a target must be above 0
+    option: str | None = None  # the option that is the first parameter of the loss
+    # The multiple of the option above which the loss is nearly linear; 0: none.
     linear_above: float = 0.0
+    # Whether ``alpha`` is the level of what it predicts, between 0 and 1.
     has_level: bool = False
+    # The two parameters of the loss; None: the value of ``option``, and 0.
     parameters: Callable[[Settings], tuple[float, float]] | None = None
+    # The default metric; None: the mean of its loss, a metric of its name.
     metric: str | None = None
-    link: str = "identity"
-    has_slope: bool = False
+    link: str = "identity"  # the kind of its ``Link``
+    has_slope: bool = False  # whether the option ``sigmoid`` is the slope of the link
+    # Whether ``reg_sqrt`` makes it learn the square root of the target.
     learns_roots: bool = False
+    # The best constant raw score, or an estimate of it, for regression.
     start: Callable[[TrainingRows, Settings], float] = _mean
-    constant_hessian: bool = False
+    constant_hessian: bool = False  # whether the hessian is 1 everywhere
+    # The constant of generalized self-concordance: see ``Objective``.
     concordance: Callable[[Settings], float] = lambda settings: 0.0
+    # The level of the percentile of residuals that replaces the value of a leaf; None:
+    # leaf values are not replaced.
     renewal_level: Callable[[Settings], float] | None = None
+    # Weights of the residuals in this percentile, in addition to those of the rows.
     renewal_weight: Callable[[Floats], Floats] | None = None
+    # Computes the gradients of an objective of rankings; None for other objectives.
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
+    # Whether the loss depends on sample weights other than by a factor.
     weighs_rows: bool = False
+    # The power of the mean that the standard deviation of the target grows with.
     deviation_power: float = 0.0
+    # The distribution of the target whose parameters are the scores. The loss is the
+    # negative log-likelihood.
     distribution: Distribution | None = None
 
     @property

@@ -52,24 +52,14 @@ def reduced(function: np.ufunc, values: NDArray[Any], start: Ints, empty: Any) -
 
 
 class Nearest(NamedTuple):
-    """The rows of a process that are near the wanted one of each group.
+    """The rows of a process that are near the wanted one of each group."""
 
-    Attributes
-    ----------
-    at : ndarray of shape (m,), int64
-        Their places among the rows of the process, group by group. Of rows that have
-        the same key as all others near it, only the first.
-    start : ndarray of shape (n_groups + 1,), int64
-        Where those of each group begin, and the end.
-    before : ndarray of shape (n_groups,), int64
-        The weight of the rows of all processes before these.
-    low : ndarray of shape (n_groups,), uint64
-        The smallest key of the rows of all processes that are near.
-    """
-
+    # (m,): their places among the rows of the process, group by group. Of rows that
+    # have the same key as all others near it, only the first.
     at: Ints
-    start: Ints
-    before: Ints
+    start: Ints  # (n_groups + 1,): where those of each group begin, and the end
+    before: Ints  # (n_groups,): the weight of the rows of all processes before these
+    # (n_groups,): the smallest key of the rows of all processes that are near.
     low: Keys
 
 

@@ -23,22 +23,13 @@ MOST_EXACT = 2.0**52
 
 @dataclass(frozen=True, eq=False)
 class GroupedRows:
-    """Groups of the rows of all processes: those that this process holds.
+    """Groups of the rows of all processes: those that this process holds."""
 
-    Attributes
-    ----------
-    start : ndarray of shape (n_groups + 1,), int64
-        Where the rows of each group begin, and the end.
-    rows : ndarray of shape (m,), int
-        Their numbers among the rows of this process, ascending in each group.
-    values : ndarray of shape (m,), float64
-    weight, unit : ndarray of shape (m,), float64, or None
-        See `percentiles`. None: 1.
-    """
-
-    start: Ints
+    start: Ints  # (n_groups + 1,): where the rows of each group begin, and the end
+    # (m,): their numbers among the rows of this process, ascending in each group.
     rows: NDArray[np.integer]
-    values: Floats
+    values: Floats  # (m,)
+    # (m,): see `percentiles`. None: 1.
     weight: Floats | None
     unit: Floats | None
 
@@ -93,32 +84,21 @@ class _Weighted:
 
     A grain is a small part of the weight of a group. Its multiples have exact sums, in
     any order and for any number of copies in a row.
-
-    Attributes
-    ----------
-    start, rows, values
-        See `GroupedRows`.
-    weights : ndarray of shape (2, m), float64, or None
-        The weights of the rows, whole numbers above 0, and the numbers of copies. None:
-        ones.
-    grain : ndarray of shape (n_groups,), float64
-        1 where weights are numbers of copies.
-    interpolates : ndarray of shape (n_groups,), bool
-        Where weights are numbers of copies, and there are no units.
-    before : ndarray of shape (n_groups,)
-        The weight of rows that were before these and have been left out.
-    below : ndarray of shape (n_groups,), float64
-        The largest value of these.
     """
 
+    # See `GroupedRows`.
     start: Ints
     rows: NDArray[np.integer]
     values: Floats
+    # (2, m): the weights of the rows, whole numbers above 0, and the numbers of copies.
+    # None: ones.
     weights: Floats | None
-    grain: Floats
+    grain: Floats  # (n_groups,): 1 where weights are numbers of copies
+    # (n_groups,): where weights are numbers of copies, and there are no units.
     interpolates: NDArray[np.bool_]
+    # (n_groups,): the weight of rows that were before these and have been left out.
     before: Ints
-    below: Floats
+    below: Floats  # (n_groups,): the largest value of these
 
     def totals(self, collectives: Collectives) -> list[int]:
         """The weight of each group, of the rows of all processes."""

@@ -64,18 +64,10 @@ def gains(
 
 
 class ByQuery(ABC):
-    """Gradients that are computed query by query, on rows sorted by query.
-
-    Attributes
-    ----------
-    round : int
-        The number of the round.
-    bias : PositionBias or None
-        None: the positions of documents have no influence.
-    """
+    """Gradients that are computed query by query, on rows sorted by query."""
 
     round = 0
-    bias: PositionBias | None = None
+    bias: PositionBias | None = None  # None: positions of documents have no influence
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries

@@ -60,64 +60,45 @@ OPTIONS = (
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """A loss joined with the targets and weights of a training set.
+    """A loss joined with the targets and weights of a training set."""
 
-    Attributes
-    ----------
-    name : str
-        The canonical name, or the name of a callable.
-    n_scores : int
-        K: raw scores of a row, trees of a round.
-    average : (K,) float64
-        The best constant scores, or an estimate of them; 0 for callables.
-    trained : (K,) bool
-        False for a class that all rows or no rows belong to. Its gradients are 0 and
-        its hessians 1, so its score stays at ``average``.
-    row_weight : (n,) float64 or None
-        Sample weights times class weights. None means 1.
-    copies : (n,) uint32 or None
-        The number of copies of each row. None means 1, or weights that are not whole.
-    label_weight : (n,) or (K, n) float64, or None
-        The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows, for each
-        class if there are several scores. None means 1.
-    constant_hessian : bool
-        Whether the hessian is 1 for every row.
-    concordance : float, or (K,) float64
-        c such that |L'''| <= c L'' for the loss L of a row along a step of its scores:
-        generalized self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the
-        steps, because longer steps could increase the loss. 0: no limit, as for
-        quadratic losses and where no bound is known. An array has that of each score.
-    queries : Queries or None
-        The queries of the rows, for objectives of rankings.
-    link : Link
-        The function from raw scores to predictions.
-    partition : RowPartition
-        Which of the rows of all processes these are.
-    renewal_level : float or None
-        See ``renewed_leaves``; None: leaf values are not replaced.
-    renewal_weight : (n,) float64, or None
-        Weights of the residuals in ``renewed_leaves``, in addition to those of rows.
-    """
-
-    name: str
+    name: str  # the canonical name, or the name of a callable
     y: Floats = field(repr=False)
     derivatives: gradients.Derivatives = field(repr=False)
-    link: Link = field(repr=False)
+    link: Link = field(repr=False)  # the function from raw scores to predictions
+    # (K,): the best constant scores, or an estimate of them; 0 for callables.
     average: Floats
+    # (K,): False for a class that all rows or no rows belong to. Its gradients are 0
+    # and its hessians 1, so its score stays at ``average``.
     trained: NDArray[np.bool_]
+    # (n,): sample weights times class weights. None means 1.
     row_weight: Floats | None = field(repr=False)
     boost_from_average: bool
+    # Which of the rows of all processes these are.
     partition: RowPartition = field(repr=False)
+    # (n,): the number of copies of each row. None means 1, or weights that are not
+    # whole.
     copies: NDArray[np.uint32] | None = field(repr=False)
+    # (n,) or (K, n): the weights that ``is_unbalance`` or ``scale_pos_weight`` give to
+    # rows, for each class if there are several scores. None means 1.
     label_weight: Floats | None = field(default=None, repr=False)
-    constant_hessian: bool = False
+    constant_hessian: bool = False  # whether the hessian is 1 for every row
+    # c such that |L'''| <= c L'' for the loss L of a row along a step of its scores:
+    # generalized self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the steps,
+    # because longer steps could increase the loss. 0: no limit, as for quadratic losses
+    # and where no bound is known. An array has that of each score.
     concordance: float | Floats = 0.0
+    # See ``renewed_leaves``; None: leaf values are not replaced.
     renewal_level: float | None = None
+    # The queries of the rows, for objectives of rankings.
     queries: Queries | None = field(default=None, repr=False)
+    # (n,): weights of the residuals in ``renewed_leaves``, in addition to those of
+    # rows.
     renewal_weight: Floats | None = field(default=None, repr=False)
 
     @property
     def n_scores(self) -> int:
+        """K: raw scores of a row, trees of a round."""
         return len(self.average)
 
     @property

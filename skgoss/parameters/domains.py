@@ -20,21 +20,12 @@ UINT32_MAX = 2**32 - 1
 
 
 class Domain(NamedTuple):
-    """The values that an option may take.
+    """The values that an option may take."""
 
-    Attributes
-    ----------
-    type : str
-        The type in docstrings.
-    description : str
-        Completes the sentence "must be ...".
-    convert : callable
-        Returns a value as a plain Python object, or ``NotImplemented`` if it is outside
-        the domain.
-    """
-
-    type: str
-    description: str
+    type: str  # the type in docstrings
+    description: str  # completes the sentence "must be ..."
+    # Returns a value as a plain Python object, or ``NotImplemented`` if it is outside
+    # the domain.
     convert: Callable[[Any], Any]
 
     def parse(self, value: Any) -> Any:
@@ -52,27 +43,14 @@ class Domain(NamedTuple):
 
 @dataclass(frozen=True)
 class Option:
-    """One row of the table of options.
+    """One row of the table of options."""
 
-    Attributes
-    ----------
-    name : str
-        The canonical name: the one in the signature of estimators.
-    default : object
-    domain : Domain
-    meaning : str
-        The lines below the name in a docstring.
-    lightgbm : str
-        LightGBM's main name.
-    aliases : tuple of str
-        All other names, including LightGBM's main name if it is not ``name``.
-    """
-
-    name: str
+    name: str  # the canonical name: the one in the signature of estimators
     default: Any
     domain: Domain
-    meaning: str
-    lightgbm: str
+    meaning: str  # the lines below the name in a docstring
+    lightgbm: str  # LightGBM's main name
+    # All other names, including LightGBM's main name if it is not ``name``.
     aliases: tuple[str, ...]
 
     @property

@@ -23,16 +23,11 @@ CHANGEABLE = frozenset(_OF_TREES.split())
 
 
 class Settings:
-    """The checked values of all options for one fit, as attributes. Seeds are ints.
-
-    Attributes
-    ----------
-    passed : mapping
-        The options that the user has passed, with the values as they were passed.
-    """
+    """The checked values of all options for one fit, as attributes. Seeds are ints."""
 
     __slots__ = ("__dict__", "passed")
 
+    # The options that the user has passed, with the values as they were passed.
     passed: Mapping[str, Any]
 
     # Not a dataclass: one of a hundred fields would take long to make and to change.

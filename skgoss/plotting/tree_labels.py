@@ -42,36 +42,17 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class NodeLabel:
-    """What is shown of a node or leaf.
+    """What is shown of a node or leaf."""
 
-    Attributes
-    ----------
-    key : str
-        ``split3`` or ``leaf0``.
-    title : str
-        The condition of a split, or the value of a leaf; in ASCII, apart from names.
-    heading : list of str
-        The title for pictures: in short lines, with short names.
-    info : list of str
-        The formula of a linear leaf, and what ``show_info`` asks for.
-    parent : int
-        The place of the parent in the list of nodes; -1: none.
-    edge : str
-        Which rows come from the parent, such as ``yes`` or ``no, missing``.
-    on_path : bool
-        Whether the example comes here.
-    constraint : int
-        The monotone constraint of the column: 1, -1 or 0.
-    """
-
-    key: str
+    key: str  # ``split3`` or ``leaf0``
+    # The condition of a split, or the value of a leaf; in ASCII, apart from names.
     title: str
-    heading: list[str]
-    info: list[str]
-    parent: int
-    edge: str
-    on_path: bool
-    constraint: int
+    heading: list[str]  # the title for pictures: in short lines, with short names
+    info: list[str]  # the formula of a linear leaf, and what ``show_info`` asks for
+    parent: int  # the place of the parent in the list of nodes; -1: none
+    edge: str  # which rows come from the parent, such as ``yes`` or ``no, missing``
+    on_path: bool  # whether the example comes here
+    constraint: int  # the monotone constraint of the column: 1, -1 or 0
 
     @property
     def is_leaf(self) -> bool:
@@ -81,21 +62,12 @@ class NodeLabel:
 
 @dataclass(frozen=True)
 class TreeLabels:
-    """What is shown of a tree.
+    """What is shown of a tree."""
 
-    Attributes
-    ----------
-    name : str
-        The index of the tree and its number of leaves.
-    nodes : list of NodeLabel
-        Parents come before children, the left child before the right.
-    has_constraints : bool
-        Whether columns of the model have monotone constraints.
-    """
-
-    name: str
+    name: str  # the index of the tree and its number of leaves
+    # Parents come before children, the left child before the right.
     nodes: list[NodeLabel]
-    has_constraints: bool
+    has_constraints: bool  # whether columns of the model have monotone constraints
 
 
 def tree_labels(
@@ -156,29 +128,16 @@ def _leaf_of(booster: Booster, example: Any, iteration: int, score: int) -> int:
 
 @dataclass(frozen=True)
 class Labels:
-    """Writes the labels of nodes.
+    """Writes the labels of nodes."""
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the columns.
-    categories : mapping from int to sequence
-        The categories of columns, in the order of their codes.
-    constraints : sequence of int
-        The monotone constraint of each column; empty without constraints.
-    show_info : sequence of str
-        Names from `INFO`.
-    precision : int or None
-        Digits after the decimal point; None: all.
-    max_category_values : int
-        Number of categories that are listed; "..." stands for the others.
-    """
-
-    names: Sequence[str]
+    names: Sequence[str]  # names of the columns
+    # The categories of columns, in the order of their codes.
     categories: Mapping[int, Sequence[Any]]
+    # The monotone constraint of each column; empty without constraints.
     constraints: Sequence[int]
-    show_info: Sequence[str]
-    precision: int | None
+    show_info: Sequence[str]  # names from `INFO`
+    precision: int | None  # digits after the decimal point; None: all
+    # Number of categories that are listed; "..." stands for the others.
     max_category_values: int
 
     def nodes(self, root: Node, leaf: int | None = None) -> list[NodeLabel]:

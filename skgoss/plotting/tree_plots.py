@@ -272,24 +272,13 @@ def _add_legend(ax: Axes, scale: float) -> None:
 
 
 class _TreeLayout(NamedTuple):
-    """Where the nodes of a tree stand, in points.
+    """Where the nodes of a tree stand, in points."""
 
-    Attributes
-    ----------
-    start : ndarray of shape (n_nodes,)
-        Where each node begins, in the direction of growth.
-    bend : ndarray of shape (n_nodes,)
-        Where the edge to each node leaves those to its siblings.
-    middle : ndarray of shape (n_nodes,)
-        The middle of each node, across the direction of growth.
-    size : tuple of float
-        The size of the tree, along and across.
-    """
-
-    start: Floats
-    bend: Floats
+    start: Floats  # (n_nodes,): where each node begins, in the direction of growth
+    bend: Floats  # (n_nodes,): where the edge to each node leaves those to its siblings
+    # (n_nodes,): the middle of each node, across the direction of growth.
     middle: Floats
-    size: Pair
+    size: Pair  # the size of the tree, along and across
 
 
 def _layout(nodes: Sequence[NodeLabel], boxes: Floats, edges: Floats) -> _TreeLayout:

@@ -16,18 +16,10 @@ from skgoss.plotting.tree_labels import NodeLabel, tree_labels
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeText:
-    """A tree as text, which ``print`` and notebooks show.
+    """A tree as text, which ``print`` and notebooks show."""
 
-    Attributes
-    ----------
-    name : str
-        The index of the tree and its number of leaves.
-    nodes : sequence of NodeLabel
-        Parents come before children.
-    """
-
-    name: str
-    nodes: Sequence[NodeLabel]
+    name: str  # the index of the tree and its number of leaves
+    nodes: Sequence[NodeLabel]  # parents come before children
 
     def to_text(self) -> str:
         """Write the tree as text.

@@ -92,15 +92,10 @@ def _limit_files() -> Iterator[str]:
 
 
 class FileState(NamedTuple):
-    """The facts that show whether a file has changed.
-
-    Attributes
-    ----------
-    number, size, time : int
-        The inode, the size in bytes, and the time of the last write in nanoseconds.
-    """
+    """The facts that show whether a file has changed."""
 
     path: str
+    # The inode, the size in bytes, and the time of the last write in nanoseconds.
     number: int
     size: int
     time: int

@@ -41,18 +41,10 @@ class Batch(NamedTuple):
 
 
 class Source(ABC):
-    """Rows that can be read in batches, any number of times.
+    """Rows that can be read in batches, any number of times."""
 
-    Attributes
-    ----------
-    names : list of str, or None
-        The names of the columns; None: they have none.
-    parts : sequence of Source
-        The sources that the rows come from.
-    """
-
-    names: list[str] | None = None
-    parts: Sequence[Source] = ()
+    names: list[str] | None = None  # the names of the columns; None: they have none
+    parts: Sequence[Source] = ()  # the sources that the rows come from
 
     @property
     @abstractmethod

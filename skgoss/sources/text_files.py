@@ -37,52 +37,31 @@ class FileOptions(NamedTuple):
     """The options that say how a file is read.
 
     Numbers of columns do not count that of the label.
-
-    Attributes
-    ----------
-    header : bool
-        Whether the first line holds the names of the columns.
-    label_column : tuple
-        One column; empty: the first.
-    weight_column, group_column : tuple
-        One column, or none.
-    init_score_column : tuple
-        No column, one, or one for each class.
     """
 
-    header: bool = False
-    label_column: Chosen = ()
+    header: bool = False  # whether the first line holds the names of the columns
+    label_column: Chosen = ()  # one column; empty: the first
+    # One column, or none.
     weight_column: Chosen = ()
     group_column: Chosen = ()
     ignore_column: Chosen = ()
-    init_score_column: Chosen = ()
+    init_score_column: Chosen = ()  # no column, one, or one for each class
 
 
 class TextData(NamedTuple):
-    """The data in text files and in the files beside them.
+    """The data in text files and in the files beside them."""
 
-    Attributes
-    ----------
-    data : TextSource
-        All columns but the label. Those of the weight, of the group and ignored ones
-        keep their place: all values are missing, or not stored.
-    names : list of str, or None
-        The names of the columns of ``data``, if there is a header.
-    label : ndarray of shape (n_rows,), or None
-        None: LibSVM files without labels.
-    group : ndarray of shape (n_queries,), or None
-        The sizes of the queries.
-    init_score : ndarray of shape (n_rows,) or (n_rows, n_scores), or None
-    position : ndarray of shape (n_rows,), or None
-        Numbers of the positions, in the order in which they first occur.
-    """
-
+    # All columns but the label. Those of the weight, of the group and ignored ones keep
+    # their place: all values are missing, or not stored.
     data: TextSource
+    # The names of the columns of ``data``, if there is a header.
     names: list[str] | None
+    # (n_rows,): None: LibSVM files without labels.
     label: NDArray[np.float64] | None = None
     weight: NDArray[np.float64] | None = None
-    group: NDArray[np.int64] | None = None
-    init_score: NDArray[np.float64] | None = None
+    group: NDArray[np.int64] | None = None  # (n_queries,): the sizes of the queries
+    init_score: NDArray[np.float64] | None = None  # (n_rows,) or (n_rows, n_scores)
+    # (n_rows,): numbers of the positions, in the order in which they first occur.
     position: NDArray[np.int64] | None = None
 
 
@@ -336,26 +315,14 @@ def _other_columns(table: TextTable, label: int) -> list[int]:
 
 
 class _FileLayout(NamedTuple):
-    """The meaning of the columns of a table.
+    """The meaning of the columns of a table."""
 
-    Attributes
-    ----------
-    features : list of int, or None
-        The columns of the features; None: LibSVM, all.
-    names : list of str, or None
-        The names of the features.
-    fields : dict
-        The columns of the label, weight and query, if there are any.
-    scores : list of int
-        The columns of the start scores.
-    cleared : list of int
-        The features that get no values, among them the weight and the query.
-    """
-
-    features: list[int] | None
-    names: list[str] | None
+    features: list[int] | None  # the columns of the features; None: LibSVM, all
+    names: list[str] | None  # the names of the features
+    # The columns of the label, weight and query, if there are any.
     fields: dict[str, int]
-    scores: list[int]
+    scores: list[int]  # the columns of the start scores
+    # The features that get no values, among them the weight and the query.
     cleared: list[int]
 
     @property
@@ -397,19 +364,13 @@ def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayo
 
 
 class _Rows(NamedTuple):
-    """The values of rows that are no features.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n_rows, n_fields)
-        The columns `_FileLayout.read_first`.
-    label, queries : ndarray of shape (n_rows,), or None
-        Those of LibSVM files.
-    """
+    """The values of rows that are no features."""
 
     n_rows: int
     n_columns: int
+    # (n_rows, n_fields): the columns `_FileLayout.read_first`.
     columns: NDArray[np.float64]
+    # (n_rows,): those of LibSVM files.
     label: NDArray[np.float64] | None
     queries: NDArray[np.int64] | None
 

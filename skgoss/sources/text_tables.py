@@ -44,16 +44,10 @@ _NO_SPACE = re.compile(rb" *[^ \n]")
 
 
 class TextBlock(NamedTuple):
-    """Whole lines of a file, of which at least one is not empty.
-
-    Attributes
-    ----------
-    line : int
-        The number of the first line.
-    """
+    """Whole lines of a file, of which at least one is not empty."""
 
     body: bytes
-    line: int
+    line: int  # the number of the first line
 
     @property
     def n_rows(self) -> int:

@@ -16,21 +16,13 @@ Floats = NDArray[np.float64]
 
 
 class BinnedRows(NamedTuple):
-    """Rows that trees are applied to.
-
-    Attributes
-    ----------
-    missing_bin : ndarray of shape (n_used,), int32
-    values : RawColumns or None
-        The values of the columns; None: no leaf is linear.
-    numbers : ndarray of shape (n_rows,), uint32, or None
-        The rows of the store that these are, ascending; None: all.
-    """
+    """Rows that trees are applied to."""
 
     store: BinStore
-    missing_bin: NDArray[np.int32]
-    values: RawColumns | None
+    missing_bin: NDArray[np.int32]  # (n_used,)
+    values: RawColumns | None  # the values of the columns; None: no leaf is linear
     n_rows: int
+    # (n_rows,): the rows of the store that these are, ascending; None: all.
     numbers: NDArray[np.uint32] | None = None
 
     @property
@@ -42,20 +34,13 @@ class BinnedRows(NamedTuple):
 
 
 class BinnedTrees(NamedTuple):
-    """The trees of one round, as from ``Forest.arrays``.
-
-    Attributes
-    ----------
-    leaf_start : ndarray of shape (n_scores + 1,), int64
-    linear : list of LinearLeaves or None
-        By score; None: all leaves are constant.
-    """
+    """The trees of one round, as from ``Forest.arrays``."""
 
     nodes: NDArray[Any]
     leaves: NDArray[Any]
-    leaf_start: NDArray[np.int64]
+    leaf_start: NDArray[np.int64]  # (n_scores + 1,)
     words: NDArray[np.uint32]
-    linear: list[LinearLeaves] | None = None
+    linear: list[LinearLeaves] | None = None  # by score; None: all leaves are constant
 
     def tree(self, k: int) -> tuple[NDArray[Any], Floats]:
         """The nodes and the values of the leaves of one score's tree."""

@@ -56,26 +56,10 @@ class FinishedRounds:
 class Boosting(Rounds):
     """The state of a fit: the scores of the training rows and the trees so far.
 
-    Parameters
-    ----------
-    objective : Objective
-        The objective on the rows of ``dataset``.
-    settings : Settings
-        The options, with numbers in place of names of columns.
-    n_threads : int
-        The maximum number of threads; the trees do not depend on it.
-    init_score : ndarray of shape (n_scores, n_rows), float64, default=None
-        The scores to start from, instead of the best constant. The trees do not include
-        them.
-    sets : sequence of EvaluationSet, default=()
-        The evaluation sets.
-    init_ensemble : Ensemble, default=None
-        The trees of an earlier model, to which new trees are added. ``init_score``
-        includes their scores.
-    raw : RawColumns, default=None
-        Values of the rows of ``dataset``; required for linear leaves.
-    make_training_set : callable, default=None
-        Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
+    Boosting starts from ``init_score``, of shape (n_scores, n_rows), instead of the
+    best constant. The trees do not include these scores, but they include those of
+    ``init_ensemble``, an earlier model, to which new trees are added. Linear leaves
+    need ``raw``, the values of the rows. In ``settings``, columns have numbers.
     """
 
     # Made only if a column can be split.

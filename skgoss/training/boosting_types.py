@@ -15,16 +15,10 @@ from skgoss.training.evaluation import EvaluationSet
 
 
 class Dropout(NamedTuple):
-    """The rounds whose trees are dropped while those of a new round are grown.
-
-    Attributes
-    ----------
-    new_weight : float
-        The weight of the new trees; that of each dropped round is 1.
-    """
+    """The rounds whose trees are dropped while those of a new round are grown."""
 
     rounds: NDArray[np.intp]
-    new_weight: float
+    new_weight: float  # the weight of the new trees; that of each dropped round is 1
 
     @property
     def factor(self) -> float:

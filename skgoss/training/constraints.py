@@ -53,50 +53,31 @@ class ForcedSplit(NamedTuple):
 
 @dataclass(frozen=True)
 class FeatureSets:
-    """Sets of features that may interact, and the sets of each feature.
+    """Sets of features that may interact, and the sets of each feature."""
 
-    Attributes
-    ----------
-    start : ndarray of shape (n_sets + 1,), int64
-        The index in ``features`` of the first feature of each set, and the end.
-    features : ndarray of int32
-        The features of all sets.
-    by_feature_start : ndarray of shape (n_used + 1,), int64
-        The index in ``by_feature`` of the first set of each feature, and the end.
-    by_feature : ndarray of int32
-        The sets of all features.
-    """
-
+    # (n_sets + 1,): the index in ``features`` of the first feature of each set, and the
+    # end.
     start: NDArray[np.int64]
-    features: NDArray[np.int32]
+    features: NDArray[np.int32]  # the features of all sets
+    # (n_used + 1,): the index in ``by_feature`` of the first set of each feature, and
+    # the end.
     by_feature_start: NDArray[np.int64]
-    by_feature: NDArray[np.int32]
+    by_feature: NDArray[np.int32]  # the sets of all features
 
 
 @dataclass(frozen=True)
 class TreeConstraints:
-    """Constraints in terms of the used features of a data set.
+    """Constraints in terms of the used features of a data set."""
 
-    Attributes
-    ----------
-    bounding : int
-        How outputs are bounded: `UNBOUNDED` or one of `BOUNDINGS`.
-    sign : ndarray of shape (n_used,), int8, or None
-        1: outputs may only increase with the feature, -1: only decrease, 0: both.
-    penalty : float
-        The option ``monotone_penalty``.
-    factor : ndarray of shape (n_used,), float64, or None
-        The factors of gains.
-    forced : ndarray of shape (n_forced, 4), int32
-        Feature, bin, and the indices of the next forced splits on the left and on the
-        right, -1 for none.
-    """
-
-    bounding: int
+    bounding: int  # how outputs are bounded: `UNBOUNDED` or one of `BOUNDINGS`
+    # (n_used,): 1: outputs may only increase with the feature, -1: only decrease, 0:
+    # both.
     sign: NDArray[np.int8] | None
-    penalty: float
-    factor: NDArray[np.float64] | None
+    penalty: float  # the option ``monotone_penalty``
+    factor: NDArray[np.float64] | None  # (n_used,): the factors of gains
     sets: FeatureSets | None
+    # (n_forced, 4): feature, bin, and the indices of the next forced splits on the left
+    # and on the right, -1 for none.
     forced: NDArray[np.int32]
 
 

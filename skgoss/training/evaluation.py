@@ -36,26 +36,16 @@ class NamedRows(NamedTuple):
 
 @dataclass(eq=False)
 class EvaluationSet:
-    """Rows whose metrics are computed after each round.
-
-    Attributes
-    ----------
-    binned : BinnedRows or None
-        The rows in bins; None: the set is the training set, whose scores are used.
-    is_training : bool
-        Whether the model learns from the rows.
-    data : object
-        What the user passed.
-    scores : ndarray of shape (n_scores, n_rows), float64
-        Raw scores; set by `Boosting` unless ``binned`` is None.
-    """
+    """Rows whose metrics are computed after each round."""
 
     name: str
     rows: Rows
     metrics: list[AnyMetric]
+    # The rows in bins; None: the set is the training set, whose scores are used.
     binned: BinnedRows | None
-    is_training: bool = False
-    data: Any = None
+    is_training: bool = False  # whether the model learns from the rows
+    data: Any = None  # what the user passed
+    # (n_scores, n_rows): raw scores; set by `Boosting` unless ``binned`` is None.
     scores: Floats = field(init=False)
 
     def __post_init__(self) -> None:

@@ -30,27 +30,17 @@ AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of a fit.
+    """The result of a fit."""
 
-    Attributes
-    ----------
-    ensemble : Ensemble
-        The trees, up to the best round if a callback ended the fit.
-    best_iteration : int
-        The number of rounds that early stopping kept; 0 without it.
-    best_score : dict
-        Metrics by evaluation set and name: those of the best round after early
-        stopping, else of the last round.
-    history : dict
-        Metrics of all rounds: a list for each evaluation set and name.
-    out_of_fold : OutOfFold or None
-        The predictions for the test rows of folds; None without folds.
-    """
-
-    ensemble: Ensemble
+    ensemble: Ensemble  # the trees, up to the best round if a callback ended the fit
+    # The number of rounds that early stopping kept; 0 without it.
     best_iteration: int = 0
+    # Metrics by evaluation set and name: those of the best round after early stopping,
+    # else of the last round.
     best_score: dict[str, dict[str, float]] = field(default_factory=dict)
+    # Metrics of all rounds: a list for each evaluation set and name.
     history: History = field(default_factory=dict)
+    # The predictions for the test rows of folds; None without folds.
     out_of_fold: OutOfFold | None = None
 
 

@@ -42,19 +42,10 @@ class Rounds(ABC):
 
     ``make_training_set`` returns an evaluation set of the training rows, for
     `eval_train`.
-
-    Attributes
-    ----------
-    dataset : BinnedDataset
-        The training rows.
-    sets : list of EvaluationSet
-        Those that are evaluated after each round.
-    unlisted_sets : list of EvaluationSet
-        Those that are evaluated when asked for.
     """
 
     settings: Settings
-    dataset: BinnedDataset
+    dataset: BinnedDataset  # the training rows
 
     # Whether several rounds may grow at once.
     grows_ahead = False
@@ -67,6 +58,7 @@ class Rounds(ABC):
         self.n_threads = n_threads
         self.make_training_set = make_training_set
         self.sets: list[EvaluationSet] = []
+        # Those that are evaluated only when asked for.
         self.unlisted_sets: list[EvaluationSet] = []
         self._lock = NonBlockingLock()
 

@@ -27,17 +27,10 @@ _EMPTY = np.empty(0, dtype=np.bool_)
 
 
 class Sample(NamedTuple):
-    """The rows of a round, and their hessians.
+    """The rows of a round, and their hessians."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (m,), uint32, or None
-        Row numbers, ascending; None: all rows.
-    hessian : ndarray of shape (n_scores, n_rows), float32, or None
-        Hessians, adjusted to the sample in its rows; None: ones.
-    """
-
-    rows: NDArray[np.uint32] | None
+    rows: NDArray[np.uint32] | None  # (m,): row numbers, ascending; None: all rows
+    # (n_scores, n_rows): hessians, adjusted to the sample in its rows; None: ones.
     hessian: Singles | None
 
 

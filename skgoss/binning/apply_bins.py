@@ -118,10 +118,8 @@ def bin_sparse_columns(
 ]:
     """List the rows of some columns of numbers that are not in the bin of zero.
 
-    Returns
-    -------
-    start, list_rows, bin_start, list_bins : ndarray
-        Attributes of `SparseColumns`.
+    Returns the attributes ``start``, ``rows``, ``bin_start`` and ``bins`` of
+    `SparseColumns`.
     """
     n_rows = columns.n_rows if rows is None else len(rows)
     places = row_places(columns, rows)

@@ -72,16 +72,9 @@ def numeric_mappers(
 ) -> list[BinMapper]:
     """Mappers of columns of numbers.
 
-    Parameters
-    ----------
-    bounds : ndarray of float64
-        The upper bounds of all columns; the last one of each is infinite.
-    start : ndarray of shape (n + 1,), int64
-        Where the bounds of each column begin.
-    missing_type, is_trivial, zero_share : ndarray of shape (n,)
-        See `BinMapper`.
-    value_range : ndarray of shape (n, 2), float64
-        The minimum and maximum of each column.
+    ``bounds`` are the upper bounds of all columns, the last one of each infinite; those
+    of a column begin at its ``start``, (n + 1,). ``value_range``, (n, 2), has the
+    minimum and maximum of each column. For the rest see `BinMapper`.
     """
     n_bounds = np.diff(start)
     zero_bin = np.add.reduceat(bounds < 0.0, start[:-1], dtype=np.int64)

@@ -53,15 +53,9 @@ class BinnedDataset:
     ) -> BinnedDataset:
         """Find the bins of the columns and put the values into them.
 
-        Parameters
-        ----------
-        columns : Columns
-            The data, from `skgoss.columns.containers.columns`.
-        weight : ndarray of shape (columns.n_rows,), default=None
-            Weights of the rows, for bins of equal weight.
-        partition : RowPartition, default=None
-            Which of the rows of all processes these are; None: all. All processes find
-            the bins of all rows, and each puts its own rows into them.
+        ``weight``, (columns.n_rows,), is for bins of equal weight. With a
+        ``partition``, all processes find the bins of all rows, and each puts its own
+        rows into them.
         """
         mappers = find_bin_mappers(
             columns,
@@ -113,22 +107,11 @@ class BinnedDataset:
         n_threads: int = 1,
         n_global: int | None = None,
     ) -> BinnedDataset:
-        """Put other rows into the bins of this data set.
+        """Put other rows, with the same columns, into the bins of this data set.
 
-        Parameters
-        ----------
-        columns : Columns
-            The other data, with the columns of this data set's.
-        settings : DatasetSettings
-            Those of the bins are not used, nor is `max_conflict_rate`: no bin of the
-            other rows is lost.
-        n_global : int, default=None
-            See `storage.build`.
-
-        Returns
-        -------
-        BinnedDataset
-            With the same list of mappers.
+        The mappers are the same list. The settings of bins are not used, nor is
+        `max_conflict_rate`: no bin of the other rows is lost. For ``n_global`` see
+        `storage.build`.
         """
         return replace(
             self,
@@ -156,15 +139,8 @@ class BinnedDataset:
     ) -> BinnedDataset:
         """The columns of this data set, and then those of another with the same rows.
 
-        Parameters
-        ----------
-        settings : StorageSettings
-            `max_conflict_rate` is not used: no bin is lost.
-
-        Raises
-        ------
-        ValueError
-            If the other data set has another number of rows.
+        `max_conflict_rate` is not used: no bin is lost. ValueError if the other data
+        set has another number of rows.
         """
         if other.n_rows != self.n_rows:
             raise ValueError(
@@ -199,23 +175,11 @@ class BinnedDataset:
         )
 
     def take(self, rows: NDArray[np.int64], n_threads: int = 1) -> BinnedDataset:
-        """Some of the rows, without binning anew.
+        """Some of the rows, at least one, without binning anew.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n,), int64
-            At least one; ascending and distinct.
-
-        Returns
-        -------
-        BinnedDataset
-            Its bins lie in memory as those of this data set. What does not depend on
-            the rows, such as the list of mappers, is shared.
-
-        Raises
-        ------
-        ValueError
-            If the rows are not ascending or do not exist.
+        The bins lie in memory as those of this data set. What does not depend on the
+        rows, such as the list of mappers, is shared. ValueError if the rows are not
+        ascending and distinct, or do not exist.
         """
         if len(rows) == 0:
             raise ValueError("rows must have at least one number.")

@@ -112,20 +112,10 @@ def restored(
 ) -> BinnedDataset:
     """The binned data of a state, with the same bins, laid out anew.
 
-    Parameters
-    ----------
-    state : object
-        What `state` returned, or anything else.
-    most : int, default=None
-        The most that the state may `claim`; None: any number.
-    memory : Memory, default=None
-        Where new arrays lie, if nothing else uses those of the state, which are then
-        kept where possible. None: all are copied.
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing, has another type or contradicts another.
+    ``state`` is what `state` returned, or anything else: ValueError if an entry is
+    missing, has another type or contradicts another. ``most`` is the most that it may
+    `claim`. ``memory`` is where new arrays lie, if nothing else uses those of the
+    state, which are then kept where possible; without it, all are copied.
     """
     (n_rows,) = entries(state, {"n_rows": int}, _OWNER)
     arrays = vectors(state, _NUMBERS | _RUNS | _BINS, _OWNER)

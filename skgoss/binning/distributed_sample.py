@@ -92,14 +92,8 @@ def joined(
 ) -> Columns:
     """The columns of the sampled rows of all processes.
 
-    Parameters
-    ----------
-    blocks : sequence of SampleBlock
-        The same columns of some rows each, from all processes.
-    places : sequence of ndarray of int64
-        The places of the rows of each block among all sampled ones.
-    n_rows : int
-        The number of all sampled rows.
+    Each block has the same columns of some rows, whose ``places`` are among all
+    ``n_rows`` sampled ones.
     """
     is_dense = np.any([block.is_dense for block in blocks], axis=0)
     dense = _dense(blocks, places, is_dense, n_rows)

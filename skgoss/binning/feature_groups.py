@@ -119,15 +119,9 @@ def share_lanes(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Put groups of few codes together into lanes of one byte.
 
-    Parameters
-    ----------
-    n_codes : ndarray of shape (n,), int32
-
-    Returns
-    -------
-    lane, radix : ndarray of shape (n,), int32
-        See `Storage`. Within a lane the radix rises with the group's number, from 1.
-        If no lane is shared, each group has the lane of its own number.
+    Returns ``lane`` and ``radix``: see `Storage`. Within a lane the radix rises with
+    the group's number, from 1. If no lane is shared, each group has the lane of its own
+    number.
     """
     radix = np.ones(len(n_codes), dtype=np.int32)
     alone = np.arange(len(n_codes), dtype=np.int32)

@@ -72,17 +72,10 @@ def find_bin_mappers(
     categories, up to ``max_bin`` have one. Categories of fewer than ``min_data_in_bin``
     rows have none, except for the two most frequent.
 
-    Parameters
-    ----------
-    columns : Columns or StackedColumns
-        The data; in pieces only with a ``partition``.
-    weight : ndarray of shape (columns.n_rows,), default=None
-        Whole numbers are numbers of copies; other weights are divided by the smallest.
-        `min_data_in_bin` counts rows, whatever their weights.
-    partition : RowPartition, default=None
-        Which of the rows of all processes ``rows`` are; None: all. If there are others,
-        the sample is drawn from all rows, and each process finds the bins of some
-        columns.
+    Weights that are whole numbers are numbers of copies; others are divided by the
+    smallest. `min_data_in_bin` counts rows, whatever their weights. With a
+    ``partition`` of several processes, the sample is drawn from all rows, and each
+    process finds the bins of some columns; only then may columns be in pieces.
     """
     if weight is not None and len(weight) != columns.n_rows:
         raise ValueError(
@@ -124,14 +117,10 @@ def find_in_sample(
     weight: NDArray[np.float64] | None,
     n_threads: int,
 ) -> list[BinMapper]:
-    """The bins of columns that consist of the sampled rows.
+    """The bins of columns that consist of the sampled rows, with their weights.
 
-    Parameters
-    ----------
-    n_nonzero : ndarray of shape (n_features,), int64
-        How many of the rows to use are not zero: see `count_nonzero`.
-    weight : ndarray of shape (sampled.n_rows,), float64, or None
-        The weights of the sampled rows.
+    ``n_nonzero``, (n_features,), is how many of the rows to use are not zero: see
+    `count_nonzero`.
     """
     sample = _RowSubset(None, None, _scaled(weight))
     search = _Search.from_settings(settings, sampled.n_features, sample, n_threads)

@@ -22,11 +22,9 @@ ForcedBounds = Mapping[int, tuple[float, ...]]
 def by_column(value: Any, finder: ColumnFinder) -> ForcedBounds | None:
     """The upper bounds by the number of the column; None if there are none.
 
-    Parameters
-    ----------
-    value : str, path, list of dict, dict or None
-        The name or the contents of a JSON file: objects with the keys 'feature' and
-        'bin_upper_bound'. Or the bounds of each column, by its name or number.
+    ``value`` is the name or the contents of a JSON file: objects with the keys
+    'feature' and 'bin_upper_bound'. Or it has the bounds of each column, by its name or
+    number.
     """
     contents = disk.json_contents(value, OPTION)
     by_number: dict[int, tuple[float, ...]] = {}
@@ -71,14 +69,9 @@ def packed(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
     """The bounds of columns as arrays for the kernel.
 
-    Returns
-    -------
-    start : ndarray of shape (n_features + 1,)
-        Where the bounds of each column begin.
-    bound : ndarray of float64
-        Ascending within a column.
-    rank : ndarray of int32
-        The places of bounds in the order of the user. Zero has separate bounds.
+    Returns where the bounds of each column begin, (n_features + 1,), the bounds,
+    ascending within a column, and their places in the order of the user. Zero has
+    separate bounds.
     """
     start = np.cumsum([0, *map(len, bounds)], dtype=np.int64)
     parts = [np.empty((0, 2))]

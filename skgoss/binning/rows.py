@@ -138,10 +138,8 @@ def check_init_score(
 ) -> Any:
     """Check an ``init_score``, and return it with a row for each score.
 
-    Parameters
-    ----------
-    init_score : array-like of shape (n_rows, n_scores) or (n_scores * n_rows,)
-        In one dimension, the scores of all rows for the first class come first.
+    Its shape is (n_rows, n_scores) or (n_scores * n_rows,). In one dimension, the
+    scores of all rows for the first class come first.
     """
     scores = as_floats(init_score, name)
     is_flat = scores.shape in ((n_rows * n_scores,), (n_rows, 1))
@@ -165,20 +163,9 @@ def held_out(
 ) -> NDArray[Any]:
     """Draw rows for validation, whatever their partition: a bool for each row.
 
-    Parameters
-    ----------
-    fraction : float
-        The fraction of the rows; if there are queries or groups, that of these, all
-        rows of which are held out.
-    stratify : bool
-        Whether to draw the same fraction of each class.
-    groups : ndarray of shape (n_all_rows,), default=None
-        The groups of the rows of all processes.
-
-    Raises
-    ------
-    ValueError
-        If nothing can be held out.
+    The same fraction of each class is drawn if they ``stratify``. If there are queries
+    or ``groups`` of the rows of all processes, the fraction is that of these, all rows
+    of which are held out. ValueError if nothing can be held out.
     """
     partition = rows.partition or RowPartition.alone(len(rows))
     group = None

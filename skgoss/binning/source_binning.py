@@ -50,13 +50,8 @@ class SourceBinning(NamedTuple):
     ) -> tuple[BinnedDataset, ColumnSchema]:
         """Find the bins, and put the rows into them.
 
-        Parameters
-        ----------
-        categorical_feature : 'auto', None or list of str and int
-        schema : ColumnSchema or None
-            The columns, if they are those of a model; None: they are learned.
-        weight : ndarray of shape (n_rows,), or None
-            As in `BinnedDataset.build`; rows of weight 0 do not count.
+        ``schema`` has the columns if they are those of a model; else they are learned.
+        ``weight`` is as in `BinnedDataset.build`; rows of weight 0 do not count.
         """
         existing = None if weight is None or weight.all() else np.flatnonzero(weight)
         sample = find_bins.sampled_rows(self.source.shape[0], self.options, existing)

@@ -89,13 +89,9 @@ class SparseColumns:
     ) -> SparseColumns:
         """The columns of rows that lie one below the other.
 
-        Parameters
-        ----------
-        number : ndarray of int
-            Which of the used columns are sparse.
-        parts : list of (int, SparseColumns)
-            The number of the first row of each part, ascending, and its columns. The
-            list is emptied, so that memory is freed.
+        ``number`` tells which of the used columns are sparse. ``parts`` are ascending:
+        the number of the first row of each, and its columns. The list is emptied, so
+        that memory is freed.
         """
         lengths = np.zeros((2, len(number) + 1), dtype=np.int64)
         for _, part in parts:

@@ -267,12 +267,8 @@ class Bins:
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """The bins of dense columns: those of at most 256 bins, and the others.
 
-        Parameters
-        ----------
-        narrow, wide : ndarray of int64
-            The numbers of these columns among the used ones.
-        n_groups : int
-            The number of rows of the first array: the last ones are free.
+        ``narrow`` and ``wide`` are the numbers of these columns among the used ones.
+        The first array has ``n_groups`` rows, of which the last ones are free.
         """
         memory = self.memory
         if memory is not None and n_groups == len(self.bytes):
@@ -366,12 +362,9 @@ def build(
 ) -> Storage:
     """Bin the values of used columns, and store the bins.
 
-    Parameters
-    ----------
-    n_global : int, default=None
-        The number of rows of all processes; None: that of the rows to keep. The places
-        of histograms depend on it and on the mappers alone, so all processes have the
-        same.
+    ``n_global`` is the number of rows of all processes, if these are not all. The
+    places of histograms depend on it and on the mappers alone, so all processes have
+    the same.
     """
     source = _source(columns, mappers, settings, rows, n_threads, n_global)
     return lay_out(source, mappers, settings, n_threads)

@@ -211,25 +211,12 @@ class Categories:
     ) -> NDArray[Any]:
         """Replace the values of a column by the numbers of its categories.
 
-        Parameters
-        ----------
-        series : narwhals Series or ArrayColumn
-            A column that `needs_encoding`, or a categorical one of numbers.
-        learn : bool
-            True in fit; False looks the values up.
-
-        Returns
-        -------
-        ndarray of floats
-            NaN where the value is missing or unknown.
-
-        Raises
-        ------
-        ValueError
-            If values are not hashable. In fit: if strings occur although
-            `categorical_feature` is None, or if numbers are not whole. In predict: if
-            strings occur in a column that held numbers in fit, or if a column holds
-            numbers whose categories are strings.
+        The column is one that `needs_encoding`, or a categorical one of numbers. Values
+        that are missing or, unless they are to ``learn`` in fit, unknown become NaN.
+        ValueError if values are not hashable. In fit: if strings occur although
+        `categorical_feature` is None, or if numbers are not whole. In predict: if
+        strings occur in a column that held numbers in fit, or if a column holds numbers
+        whose categories are strings.
         """
         vocabulary = None if learn else self.vocabularies.get(column)
         categorical = small_categorical(series.to_native())
@@ -284,25 +271,10 @@ class Categories:
     ) -> Columns:
         """Replace the numbers in categorical columns by those of their categories.
 
-        Parameters
-        ----------
-        names : sequence
-            The names of the columns in messages.
-        encoded : set of int
-            The columns that `encode` has replaced already.
-        learn : bool
-            True in fit; False looks the values up.
-
-        Raises
-        ------
-        ValueError
-            If a column to learn holds numbers that are not whole. In predict: if a
-            column holds numbers whose categories are strings.
-
-        Warns
-        -----
-        UserWarning
-            If a column to learn holds negative numbers.
+        ``encoded`` are the columns that `encode` has replaced already, and ``names``
+        those of columns in messages. ValueError if a column to ``learn`` holds numbers
+        that are not whole; negative ones give a UserWarning. In predict: ValueError if
+        a column holds numbers whose categories are strings.
         """
         categorical = (self.declared or set()) if learn else self.vocabularies.keys()
         if not categorical and not self.vocabularies:
@@ -384,10 +356,7 @@ def declare(
 ) -> Categories:
     """Find the columns that `categorical_feature` lists; an empty list means None.
 
-    Raises
-    ------
-    ValueError
-        If there is no column of a name or number, or a column is listed twice.
+    ValueError if there is no column of a name or number, or a column is listed twice.
     """
     if isinstance(categorical_feature, str):
         return Categories(set())
@@ -416,14 +385,7 @@ def check_same(
 ) -> None:
     """Check that `categorical_feature` lists the categorical columns of a model.
 
-    Parameters
-    ----------
-    categorical_feature : str, None or sequence of str and int
-        A string lists no columns.
-    learned : Categories
-        The model's categories.
-    source : str
-        The model's name in messages.
+    A string lists no columns. ``source`` is the model's name in messages.
     """
     if isinstance(categorical_feature, str):
         return

@@ -39,13 +39,7 @@ class SparseIntegers(NamedTuple):
 
 
 def compressed(values: NDArray[np.int64]) -> NDArray[Any] | SparseIntegers:
-    """Integers in one dimension, in fewer bytes.
-
-    Returns
-    -------
-    ndarray of a smaller dtype, or SparseIntegers
-        A copy, which is read-only: it is sent as it is.
-    """
+    """A read-only copy of integers in one dimension, in fewer bytes, to be sent."""
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     n_bits = max(high, ~low).bit_length()
     dtype = next(dtype for bits, dtype in DTYPES.items() if n_bits < bits)
@@ -85,16 +79,9 @@ class Collectives(ABC):
     def all_to_all(self, values: Sequence[Any]) -> list[Any]:
         """Send a value to each rank, and receive one from each.
 
-        Parameters
-        ----------
-        values : sequence of length n_ranks
-            What each rank gets: arrays, bytes, or small objects that can be pickled.
-            They must not change until the next call of this process has returned.
-
-        Returns
-        -------
-        list of length n_ranks
-            What each rank has sent to this one. Arrays may be read-only.
+        Values are arrays, bytes, or small objects that can be pickled. They must not
+        change until the next call of this process has returned. Arrays that come may be
+        read-only.
         """
 
     def all_gather(self, value: Any) -> list[Any]:
@@ -104,10 +91,7 @@ class Collectives(ABC):
     def all_reduce(self, array: NDArray[Any]) -> NDArray[Any]:
         """The sum of the arrays of all processes: int64, of one shape.
 
-        Returns
-        -------
-        ndarray
-            ``array`` itself, which is written to; it must be contiguous.
+        It is ``array`` itself, which is written to and must be contiguous.
         """
         flat = array.reshape(-1)
         if self.n_ranks <= 2 or array.nbytes <= MOST_BYTES_GATHERED:
@@ -126,15 +110,8 @@ class Collectives(ABC):
     def reduce_scatter(self, pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The sum of one piece of the arrays of all processes, another for each rank.
 
-        Parameters
-        ----------
-        pieces : sequence of length n_ranks
-            An array of int64 in one dimension for each rank.
-
-        Returns
-        -------
-        ndarray
-            ``pieces[rank]`` itself, which is written to. The others are not changed.
+        ``pieces`` are an array of int64 in one dimension for each rank. The sum is
+        ``pieces[rank]`` itself, which is written to. The others are not changed.
         """
         piece_sum = pieces[self.rank]
         to_send = [

@@ -43,33 +43,17 @@ def learned(
 ) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set by scikit-learn's rules.
 
-    Numbers are not copied; NaN and infinities are kept, nulls and masked values become
-    NaN.
+    ``X`` is an ndarray, list, sparse matrix or array, any data frame that narwhals
+    reads (pandas, polars, pyarrow Table; lazy ones are collected), or anything else
+    that exports an Arrow schema, such as a pyarrow RecordBatch. Or it is a `Stack` of
+    those, whose columns are then `StackedColumns`. Numbers are not copied; NaN and
+    infinities are kept, nulls and masked values become NaN.
 
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_rows, n_features)
-        ndarray, list, sparse matrix or array, any data frame that narwhals reads
-        (pandas, polars, pyarrow Table; lazy ones are collected), or anything else
-        that exports an Arrow schema, such as a pyarrow RecordBatch. Or a `Stack` of
-        those, whose columns are then `StackedColumns`.
-    categorical_feature : 'auto', None or list of str and int
-        Which columns hold categories: see the option of this name.
-
-    Returns
-    -------
-    schema : ColumnSchema
-        With the categories that the columns hold.
-
-    Raises
-    ------
-    ValueError
-        With scikit-learn's messages, if the shape is wrong. Also if a column does not
-        hold numbers, if `categorical_feature` lists an unknown column, or if the arrays
-        of a sparse matrix are inconsistent.
-    TypeError
-        With scikit-learn's messages, for arrays of objects that are not numbers, and
-        for names of which only some are strings.
+    ValueError, with scikit-learn's messages, if the shape is wrong. Also if a column
+    does not hold numbers, if `categorical_feature` lists an unknown column, or if the
+    arrays of a sparse matrix are inconsistent. TypeError, with scikit-learn's messages,
+    for arrays of objects that are not numbers, and for names of which only some are
+    strings.
     """
     if isinstance(X, Stack):
         read = partial(learned, owner=owner, categorical_feature=categorical_feature)
@@ -85,19 +69,9 @@ def columns(
 ) -> Columns:
     """Read columns that must be those of a training set.
 
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_rows, n_features)
-        As in `learned`.
-    schema : ColumnSchema
-        The columns of the training set. Their categories are looked up.
-    by_name : bool, default=True
-        Whether to check the names of a data frame's columns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `learned`, and if the number of columns or their names differ.
+    Its categories are looked up. TypeError and ValueError as in `learned`, and if the
+    number of columns or their names differ. The names of a data frame are only checked
+    if ``by_name``.
     """
     if isinstance(X, Stack):
         read = partial(columns, schema=schema, owner=owner, by_name=by_name)

@@ -12,22 +12,10 @@ NO_NUMBERS = (bytes, np.datetime64, np.timedelta64)
 
 
 def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Convert numbers to float64.
+    """Convert numbers to float64; those of this dtype are returned as they are.
 
-    Parameters
-    ----------
-    name : str
-        The name of the values in messages.
-
-    Returns
-    -------
-    ndarray of float64
-        ``values`` itself if it has this dtype. None becomes NaN.
-
-    Raises
-    ------
-    ValueError
-        If a value is masked, not a real number, or an integer too large for float64.
+    None becomes NaN. ValueError, with the ``name`` of the values, if one is masked, not
+    a real number, or an integer too large for float64.
     """
     check_unmasked(values, name)
     try:

@@ -20,25 +20,16 @@ def has_several_columns(y: Any) -> bool:
 
 
 def bounds(y: Any, n_rows: int | None, name: str = "y") -> Floats:
-    """The bounds between which the event of each row happened.
+    """The bounds between which the event of each row happened, and its stratum.
 
-    Parameters
-    ----------
-    y : structured array, data frame, or array-like of shape (n_rows, 2) or (n_rows, 3)
-        If the first column holds only 0 and 1, it tells whether the event was seen, and
-        the second one has the time of the event or of the last look. Otherwise they are
-        bounds of the time of the event. The third column has the number of a stratum.
+    ``y`` is a structured array, data frame or array of two or three columns. If the
+    first column holds only 0 and 1, it tells whether the event was seen, and the second
+    one has the time of the event or of the last look. Otherwise they are bounds of the
+    time of the event. The third column has the number of a stratum.
 
-    Returns
-    -------
-    ndarray of shape (n_rows, 2) or (n_rows, 3)
-        The lower bound, the upper bound and the stratum. Both bounds are equal if the
-        time is known; the upper bound is infinite if the event was not seen.
-
-    Raises
-    ------
-    ValueError
-        If there are no such columns, or values are missing, strings, or no bounds.
+    Returns an array of shape (n_rows, 2) or (n_rows, 3). Both bounds are equal if the
+    time is known; the upper bound is infinite if the event was not seen. ValueError if
+    there are no such columns, or values are missing, strings, or no bounds.
     """
     fields = getattr(getattr(y, "dtype", None), "names", None)
     n_rows = len(y) if n_rows is None else n_rows

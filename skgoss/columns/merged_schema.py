@@ -31,29 +31,13 @@ def merged(
 ) -> tuple[Columns | StackedColumns, ColumnSchema]:
     """Check that all ranks have the same columns, and merge their categories.
 
-    All ranks call this at the same time.
+    All ranks call this at the same time, each with the columns of its rows. ``learned``
+    tells whether the categories have been learned from them. The columns that are
+    returned have the numbers of the categories of all ranks, and the schema is the same
+    on all ranks.
 
-    Parameters
-    ----------
-    columns : Columns or StackedColumns
-        The rows of this rank.
-    schema : ColumnSchema
-        The columns of these rows.
-    learned : bool
-        Whether the categories have been learned from the rows.
-
-    Returns
-    -------
-    columns : Columns or StackedColumns
-        With the label encoding of the categories of all ranks.
-    schema : ColumnSchema
-        The same on all ranks.
-
-    Raises
-    ------
-    ValueError
-        If numbers or names of columns differ, or if a column holds strings or
-        categories in one part and numbers in another. The message names the parts.
+    ValueError if numbers or names of columns differ, or if a column holds strings or
+    categories in one part and numbers in another. The message names the parts.
     """
     if columns.n_rows != parts.n_rows:
         raise ValueError(
@@ -75,17 +59,8 @@ def from_pieces(
 ) -> tuple[StackedColumns, ColumnSchema]:
     """The columns of rows that were read in pieces, with the categories of all.
 
-    Parameters
-    ----------
-    read : sequence of (Columns, ColumnSchema)
-        What was learned from each piece.
-    places : sequence of str
-        What messages call the pieces.
-
-    Raises
-    ------
-    ValueError
-        As in `merged`. The message names two pieces.
+    ``read`` is what was learned from each piece, and ``places`` what messages call the
+    pieces. ValueError as in `merged`. The message names two pieces.
     """
     learned = [schema.categories.vocabularies for _, schema in read]
     facts = [

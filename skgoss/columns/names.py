@@ -85,13 +85,8 @@ class ColumnFinder:
     def values(self, passed: Any, option: str, default: Any) -> list[Any] | None:
         """The value of an option for each column; None if all are the default.
 
-        Parameters
-        ----------
-        passed : dict by name or number, list, or None
-        option : str
-            The option's name, for messages.
-        default : object
-            The value of columns that a dict does not name.
+        ``passed`` is a dict by name or number, a list or None. Columns that a dict does
+        not name get the default.
         """
         if passed is None:
             return None

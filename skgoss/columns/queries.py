@@ -106,24 +106,13 @@ def make(
 ) -> Queries:
     """Make queries from the arguments of a user.
 
-    Parameters
-    ----------
-    group : array-like of shape (n_queries,), default=None
-        The sizes of the queries; the rows of each query are consecutive.
-    qid : array-like of shape (n_rows,), default=None
-        The query of each row: values of any type that can be sorted. Without both, all
-        rows belong to one query.
-    prefix : str, default=""
-        A prefix of the names of the arguments in messages.
-    parts : Parts, default=None
-        The parts of the data that the rows are; None: all rows are here.
+    ``group`` has the sizes of queries whose rows are consecutive, ``qid`` the query of
+    each row: values of any type that can be sorted. Without both, all rows belong to
+    one query. ``prefix`` is that of the names of the arguments in messages.
 
-    Raises
-    ------
-    ValueError
-        If both are passed; if sizes are negative, not whole, or do not sum to the
-        number of rows; if ``qid`` does not have one value for each row; or if rows of a
-        query are in several parts.
+    ValueError if both are passed; if sizes are negative, not whole, or do not sum to
+    the number of rows; if ``qid`` does not have one value for each row; or if rows of a
+    query are in several parts.
     """
     if group is not None and qid is not None:
         raise ValueError(

@@ -27,23 +27,10 @@ class ColumnSchema:
     pandas_index: Any = field(default=None, repr=False)
 
     def check(self, X: Any, owner: str, *, by_name: bool = True) -> None:
-        """Check the number and the names of columns by scikit-learn's rules.
+        """Check the number and names of columns by scikit-learn's rules.
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame
-        by_name : bool, default=True
-            Whether to check the names, too.
-
-        Raises
-        ------
-        ValueError
-            With scikit-learn's messages.
-
-        Warns
-        -----
-        UserWarning
-            If only one of ``X`` and the training set had names.
+        Names are only checked ``by_name``. ValueError with scikit-learn's messages.
+        UserWarning if only one of ``X`` and the training set had names.
         """
         if by_name:
             sklearn_private.check_feature_names(X, self.feature_names, owner)

@@ -29,12 +29,8 @@ def check(X: Any) -> None:
     """Check the structure of a sparse matrix of any format.
 
     SciPy has no check for all formats, and ``check_format`` writes to the matrix.
-
-    Raises
-    ------
-    ValueError
-        If the arrays of the matrix are inconsistent, refer to rows or columns that do
-        not exist, or do not hold numbers.
+    ValueError if the arrays of the matrix are inconsistent, refer to rows or columns
+    that do not exist, or do not hold numbers.
     """
     if X.ndim != 2:
         raise ValueError(

@@ -33,12 +33,8 @@ class TargetColumns(NamedTuple):
 def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | None:
     """The columns of a target that has several; None if it has one.
 
-    The columns of a data frame may have different types.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, or the target is a sparse matrix.
+    The columns of a data frame may have different types. ValueError if the shape is
+    wrong, or the target is a sparse matrix.
     """
     if y is None or (type(y) is np.ndarray and y.ndim == 1):
         return None
@@ -66,18 +62,9 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
 
 
 def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]:
-    """A target in one dimension, of any dtype.
+    """A target in one dimension, of any dtype, from an array of shape (n_rows[, 1]).
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,) or (n_rows, 1)
-    owner, name : str
-        The estimator's and the argument's name, for messages.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, or values are missing or infinite.
+    ValueError if the shape is wrong, or values are missing or infinite.
     """
     if y is None:
         raise ValueError(
@@ -131,11 +118,8 @@ def numbers(
 ) -> Floats:
     """A numeric target as float64: a copy, because kernels use labels as indices.
 
-    Raises
-    ------
-    ValueError
-        If a value is not a number, or too large for float64; unless they
-        ``may_be_missing``, also if one is NaN or None.
+    ValueError if a value is not a number, or too large for float64; unless they
+    ``may_be_missing``, also if one is NaN or None.
     """
     if _is_plain(y) and np.can_cast(y.dtype, np.float64):
         return y.astype(np.float64)
@@ -220,17 +204,8 @@ def encode_labels(
 ) -> Floats:
     """Encode labels as numbers from 0 to n_classes - 1, as a LabelEncoder does.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-    labels : ndarray of shape (n_classes,)
-    name, source : str
-        The names of ``y`` and of the source of ``labels``, for messages.
-
-    Raises
-    ------
-    ValueError
-        If ``y`` holds labels that are not among ``labels``.
+    ValueError if ``y`` holds labels that are not among ``labels``. The message has the
+    ``name`` of ``y``, and the ``source`` of ``labels``.
     """
     if len(y) == 0:
         return np.empty(0)
@@ -261,31 +236,12 @@ def weights(
     prefix: str = "",
     partition: RowPartition | None = None,
 ) -> Floats | None:
-    """The weights of rows times those of their classes.
+    """The weights of rows times those of their classes; None: all are 1.
 
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,), or None
-    class_weight : dict from labels to weights, 'balanced' or None
-    target : ndarray of shape (n_rows,), float64
-        The encoded labels, if there are classes.
-    labels : ndarray of shape (n_classes,), or None
-        None: there are no classes.
-    prefix : str, default=""
-        A prefix of the names of the arguments in messages.
-    partition : RowPartition, default=None
-        Which of the rows of all processes these are; None: all.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), or None
-        None: all are 1.
-
-    Raises
-    ------
-    ValueError
-        If a weight is not a number, negative or not finite, if all weights are zero, or
-        if their sum overflows.
+    ``target`` has the encoded labels, if there are classes, whose ``labels`` are the
+    keys of ``class_weight``. ``prefix`` is that of the names of the arguments in
+    messages. ValueError if a weight is not a number, negative or not finite, if all
+    weights are zero, or if their sum overflows.
     """
     if sample_weight is None and class_weight is None:
         return None

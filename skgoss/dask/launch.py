@@ -47,33 +47,22 @@ def run(
     others as soon as they run, so that fits at the same time on workers of one thread
     do not wait for each other.
 
-    Parameters
-    ----------
-    parts : dict
-        Futures whose values are the parts of the data, by any keys. Parts stay where
-        they are. Of the workers that hold a part, the one with the fewest bytes of
-        earlier parts is chosen.
-    work : callable
-        ``work(collectives, held, n_threads)``. ``held`` are the values of the parts of
-        the rank, by their keys, in the order of ``parts``. ``n_threads`` is the number
-        of threads of the worker. ``collectives.tell(event)`` sends a small event to the
-        client. The function is pickled. If it raises, the other ranks stop at their
-        next collective operation.
-    name : str
-        What the tasks are called on the dashboard, such as ``"LGBMClassifier.fit"``.
-    workers : collection of str, optional
-        The addresses of the workers that may run the fit. Parts that none of them holds
-        are moved to them. By default, all workers of the cluster.
-    on_event : callable, optional
-        Is called with each event of the ranks, in the thread of the caller. If it
-        raises, the fit ends with this exception.
+    ``parts`` are futures by any keys. Parts stay where they are. Of the workers that
+    hold a part, the one with the fewest bytes of earlier parts is chosen. With
+    ``workers``, the addresses of those that may run the fit, parts that none of them
+    holds are moved to them.
 
-    Returns
-    -------
-    object
-        What the function returned on rank 0. What it returned on the other ranks is
-        dropped, on their workers. What it raises on a rank is raised here, and
-        WorkersLost if a worker died or left the cluster.
+    ``work(collectives, held, n_threads)`` is pickled. ``held`` are the values of the
+    parts of the rank, by their keys, in the order of ``parts``. ``n_threads`` is the
+    number of threads of the worker. ``collectives.tell(event)`` sends a small event to
+    the client: ``on_event`` is called with it in the thread of the caller. If it
+    raises, the fit ends with this exception. ``name`` is what the tasks are called on
+    the dashboard, such as ``"LGBMClassifier.fit"``.
+
+    Returns what the function returned on rank 0. What it returned on the other ranks is
+    dropped, on their workers. What it raises on a rank is raised here, while the others
+    stop at their next collective operation; and WorkersLost if a worker died or left
+    the cluster.
     """
     _wait_for(parts)
     n_threads = client.nthreads()

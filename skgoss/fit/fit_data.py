@@ -70,23 +70,11 @@ def check_can_be_distributed(settings: Settings) -> None:
 class FitData:
     """The data of a fit, and what is learned from them before the first round.
 
-    It does not change: `replaced` returns another.
-
-    Parameters
-    ----------
-    training : InputSet
-        The training set as the user passed it.
-    arguments : FitArguments
-        The arguments of ``fit``. Those that belong to rows are not used.
-    settings : Settings
-        The checked options.
-    init_model : FittedModel or None
-        The model that training continues from.
-    searches : bool, default=True
-        Whether a preset may find the number of rounds by further fits.
-    is_evaluated : bool, default=False
-        Whether there are evaluation sets of other rows. They decide in a search of a
-        preset, and early stopping ends the rounds.
+    It does not change: `replaced` returns another. Arguments of ``fit`` that belong to
+    rows are not used: ``training`` has those of the training set. ``searches`` tells
+    whether a preset may find the number of rounds by further fits. If the fit
+    ``is_evaluated`` on sets of other rows, they decide in such a search, and early
+    stopping ends the rounds.
 
     Attributes
     ----------

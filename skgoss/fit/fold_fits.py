@@ -322,11 +322,7 @@ def best_weights(
     """The weights of sets of options whose out-of-fold predictions have the least loss.
 
     The weights sum to 1. The sets of options are added one after the other. The first
-    metric is the loss.
-
-    References
-    ----------
-    L. Breiman, "Stacked regressions", Machine Learning 24, 1996.
+    metric is the loss (L. Breiman, "Stacked regressions", Machine Learning 24, 1996).
     """
     weights, blended = [1.0], list(kinds[0])
     for models in kinds[1:]:
@@ -349,11 +345,8 @@ def hill_climbing(
     """The weights of sets of options, of which few are not 0.
 
     The set that reduces the out-of-fold loss most is added again and again, so that
-    weights are whole numbers of additions. They sum to 1. The first metric is the loss.
-
-    References
-    ----------
-    R. Caruana et al., "Ensemble selection from libraries of models", ICML 2004.
+    weights are whole numbers of additions (R. Caruana et al., "Ensemble selection from
+    libraries of models", ICML 2004). They sum to 1. The first metric is the loss.
     """
     counts, total = np.zeros(len(kinds)), [m.scores * 0.0 for m in kinds[0]]
     best, weights = np.inf, counts
@@ -387,11 +380,8 @@ def calibration(
     """The factor of raw scores whose out-of-fold probabilities have the least loss.
 
     The fewer rows there are, the closer to 1 it is. The first metric is the log loss.
-    For kinds and weights, see `joined`.
-
-    References
-    ----------
-    C. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017, section 4.2.
+    For kinds and weights, see `joined` (C. Guo et al., "On Calibration of Modern Neural
+    Networks", ICML 2017, section 4.2).
     """
 
     def loss_of(factor: float) -> float:

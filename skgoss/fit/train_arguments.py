@@ -62,22 +62,11 @@ class TrainOptions:
     ) -> Self:
         """Take the options, the task and the rest from ``params``.
 
-        Parameters
-        ----------
-        params : dict or None
-            Options by any of their names.
-        owner : str, default='train'
-            The name of the function, for messages.
-        fobj : callable, default=None
-            Replaces the objective in ``params``.
-        early_stopping_rounds : int, default=None
-            Used if ``params`` does not have this option.
-        **defaults : dict
-            Options by their canonical names, for those that are not in ``params``.
-
-        `checked_settings` checks the options. Here, unknown names raise an
-        UnusedParameterWarning, and so do several names of one option with different
-        values.
+        ``owner`` is the name of the function in messages. ``fobj`` replaces the
+        objective in ``params``; ``early_stopping_rounds`` and ``defaults``, options by
+        canonical names, are for what ``params`` do not have. `checked_settings` checks
+        the options. Here, unknown names raise an UnusedParameterWarning, and so do
+        several names of one option with different values.
         """
         if params is not None and not isinstance(params, Mapping):
             raise TypeError(f"params must be a dict, got {type_name(params)}.")

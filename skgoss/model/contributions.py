@@ -123,12 +123,8 @@ def interactions(
 class _Tables:
     """What values are computed from: made once for an ensemble.
 
-    Attributes
-    ----------
-    score, feature : (n_slots,) int64
-        The score and column of each slot, ascending. A slot is a column that the trees
-        of a score use.
-    explainer : Explainer
+    A slot is a column that the trees of a score use: ``score`` and ``feature`` are
+    those of each slot, ascending.
     """
 
     def __init__(self, ensemble: Ensemble, with_pairs: bool) -> None:

@@ -70,15 +70,10 @@ class Ensemble:
     """Fitted trees, ready to predict.
 
     The arrays are checked when an ensemble is made or restored, unless they come from
-    the engine: see `unchecked`. They never change afterwards, so several threads may
-    use an ensemble at once. The state that pickle saves consists of plain types and
+    the engine: see `unchecked`. ValueError if they do not describe trees, or refer to a
+    column or set that does not exist. They never change afterwards, so several threads
+    may use an ensemble at once. The state that pickle saves consists of plain types and
     arrays.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not describe trees, or refer to a column or set that does not
-        exist.
     """
 
     # The attributes of `Tree`, concatenated over all trees.

@@ -121,22 +121,11 @@ class Gradients(NamedTuple):
 
 
 class RawColumns:
-    """Columns as float64.
+    """Columns as float64, or the rows with the ``numbers`` in them.
 
-    Columns of float64 are read in place; others are copied when they are first needed.
-
-    Parameters
-    ----------
-    columns : Columns
-    numbers : ndarray of int64, default=None
-        The numbers of the rows to read; None: all.
-
-    Attributes
-    ----------
-    address : ndarray of shape (n_features,), uint64
-        Address of the first value of each column; valid after ``prepare``.
-    stride : ndarray of shape (n_features,), int64
-        Bytes between the values of a column; valid after ``prepare``.
+    Columns of float64 are read in place; others are copied when they are first needed:
+    ``address`` and ``stride`` of a column, as in `Columns`, are valid after
+    ``prepare``.
     """
 
     def __init__(
@@ -241,17 +230,10 @@ def fit(
     the greatest value of the model in rows of the leaf, widened by half of their
     difference.
 
-    Parameters
-    ----------
-    paths : sequence of sequences of int
-        The numeric input columns on the path to each leaf.
-    grouped : tuple of ndarrays of int64
-        The sampled rows, leaf by leaf: where those of each leaf begin, (n_leaves + 1,),
-        and their numbers.
-    leaf_value : ndarray of shape (n_leaves,), float64
-        The values of constant leaves, times the learning rate.
-    score : ndarray of shape (n,), float64, default=None
-        The values of the leaves are added for the sampled rows, unless None.
+    ``paths`` are the numeric input columns on the path to each leaf. ``grouped`` are
+    the sampled rows, leaf by leaf: where those of each leaf begin, (n_leaves + 1,), and
+    their numbers. ``leaf_value`` has the values of constant leaves, times the learning
+    rate. The values of the leaves are added to a ``score`` of the sampled rows.
     """
     feature = np.array([j for path in paths for j in path], dtype=np.int32)
     start = np.cumsum([0, *map(len, paths)], dtype=np.int64)

@@ -18,21 +18,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Link:
-    """The function from raw scores to predictions.
-
-    References
-    ----------
-    V. Chernozhukov, I. Fernandez-Val and A. Galichon, "Quantile and Probability Curves
-    Without Crossing", Econometrica 78, 2010: sorting never increases the pinball loss.
-    """
+    """The function from raw scores to predictions."""
 
     # 'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square',
     # 'softmax' (over the scores of each row), 'joint' (several links) or the name of a
     # distribution, whose mean it predicts.
     kind: str = "identity"
     slope: float = 1.0  # the factor of the scores in 'logistic'
-    # If the scores are quantiles of one target, their levels, in ascending order.
-    # Predictions are sorted, so that they never cross. Empty for other models.
+    # If the scores are quantiles of one target, their levels, in ascending order; empty
+    # for other models. Predictions are sorted, so that they never cross, which never
+    # increases the pinball loss (V. Chernozhukov, I. Fernandez-Val and A. Galichon,
+    # "Quantile and Probability Curves Without Crossing", Econometrica 78, 2010).
     levels: tuple[float, ...] = ()
     # If 'joint', the link of each of several targets, and the number of its scores.
     parts: tuple[tuple[Link, int], ...] = ()

@@ -354,16 +354,8 @@ def make(
 
     'ndcg@1,3' means NDCG@1 and NDCG@3, and 'None' no metric. A name that is unknown is
     left out with an UnusedParameterWarning, and one that does not fit the task raises
-    ValueError.
-
-    Parameters
-    ----------
-    classifies : bool, default=False
-        Whether names of metrics of two and of more classes stand for each other.
-    ranks : bool, default=False
-        Whether there are queries.
-    link : Link, default=None
-        The function from raw scores to predictions.
+    ValueError. In a task that ``classifies``, names of metrics of two and of more
+    classes stand for each other; ``ranks`` tells whether there are queries.
     """
     chosen: list[Metric] = []
     synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}

@@ -72,18 +72,11 @@ def nearest(
 ) -> Nearest:
     """The rows near the first one up to which the weight is more than ``place``.
 
-    They are at most `FEW` of all processes, and one for each group and process.
-
-    Parameters
-    ----------
-    keys : ndarray of shape (n,), uint64
-        The keys of the rows of this process, group by group.
-    start : ndarray of shape (n_groups + 1,), int64
-        Where those of each group begin, and the end.
-    weight : ndarray of shape (n,), or None
-        Whole numbers above 0, whose sum over all processes is below 2**53. None: ones.
-    place : ndarray of shape (n_groups,), int64
-        Less than the weight of the group; not read in groups without rows.
+    They are at most `FEW` of all processes, and one for each group and process. The
+    ``keys`` of the rows of this process lie group by group; ``start`` is where those of
+    each group begin, and the end. Weights are whole numbers above 0, whose sum over all
+    processes is below 2**53. The place of a group is less than its weight, and not read
+    in groups without rows.
     """
     n_groups, at = len(place), np.arange(len(keys))
     before = np.zeros(n_groups, np.int64)

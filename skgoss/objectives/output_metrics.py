@@ -14,16 +14,9 @@ from skgoss.parameters.settings import Settings
 
 
 class OutputMean:
-    """The mean of a metric over several outputs.
+    """The mean of a metric over several outputs, which have ``n_scores`` scores each.
 
-    Parameters
-    ----------
-    by_output : sequence of Metric
-        The metric of each output.
-    n_scores : sequence of int
-        The number of scores of each output.
-    link : Link
-        The function from the raw scores of all outputs to predictions.
+    ``link`` is the function from the raw scores of all outputs to predictions.
     """
 
     def __init__(

@@ -111,19 +111,8 @@ class PositionBias:
     The sums are those of the weighted gradients and hessians of the documents at the
     position; r is their total weight times ``lambdarank_position_bias_regularization``.
     The formula is LightGBM's, which counts the documents instead of summing weights.
-
-    Parameters
-    ----------
-    settings : Settings
-    position : (n,) int64
-        The position of each row, as a number from 0.
-    weight : (n,) float64 or None
-        The weight of each row.
-
-    References
-    ----------
-    Z. Hu et al., "Unbiased LambdaMART: An Unbiased Pairwise Learning-to-Rank
-    Algorithm", WWW 2019.
+    Positions are numbers from 0 (Z. Hu et al., "Unbiased LambdaMART: An Unbiased
+    Pairwise Learning-to-Rank Algorithm", WWW 2019).
     """
 
     def __init__(
@@ -167,8 +156,6 @@ class PositionBias:
 class LambdaRank(ByQuery):
     """The gradients of ``lambdarank``: see `lambdarank` in the engine.
 
-    References
-    ----------
     C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: An Overview", Microsoft
     Research, MSR-TR-2010-82, 2010.
     """
@@ -205,11 +192,8 @@ class LambdaRank(ByQuery):
 class RankXENDCG(ByQuery):
     """The gradients of ``rank_xendcg``: see `rank_xendcg` in the engine.
 
-    Random numbers depend on the number of the round.
-
-    References
-    ----------
-    S. Bruch, "An Alternative Cross Entropy Loss for Learning-to-Rank", WWW 2021.
+    Random numbers depend on the number of the round (S. Bruch, "An Alternative Cross
+    Entropy Loss for Learning-to-Rank", WWW 2021).
     """
 
     def __init__(
@@ -239,22 +223,10 @@ class RankXENDCG(ByQuery):
 class GradedQueries:
     """Documents with gains: what does not depend on scores is computed once.
 
-    Parameters
-    ----------
-    gain : (n,) float64
-        The gains of documents, sorted by query.
-    boundaries : (n_queries + 1,) int64
-        The first document of each query, and the number of documents.
-    at : sequence of int
-        The numbers of top documents that count: each k of DCG@k.
-    n_threads : int, default=1
-
-    Attributes
-    ----------
-    discount : ndarray of float64
-        By rank.
-    ideal : ndarray of shape (len(at), n_queries), float64
-        The largest DCG of each query.
+    The gains are sorted by query; ``boundaries``, (n_queries + 1,), are the first
+    document of each, and the number of documents. ``at`` are the numbers of top
+    documents that count: each k of DCG@k. ``discount`` is by rank, and ``ideal``,
+    (len(at), n_queries), the largest DCG of each query.
     """
 
     def __init__(
@@ -337,13 +309,10 @@ def mean_ndcg(
 
     Documents with the grades ``y`` are ranked by descending score. The value of a query
     with ties is the mean over their orders: each document gets the mean gain of those
-    with its score. ``k`` is the number of top documents that count; None: all. The
-    weight of a query is the mean weight of its rows.
-
-    References
-    ----------
-    F. McSherry and M. Najork, "Computing Information Retrieval Performance Measures
-    Efficiently in the Presence of Tied Scores", ECIR 2008.
+    with its score (F. McSherry and M. Najork, "Computing Information Retrieval
+    Performance Measures Efficiently in the Presence of Tied Scores", ECIR 2008). ``k``
+    is the number of top documents that count; None: all. The weight of a query is the
+    mean weight of its rows.
     """
     gain = queries.gathered(gains(y, label_gain))
     at = [k or int(queries.sizes.max())]

@@ -200,39 +200,21 @@ def make_objective(
 ) -> Objective:
     """Join an objective with the data that it is trained on.
 
-    Parameters
-    ----------
-    settings : Settings
-        ``objective``, which is a name, an alias or a callable, and ``OPTIONS``.
+    ``settings`` have the ``objective``, which is a name, an alias or a callable, and
+    ``OPTIONS``. A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
+    ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian, in the
+    shape of ``y_pred``: (n,), or (n, K) for several scores, which may also be flattened
+    in Fortran order. If it does not take weights, its gradients and hessians are
+    multiplied by them. It is called with the rows of this process.
 
-        A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
-        ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
-        in the shape of ``y_pred``: (n,), or (n, K) for several scores, which may also
-        be flattened in Fortran order. If it does not take weights, its gradients and
-        hessians are multiplied by them.
-    y : (n,) float64
-        Finite; the codes 0..K-1 for classes. For survival, bounds: see `lifetimes`.
-    weight : (n,) float64 or None
-        Finite and >= 0, class weights included. None means 1.
-    n_scores : int, default=1
-        The number of trees of a round: that of classes for 'multiclass' and
-        'multiclassova', else 1 unless the objective is a callable.
-    queries : Queries or None
-        None if there are no queries.
-    partition : RowPartition, default=None
-        Which of the rows of all processes these are; None: all. A callable is called
-        with the rows of this process.
-    position : (n,) int64, default=None
-        The position at which each document was shown, as a number from 0, for
-        'lambdarank'; None: there are no positions.
+    ``y`` is finite: the codes 0..K-1 for classes, or bounds for survival (see
+    `lifetimes`). ``weight`` is finite and >= 0, class weights included. ``n_scores`` is
+    the number of trees of a round: that of classes for 'multiclass' and
+    'multiclassova', else 1 unless the objective is a callable. ``position`` is that at
+    which each document was shown, as a number from 0, for 'lambdarank'.
 
-    Raises
-    ------
-    ValueError
-        If the objective is unknown or not defined for ``y``, or if parameters
-        contradict each other.
-    TypeError
-        If a callable does not take 2, 3 or 4 arguments.
+    ValueError if the objective is unknown or not defined for ``y``, or if parameters
+    contradict each other. TypeError if a callable does not take 2, 3 or 4 arguments.
     """
     if position is not None and settings.objective != "lambdarank":
         warn("position has no effect: only the objective 'lambdarank' uses it.")

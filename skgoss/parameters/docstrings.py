@@ -184,16 +184,8 @@ def of_plot(
 ) -> Callable[[Function], Function]:
     """Add the sections that follow the arguments to the docstring of a plot.
 
-    Parameters
-    ----------
-    example : str
-        A line of code that plots ``model``.
-    *see_also : str
-        Entries of the section "See Also".
-    returns : str
-        The entry of the section "Returns".
-    fit : str
-        More arguments of ``fit`` in the example.
+    ``example`` is a line of code that plots ``model``, and ``fit`` has more arguments
+    of ``fit`` in it. ``see_also`` and ``returns`` are entries of these sections.
     """
 
     def describe(plot: Function) -> Function:

@@ -71,15 +71,10 @@ class Option:
         return tuple(sorted(self.names, key=rank))
 
     def checked(self, value: Any, owner: str) -> Any:
-        """Return ``value`` as a plain Python object.
+        """Return ``value`` as a plain Python object; ValueError if it is no such value.
 
         Numbers may be strings. None, and empty lists where lists are allowed, stand for
         the default unless they have a meaning of their own.
-
-        Raises
-        ------
-        ValueError
-            If it is outside the domain.
         """
         if value is self.default:
             return value

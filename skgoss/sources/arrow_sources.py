@@ -45,11 +45,8 @@ def format_of(path: Any) -> str | None:
 def from_paths(paths: Sequence[Any]) -> FilesSource:
     """The rows of files and folders.
 
-    Raises
-    ------
-    ImportError, OSError, ValueError
-        If pyarrow is not installed, if there are no such files, or if files have
-        different columns.
+    ImportError, OSError or ValueError if pyarrow is not installed, if there are no such
+    files, or if files have different columns.
     """
     try:
         import pyarrow.dataset as ds
@@ -88,13 +85,9 @@ def _matching(name: str) -> list[str]:
 class FilesSource(Source):
     """A data set of pyarrow: files in any of its formats, partitions, or tables.
 
-    Parameters
-    ----------
-    columns : list of str, default=None
-        Some of the columns; None: all.
-    strict : bool, default=False
-        Whether all files must have the same columns of the same types. Otherwise
-        pyarrow converts them to the schema of the data set.
+    ``columns`` are some of the columns. If the source is ``strict``, all files must
+    have the same columns of the same types. Otherwise pyarrow converts them to the
+    schema of the data set.
     """
 
     names: list[str]

@@ -45,10 +45,7 @@ def is_streamed(X: Any) -> bool:
 def source(X: Any) -> Source | None:
     """Data as a source of batches; None: they are in memory, or a file of text.
 
-    Raises
-    ------
-    OSError, ValueError
-        If files do not exist, or do not have the same columns.
+    OSError or ValueError if files do not exist, or do not have the same columns.
     """
     for is_kind, make in _SOURCES:
         if is_kind(X):

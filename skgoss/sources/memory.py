@@ -28,11 +28,6 @@ class Memory:
     """Makes arrays in memory, or in files of a folder.
 
     The files have no names, and vanish with the arrays.
-
-    Parameters
-    ----------
-    folder : str or path, default=None
-        None: in memory.
     """
 
     def __init__(self, folder: str | PathLike[str] | None = None) -> None:
@@ -42,11 +37,8 @@ class Memory:
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """An array whose values are not set.
 
-        Raises
-        ------
-        OSError
-            If there is no such folder, or the disk is full. The space of the whole
-            array is reserved, because writing to a mapped file would end the process.
+        OSError if there is no such folder, or the disk is full. The space of the whole
+        array is reserved, because writing to a mapped file would end the process.
         """
         n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
         if self.folder is None or n_bytes == 0:

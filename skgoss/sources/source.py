@@ -116,14 +116,9 @@ class Source(ABC):
 class RemainingColumns(Source):
     """The columns of a source besides those of labels, weights and so on.
 
-    The latter are read again and compared, because a file may have changed, and a query
-    may return its rows in another order.
-
-    Parameters
-    ----------
-    taken : dict
-        The values of the other columns by their names. Of a number, only a byte is
-        kept.
+    The latter, ``taken`` by their names, are read again and compared, because a file
+    may have changed, and a query may return its rows in another order. Of a number,
+    only a byte is kept.
     """
 
     names: list[str]
@@ -234,10 +229,8 @@ def block_bytes() -> int:
 def read(source: Source) -> Iterator[Batch]:
     """The rows of a source; a thread reads the next batch.
 
-    Raises
-    ------
-    ValueError, OSError
-        If there are more or fewer rows than in `Source.shape`, or as in its `batches`.
+    ValueError if there are more or fewer rows than in `Source.shape`. Other errors are
+    those of its `batches`.
     """
     n_rows, n_read = source.shape[0], 0
     source.check_unchanged()

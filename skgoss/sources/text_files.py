@@ -69,17 +69,9 @@ class TextSource(Source):
     """The rows of text files.
 
     The columns have no names here: they are found by their places, as in LightGBM.
-
-    Parameters
-    ----------
-    n_columns : int
-        The number of columns; LibSVM files may end before the last one.
-    n_rows : int, default=None
-        None: the rows are counted.
-    kept : list of int, default=None
-        The columns of CSV and TSV files to read, in this order; None: all.
-    cleared : list of int, default=()
-        Which of them get no values, so that no split uses them.
+    LibSVM files may end before the last of ``n_columns``. ``kept`` are the columns of
+    CSV and TSV files to read, in this order. Those that are ``cleared`` get no values,
+    so that no split uses them.
     """
 
     def __init__(
@@ -160,21 +152,12 @@ def read(
     """Open the text files of a training set, and read all columns but the features.
 
     The files ``path`` + ``.weight``, ``.query``, ``.init`` and ``.position`` are read,
-    too, if they exist. Columns of the file have priority.
+    too, if they exist. Columns of the file have priority. Files whose names end in
+    ``.gz`` are decompressed.
 
-    Parameters
-    ----------
-    paths : str, path or list of those
-        Files whose names end in ``.gz`` are decompressed.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
-    ValueError
-        If a file does not hold numbers in rows of the same length, if it does not have
-        a column of the options, or if the files do not fit each other. The message
-        begins with the path.
+    OSError if a file cannot be read. ValueError if a file does not hold numbers in rows
+    of the same length, if it does not have a column of the options, or if the files do
+    not fit each other. The message begins with the path.
     """
     options = options or FileOptions()
     files = [paths] if isinstance(paths, str | PathLike) else list(paths)
@@ -205,22 +188,11 @@ def read_features(
     header: bool = False,
     label_column: Chosen = (),
 ) -> TextSource:
-    """The rows of a file to predict, with the columns of a model.
+    """The rows of a file to predict, with the columns of a model, which are ``names``.
 
     Columns are found by their names if there is a header that has them. Otherwise they
     stand in the order of the model; if there is one column more, it is the label.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns of the model.
-    header, label_column : bool, tuple
-        See `FileOptions`.
-
-    Raises
-    ------
-    OSError, ValueError
-        As for `read`; also if the file does not have the columns of the model.
+    Errors are those of `read`; also ValueError if the file does not have the columns.
     """
     file = os.fspath(path)
     with disk.named(file):

@@ -71,28 +71,12 @@ class SparseRows(NamedTuple):
 
 
 class TextTable:
-    """A table in a text file.
+    """A table in a text file; one whose name ends in ``.gz`` is decompressed.
 
-    Parameters
-    ----------
-    path : str
-        A file whose name ends in ``.gz`` is decompressed.
-    header : bool
-        Whether the first line holds names.
-
-    Attributes
-    ----------
-    names : list of str, or None
-        The names of all columns, if there is a header; None for LibSVM.
-    width : int
-        The number of columns; 0 for LibSVM, whose last columns may come at any row.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If the file has no rows, or a header that does not fit.
+    ``names`` are those of all columns, if there is a header; None for LibSVM. ``width``
+    is the number of columns; 0 for LibSVM, whose last columns may come at any row.
+    OSError if the file cannot be read. ValueError if it has no rows, or a header that
+    does not fit.
     """
 
     def __init__(self, path: str, header: bool) -> None:
@@ -140,20 +124,11 @@ class TextTable:
     def columns(
         self, block: TextBlock, numbers: list[int] | None = None, *, quick: bool = False
     ) -> NDArray[np.float64]:
-        """Columns of a CSV or TSV file.
+        """Columns of a CSV or TSV file: those of the ``numbers``, in any order, or all.
 
-        Parameters
-        ----------
-        numbers : list of int, default=None
-            Which columns, in any order; None: all.
-        quick : bool, default=False
-            Whether to leave the others unread. Errors in them may then stay unnoticed.
-
-        Raises
-        ------
-        ValueError
-            If a row has other values than numbers, or too few or too many. The message
-            names the line.
+        If ``quick``, the others stay unread. Errors in them may then stay unnoticed.
+        ValueError if a row has other values than numbers, or too few or too many. The
+        message names the line.
         """
         read = sorted(set(numbers or ())) if quick else None
         table = _parse_by_pandas(block, self.separator, self.width, read)

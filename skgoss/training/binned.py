@@ -52,12 +52,7 @@ class BinnedTrees(NamedTuple):
     ) -> list[BinnedTrees]:
         """The trees of each round, if these are those of several rounds.
 
-        Parameters
-        ----------
-        n_scores : int
-            The number of trees of a round.
-        linear : sequence of lists of LinearLeaves
-            The linear models of each round, or empty.
+        ``linear`` has the linear models of each round, or none.
         """
         rounds = []
         for index, first in enumerate(range(0, len(self.leaf_start) - 1, n_scores)):

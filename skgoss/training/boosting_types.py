@@ -37,12 +37,8 @@ class Dart(Boosting):
     """DART: trees are dropped at random while new trees are grown.
 
     Then the new trees and the dropped ones are scaled down, so that their sum keeps its
-    size.
-
-    References
-    ----------
-    K. V. Rashmi and R. Gilad-Bachrach, "DART: Dropouts meet Multiple Additive
-    Regression Trees", AISTATS 2015.
+    size (K. V. Rashmi and R. Gilad-Bachrach, "DART: Dropouts meet Multiple Additive
+    Regression Trees", AISTATS 2015).
     """
 
     adds_while_growing = False

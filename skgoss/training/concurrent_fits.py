@@ -68,20 +68,10 @@ def call_side_by_side(
 class ConcurrentFits:
     """Fits that advance together, with the interface of `Rounds` for the loop.
 
-    Use it as a context manager: its threads end with the block.
-
-    Parameters
-    ----------
-    n_at_once : int, default=1
-        How many of them advance at the same time; 1: in the thread that calls.
-    ahead : int, default=0
-        How many rounds a fit may be ahead of the one that `boost` was asked for. The
-        results are the same for any number.
-
-    Attributes
-    ----------
-    index : int
-        The number of calls of `boost`, less 1.
+    Use it as a context manager: its threads end with the block. ``n_at_once`` of the
+    fits advance at the same time; if it is 1, in the thread that calls. A fit may be
+    ``ahead`` rounds of the one that `boost` was asked for. The results are the same for
+    any number.
     """
 
     def __init__(

@@ -38,17 +38,10 @@ def ensemble(
 ) -> Ensemble:
     """Make an ensemble of the trees of a forest that were grown on a data set.
 
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rounds, n_scores)
-        A constant that is added to the values of each tree.
-    factors : ndarray of shape (n_rounds,), default=None
-        The factors of the values of each round's trees, applied before ``starts``.
-    linear : sequence of sequences of LinearLeaves, default=()
-        The linear models of the leaves, by round and score. If empty, leaves are
-        constant.
-    average : bool, default=False
-        Whether predictions are means over rounds and not sums.
+    The values of each round's trees are multiplied by its ``factors``, (n_rounds,).
+    Then ``starts``, (n_rounds, n_scores), are added, one for each tree. ``linear`` has
+    the linear models of the leaves, by round and score; it is empty if leaves are
+    constant. ``average`` tells whether predictions are means over rounds and not sums.
     """
     nodes, leaves, leaf_start, words = forest.arrays()
     feature = nodes["feature"]

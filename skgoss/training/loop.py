@@ -53,27 +53,13 @@ def train(
     after_round: AfterRound | None = None,
     n_rounds: int | None = None,
 ) -> Trained:
-    """Boost round by round.
+    """Boost round by round, at most ``n_rounds`` or ``settings.n_estimators`` times.
 
-    Parameters
-    ----------
-    model : object, default=None
-        What callbacks get as the model.
-    history : dict, default=None
-        It gets the metrics of all rounds.
-    callbacks : sequence of callable, default=()
-        The user's callbacks: see `skgoss.fit.callbacks`.
-    after_round : callable, default=None
-        Called after each round as ``after_round(round_index, ensemble)``, where
-        ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
-    n_rounds : int, default=None
-        The maximum number of rounds; None: ``settings.n_estimators``.
-
-    Raises
-    ------
-    ValueError
-        If a gradient or hessian is NaN or infinite, or a callback ends the fit before
-        the first round.
+    ``model`` is what callbacks get as the model, and ``history`` gets the metrics of
+    all rounds. After each round, ``after_round(round_index, ensemble)`` is called,
+    where ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
+    ValueError if a gradient or hessian is NaN or infinite, or a callback ends the fit
+    before the first round.
     """
     history = {} if history is None else history
     is_watched = boosting.sets or after_round is not None

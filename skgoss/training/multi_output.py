@@ -44,19 +44,9 @@ class MultiOutput(Rounds):
     """Fits of several outputs that advance together.
 
     An output whose trees can no longer be split is finished, as in a fit of it alone.
-    The others go on.
-
-    Parameters
-    ----------
-    dataset : BinnedDataset
-        The rows of all outputs.
-    parts : sequence of Boosting
-        The fit of each output. They have no evaluation sets.
-    n_at_once : int, default=1
-        How many of the fits grow their trees at the same time; 1: in the thread that
-        calls.
-    make_training_set : callable, default=None
-        Returns an evaluation set of the training rows, for `eval_train`.
+    The others go on. ``parts`` are the fits of the outputs, without evaluation sets.
+    ``n_at_once`` of them grow their trees at the same time; if it is 1, in the thread
+    that calls.
     """
 
     grows_ahead = True

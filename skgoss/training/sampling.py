@@ -59,13 +59,9 @@ def make(
     queries: Queries | None = None,
     partition: RowPartition | None = None,
 ) -> Sampler:
-    """The sampler that the options ask for.
+    """The sampler that the options ask for; rows with a target y > 0 are positive.
 
-    Parameters
-    ----------
-    weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
-    y : ndarray of shape (n_rows,), float64
-        The target; rows with y > 0 are positive.
+    The shape of ``weight`` is (1 or n_scores, n_rows).
     """
     partition = partition or RowPartition.alone(len(y))
     if settings.data_sample_strategy == "goss":
@@ -87,17 +83,10 @@ def make(
 class Bagging(Sampler):
     """A new random sample of rows every ``subsample_freq`` rounds.
 
-    Parameters
-    ----------
-    units : RowPartition
-        The units that are drawn: rows, or queries with all of their rows.
-    unit : ndarray of shape (n_rows,), int64, default=None
-        The unit that each row belongs to; None: each row is a unit.
-    positive : ndarray of shape (n_units,), bool, default=None
-        Units that are drawn with the second of ``fractions``; the others are drawn with
-        the first. None: all are drawn with ``subsample``.
-    fractions : sequence of float, default=()
-        The probabilities that units are drawn with.
+    ``units`` are drawn: rows, or queries with all of their rows. ``unit`` is the one
+    that each row belongs to; None: each row is a unit. Units are drawn with the
+    probability ``subsample``, or if some are ``positive``, these with the second of
+    ``fractions`` and the others with the first.
     """
 
     def __init__(
@@ -163,17 +152,12 @@ class Bagging(Sampler):
 
 
 class OneSideSampling(Sampler):
-    """Gradient-based one-side sampling (GOSS).
+    """Gradient-based one-side sampling (G. Ke et al., NeurIPS 2017, Algorithm 2).
 
     The fraction ``top_rate`` of the rows, those with the largest gradients, is kept.
     From the rest, the fraction ``other_rate`` of all rows is drawn at random, and
     multiplied by (1 - top_rate) / other_rate. The first 1 / learning_rate rounds use
     all rows, as in LightGBM.
-
-    References
-    ----------
-    G. Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision Tree",
-    NeurIPS 2017, Algorithm 2.
     """
 
     def __init__(

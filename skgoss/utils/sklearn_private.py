@@ -128,14 +128,8 @@ CALLBACK_ATTRIBUTES = ("_skl_callbacks", "_parent_callback_ctx")
 class RoundHooks:
     """Tells scikit-learn's callbacks about the rounds of a fit.
 
-    Parameters
-    ----------
-    estimator : estimator
-        It must be inside a method decorated by ``with_callbacks``.
-    n_rounds : int or None
-        None: it is not known.
-    data : dict
-        ``X``, ``y`` and ``metadata`` as the user passed them.
+    The estimator must be inside a method decorated by ``with_callbacks``. ``data`` are
+    ``X``, ``y`` and ``metadata`` as the user passed them.
     """
 
     def __init__(

@@ -280,25 +280,20 @@ class FitOnFolds:
         self, pairs: Sequence[folds.Pair], make_model: MakeModel
     ) -> Trained:
         """The mean of the models of the folds, or what ``refit`` makes of them."""
-        fit, preset_params = self.main, self.main.data.preset_params
+        fit = self.main
         if fit.data.search is not None:
             found = self._searched(fit.data.search, pairs, make_model)
             members = [candidate for candidate in found if candidate.models]
-            fits = [member.fit for member in members]
             models = [member.models for member in members]
-            weights = self._weights(models, fold_fits.hill_climbing)
-            shares = members[int(np.argmax(weights))].options
+            weights = self._weights(models)
             for member, weight in zip(members, weights, strict=True):
                 member.weight = weight / sum(weights)
             fit.search_results = _results(found)
+            fit.choose(members[int(np.argmax(weights))].options)
         else:
-            kinds = presets.kinds(fit.settings, preset_params)
-            fits = [fit.with_options(options) for options in kinds]
-            models = self._fold_models(fits, pairs, make_model)
-            weights = self._weights(models, fold_fits.best_weights)
-            shares = presets.shares(fit.settings, kinds, weights)
+            models, weights = [self._fold_models(pairs, make_model)], [1.0]
             if fit.settings.verbosity >= 1:
-                fold_fits.tell(models)
+                fold_fits.tell(models[0])
         mapping = None
         if self._is_plain and fit.data.link.distribution is not None:
             name, n_threads = fit.data.link.kind, fit.plan.n_threads
@@ -312,31 +307,23 @@ class FitOnFolds:
                 callback.eval_result.clear()
                 callback.eval_result.update(copy.deepcopy(fit.history))
         if fit.settings.refit:
-            best = int(np.argmax(weights))
-            again = fit.variant(fits[best].data, fits[best].plan)
-            n_rounds = round(fold_fits.mean_rounds([m.n_rounds for m in models[best]]))
+            again = fit.variant(fit.data, fit.plan)
+            best = models[int(np.argmax(weights))]
+            n_rounds = round(fold_fits.mean_rounds([m.n_rounds for m in best]))
             ensemble = again.refitted(n_rounds, make_model(again))
             if mapping is not None:
                 ensemble = ensemble.mapped(*mapping)
             trained = replace(trained, ensemble=ensemble)
             out_of_fold = out_of_fold.for_one_model(ensemble.n_rounds)
-            fit.data = fit.data.replaced(settings=again.settings)
-        fit.data = fit.data.replaced(preset_params=preset_params | shares)
         return replace(trained, out_of_fold=out_of_fold)
 
-    def _weights(
-        self,
-        kinds: Sequence[Sequence[fold_fits.FoldModel]],
-        find: Callable[..., list[float]],
-    ) -> list[float]:
+    def _weights(self, kinds: Sequence[Sequence[fold_fits.FoldModel]]) -> list[float]:
         """The weights of several sets of options, as a preset chooses them."""
-        if len(kinds) == 1:
-            return [1.0]
         metrics = self._loss().plan.metrics
         if self.main.settings.refit:
             losses = [fold_fits.loss(models, metrics) for models in kinds]
             return [float(i == np.argmin(losses)) for i in range(len(kinds))]
-        weights = find(kinds, metrics)
+        weights = fold_fits.hill_climbing(kinds, metrics)
         if self._is_plain and self.main.data.link.kind in ("logistic", "softmax"):
             factor = fold_fits.calibration(kinds, weights, metrics)
             weights = [factor * weight for weight in weights]
@@ -348,44 +335,36 @@ class FitOnFolds:
         return self.main.data.init_model is None and self._rows.init_score is None
 
     def _fold_models(
-        self,
-        fits: Sequence[Fit],
-        pairs: Sequence[folds.Pair],
-        make_model: MakeModel,
-    ) -> list[list[fold_fits.FoldModel]]:
-        """The models of each fit on the rows of each fold, several at once."""
+        self, pairs: Sequence[folds.Pair], make_model: MakeModel
+    ) -> list[fold_fits.FoldModel]:
+        """The models of the fit on the rows of each fold, several at once."""
         n = len(pairs)
-        n_at_once, n_threads = self._at_once(fits, len(fits) * n)
+        n_at_once, n_threads = self._at_once(self.main, n)
         # A share for what follows, which is another fit or little.
         whole = self.main.limit.part(0.6 if self.main.settings.refit else 1.0)
 
         def fold_model(
-            fit: Fit, number: int, is_cancelled: Callable[[], bool]
+            number: int, is_cancelled: Callable[[], bool]
         ) -> fold_fits.FoldModel:
-            of_fold = self._begun(fit, number, pairs[number], n_threads)
+            of_fold = self._begun(self.main, number, pairs[number], n_threads)
             state, test = of_fold.state, pairs[number][1]
             model, calls = make_model(of_fold), of_fold.new_callbacks()
-            n_after = (len(fits) - fits.index(fit)) * n - number
-            limit = whole.part(1 / -(-n_after // n_at_once))
+            limit = whole.part(1 / -(-(n - number) // n_at_once))
             found = fold_fits.fold_model(
                 state, test, model, calls, lambda: is_cancelled() or limit.is_over()
             )
             self.main.limit.is_reached |= limit.is_reached
             return found
 
-        models = fold_fits.side_by_side(
-            [partial(fold_model, fit, number) for fit in fits for number in range(n)],
-            n_at_once,
-        )
-        return [models[i * n : (i + 1) * n] for i in range(len(fits))]
+        calls = [partial(fold_model, number) for number in range(n)]
+        return fold_fits.side_by_side(calls, n_at_once)
 
-    def _at_once(self, fits: Sequence[Fit], n: int) -> tuple[int, int]:
+    def _at_once(self, fit: Fit, n: int) -> tuple[int, int]:
         """How many of ``n`` fits of folds run at once, and the threads of each."""
         # Functions of users need not be ready to be called by several threads at once,
         # and processes communicate in the same order.
-        is_one_by_one = self._rows.partition is not None or any(
-            fit.data.arguments.callbacks or fit.plan.has_functions for fit in fits
-        )
+        has_functions = fit.data.arguments.callbacks or fit.plan.has_functions
+        is_one_by_one = self._rows.partition is not None or has_functions
         n_threads = self.main.plan.n_threads
         return (1, n_threads) if is_one_by_one else at_once(n, n_threads)
 
@@ -517,7 +496,7 @@ class FitOnFolds:
     ) -> None:
         """Let candidates grow until all have ended or left: see `race.leave`."""
         n_folds = len(batch[0].pairs)
-        n_at_once, n_threads = self._at_once([c.fit for c in batch], n_folds)
+        n_at_once, n_threads = self._at_once(batch[0].fit, n_folds)
 
         def grow(
             candidate: _Candidate, number: int, is_cancelled: Callable[[], bool]

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from threading import Event
 from typing import Any
 
@@ -30,9 +29,6 @@ from skgoss.training.loop import Trained
 from skgoss.training.rounds import Rounds
 
 Floats = NDArray[np.float64]
-
-# The shares of a set of options that are tried.
-_SHARES = np.linspace(0.0, 1.0, 11).tolist()
 
 # Hill climbing adds so many models, and keeps predictions fast.
 _ADDITIONS = 25
@@ -191,9 +187,9 @@ class GrowingFold:
         return int(np.argmin(self.losses)) + 1
 
 
-def tell(kinds: Iterable[Iterable[FoldModel]]) -> None:
+def tell(models: Iterable[FoldModel]) -> None:
     """Print a line for each model: its rounds, and the metrics of the last one."""
-    for model in chain.from_iterable(kinds):
+    for model in models:
         last = model.n_rounds - 1
         for name, scores in model.history.items():
             words = "".join(f", {k} {v[last]:g}" for k, v in scores.items() if v)
@@ -220,7 +216,7 @@ def joined(
     Its rounds are those of all models, the first rounds first. The leaf values of a
     model are multiplied with the weight of its kind and divided by the number of folds,
     so that the raw scores are the mean over the folds. ``kinds`` are the models of all
-    folds for each set of options, with their weights: see `best_weights`. ``rows`` are
+    folds for each set of options, with their weights: see `hill_climbing`. ``rows`` are
     those of all processes that were split into folds.
     """
     folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
@@ -314,29 +310,6 @@ def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:
         result = model.measure(metrics)[0]
         losses.append(-result.metric_value if result.maximize else result.metric_value)
     return float(np.nan_to_num(np.mean(losses), nan=np.inf))
-
-
-def best_weights(
-    kinds: Sequence[Sequence[FoldModel]], metrics: Sequence[AnyMetric]
-) -> list[float]:
-    """The weights of sets of options whose out-of-fold predictions have the least loss.
-
-    The weights sum to 1. The sets of options are added one after the other. The first
-    metric is the loss (L. Breiman, "Stacked regressions", Machine Learning 24, 1996).
-    """
-    weights, blended = [1.0], list(kinds[0])
-    for models in kinds[1:]:
-        blends = {
-            share: [
-                _weighted(pair, [1 - share, share])
-                for pair in zip(blended, models, strict=True)
-            ]
-            for share in _SHARES
-        }
-        share = min(_SHARES, key=lambda share: loss(blends[share], metrics))
-        blended = blends[share]
-        weights = [*((1 - share) * weight for weight in weights), share]
-    return weights
 
 
 def hill_climbing(

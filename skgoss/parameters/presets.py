@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -222,18 +222,6 @@ def chosen(
     return {name: value for name, value in values.items() if name not in left}
 
 
-def kinds(settings: Settings, chosen: Mapping[str, Any]) -> Kinds:
-    """The sets of options of which the models of folds are a weighted mean.
-
-    ``chosen`` is what the preset has chosen; empty without a preset.
-    """
-    # Functions have no loss to compare them by.
-    if "extra_trees" not in chosen or callable(settings.objective):
-        return ({},)
-    other = {name: v for name, v in _RANDOM_THRESHOLDS.items() if name in chosen}
-    return {}, other
-
-
 def _candidates(
     own: Settings, chosen: Mapping[str, Any], most_categories: int
 ) -> Kinds:
@@ -242,28 +230,18 @@ def _candidates(
     Among them are the user's ``own`` options, so that no preset is worse than these.
     """
     usual = {name: getattr(own, name) for name in chosen if name not in _OF_ALL}
-    found = [*kinds(own, chosen), usual]
-    if most_categories:
-        found.insert(2, {name: usual[name] for name in _OF_CATEGORIES & usual.keys()})
-    if own.preset == "best":
-        found += [
-            {name: value for name, value in kind.items() if name in chosen}
-            for kind in _MORE_KINDS
-        ]
+    more = _MORE_KINDS if own.preset == "best" else ()
+    found = [
+        {},
+        _RANDOM_THRESHOLDS if "extra_trees" in chosen else {},
+        {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
+        if most_categories
+        else {},
+        usual,
+        *more,
+    ]
+    found = [{k: v for k, v in kind.items() if k in chosen} for kind in found]
     return tuple(options for i, options in enumerate(found) if options not in found[:i])
-
-
-def shares(
-    settings: Settings, kinds: Kinds, weights: Sequence[float]
-) -> dict[str, Any]:
-    """The share of each value of the options in which several sets differ."""
-    names = dict.fromkeys(name for options in kinds for name in options)
-    shares: dict[str, Any] = {name: {} for name in names}
-    for options, weight in zip(kinds, weights, strict=True):
-        for name, by_value in shares.items():
-            value = str(options.get(name, getattr(settings, name)))
-            by_value[value] = by_value.get(value, 0.0) + weight / sum(weights)
-    return shares
 
 
 def search(
@@ -287,17 +265,14 @@ def search(
     Search or None
         None if the user has said it, or folds find it.
     """
-    is_best = settings.preset == "best"
-    is_open = {"n_estimators", "early_stopping_round"} <= chosen.keys()
-    if settings.folds is None and not is_open:
+    by_folds = settings.folds is not None
+    # Folds may end before the rounds that the user asks for. Functions have no loss.
+    open_options = {"early_stopping_round"} | (set() if by_folds else {"n_estimators"})
+    is_open = open_options <= chosen.keys()
+    if not is_open or (by_folds and callable(settings.objective)):
         return None
-    if settings.folds is not None:
-        # Neither functions nor models whose rounds depend on later ones can be raced.
-        is_raced = settings.boosting_type == "gbdt" and not callable(settings.objective)
-        if not (is_best and is_raced):
-            return None
     rate, n_rounds = settings.learning_rate, settings.n_estimators
-    if settings.folds is None:
+    if not by_folds:
         rate = max(_SEARCH_RATE, rate)
         n_rounds = max(1, round(n_rounds * settings.learning_rate / rate))
     without: dict[str, Any] = {"early_stopping_round": None}
@@ -311,7 +286,7 @@ def search(
         "learning_rate" in chosen,
         without,
     )
-    if not is_best:
+    if settings.preset != "best":
         return found
     fixed = set(own.passed)
     if not most_categories:

@@ -284,48 +284,84 @@ def test_a_candidate_wins_by_its_loss(data):
     assert model.preset_params_ == presets._ACCURATE | expected
 
 
-def test_folds_of_a_preset_are_a_weighted_mean():
+def small(**counts):
+    """Fewer batches, of fewer candidates."""
+    return {"_BATCH": 2, "_MOST_BATCHES": 2, **counts}
+
+
+@pytest.fixture
+def short_search(monkeypatch):
+    for name, value in small().items():
+        monkeypatch.setattr(presets, name, value)
+
+
+def of_members(model, X, y, n_rounds, **arguments):
+    """The weights of the members of a mean, and models of each alone."""
+    results, members, at = model.search_results_, [], []
+    for i in np.flatnonzero(results["weight"]):
+        # Early stopping that never ends a fold keeps its best round.
+        options = presets._ACCURATE_ON_FOLDS | results["params"][i]
+        options |= {"n_estimators": n_rounds, "early_stopping_round": None}
+        alone = type(model)(**{"folds": model.folds or 8, **options})
+        members.append(alone.fit(X, y, **arguments))
+        at.append(i)
+    return at, results["weight"][at], members
+
+
+@pytest.mark.parametrize("preset", ["accurate", "best"])
+def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
+    X, y = numbers(200)
+    model = LGBMRegressor(preset=preset, n_estimators=30, folds=8).fit(X, y)
+    results = model.search_results_
+    n_compared = {"accurate": 3, "best": 8}[preset]
+    assert len(results["params"]) == len(results["weight"]) == n_compared
+    assert results["weight"].sum() == pytest.approx(1)
+    at, weights, members = of_members(model, X, y, 30)
+    assert 1 <= len(members) <= 6
+    oof, prediction = np.zeros(len(y)), np.zeros(len(y))
+    for i, weight, alone in zip(at, weights, members, strict=True):
+        rounds = [np.argmin(s["l2"]) + 1 for s in alone.evals_result_.values()]
+        assert results["n_rounds"][i] == pytest.approx(np.exp(np.log(rounds).mean()))
+        loss = np.mean([min(s["l2"]) for s in alone.evals_result_.values()])
+        assert results["mean_test_loss"][i] == pytest.approx(loss)
+        oof += weight * alone.oof_prediction_
+        prediction += weight * alone.predict(X)
+    np.testing.assert_allclose(model.oof_prediction_, oof)
+    np.testing.assert_allclose(model.predict(X), prediction)
+    best = results["params"][int(np.argmax(results["weight"]))]
+    assert best.items() <= model.preset_params_.items()
+    assert model.preset_params_.get("folds", 8) == 8
+
+
+def test_weights_have_the_least_loss_that_hill_climbing_finds():
     X, y = numbers(400)
-    model = LGBMRegressor(**ACCURATE, folds=3).fit(X, y)
-    chosen = {**presets._ACCURATE_ON_FOLDS}
-    plain, extra = (of_folds(X, y, **chosen | kind) for kind in ({}, OTHER))
-    found = [
-        (1 - share) * plain.oof_prediction_ + share * extra.oof_prediction_
-        for share in np.linspace(0, 1, 11)
+    options = {"folds": 3, "n_estimators": 30}
+    model = LGBMRegressor(**ACCURATE, **options).fit(X, y)
+    _, weights, members = of_members(model, X, y, 30)
+    oof = np.array([alone.oof_prediction_ for alone in members])
+    assert len(members) == 2
+    shares = np.linspace(0, 1, 26)
+    losses = [
+        np.mean((y - share * oof[0] - (1 - share) * oof[1]) ** 2) for share in shares
     ]
-    losses = [np.mean((y - prediction) ** 2) for prediction in found]
-    best = int(np.argmin(losses))
-    np.testing.assert_allclose(model.oof_prediction_, found[best])
-    shares = model.preset_params_["extra_trees"]
-    assert shares == pytest.approx({"False": 1 - best / 10, "True": best / 10})
-    mean = (1 - best / 10) * plain.predict(X) + best / 10 * extra.predict(X)
-    np.testing.assert_allclose(model.predict(X), mean)
+    assert weights[0] == pytest.approx(shares[int(np.argmin(losses))], abs=0.05)
 
 
 def test_probabilities_of_folds_are_calibrated():
     X, y = classes(500)
-    model = LGBMClassifier(**ACCURATE, folds=3).fit(X, y)
-    chosen = {**presets._ACCURATE_ON_FOLDS}
-    plain, extra = (
-        of_folds(X, y, LGBMClassifier, **chosen | kind) for kind in ({}, OTHER)
-    )
-    first, second = (m._model.out_of_fold.scores[:, 0] for m in (plain, extra))
+    model = LGBMClassifier(**ACCURATE, folds=3, n_estimators=40).fit(X, y)
+    _, weights, members = of_members(model, X, y, 40)
     pairs = of_equal_size(3, y.astype(float), None, stratify=True, seed=0)
 
     def loss(raw):
         return np.mean([log_loss(y[t], expit(raw[t])) for _, t in pairs])
 
-    shares = np.linspace(0, 1, 11)
-    losses = [loss((1 - share) * first + share * second) for share in shares]
-    share = shares[int(np.argmin(losses))]
-    assert model.preset_params_["extra_trees"]["True"] == pytest.approx(share)
-    raw = (1 - share) * first + share * second
+    raw = weights @ [m._model.out_of_fold.scores[:, 0] for m in members]
     grid = np.linspace(0.5, 2, 151)
     factor = grid[int(np.argmin([loss(factor * raw) for factor in grid]))]
     factor = 1 + (factor - 1) * 500 / 1500
     np.testing.assert_allclose(model.oof_prediction_[:, 1], expit(factor * raw), 2e-2)
-    whole = [m.predict(X, raw_score=True) for m in (plain, extra)]
-    raw = factor * ((1 - share) * whole[0] + share * whole[1])
+    raw = factor * weights @ [m.predict(X, raw_score=True) for m in members]
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(raw), rtol=2e-2)
 
 
@@ -359,32 +395,31 @@ def test_the_larger_score_wins():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(240, 5))
     grades = np.clip(np.rint(X[:, 0] + rng.normal(size=240) + 1), 0, 3)
-    rounds = {"n_estimators": 15, "early_stopping_round": 0}
-    by_name, found = {}, {}
+    scores, found = [], {}
     for refit in (False, True):
-        model = LGBMRanker(**ACCURATE, folds=3, refit=refit, **rounds)
-        found[refit] = model.fit(X, grades, group=[12] * 20).preset_params_
-    for name, kind in {"False": {}, "True": OTHER}.items():
-        options = {**presets._ACCURATE_ON_FOLDS, **rounds, **kind}
-        model = LGBMRanker(folds=3, **options).fit(X, grades, group=[12] * 20)
-        by_name[name] = model.oof_score_["ndcg@1"]
-    best = max(by_name, key=by_name.get)
-    assert found[True]["extra_trees"][best] == 1.0
-    assert found[False]["extra_trees"][best] > 0
-    assert len(set(by_name.values())) == 2
+        model = LGBMRanker(**ACCURATE, folds=3, refit=refit, n_estimators=15)
+        found[refit] = model.fit(X, grades, group=[12] * 20).search_results_
+    for kind in found[True]["params"]:
+        options = presets._ACCURATE_ON_FOLDS | kind
+        options |= {"n_estimators": 15, "early_stopping_round": None, "folds": 3}
+        model = LGBMRanker(**options).fit(X, grades, group=[12] * 20)
+        scores.append(model.oof_score_["ndcg@1"])
+    best = int(np.argmax(scores))
+    assert found[True]["weight"].tolist() == np.eye(3)[best].tolist()
+    assert found[False]["weight"][best] > 0
+    assert len(set(scores)) == 3
 
 
 def test_the_history_is_that_of_the_kind_with_the_most_weight():
     X, y = numbers()
-    rounds = {"n_estimators": 12, "early_stopping_round": 0}
     winners = set()
     for target in (y, np.random.default_rng(1).normal(size=len(y))):
-        model = LGBMRegressor(**ACCURATE, folds=3, **rounds).fit(X, target)
-        shares = model.preset_params_["extra_trees"]
-        kind = OTHER if shares["True"] > 0.5 else {}
-        alone = of_folds(X, target, **presets._ACCURATE_ON_FOLDS | rounds | kind)
-        assert model.evals_result_ == alone.evals_result_
-        winners.add(len(kind))
+        model = LGBMRegressor(**ACCURATE, folds=3, n_estimators=12).fit(X, target)
+        _, weights, members = of_members(model, X, target, 12)
+        history = members[int(np.argmax(weights))].evals_result_
+        for name, scores in model.evals_result_.items():
+            assert scores["l2"] == history[name]["l2"][: len(scores["l2"])]
+        winners.add(model.preset_params_["extra_trees"])
     assert len(winners) == 2
 
 
@@ -392,20 +427,13 @@ def test_the_history_is_that_of_the_kind_with_the_most_weight():
 def test_what_goes_on_from_other_scores_is_not_calibrated(start):
     """A factor would change the new trees, but not the scores that they go on from."""
     X, y = classes(120)
-    rounds = {"n_estimators": 6, "early_stopping_round": 0}
     first = LGBMClassifier(n_estimators=2).fit(X, y)
     fit = {"init_model": first}
     if start == "init_score":
         fit = {"init_score": first.predict(X, raw_score=True)}
-    model = LGBMClassifier(**ACCURATE, folds=3, **rounds).fit(X, y, **fit)
-    share = model.preset_params_["extra_trees"]["True"]
-    kinds = [
-        LGBMClassifier(folds=3, **presets._ACCURATE_ON_FOLDS | rounds | kind)
-        .fit(X, y, **fit)
-        .predict(X, raw_score=True)
-        for kind in ({}, OTHER)
-    ]
-    raw = (1 - share) * kinds[0] + share * kinds[1]
+    model = LGBMClassifier(**ACCURATE, folds=3, n_estimators=6).fit(X, y, **fit)
+    _, weights, members = of_members(model, X, y, 6, **fit)
+    raw = weights @ [m.predict(X, raw_score=True) for m in members]
     np.testing.assert_allclose(model.predict(X, raw_score=True), raw, rtol=1e-9)
 
 
@@ -583,43 +611,6 @@ def test_the_preset_never_loses(table):
 # --- The best mean --------------------------------------------------------------------
 
 BEST = {"preset": "best", "n_estimators": 30}
-
-
-def small(**counts):
-    """Fewer batches, of fewer candidates."""
-    return {"_BATCH": 2, "_MOST_BATCHES": 2, **counts}
-
-
-@pytest.fixture
-def short_search(monkeypatch):
-    for name, value in small().items():
-        monkeypatch.setattr(presets, name, value)
-
-
-def test_the_best_is_a_weighted_mean_of_folds(short_search):
-    X, y = numbers(200)
-    model = LGBMRegressor(**BEST).fit(X, y)
-    results, base = model.search_results_, presets._ACCURATE_ON_FOLDS
-    assert len(results["params"]) == len(results["weight"]) == 8
-    assert results["weight"].sum() == pytest.approx(1)
-    members = np.flatnonzero(results["weight"])
-    assert 1 <= len(members) <= 6
-    oof, prediction = np.zeros(len(y)), np.zeros(len(y))
-    for i in members:
-        # Early stopping that never ends a fold keeps its best round.
-        options = base | {"n_estimators": 30, "early_stopping_round": None, "folds": 8}
-        alone = LGBMRegressor(**options | results["params"][i]).fit(X, y)
-        rounds = [np.argmin(s["l2"]) + 1 for s in alone.evals_result_.values()]
-        assert results["n_rounds"][i] == pytest.approx(np.exp(np.log(rounds).mean()))
-        loss = np.mean([min(s["l2"]) for s in alone.evals_result_.values()])
-        assert results["mean_test_loss"][i] == pytest.approx(loss)
-        oof += results["weight"][i] * alone.oof_prediction_
-        prediction += results["weight"][i] * alone.predict(X)
-    np.testing.assert_allclose(model.oof_prediction_, oof)
-    np.testing.assert_allclose(model.predict(X), prediction)
-    best = results["params"][int(np.argmax(results["weight"]))]
-    assert best.items() <= model.preset_params_.items()
-    assert model.preset_params_["folds"] == 8
 
 
 def test_what_works_for_the_best_model(short_search, tmp_path):

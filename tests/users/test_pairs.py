@@ -8,7 +8,7 @@ row            second path
 =============  =====================================================================
 ``folds``      the mean of fits to the rows of each fold
 ``preset``     a fit with the options that it has chosen
-its kinds      the mean of fits with the options of each kind, weighted with its share
+its kinds      the mean of fits with the options of each kind, with its weight
 ``refit``      a fit of the winner to all rows: here the second kind wins
 streams        the same rows in memory
 subsets        a ``Dataset`` of the rows, in the same bins
@@ -166,14 +166,17 @@ def test_a_preset_is_a_fit_with_the_options_that_it_has_chosen(column):
     np.testing.assert_array_equal(raw(found, case), raw(expected, case))
 
 
-def kinds(booster):
-    """The share and the options of both kinds that a preset has compared."""
-    chosen, other = booster._model.preset_params, presets._RANDOM_THRESHOLDS
-    assert not chosen.keys() & SMALL.keys()  # what was passed stays, in both kinds
-    plain = {n: v for n, v in presets._ACCURATE_ON_FOLDS.items() if n in chosen}
-    extra = plain | {n: v for n, v in other.items() if n in chosen}
-    shares = chosen["extra_trees"]
-    return [(shares.get("False", 0.0), plain), (shares["True"], extra)]
+def members(booster):
+    """The weights and options of the sets whose mean a preset keeps."""
+    model = booster._saved_model()
+    chosen, results = model.preset_params, model.search
+    assert not chosen.keys() & SMALL.keys()  # what was passed stays
+    base = {n: v for n, v in presets._ACCURATE_ON_FOLDS.items() if n in chosen}
+    base.pop("early_stopping_round", None)
+    if not results:
+        return [(1.0, base)]
+    pairs = zip(results["weight"], results["params"], strict=True)
+    return [(weight, base | options) for weight, options in pairs if weight]
 
 
 ON_KINDS = ["goss", "dart", "rf", "ranker", "weights", "weights go on"]
@@ -183,12 +186,10 @@ ON_KINDS += ["all missing", "linear", "quantiles", "quantile ends early", "init_
 @pytest.mark.parametrize("column", ON_KINDS)
 def test_folds_of_a_preset_are_the_weighted_mean_of_its_kinds(column):
     case = make(column)
-    on_folds = {"folds": FOLDS, "early_stopping_round": 0}
-    found = fit(case, preset="accurate", **on_folds)
+    found = fit(case, preset="accurate", folds=FOLDS)
     expected = sum(
-        share * raw(fit(case, **options | on_folds), case)
-        for share, options in kinds(found)
-        if share
+        weight * raw(fit(case, **options, folds=FOLDS), case)
+        for weight, options in members(found)
     )
     np.testing.assert_allclose(raw(found, case), expected, rtol=1e-9, atol=1e-12)
 
@@ -198,19 +199,19 @@ WINNER += ["init_model", "init_score"]
 
 
 @pytest.mark.parametrize("column", WINNER)
-def test_refit_fits_the_second_kind_to_all_rows_if_it_wins(column):
+def test_refit_fits_the_best_kind_to_all_rows(column):
     case = make(column, label=NOISE)
-    on_folds = {"folds": FOLDS, "early_stopping_round": 0, "refit": True}
-    found = fit(case, preset="accurate", **on_folds)
-    [(_, _), (share, options)] = kinds(found)
-    assert share == 1.0
-    chosen = found._saved_model().preset_params["extra_trees"]
-    assert chosen == {"False": 0.0, "True": 1.0}
+    found = fit(case, preset="accurate", folds=FOLDS, refit=True)
+    [(weight, options)] = members(found)
+    assert weight == 1.0
+    # Dropout and forests have one kind; the first one wins twice.
+    has_second = column not in ("dart", "rf", "linear", "init_score")
+    assert options["extra_trees"] is has_second
     n_rounds = found.current_iteration() - (2 if case.init_model else 0)
-    expected = fit(case, n_rounds=n_rounds, **options | {"early_stopping_round": 0})
+    expected = fit(case, n_rounds=n_rounds, **options)
     np.testing.assert_array_equal(raw(found, case), raw(expected, case))
     # Files say with which options the trees were grown.
-    assert "[extra_trees: 1]" in found.model_to_string()
+    assert f"[extra_trees: {int(has_second)}]" in found.model_to_string()
 
 
 GROUPED = {

@@ -29,57 +29,40 @@ GROWTH = 1.25
 _A_STAGE_BEHIND = 0.2, 5
 _WILL_BE_BEHIND = 0.4, 2
 
-# More candidates run shorter stages first, each of which the best third survives.
+# More candidates are screened on one fold first, in stages that are so far apart. Of
+# each screening a fifth survives, but not fewer than the least.
 _MANY = 20
-_SURVIVORS = 3
+_SURVIVORS = 5
+_LEAST = 10
+_APART = 4
 
 # Without a better score for so many stages, a candidate has found its rounds.
 _PATIENCE = 2
 
 
-def first_stage(n_racers: int) -> int:
-    """The number of the first stage: below 0 if there are many candidates."""
-    return -max(0, math.ceil(math.log(max(1, n_racers) / _MANY, _SURVIVORS)))
+def screenings(n_racers: int) -> list[int]:
+    """The numbers of the stages that screen many candidates; the last one is 0."""
+    n = math.ceil(math.log(n_racers / _LEAST, _SURVIVORS)) if n_racers > _MANY else 0
+    return [-_APART * k for k in reversed(range(n))]
 
 
 @dataclass(eq=False)
 class Racer:
-    """A candidate of a race.
+    """A candidate of a race."""
 
-    Attributes
-    ----------
-    params : dict
-        The parameters besides the number of rounds.
-    path : str or None
-        The name of the parameter that is the number of rounds; None: the candidate is
-        evaluated once, as it is.
-    most_rounds : int
-    rate : float
-        The learning rate.
-    n_leaves : int
-        The most leaves of a tree.
-    stage : int
-        The number of the next stage.
-    rounds : list of int
-        The numbers of rounds so far, one for each stage.
-    scores : list of ndarray of shape (n_folds,)
-        The scores after them.
-    results : list
-        All else that was evaluated then.
-    left : bool
-        Whether it fell behind.
-    """
-
-    params: dict[str, Any]
+    params: dict[str, Any]  # besides the number of rounds
+    # The name of the number of rounds; None: the candidate is evaluated once, as it is.
     path: str | None
     most_rounds: int
-    rate: float
-    n_leaves: int
-    stage: int = 0
+    rate: float  # the learning rate
+    n_leaves: int  # the most leaves of a tree
+    stage: int = 0  # the number of the next stage
+    # Of each stage so far: the number of rounds, the scores of the folds, and all else
+    # that was evaluated.
     rounds: list[int] = field(default_factory=list)
     scores: list[NDArray[np.float64]] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)
-    left: bool = False
+    left: bool = False  # whether it fell behind
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -156,11 +139,17 @@ def leave(racers: Sequence[Racer], is_behind: Callable[[Racer, Racer], bool]) ->
     for racer in running:
         failed = not np.isfinite(racer.scores[-1]).all()
         racer.left = failed or is_behind(racer, best)
-    running = [racer for racer in running if not racer.left]
-    if running and running[0].stage <= 0:
-        running.sort(key=lambda racer: -mean(racer.scores[-1]))
-        for racer in running[max(_MANY, len(running) // _SURVIVORS) :]:
-            racer.left = True
+
+
+def survivors(racers: Sequence[Racer]) -> list[Racer]:
+    """The best candidates of a screening, as new; the others leave."""
+    ranked = sorted(racers, key=lambda racer: -mean(racer.scores[-1]))
+    n_left = max(_LEAST, len(racers) // _SURVIVORS)
+    for racer in ranked[n_left:]:
+        racer.left = True
+    for racer in ranked[:n_left]:
+        racer.stage, racer.rounds, racer.scores, racer.results = 0, [], [], []
+    return ranked[:n_left]
 
 
 def is_a_stage_behind(racer: Racer, best: Racer) -> bool:

@@ -7,8 +7,12 @@ from typing import Any
 
 from skgoss import parameters
 from skgoss.estimators.base import LGBMModel
-from skgoss.fit.race import USUAL_RATE, Racer, first_stage
+from skgoss.fit.race import USUAL_RATE, Racer
 from skgoss.model_selection.shared_fits import are_rounds_alike
+
+# A fit whose rounds take steps of this sum has learned most of what it can. One that
+# cannot, with its rate and its limit, is compared after as many rounds as others.
+_USUAL_STEPS = 10
 
 
 def racers(
@@ -31,9 +35,9 @@ def racers(
         racer = found.setdefault(key, new)
         if can_go_on:
             racer.most_rounds = max(racer.most_rounds, model.n_estimators)
-            racer.rate, racer.n_leaves = model.learning_rate, model.num_leaves
-    for racer in found.values():
-        racer.stage = first_stage(len(found))
+            usual = min(USUAL_RATE, _USUAL_STEPS / racer.most_rounds)
+            racer.rate = max(model.learning_rate, usual)
+            racer.n_leaves = model.num_leaves
     return list(found.values())
 
 
@@ -55,17 +59,3 @@ def _can_go_on(model: LGBMModel) -> bool:
     numbers = (model.n_estimators, model.num_leaves, model.learning_rate)
     are_numbers = all(isinstance(n, int | float) and n > 0 for n in numbers)
     return are_numbers and are_rounds_alike(model)
-
-
-class SameFolds:
-    """A splitter that splits once, and has the same folds from then on."""
-
-    def __init__(self, cv: Any) -> None:
-        self._cv = cv
-        self._folds: list[Any] | None = None
-
-    def split(self, *args: Any, **kwargs: Any) -> Iterable[Any]:
-        """The folds."""
-        if self._folds is None:
-            self._folds = list(self._cv.split(*args, **kwargs))
-        return self._folds

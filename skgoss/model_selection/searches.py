@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import numbers
 import time
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -16,6 +17,7 @@ from sklearn import model_selection
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.pipeline import Pipeline
+from sklearn.utils import indexable
 
 from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
@@ -23,12 +25,17 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.fit import folds as fold_rows
 from skgoss.fit import race
 from skgoss.fit.race import Racer
-from skgoss.model_selection.racers import SameFolds, comparable, is_rounds, racers
+from skgoss.model_selection.racers import comparable, is_rounds, racers
 from skgoss.model_selection.shared_fits import SharedFits, last_steps
 from skgoss.parameters import docstrings
-from skgoss.training.concurrent_fits import at_once
+from skgoss.training.concurrent_fits import at_once, call_side_by_side
 from skgoss.utils import threads
-from skgoss.utils.sklearn_private import DocumentedMixin
+from skgoss.utils.sklearn_private import (
+    DocumentedMixin,
+    fit_and_score,
+    insert_error_scores,
+    warn_of_failures,
+)
 
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseSearchCV
@@ -57,7 +64,9 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     # Of the copy: what the fits share, and which candidate is evaluated when.
     _shared: SharedFits
     _order: Sequence[int]
-    # Of a race: all candidates, and those that were evaluated last.
+    # Of a race: the data and arguments, all candidates, and those evaluated last.
+    _given: Sequence[Any]
+    _routed: Any
     _racers: list[Racer]
     _running: list[Racer]
 
@@ -104,6 +113,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         search.n_jobs = threads.n_threads(
             model.n_jobs if self.n_jobs is None else self.n_jobs
         )
+        search._given = indexable(X, y)
         search._shared = SharedFits()
         search._shared.attach(search.estimator)
         try:
@@ -114,6 +124,10 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         kept = {*self.get_params(deep=False), *SharedSearch.__annotations__}
         self.__dict__.update({k: v for k, v in vars(search).items() if k not in kept})
         return self
+
+    def _get_routed_params_for_fit(self, params: Any) -> Any:
+        self._routed = super()._get_routed_params_for_fit(params)
+        return self._routed
 
     def _check_strategy(self, fit_params: Iterable[str]) -> None:
         if self.strategy not in ("all", "race"):
@@ -233,6 +247,9 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             changed = clone(self.estimator).set_params(**clone(candidate, safe=False))
             *_, model = last_steps(changed)
             models.append(model)
+            least = getattr(model, "min_child_samples", None)
+            if isinstance(least, int):
+                self._shared.most_in_leaf = max(least, self._shared.most_in_leaf)
         return models
 
     def _race(
@@ -240,24 +257,62 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     ) -> Any:
         """Evaluate candidates stage by stage: see `race`."""
         end = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        folds = SameFolds(self.cv)
+        X, y = self._given
+        pairs = list(self.cv.split(X, y, **self._routed.splitter.split))
         path = f"{prefix(self.estimator)}n_estimators"
-        self._racers = racers(candidates, self._models(candidates), path)
-        running = self._racers
+        running = self._racers = racers(candidates, self._models(candidates), path)
+        for stage in race.screenings(len(running)):
+            running = self._screened(running, stage, pairs)
+        # Of the many that are screened, few survive: their short fits are not kept.
+        self._shared.grows, compared = True, running
         while True:
             begin = time.monotonic()
             self._running = sorted(running, key=lambda racer: -racer.cost)
-            # Of many candidates, few survive: their short fits are not kept.
-            self._shared.grows = all(racer.stage >= 0 for racer in running)
             stages = [racer.candidate(racer.next_rounds) for racer in self._running]
-            results = evaluate_candidates(stages, cv=folds)
+            results = evaluate_candidates(stages, cv=check_cv(pairs))
             self._shared.forget_unused()
-            race.leave(self._racers, race.will_be_behind)
-            running = [racer for racer in self._racers if racer.goes_on]
+            race.leave(compared, race.will_be_behind)
+            running = [racer for racer in compared if racer.goes_on]
             now = time.monotonic()
             # The next stage takes longer than this one, unless candidates have left.
             if not running or now + race.GROWTH * (now - begin) > end:
                 return results
+
+    def _screened(
+        self, candidates: Sequence[Racer], stage: int, pairs: Sequence[Any]
+    ) -> list[Racer]:
+        """The best candidates after few rounds on the first fold."""
+        options = {
+            "scorer": self._get_scorers()[0],
+            "fit_params": self._routed.estimator.fit,
+            "score_params": self._routed.scorer.score,
+            "return_train_score": self.return_train_score,
+            "error_score": self.error_score,
+        }
+        (train, test), jobs = pairs[0], []
+        for racer in candidates:
+            racer.stage = stage
+            params = racer.candidate(racer.next_rounds)
+            job = partial(fit_and_score, clone(self.estimator), *self._given, **options)
+            jobs.append(partial(job, train=train, test=test, parameters=params))
+        out = call_side_by_side(jobs, self.n_jobs)
+        warn_of_failures(out, self.error_score)
+        insert_error_scores(out, self.error_score)
+        for racer, result in zip(candidates, out, strict=True):
+            scores = np.array([self._value(result["test_scores"])], np.float64)
+            racer.note(scores, [result, *[_left_out(result)] * (len(pairs) - 1)])
+        return race.survivors(candidates)
+
+    def _value(self, scores: Any) -> float:
+        """The score that counts."""
+        if not isinstance(scores, Mapping):
+            return scores
+        if not (isinstance(self.refit, str) and self.refit in scores):
+            raise ValueError(
+                "strategy='race' needs the metric that counts: set refit to one of"
+                f" {sorted(scores)}, got {self.refit!r}."
+            )
+        return scores[self.refit]
 
     def _format_results(
         self,
@@ -279,31 +334,23 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
 
     def _race_results(self, n_splits: int, out: Sequence[Any]) -> Any:
         """The results of a race so far; ``out`` are those of the last stage."""
-        form, stage = super()._format_results, []
-        for i in range(len(self._running)):
-            stage.append(out[i * n_splits : (i + 1) * n_splits])
-        scores = form([racer.params for racer in self._running], n_splits, out)
-        metric = "score" if "mean_test_score" in scores else self.refit
-        if f"mean_test_{metric}" not in scores:
-            raise ValueError(
-                "strategy='race' needs the metric that counts: set refit to one of"
-                f" {sorted(self.scoring)}, got {self.refit!r}."
-            )
-        by_fold = np.transpose(
-            [scores[f"split{fold}_test_{metric}"] for fold in range(n_splits)]
-        )
-        for racer, of_folds, results in zip(self._running, by_fold, stage, strict=True):
-            racer.note(of_folds, results)
+        for i, racer in enumerate(self._running):
+            results = out[i * n_splits : (i + 1) * n_splits]
+            scores = [self._value(result["test_scores"]) for result in results]
+            racer.note(np.array(scores), results)
         racers = self._racers
-        return form(
-            [racer.candidate(racer.rounds[racer.best]) for racer in racers],
-            n_splits,
-            [result for racer in racers for result in racer.results[racer.best]],
-            {
-                "n_rounds": [racer.rounds[-1] for racer in racers],
-                "scores_by_rounds": [racer.scores_by_rounds for racer in racers],
-            },
-        )
+        with warnings.catch_warnings():
+            if race.screenings(len(racers)):
+                warnings.filterwarnings("ignore", "One or more of the .* scores")
+            return super()._format_results(
+                [racer.candidate(racer.rounds[racer.best]) for racer in racers],
+                n_splits,
+                [result for racer in racers for result in racer.results[racer.best]],
+                {
+                    "n_rounds": [racer.rounds[-1] for racer in racers],
+                    "scores_by_rounds": [racer.scores_by_rounds for racer in racers],
+                },
+            )
 
 
 class FoldsByTime(GroupKFold):
@@ -332,6 +379,13 @@ def prefix(estimator: Any) -> str:
     return "".join(f"{name}__" for name in names)
 
 
+def _left_out(value: Any) -> Any:
+    """What stands for the results of a fold that a candidate was not evaluated on."""
+    if isinstance(value, Mapping):
+        return {name: _left_out(part) for name, part in value.items()}
+    return np.nan
+
+
 def _is_of_data(path: str) -> bool:
     """Whether a parameter changes the rows of the estimator, or their bins."""
     name = path.rpartition("__")[2]
@@ -353,12 +407,12 @@ _ARGUMENTS = {
     "race": """\
 strategy : str, default='all'
     'all' evaluates all candidates. 'race' lets them grow round by round on all
-    folds, up to their ``n_estimators``, and those that fall behind leave: see
-    docs/tuning.md. Candidates that differ only in ``n_estimators`` are one, whose
-    limit is the largest. The best number of rounds is found. Candidates whose
-    rounds depend on later ones, as with dropout, or that have early stopping, folds
-    or a preset, are evaluated once. With several metrics, ``refit`` must be the
-    name of one.
+    folds, up to their ``n_estimators``, and those that fall behind leave; more than
+    20 are compared on one fold first. See docs/tuning.md. Candidates that differ
+    only in ``n_estimators`` are one, whose limit is the largest. The best number of
+    rounds is found. Candidates whose rounds depend on later ones, as with dropout,
+    or that have early stopping, folds or a preset, are evaluated once. With several
+    metrics, ``refit`` must be the name of one.
 time_limit : float, default=None
     Seconds after which no stage of a race begins, if it would probably end later.
     The stage that is going on ends, and the best candidate is fitted.""",

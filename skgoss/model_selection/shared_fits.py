@@ -59,28 +59,15 @@ class SharedFits:
 
     `attach` lets the clones of an estimator ask it for their models. Data are the same
     if their content is, so whoever calls ``fit`` need not know of it.
-
-    Attributes
-    ----------
-    is_open : bool
-        Clones share no more once it is closed, and fits end.
-    n_threads : int
-        The threads of each fit and prediction.
-    keeps_models : bool
-        Whether models are kept for fits of fewer rounds.
-    grows : bool
-        Whether fits are kept, and go on where they stopped if more rounds are asked
-        for.
-    most_recent : int
-        The number of results besides models that are kept: those used last.
     """
 
     def __init__(self) -> None:
-        self.is_open = True
-        self.n_threads = 1
-        self.keeps_models = False
-        self.most_recent = 0
-        self.grows = False
+        self.is_open = True  # clones share no more once it is closed, and fits end
+        self.n_threads = 1  # of each fit and prediction
+        self.keeps_models = False  # for fits of fewer rounds
+        self.grows = False  # whether fits are kept, and go on for more rounds
+        self.most_recent = 0  # of the other results, so many are kept
+        self.most_in_leaf = 0  # the largest ``min_child_samples`` of the fits
         self._growing: dict[Key, GrowingFit] = {}
         self._used: set[Key] = set()
         self._models: dict[Key, Future[Any]] = {}
@@ -179,16 +166,23 @@ class SharedFits:
 
     def _bins(self, data: str, *args: Any, **options: Any) -> BinnedDataset:
         """What stands for `BinnedDataset.build`."""
+        columns, settings = args
 
-        def build() -> BinnedDataset:
-            binned = BinnedDataset.build(*args, **options)
-            binned.storage.pack()
-            return binned
+        def shared(least: int) -> BinnedDataset:
+            changed = replace(settings, min_child_samples=least)
 
-        _columns, settings = args
-        weight, rows = options["weight"], options["rows"]
-        key = data, digest(settings, weight, rows)
-        return self._once(self._recent, key, build)
+            def build() -> BinnedDataset:
+                binned = BinnedDataset.build(columns, changed, **options)
+                binned.storage.pack()
+                return binned
+
+            key = data, digest(changed, options["weight"], options["rows"])
+            return self._once(self._recent, key, build)
+
+        # Columns with too few values for a leaf are left out, but there are few.
+        least = settings.min_child_samples
+        binned = shared(max(least, self.most_in_leaf))
+        return binned if binned.filtered_rows < least else shared(least)
 
     def of_step(
         self,

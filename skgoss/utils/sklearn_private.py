@@ -10,6 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.model_selection._validation import (
+    _fit_and_score,
+    _insert_error_scores,
+    _warn_or_raise_about_fit_failures,
+)
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -65,6 +70,13 @@ class SummaryMixin(DocumentedMixin, BaseEstimator):
             bundle["text/html"] += self._html_summary()
         return bundle
 
+
+# What a search does with a candidate and a fold, and with fits that failed.
+fit_and_score = functools.partial(
+    _fit_and_score, verbose=0, return_times=True, return_n_test_samples=True
+)
+warn_of_failures = _warn_or_raise_about_fit_failures
+insert_error_scores = _insert_error_scores
 
 _REFUSES_ZEROS = (
     "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters

@@ -6,9 +6,10 @@ import numpy as np
 
 from skgoss.fit.race import (
     Racer,
-    first_stage,
     is_a_stage_behind,
     leave,
+    screenings,
+    survivors,
     will_be_behind,
 )
 
@@ -59,12 +60,15 @@ def test_nobody_leaves_after_the_first_stage_of_few():
     assert not any(r.left for r in racers)
 
 
-def test_of_many_a_third_survives_each_of_the_first_stages():
-    sizes = {0: 0, 1: 0, 20: 0, 21: -1, 60: -1, 61: -2, 1000: -4}
-    assert {n: first_stage(n) for n in sizes} == sizes
-    racers = [racer(1 - i / 1000, stage=-1) for i in range(91)]
-    leave(racers, will_be_behind)
-    assert [r.left for r in racers] == [False] * 31 + [True] * 60
+def test_of_many_a_fifth_survives_each_screening():
+    stages = {1: [], 20: [], 21: [0], 50: [0], 51: [-4, 0], 1000: [-8, -4, 0]}
+    assert {n: screenings(n) for n in stages} == stages
+    racers = [racer(1 - i / 1000, stage=-4) for i in range(90)] + [racer(np.nan)]
+    found = survivors(racers[::-1])
+    assert found == racers[:18]
+    assert [r.left for r in racers] == [False] * 18 + [True] * 73
+    assert all(r.stage == 0 and r.scores == r.rounds == [] for r in found)
+    assert len(survivors(racers[20:65])) == 10
 
 
 def test_rounds_of_stages_have_equal_steps():

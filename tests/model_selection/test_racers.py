@@ -111,29 +111,52 @@ def test_failing_candidates_leave():
     assert search.best_params_["num_leaves"] == 4
 
 
-def test_many_candidates(monkeypatch):
+@pytest.mark.parametrize("scoring", [None, ["r2", "neg_mean_absolute_error"]])
+def test_many_candidates_are_screened_on_one_fold(monkeypatch, scoring):
     monkeypatch.setattr("skgoss.fit.race._MANY", 2)
+    monkeypatch.setattr("skgoss.fit.race._LEAST", 2)
     ranges = {"num_leaves": list(range(2, 40)), "learning_rate": [0.05, 0.1]}
-    search = RandomizedSearchCV(
-        LGBMRegressor(n_estimators=20),
-        ranges,
-        n_iter=8,
-        cv=2,
-        strategy="race",
-        random_state=0,
-    ).fit(X, y)
-    results = search.cv_results_
-    n_stages = np.array([len(scores) for scores in results["scores_by_rounds"]])
-    assert (n_stages == 1).sum() == 8 - 3
-    for params, n_rounds, scores, score in zip(
-        results["params"],
-        results["n_rounds"],
-        results["scores_by_rounds"],
-        results["mean_test_score"],
-        strict=True,
-    ):
+    options = {"n_iter": 8, "cv": FOLDS, "random_state": 0, "strategy": "race"}
+    options |= {
+        "n_jobs": 1,
+        "scoring": scoring,
+        "refit": scoring[0] if scoring else True,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = RandomizedSearchCV(LGBMRegressor(n_estimators=20), ranges, **options)
+        results = search.fit(X, y, sample_weight=np.ones(len(y))).cv_results_
+    metric = options["refit"] if scoring else "score"
+    is_out = np.isnan(results[f"mean_test_{metric}"])
+    assert is_out.sum() == 8 - 2
+    (train, test), *_ = FOLDS.split(X)
+    for i, params in enumerate(results["params"]):
+        n_rounds, scores = results["n_rounds"][i], results["scores_by_rounds"][i]
         assert max(scores) == n_rounds
-        assert scores[params["n_estimators"]] == score == max(scores.values())
+        model = LGBMRegressor(**params).fit(X[train], y[train])
+        score = model.score(X[test], y[test])
+        assert results[f"split0_test_{metric}"][i] == score
+        if is_out[i]:
+            assert scores == {n_rounds: score}
+            assert np.isnan(results[f"split3_test_{metric}"][i])
+        else:
+            assert scores[params["n_estimators"]] == max(scores.values())
+    assert not is_out[search.best_index_]
+
+
+def test_many_candidates_that_fail(monkeypatch):
+    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
+    monkeypatch.setattr("skgoss.fit.race._LEAST", 2)
+    grid = {"num_leaves": [4, 5, 1, 6], "n_estimators": [20]}
+
+    def scoring(model, X, y):
+        return {"r2": model.score(X, y)}
+
+    with pytest.warns(match="1 fits failed out of a total of 4"):
+        search = race(grid=grid, scoring=scoring, refit="r2", n_jobs=1).fit(X, y)
+    assert np.isnan(search.cv_results_["split0_test_r2"][2])
+    with pytest.raises(ValueError, match="num_leaves"):
+        race(grid=grid, error_score="raise").fit(X, y)
 
 
 def test_callbacks_need_fits_that_end():

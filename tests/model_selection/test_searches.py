@@ -77,6 +77,12 @@ CASES = {
     ),
     "goss": (LGBMRegressor(data_sample_strategy="goss"), GRID, (X, y), {}),
     "bins": (LGBMRegressor(), {**GRID, "max_bin": [7, 15]}, (X, y), {}),
+    "leaves of few rows": (
+        LGBMRegressor(colsample_bytree=0.5),
+        {"min_child_samples": [5, 20, 50]},
+        (np.column_stack([X, np.arange(len(y)) % 10 == 0, np.arange(len(y)) < 40]), y),
+        {},
+    ),
     "dropout": (LGBMRegressor(boosting_type="dart"), GRID, (X, y), {}),
     "lines": (LGBMRegressor(linear_tree=True), GRID, (X, y), {}),
     "forests": (

@@ -52,6 +52,13 @@ def test_bins_steps_and_rounds_are_made_once(monkeypatch, n_jobs):
     assert len(rounds) == 3 * 2 * 2 * 2 * 5
 
 
+def test_leaves_of_other_sizes_have_the_same_bins(monkeypatch):
+    bins = counted(monkeypatch, BinnedDataset, "build")
+    grid = {"min_child_samples": [5, 30, 20]}
+    GridSearchCV(LGBMRegressor(n_estimators=2), grid, cv=3, refit=False).fit(X, y)
+    assert len(bins) == 3
+
+
 CALLS = []
 
 

@@ -71,6 +71,7 @@ _ELSEWHERE = {
 }
 
 
+@docstrings.of_chain("The model.")
 class Booster(Elsewhere):
     """A trained model, or a model in training, without an estimator.
 
@@ -637,11 +638,6 @@ class Booster(Elsewhere):
             The index of the tree, and the index of the leaf in this tree.
         value : float
             A finite number.
-
-        Returns
-        -------
-        self
-            The model.
         """
         held, at = self._held, _leaf(self._model.trees, tree_id, leaf_id)
         if not isinstance(value, numbers.Real) or not math.isfinite(value):
@@ -667,11 +663,6 @@ class Booster(Elsewhere):
         start_iteration, end_iteration : int, default=0, -1
             The rounds from ``start_iteration`` to ``end_iteration - 1`` are shuffled.
             If ``end_iteration`` <= 0, the range ends with the last round.
-
-        Returns
-        -------
-        self
-            The model.
         """
         start = max(whole("start_iteration", start_iteration), 0)
         stop = whole("end_iteration", end_iteration)
@@ -828,11 +819,6 @@ class Booster(Elsewhere):
         ----------
         {parameters}
 
-        Returns
-        -------
-        self
-            The model.
-
         Raises
         ------
         TypeError
@@ -880,11 +866,6 @@ class Booster(Elsewhere):
         ----------
         model_str : str
             The content of a file.
-
-        Returns
-        -------
-        self
-            The model.
 
         Raises
         ------
@@ -1007,11 +988,6 @@ class Booster(Elsewhere):
         The next rounds are the same as if this round had never been trained. The scores
         of all rows are computed again from the other trees, which takes as long as a
         prediction. Rounds of an ``init_model`` are not removed.
-
-        Returns
-        -------
-        self
-            The model.
         """
         self._fit.state.rollback()
         return self
@@ -1024,11 +1000,6 @@ class Booster(Elsewhere):
         params : dict
             Parameters by any of their names, such as ``learning_rate``. Others may be
             among them if they keep their values.
-
-        Returns
-        -------
-        self
-            The model.
 
         Raises
         ------
@@ -1051,11 +1022,6 @@ class Booster(Elsewhere):
             The evaluation set. It uses the bins of the training set.
         name : str
             A name that no other evaluation set has.
-
-        Returns
-        -------
-        self
-            The model.
         """
         fit = self._fit
         if name in {evaluated.name for evaluated in fit.state.sets}:
@@ -1072,11 +1038,6 @@ class Booster(Elsewhere):
         ----------
         name : str
             The name; 'training' if none is set.
-
-        Returns
-        -------
-        self
-            The model.
         """
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, got {name!r}.")
@@ -1152,23 +1113,11 @@ class Booster(Elsewhere):
         return next((e for e in sets if e.data is data and not e.is_training), None)
 
     def free_network(self) -> Self:
-        """Do nothing: there is no network to free.
-
-        Returns
-        -------
-        self
-            The model.
-        """
+        """Do nothing: there is no network to free."""
         return self
 
     def free_dataset(self) -> Self:
-        """End the training and free all rows. The model keeps its trees.
-
-        Returns
-        -------
-        self
-            The model.
-        """
+        """End the training and free all rows. The model keeps its trees."""
         self._held = self._model
         return self
 

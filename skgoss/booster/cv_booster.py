@@ -11,6 +11,7 @@ from skgoss.parameters import docstrings
 from skgoss.utils import disk
 
 
+@docstrings.of_chain("The models.")
 class CVBooster:
     """The models of the folds of a cross-validation.
 
@@ -109,11 +110,6 @@ class CVBooster:
         model_str : str
             The content of a file.
 
-        Returns
-        -------
-        self
-            The models.
-
         Raises
         ------
         ValueError
@@ -149,11 +145,6 @@ class CVBooster:
         Parameters
         ----------
         {parameters}
-
-        Returns
-        -------
-        self
-            The models.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
         with disk.written(filename) as file:

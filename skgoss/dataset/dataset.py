@@ -95,6 +95,7 @@ class _FieldAttribute:
             dataset._fields = dataset._with_field(self.name, value)
 
 
+@docstrings.of_chain("The data set.")
 class Dataset(Elsewhere):
     """Training data that is binned once for any number of fits.
 
@@ -334,11 +335,6 @@ class Dataset(Elsewhere):
         data : array-like or None
             The values, as in the constructor. None removes the field.
 
-        Returns
-        -------
-        self
-            The data set.
-
         Raises
         ------
         ValueError
@@ -428,11 +424,6 @@ class Dataset(Elsewhere):
         feature_name : sequence of str or 'auto'
             One name for each column. 'auto' means the names of a data frame.
 
-        Returns
-        -------
-        self
-            The data set.
-
         Raises
         ------
         TypeError, ValueError
@@ -456,11 +447,6 @@ class Dataset(Elsewhere):
         ----------
         categorical_feature : iterable of str or int, or 'auto'
             Names or numbers of columns. 'auto': those of categories in a data frame.
-
-        Returns
-        -------
-        self
-            The data set.
 
         Raises
         ------
@@ -691,11 +677,6 @@ class Dataset(Elsewhere):
 
     def construct(self) -> Self:
         """Bin the data if they are not binned yet.
-
-        Returns
-        -------
-        self
-            The data set.
 
         Raises
         ------
@@ -946,11 +927,6 @@ class Dataset(Elsewhere):
         reference : Dataset
             The training set.
 
-        Returns
-        -------
-        self
-            The data set.
-
         Raises
         ------
         TypeError
@@ -1047,11 +1023,6 @@ class Dataset(Elsewhere):
         other : Dataset
             It is not changed.
 
-        Returns
-        -------
-        self
-            The data set.
-
         Raises
         ------
         TypeError
@@ -1091,11 +1062,6 @@ class Dataset(Elsewhere):
         ----------
         filename : str or path
             The file; an earlier one is replaced.
-
-        Returns
-        -------
-        self
-            The data set.
 
         Raises
         ------

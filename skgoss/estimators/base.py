@@ -100,6 +100,7 @@ _ELSEWHERE = {
 }
 
 
+@docstrings.of_chain("The estimator.")
 @docstrings.of_estimator
 class LGBMModel(
     sklearn_private.CallbackSupportMixin,
@@ -318,11 +319,6 @@ class LGBMModel(
         ----------
         **params : dict
             Parameters of the estimator, as ``get_params`` lists them.
-
-        Returns
-        -------
-        self
-            The estimator.
 
         Raises
         ------
@@ -888,11 +884,6 @@ class LGBMModel(
         ----------
         path : str or path
             The file; an earlier one is replaced.
-
-        Returns
-        -------
-        self
-            The estimator.
 
         See Also
         --------

@@ -7,6 +7,7 @@ only one function has are described below the mark.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -65,11 +66,6 @@ Parameters
 ----------
 {name} : {type_}
     {meaning}
-
-Returns
--------
-self
-    The data set.
 """
 
 _OF_GETTER = """
@@ -79,6 +75,17 @@ Returns
 ndarray of shape {shape} or None
     A copy.
 """
+
+_OF_CHAIN = """
+
+Returns
+-------
+self
+    {what}
+"""
+
+# The sections that follow that of what is returned.
+_LATER = re.compile(r"\n\n(?=(?:Raises|Warns|See Also|Examples)\n-)")
 
 # What follows the arguments of a plot.
 _OF_PLOT = """
@@ -152,6 +159,22 @@ def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
         name = method.__name__.removeprefix("staged_")
         method = _extended(method, _OF_STAGES, what=what, name=name, shape=shape)
         return _describe(method, PREDICTION)
+
+    return describe
+
+
+def of_chain(what: str) -> Callable[[type], type]:
+    """Describe what the methods of a class return that return the object itself."""
+
+    def describe(cls: type) -> type:
+        for name, method in vars(cls).items():
+            is_chain = getattr(method, "__annotations__", {}).get("return") == "Self"
+            doc = inspect.cleandoc(method.__doc__ or "") if is_chain else ""
+            if doc and not name.startswith("_") and "\nReturns\n" not in doc:
+                before, *later = _LATER.split(doc)
+                returns = _OF_CHAIN.format(what=what).rstrip()
+                method.__doc__ = "\n\n".join([before + returns, *later])
+        return cls
 
     return describe
 

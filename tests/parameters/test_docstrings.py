@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from skgoss import (
+    Booster,
+    CVBooster,
+    Dataset,
     LGBMClassifier,
     LGBMModel,
     LGBMRanker,
@@ -39,3 +42,13 @@ def test_docstring_holds_all_attributes(cls):
     }
     listed = set(re.findall(r"^(\w+_) : ", cls.__doc__, re.M))
     assert listed == ends_in_underscore | {"n_features_in_", "feature_names_in_"}
+
+
+def test_methods_that_return_their_object_say_so():
+    for cls, what in ((Booster, "model"), (Dataset, "data set"), (CVBooster, "models")):
+        doc = cls.save_binary.__doc__ if cls is Dataset else cls.save_model.__doc__
+        assert f"\nReturns\n-------\nself\n    The {what}.\n" in f"{doc}\n"
+    assert "\nself\n    A new model" not in Booster.refit.__doc__
+    assert Booster.reset_parameter.__doc__.index("Returns") < (
+        Booster.reset_parameter.__doc__.index("Raises")
+    )

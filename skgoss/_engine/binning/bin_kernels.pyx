@@ -652,31 +652,23 @@ def find_bounds(
 ) -> None:
     """Find the boundaries of every column.
 
-    Parameters
-    ----------
-    columns : skgoss.columns.columns.Columns
-    rows : array of shape (n_rows,) or None
-        The rows to read; None reads the first ``n_rows``.
-    place : array of shape (columns.n_rows,) or None
-        Where each row of the data is in ``rows``, -1 if it is not. Sparse columns are read by
-        it; None where all rows are read.
-    weight : array of shape (n_rows,) or None
-        The mass of each row read.
-    forced_start, forced_bound, forced_rank
-        The bounds that the user passes: see ``skgoss.binning.forced_bins.packed``.
-    bounds_start : array of shape (n_features + 1,)
-        Where the room for the bounds of a column begins: 2 * max_bin numbers if the user
-        passes some.
-    scratch_out : array of shape (n_threads, scratch_per_value(n_features, n_threads) * n)
-        n: at least the number of values read of any column.
-    bounds_out : array of shape (bounds_start[-1],)
-        Upper bounds of the bins of numbers, the last one infinite.
-    n_bounds_out, n_occupied_out : arrays of shape (n_features,)
-        How many there are, and how many of the bins hold rows.
-    range_out : array of shape (n_features, 2)
-        Smallest and greatest number.
-    zero_share_out : array of shape (n_features,)
-        The share of rows that are zero, or count as zero.
+    - ``columns``, `Columns`.
+    - ``rows``, (n_rows,) or None: the rows to read; None reads the first ``n_rows``.
+    - ``place``, (columns.n_rows,) or None: where each row of the data is in ``rows``, -1 if it is
+      not. Sparse columns are read by it; None where all rows are read.
+    - ``weight``, (n_rows,) or None: the mass of each row read.
+    - ``forced_start``, ``forced_bound``, ``forced_rank``: the bounds that the user passes: see
+      ``skgoss.binning.forced_bins.packed``.
+    - ``bounds_start``, (n_features + 1,): where the room for the bounds of a column begins: 2 *
+      max_bin numbers if the user passes some.
+    - ``scratch_out``, (n_threads, scratch_per_value(n_features, n_threads) * n): n: at least the
+      number of values read of any column.
+    - ``bounds_out``, (bounds_start[-1],): upper bounds of the bins of numbers, the last one
+      infinite.
+    - ``n_bounds_out``, ``n_occupied_out``, (n_features,): how many there are, and how many of the
+      bins hold rows.
+    - ``range_out``, (n_features, 2): smallest and greatest number.
+    - ``zero_share_out``, (n_features,): the share of rows that are zero, or count as zero.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
@@ -780,17 +772,12 @@ cdef Grid plan_grid(const double* bound, int64_t n, int64_t n_buckets) noexcept 
 cdef class BinSearch:
     """How the bins of some columns of numbers are found: grids say where a search starts.
 
-    Parameters
-    ----------
-    bounds : array
-        Of each column all upper bounds but that of the last bin, and then more infinities
-        than there are bounds.
-    bounds_start, n_bounds : arrays of shape (n_columns,)
-        Where the bounds of a column begin, and how many there are.
-    first_start : array of shape (n_columns + 1,)
-        Where the buckets of a column's grid begin.
-    nan_bin, zero_bin : arrays of shape (n_columns,)
-        The bins of NaN and zero.
+    - ``bounds``: of each column all upper bounds but that of the last bin, and then more infinities
+      than there are bounds.
+    - ``bounds_start``, ``n_bounds``, (n_columns,): where the bounds of a column begin, and how many
+      there are.
+    - ``first_start``, (n_columns + 1,): where the buckets of a column's grid begin.
+    - ``nan_bin``, ``zero_bin``, (n_columns,): the bins of NaN and zero.
     """
 
     cdef Plan plan
@@ -1110,26 +1097,17 @@ def list_columns(
 ) -> bool:
     """List the rows of every column that are not in its bin of zero.
 
-    Parameters
-    ----------
-    columns, rows, place, n_rows
-        As for `find_bounds`.
-    search : BinSearch
-        Of these columns.
-    start_inout : array of shape (n_columns + 1,)
-        Where the lists begin; written, and nothing else, when ``rows_out`` is None.
-    bin_start : array of shape (n_columns + 1,) or None
-        Where the bins of each list begin in ``bins_out``; lists without any do not get them.
-    rows_out : array of shape (start_inout[-1],) or None
-        Row numbers.
-    bins_out : array of shape (bin_start[-1],) or None
-        Their bins, numbered without that of zero.
+    - ``columns``, ``rows``, ``place``, ``n_rows``: as for `find_bounds`.
+    - ``search``, BinSearch: of these columns.
+    - ``start_inout``, (n_columns + 1,): where the lists begin; written, and nothing else, when
+      ``rows_out`` is None.
+    - ``bin_start``, (n_columns + 1,) or None: where the bins of each list begin in ``bins_out``;
+      lists without any do not get them.
+    - ``rows_out``, (start_inout[-1],) or None: row numbers.
+    - ``bins_out``, (bin_start[-1],) or None: their bins, numbered without that of zero.
 
-    Returns
-    -------
-    bool
-        False if the data have changed since the lists were counted: what is written is of no
-        use then.
+    Returns False if the data have changed since the lists were counted: what is written is of no
+    use then.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]

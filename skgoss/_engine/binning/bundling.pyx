@@ -284,20 +284,13 @@ def first_fit(
     It fits if the bundle's conflicts stay at most ``max_conflicts``, and its codes, one and
     those of its columns, at most ``max_codes``. Else it opens a bundle of its own.
 
-    Parameters
-    ----------
-    start, rows : ndarrays of int64 and uint32
-        The columns: see the top of this file.
-    order : ndarray of shape (n_columns,), int64
-        The columns in the order in which they are placed.
-    n_codes : ndarray of shape (n_columns,), int32
-    max_passes : int, default=-1
-        Open at most 64 times as many bundles; -1: as many as are needed.
+    - ``start``, ``rows``: the columns: see the top of this file.
+    - ``order``, (n_columns,): the columns in the order in which they are placed.
+    - ``n_codes``, (n_columns,).
+    - ``max_passes``: open at most 64 times as many bundles; -1: as many as are needed.
 
-    Returns
-    -------
-    ndarray of shape (n_columns,), int32
-        Each column's bundle, 0, 1, ... as they are opened; -1: none, the passes are over.
+    Returns (n_columns,), int32: each column's bundle, 0, 1, ... as they are opened; -1: none, the
+    passes are over.
     """
     cdef SparseColumns sparse = with_limits(
         as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)
@@ -432,19 +425,12 @@ def conflict_degrees(
 ):
     """Count the columns that each column shares a row with: degrees of the conflict graph.
 
-    Parameters
-    ----------
-    start : ndarray of shape (n_columns + 1,), int64
-    rows : ndarray of shape (n_entries,), uint32
-    n_rows : int
-    budget : int
-        About how many words of the graph may be written; if all rows need more, one row is
-        drawn of each group of so many that the work fits.
+    - ``start``, (n_columns + 1,).
+    - ``rows``, (n_entries,).
+    - ``budget``: about how many words of the graph may be written; if all rows need more, one row
+      is drawn of each group of so many that the work fits.
 
-    Returns
-    -------
-    ndarray of shape (n_columns,), int64, or None
-        None if there are more than 16384 columns.
+    Returns (n_columns,), int64, or None: None if there are more than 16384 columns.
     """
     cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
     cdef Py_ssize_t n = sparse.n_columns
@@ -495,22 +481,13 @@ def find_bundles(
     The best of the packings by `recent_fit` and by first fit in descending order of degree in
     the conflict graph (where it can be had) and of the number of entries; the first of equals.
 
-    Parameters
-    ----------
-    start, rows, n_codes
-        As for `first_fit`.
-    max_conflict_rate : float
-        A bundle may have ``int(max_conflict_rate * n_rows)`` conflicts.
-    max_codes : int
-        Of a bundle: one, and those of its columns. A column that has more is alone.
-    max_passes : int, default=-1
-        Of `first_fit`; -1: as many as take some seconds at most. Columns that have no bundle
-        then are alone in one.
+    - ``start``, ``rows``, ``n_codes``: as for `first_fit`.
+    - ``max_conflict_rate``: a bundle may have ``int(max_conflict_rate * n_rows)`` conflicts.
+    - ``max_codes``: of a bundle: one, and those of its columns. A column that has more is alone.
+    - ``max_passes``: of `first_fit`; -1: as many as take some seconds at most. Columns that have no
+      bundle then are alone in one.
 
-    Returns
-    -------
-    ndarray of shape (n_columns,), int32
-        Each column's bundle, numbered by their first columns.
+    Returns (n_columns,), int32: each column's bundle, numbered by their first columns.
     """
     cdef int64_t max_conflicts = <int64_t>(max_conflict_rate * n_rows)
     if max_passes < 0:
@@ -565,20 +542,13 @@ def merge_bundles(
 
     A row's code is ``first_code`` plus its stored bin, of the last member that stores it, or 0.
 
-    Parameters
-    ----------
-    start, rows : ndarrays of int64 and uint32
-        The columns: see the top of this file.
-    bin_start : ndarray of shape (n_columns + 1,), int64
-        Where the stored bins of each column begin in ``bins``; without any, all are 0.
-    bins : ndarray of uint16
-    member_start : ndarray of shape (n_bundles + 1,), int64
-        Where each bundle's columns begin in ``members``.
-    members : ndarray of shape (n_members,), int32
-    first_code : ndarray of shape (n_columns,), int32
-        The code of each column's stored bin 0.
-    codes_out : ndarray of shape (n_bundles, n_rows), uint8 or uint16
-        Its type must hold the codes; that is not checked.
+    - ``start``, ``rows``: the columns: see the top of this file.
+    - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
+      without any, all are 0.
+    - ``member_start``, (n_bundles + 1,): where each bundle's columns begin in ``members``.
+    - ``members``, (n_members,).
+    - ``first_code``, (n_columns,): the code of each column's stored bin 0.
+    - ``codes_out``, (n_bundles, n_rows): its type must hold the codes; that is not checked.
     """
     cdef SparseColumns sparse = as_sparse_columns(start, rows, codes_out.shape[1])
     cdef Py_ssize_t n_bundles = codes_out.shape[0]

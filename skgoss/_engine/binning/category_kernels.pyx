@@ -51,17 +51,12 @@ def count_categories(
 ) -> None:
     """Count the rows of every category of every column.
 
-    Parameters
-    ----------
-    columns : skgoss.columns.columns.Columns
-    rows : array of shape (n_rows,) or None
-        The rows to read, ascending; None reads the first ``n_rows``.
-    weight : array of shape (n_rows,) or None
-        The mass of each row read; None is 1.
-    first : array of shape (n_columns + 1,)
-        Where a column's entries begin: that of missing values, then one a category.
-    count_out, mass_out : arrays of shape (first[-1],)
-        Rows and their masses, added to what is there.
+    - ``columns``, `Columns`.
+    - ``rows``, (n_rows,) or None: the rows to read, ascending; None reads the first ``n_rows``.
+    - ``weight``, (n_rows,) or None: the mass of each row read; None is 1.
+    - ``first``, (n_columns + 1,): where a column's entries begin: that of missing values, then one
+      a category.
+    - ``count_out``, ``mass_out``, (first[-1],): rows and their masses, added to what is there.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const double* row_mass = NULL if weight is None else &weight[0]
@@ -98,15 +93,11 @@ def bin_categories(
 ) -> None:
     """Put every category of every column into its bin.
 
-    Parameters
-    ----------
-    columns, rows
-        As for `count_categories`.
-    bin_of : array of shape (first[-1],)
-        For each of the columns, the bin of missing values and of each category.
-    first : array of shape (n_columns + 1,)
-        Where the bins of a column begin.
-    bins_out : array of shape (n_columns, n_rows)
+    - ``columns``, ``rows``: as for `count_categories`.
+    - ``bin_of``, (first[-1],): for each of the columns, the bin of missing values and of each
+      category.
+    - ``first``, (n_columns + 1,): where the bins of a column begin.
+    - ``bins_out``, (n_columns, n_rows).
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef InputColumns inputs = read_columns(columns)

@@ -82,21 +82,12 @@ def gather_sparse_columns(
 ):
     """Keep the stored rows of sparse columns that are gathered, and number them anew.
 
-    Parameters
-    ----------
-    start : array of shape (n_columns + 1,)
-        Where each column begins in ``sparse_rows``.
-    sparse_rows : array
-    bin_start : array of shape (n_columns + 1,)
-        Where the stored bins of each column begin in ``bins``; without any, all are 0.
-    bins : array
-    place : array of shape (n_rows,)
-        Where each row is among the gathered ones; -1: it is not.
+    - ``start``, (n_columns + 1,): where each column begins in ``sparse_rows``.
+    - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
+      without any, all are 0.
+    - ``place``, (n_rows,): where each row is among the gathered ones; -1: it is not.
 
-    Returns
-    -------
-    start, sparse_rows, bin_start, bins
-        As the arguments.
+    Returns start, sparse_rows, bin_start, bins: as the arguments.
     """
     cdef Py_ssize_t n_columns = start.shape[0] - 1
     cdef Py_ssize_t j

@@ -46,13 +46,10 @@ def pack_rows(
 ) -> None:
     """Write columns as digits of the numbers of rows, of one byte or two.
 
-    Parameters
-    ----------
-    columns : array of shape (n_columns, n_rows)
-    lane, radix : arrays of shape (n_columns,)
-        Where a column's codes go in a row, and what they are multiplied by there.
-    rows_out : array of shape (n_rows, n_numbers)
-        Numbers of no lane become zero.
+    - ``columns``, (n_columns, n_rows).
+    - ``lane``, ``radix``, (n_columns,): where a column's codes go in a row, and what they are
+      multiplied by there.
+    - ``rows_out``, (n_rows, n_numbers): numbers of no lane become zero.
     """
     cdef Py_ssize_t n_rows = rows_out.shape[0]
     cdef Py_ssize_t block
@@ -79,22 +76,14 @@ def pack_entries(
 ) -> None:
     """Write each row's places: those of the sparse columns that store it.
 
-    Parameters
-    ----------
-    sparse_start : array of shape (n_columns + 1,)
-    sparse_rows : array
-        Stored rows, column by column.
-    bin_start : array of shape (n_columns + 1,)
-        Where the stored bins of each column begin in ``bins``; without any, all are 0.
-    bins : array
-    chosen : array of shape (n_chosen,)
-        Numbers of sparse columns.
-    sparse_place : array of shape (n_chosen,)
-        The place of each one's stored bin 0.
-    entry_start_out : array of shape (n_rows + 1,)
-        Where the entries of each row begin.
-    entries_out : array
-        As long as the chosen columns.
+    - ``sparse_start``, (n_columns + 1,).
+    - ``sparse_rows``: stored rows, column by column.
+    - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
+      without any, all are 0.
+    - ``chosen``, (n_chosen,): numbers of sparse columns.
+    - ``sparse_place``, (n_chosen,): the place of each one's stored bin 0.
+    - ``entry_start_out``, (n_rows + 1,): where the entries of each row begin.
+    - ``entries_out``: as long as the chosen columns.
     """
     cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
     cdef Py_ssize_t i, j, k

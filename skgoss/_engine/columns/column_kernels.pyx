@@ -50,11 +50,8 @@ def locate(
 ) -> None:
     """Write where the columns of matrices lie.
 
-    Parameters
-    ----------
-    blocks : list of tuples
-        Of each matrix of shape (n_rows, n): the numbers of its n columns, as an array of
-        int64; the matrix; and the code of its dtype.
+    - ``blocks``, list of tuples: of each matrix of shape (n_rows, n): the numbers of its n columns,
+      as an array of int64; the matrix; and the code of its dtype.
     """
     cdef const int64_t[::1] numbers
     cdef Py_buffer matrix

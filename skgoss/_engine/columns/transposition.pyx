@@ -55,19 +55,12 @@ def count_columns(
 ):
     """Count the entries of each column.
 
-    Parameters
-    ----------
-    start, columns : arrays
-        Where each row begins, and the columns of all entries. Only ``columns`` may change.
-    chunk_start : array of shape (n_chunks + 1,)
-        The first row of each chunk.
-    count_out : array of shape (n_chunks, n_columns)
-        Zeros; gets the counts in each chunk.
+    - ``start``, ``columns``: where each row begins, and the columns of all entries. Only
+      ``columns`` may change.
+    - ``chunk_start``, (n_chunks + 1,): the first row of each chunk.
+    - ``count_out``, (n_chunks, n_columns): zeros; gets the counts in each chunk.
 
-    Returns
-    -------
-    bool
-        Whether the columns of all rows ascend and are distinct.
+    Returns whether the columns of all rows ascend and are distinct.
     """
     cdef Py_ssize_t n_chunks = count_out.shape[0]
     cdef Py_ssize_t n_wrong = 0
@@ -124,22 +117,15 @@ def move_columns(
 ) -> None:
     """Write the entries of the next columns, one column after the other.
 
-    Parameters
-    ----------
-    start, columns, values, chunk_start : arrays
-        As for ``count_columns``; the columns of a row ascend.
-    first_column : int
-        The first one of the next columns.
-    read_inout : array of shape (n_rows,)
-        How many of each row's entries belong to columns before these; then those of these,
-        too.
-    place_inout : array of shape (n_chunks, n)
-        Where the entries of each of the n next columns go, by chunk; then where they end.
-    place_stop : array of shape (n_chunks, n)
-        Where they must end; further entries are not written.
-    rows_out : array
-    values_out : array
-        Empty if only rows are wanted; so is ``values`` then.
+    - ``start``, ``columns``, ``values``, ``chunk_start``: as for ``count_columns``; the columns of
+      a row ascend.
+    - ``first_column``: the first one of the next columns.
+    - ``read_inout``, (n_rows,): how many of each row's entries belong to columns before these; then
+      those of these, too.
+    - ``place_inout``, (n_chunks, n): where the entries of each of the n next columns go, by chunk;
+      then where they end.
+    - ``place_stop``, (n_chunks, n): where they must end; further entries are not written.
+    - ``values_out``: empty if only rows are wanted; so is ``values`` then.
     """
     cdef Py_ssize_t n_chunks = place_inout.shape[0]
     cdef const bits_t* from_values = &values[0] if values.shape[0] > 0 else NULL

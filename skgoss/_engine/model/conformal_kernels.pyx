@@ -107,20 +107,12 @@ def quantiles(
     The values of a row are ``center + score * scale``, with the center and the scale of
     the score's group.
 
-    Parameters
-    ----------
-    score : (n,) float64
-        Rises within each group.
-    weight : (n,) float64
-        The sum of the weights of the group up to each score.
-    start : (n_groups + 1,) int64
-        Where the scores of each group begin.
-    center, scale : (n_rows, n_groups) float64
-        Scales must not be negative.
-    needed : (n_needed,) float64
-        The weights that are enough.
-    quantiles_out : (n_rows, n_needed) float64
-        Infinity if the weight of all scores is not enough.
+    - ``score``, (n,): rises within each group.
+    - ``weight``, (n,): the sum of the weights of the group up to each score.
+    - ``start``, (n_groups + 1,): where the scores of each group begin.
+    - ``center``, ``scale``, (n_rows, n_groups): scales must not be negative.
+    - ``needed``, (n_needed,): the weights that are enough.
+    - ``quantiles_out``, (n_rows, n_needed): infinity if the weight of all scores is not enough.
     """
     cdef:
         Groups groups

@@ -718,19 +718,12 @@ cdef class Explainer:
     ):
         """Explain the sum over trees ``first_tree`` to ``stop_tree``.
 
-        Parameters
-        ----------
-        columns : Columns
-        first_tree, stop_tree : int
-        divisor : float
-            Of all values.
-        target : (n_slots,) int64
-            Where in a row of the output the value of each slot goes.
-        pair_target : (n_pairs, 2) int64
-            The two places of each pair; the slots then have what remains of their values.
-        n_threads : int
-        values_out : (n_rows, width) float64
-            Only the targets are written.
+        - ``columns``, Columns.
+        - ``divisor``: of all values.
+        - ``target``, (n_slots,): where in a row of the output the value of each slot goes.
+        - ``pair_target``, (n_pairs, 2): the two places of each pair; the slots then have what
+          remains of their values.
+        - ``values_out``, (n_rows, width): only the targets are written.
         """
         cdef Call call = self.call
         cdef const int32_t[:, ::1] pairs = self.pairs

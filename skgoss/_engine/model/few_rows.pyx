@@ -153,13 +153,10 @@ cdef class FewRowsPredictor:
 
     The arrays must make an ensemble (`skgoss.model.trees.check_trees`); this is not checked here.
 
-    Parameters
-    ----------
-    feature, decision : (n_nodes,) int32 and uint8
-    threshold : (n_nodes,) float64
-        Of a categorical node, the number of the set that goes left.
-    left, right, leaf_start, leaf_value, set_start, set_words, n_scores
-        As for `Predictor`.
+    - ``feature``, ``decision``, (n_nodes,).
+    - ``threshold``, (n_nodes,): of a categorical node, the number of the set that goes left.
+    - ``left``, ``right``, ``leaf_start``, ``leaf_value``, ``set_start``, ``set_words``,
+      ``n_scores``: as for `Predictor`.
     """
 
     cdef Trees trees

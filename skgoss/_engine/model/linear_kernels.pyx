@@ -407,39 +407,26 @@ def fit(
     Rows without a finite value in one of the leaf's columns do not count. A column that
     those before it determine gets no slope.
 
-    Parameters
-    ----------
-    address : (n_features,) uint64
-    stride : (n_features,) int64
-        Bytes between the float64 values of a column; columns that no leaf uses are not
-        read.
-    start : (n_leaves + 1,) int64
-        Where the columns of each leaf begin in ``feature``.
-    feature : (n_used,) int32
-    row_start : (n_leaves + 1,) int64
-        Where the rows of each leaf begin in ``rows``.
-    rows : (m,) int64
-        The rows that count.
-    gradient : (n,) float32
-        Of all rows.
-    hessian : (n,) float32, or None for ones
-    weight : (n,) float64, or None for ones
-        Multiplies gradients and hessians.
-    leaf_value : (n_leaves,) float64
-        Of leaves that stay constant, and of rows without a finite value in one of the
-        leaf's columns.
-    penalty : float
-        On the squares of the coefficients.
-    rate : float
-        What coefficients and constants are multiplied by.
-    score_inout : (n,) float64, or None
-        The leaves' values are added for the rows that count, unless None.
-    constant_out : (n_leaves,) float64
-    coefficient_out : (n_used,) float64
-        Zeros where there is no slope.
-    lower_out, upper_out : (n_leaves,) float64
-        The least and greatest value in rows that count and have a weight above 0, widened by
-        half of their difference.
+    - ``address``, (n_features,).
+    - ``stride``, (n_features,): bytes between the float64 values of a column; columns that no leaf
+      uses are not read.
+    - ``start``, (n_leaves + 1,): where the columns of each leaf begin in ``feature``.
+    - ``feature``, (n_used,).
+    - ``row_start``, (n_leaves + 1,): where the rows of each leaf begin in ``rows``.
+    - ``rows``, (m,): the rows that count.
+    - ``gradient``, (n,): of all rows.
+    - ``hessian``, (n,), or None for ones.
+    - ``weight``, (n,), or None for ones: multiplies gradients and hessians.
+    - ``leaf_value``, (n_leaves,): of leaves that stay constant, and of rows without a finite value
+      in one of the leaf's columns.
+    - ``penalty``: on the squares of the coefficients.
+    - ``rate``: what coefficients and constants are multiplied by.
+    - ``score_inout``, (n,), or None: the leaves' values are added for the rows that count, unless
+      None.
+    - ``constant_out``, (n_leaves,).
+    - ``coefficient_out``, (n_used,): zeros where there is no slope.
+    - ``lower_out``, ``upper_out``, (n_leaves,): the least and greatest value in rows that count and
+      have a weight above 0, widened by half of their difference.
     """
     cdef int64_t n_leaves = leaf_value.shape[0]
     cdef double* score = NULL
@@ -514,26 +501,15 @@ def add(
 ):
     """Add the linear leaves of trees to the scores of rows.
 
-    Parameters
-    ----------
-    address, stride
-        As for `fit`.
-    leaf : (n, n_trees) int32
-        The leaf of each row in each tree.
-    leaf_start : (n_trees + 1,) int64
-        Where each tree's leaves begin among all leaves.
-    start : (n_leaves + 1,) int64
-        Where the features and coefficients of each leaf begin.
-    feature : int32
-    coefficient : float64
-    constant : (n_leaves,) float64
-    lower, upper : (n_leaves,) float64
-        What the values of lines are clipped to; NaN: to nothing.
-    leaf_value : (n_leaves,) float64
-        Of rows without a finite value in one of the leaf's columns.
-    first_score : int
-        The score of the first tree; the others follow one after the other.
-    score_inout : (n, n_scores) float64
+    - ``address``, ``stride``: as for `fit`.
+    - ``leaf``, (n, n_trees): the leaf of each row in each tree.
+    - ``leaf_start``, (n_trees + 1,): where each tree's leaves begin among all leaves.
+    - ``start``, (n_leaves + 1,): where the features and coefficients of each leaf begin.
+    - ``constant``, (n_leaves,).
+    - ``lower``, ``upper``, (n_leaves,): what the values of lines are clipped to; NaN: to nothing.
+    - ``leaf_value``, (n_leaves,): of rows without a finite value in one of the leaf's columns.
+    - ``first_score``: the score of the first tree; the others follow one after the other.
+    - ``score_inout``, (n, n_scores).
     """
     cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1]
     cdef int64_t n_scores = score_inout.shape[1]

@@ -303,48 +303,33 @@ cdef class Predictor:
 
     The children and leaves must make trees; this is not checked here.
 
-    Parameters
-    ----------
-    left, right : (n_nodes,) int32
-        Children of the inner nodes, numbered within their tree; a leaf is ``~leaf``.
-    threshold : (n_nodes,) float64
-        A value goes left when it is at most the threshold.
-    column : (n_nodes,) int32
-        One of the two columns of the node's slot.
-    byte_column : (n_nodes,) int32
-        The column of bytes that the node tests.
-    bits, limit : (n_nodes,) uint8
-        A byte goes left when its ``bits`` are at most the limit.
-    leaf_start : (n_trees + 1,) int64
-        First leaf of each tree.
-    leaf_value : (n_leaves,) float64
-    slot_feature : (n_slots,) int32
-        Input column of each slot: one column under one meaning of "missing".
-    slot_missing : (n_slots,) uint8
-        0: NaN counts as zero; 1: zeros and NaN are missing; 2: NaN is missing.
-    slot_column : (n_slots, 2) int32
-        The column with missing values on the left, and that with them on the right, both
-        from 1 on; 0 where there is none.
-    slot_bytes : (n_slots, 2) int32
-        The first column of bytes of each, from 0 on; -1 where there is none.
-    slot_start : (n_slots + 1,) int64
-        First threshold of each slot.
-    slot_threshold : (n_thresholds,) float64
-        The thresholds of each slot, ascending and distinct.
-    slot_set : (n_slots,) int64
-        The number of each slot's set of categories; -1: its values are numbers.
-    set_start : (n_sets + 1,) int64
-        Where the words of each set begin.
-    set_words : (n_words,) uint32
-    slot_bit : (n_slots,) uint8
-        Of a slot with a set: its bit in the words of a table of 64 sets.
-    outside_start : (n_tables + 1,) int64
-        Where each of these tables begins: a word a category, and one for all others. Each
-        fills eight of the last columns of bytes.
-    n_bytes : int
-        Columns of bytes.
-    n_scores : int
-        Trees per round.
+    - ``left``, ``right``, (n_nodes,): children of the inner nodes, numbered within their tree; a
+      leaf is ``~leaf``.
+    - ``threshold``, (n_nodes,): a value goes left when it is at most the threshold.
+    - ``column``, (n_nodes,): one of the two columns of the node's slot.
+    - ``byte_column``, (n_nodes,): the column of bytes that the node tests.
+    - ``bits``, ``limit``, (n_nodes,): a byte goes left when its ``bits`` are at most the limit.
+    - ``leaf_start``, (n_trees + 1,): first leaf of each tree.
+    - ``leaf_value``, (n_leaves,).
+    - ``slot_feature``, (n_slots,): input column of each slot: one column under one meaning of
+      "missing".
+    - ``slot_missing``, (n_slots,): 0: NaN counts as zero; 1: zeros and NaN are missing; 2: NaN is
+      missing.
+    - ``slot_column``, (n_slots, 2): the column with missing values on the left, and that with them
+      on the right, both from 1 on; 0 where there is none.
+    - ``slot_bytes``, (n_slots, 2): the first column of bytes of each, from 0 on; -1 where there is
+      none.
+    - ``slot_start``, (n_slots + 1,): first threshold of each slot.
+    - ``slot_threshold``, (n_thresholds,): the thresholds of each slot, ascending and distinct.
+    - ``slot_set``, (n_slots,): the number of each slot's set of categories; -1: its values are
+      numbers.
+    - ``set_start``, (n_sets + 1,): where the words of each set begin.
+    - ``set_words``, (n_words,).
+    - ``slot_bit``, (n_slots,): of a slot with a set: its bit in the words of a table of 64 sets.
+    - ``outside_start``, (n_tables + 1,): where each of these tables begins: a word a category, and
+      one for all others. Each fills eight of the last columns of bytes.
+    - ``n_bytes``: columns of bytes.
+    - ``n_scores``: trees per round.
     """
 
     def __cinit__(

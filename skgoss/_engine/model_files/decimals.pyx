@@ -45,19 +45,12 @@ def read_floats(
 ) -> int:
     """Read the numbers of lines, with spaces between them.
 
-    Parameters
-    ----------
-    start, stop : (n_lines,) int64
-        Where each line begins and ends: with a number, before white space or the end of the text.
-    kind : int
-        A value of ``KINDS``.
-    values_out : (n,) float64
-        They have the bits that Python's float() gives.
+    - ``start``, ``stop``, (n_lines,): where each line begins and ends: with a number, before white
+      space or the end of the text.
+    - ``kind``: a value of ``KINDS``.
+    - ``values_out``, (n,): they have the bits that Python's float() gives.
 
-    Returns
-    -------
-    int
-        How many numbers were read before one that is wrong, or missing; n if all are right.
+    Returns how many numbers were read before one that is wrong, or missing; n if all are right.
     """
     cdef const char* at
     cdef const char* last
@@ -124,15 +117,10 @@ cdef int put(number_t value, char* text_out) except -1:
 def joined(const number_t[::1] values, const int64_t[::1] start) -> list:
     """Write numbers as Python's repr does, with a space between them.
 
-    Parameters
-    ----------
-    values : (n,) float64 or int64
-    start : (n_texts + 1,) int64
-        Where the numbers of each text begin, and the end of the last.
+    - ``values``, (n,).
+    - ``start``, (n_texts + 1,): where the numbers of each text begin, and the end of the last.
 
-    Returns
-    -------
-    list of str
+    Returns list of str.
     """
     cdef Py_ssize_t text, i, longest = 0
     for text in range(start.shape[0] - 1):

@@ -30,24 +30,14 @@ def find(
 ) -> int:
     """Find the lines of a text, and the keys before the first '=' of lines.
 
-    Parameters
-    ----------
-    keys : list of bytes
-        Lines are found fastest if their keys come in this order.
-    start_out, stop_out : (n_lines,) int64
-        Where each line begins and ends, without the white space at its end. The number of lines
-        is that of line breaks, plus 1.
-    key_out : (n_lines,) int64
-        The number of its key; -1: it has another one, or none.
-    value_out : (n_lines,) int64
-        Where the value of the key begins, without white space.
-    n_items_out : (n_lines,) int64
-        The number of items in the value, with spaces between them.
+    - ``keys``, list of bytes: lines are found fastest if their keys come in this order.
+    - ``start_out``, ``stop_out``, (n_lines,): where each line begins and ends, without the white
+      space at its end. The number of lines is that of line breaks, plus 1.
+    - ``key_out``, (n_lines,): the number of its key; -1: it has another one, or none.
+    - ``value_out``, (n_lines,): where the value of the key begins, without white space.
+    - ``n_items_out``, (n_lines,): the number of items in the value, with spaces between them.
 
-    Returns
-    -------
-    int
-        The first line that holds a carriage return before its end; -1: none does.
+    Returns the first line that holds a carriage return before its end; -1: none does.
     """
     cdef const char* at = text
     cdef const char* last = at + len(text)

@@ -47,10 +47,7 @@ def exact_sum(const double[::1] values, const double[::1] weight=None):
 def rounded(const int64_t[::1] total) -> float:
     """The double nearest to an exact sum.
 
-    Parameters
-    ----------
-    total : (EXACT_SIZE,) int64
-        Limbs, and counts of the terms that are not finite.
+    - ``total``, (EXACT_SIZE,): limbs, and counts of the terms that are not finite.
     """
     cdef Py_ssize_t i
     if total[EXACT_NAN] or (total[EXACT_INFINITE] and total[EXACT_MINUS_INFINITE]):
@@ -72,13 +69,10 @@ def weighted_sum(
 ) -> float:
     """The sum of values * weight, rounded once.
 
-    Parameters
-    ----------
-    values : (n,) float64
-    weight : (n,) float64 or None
-        None means 1.
-    collectives : skgoss.columns.collectives.Collectives, default=None
-        The sum is that of the rows of all processes; None: of these rows.
+    - ``values``, (n,).
+    - ``weight``, (n,) or None: None means 1.
+    - ``collectives``, `Collectives` or None: the sum is that of the rows of all processes; None: of
+      these rows.
     """
     total = exact_sum(values, weight)
     return rounded(total if collectives is None else collectives.all_reduce(total))

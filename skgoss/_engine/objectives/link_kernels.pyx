@@ -65,15 +65,10 @@ def apply(
 ):
     """From raw scores to predictions.
 
-    Parameters
-    ----------
-    kind : int
-        A value of ``LINKS``.
-    scores : (K, n) float64
-    slope : float
-        Multiplies the scores of 'logistic'.
-    predictions_out : (K, n) float64
-        May be ``scores``.
+    - ``kind``: a value of ``LINKS``.
+    - ``scores``, (K, n).
+    - ``slope``: multiplies the scores of 'logistic'.
+    - ``predictions_out``, (K, n): may be ``scores``.
     """
     cdef:
         bint by_row = kind == SOFTMAX

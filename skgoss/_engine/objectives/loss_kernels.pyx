@@ -67,16 +67,11 @@ def pointwise(
 ):
     """First and second derivative of a loss in the score, row by row.
 
-    Parameters
-    ----------
-    loss : int
-        A value of ``LOSSES``.
-    scores, y : (n,) float64
-    a, b : float
-        The loss's parameters: see loss_kernels.h.
-    gradient_out : (n,) float32
-    hessian_out : (n,) float32 or None
-        Not written, and may be None, if the hessian is 1.
+    - ``loss``: a value of ``LOSSES``.
+    - ``scores``, ``y``, (n,).
+    - ``a``, ``b``: the loss's parameters: see loss_kernels.h.
+    - ``gradient_out``, (n,).
+    - ``hessian_out``, (n,) or None: not written, and may be None, if the hessian is 1.
     """
     cdef:
         int64_t n = scores.shape[0]
@@ -129,14 +124,10 @@ def softmax(
 ):
     """Derivatives of the cross entropy of softmax(scores), class-major.
 
-    Parameters
-    ----------
-    scores, gradient_out, hessian_out : (K, n)
-    y : (n,) float64
-        Class codes 0..K-1.
-    factor : float
-        Multiplies the hessian p (1 - p).
-    work : (n_threads, (K + 2) * softmax_rows_per_block(K)) float64
+    - ``scores``, ``gradient_out``, ``hessian_out``, (K, n).
+    - ``y``, (n,): class codes 0..K-1.
+    - ``factor``: multiplies the hessian p (1 - p).
+    - ``work``, (n_threads, (K + 2) * softmax_rows_per_block(K)).
     """
     cdef:
         int64_t n_classes = scores.shape[0]
@@ -239,22 +230,14 @@ def sum_values(
 ):
     """The weighted sum of a loss over rows.
 
-    Parameters
-    ----------
-    kind : int
-        A value of ``VALUES``.
-    y, prediction : (n,) float64
-    weight : (n,) float64 or None
-        None: ones.
-    parameter : float
-        Of 'quantile' its level, of 'huber' its width, of 'fair' its c, of 'tweedie' the
-        power of the variance, above 1.
+    - ``kind``: a value of ``VALUES``.
+    - ``y``, ``prediction``, (n,).
+    - ``weight``, (n,) or None: ones.
+    - ``parameter``: of 'quantile' its level, of 'huber' its width, of 'fair' its c, of 'tweedie'
+      the power of the variance, above 1.
 
-    Returns
-    -------
-    (EXACT_SIZE,) int64
-        The exact sum of the losses times weights, each rounded: see `exact_sum.rounded`.
-        Sums are added element by element.
+    Returns (EXACT_SIZE,) int64: the exact sum of the losses times weights, each rounded: see
+    `exact_sum.rounded`. Sums are added element by element.
     """
     return sum_losses(
         VALUE_KERNELS[kind], NULL, y, prediction[None], weight, parameter, n_threads)

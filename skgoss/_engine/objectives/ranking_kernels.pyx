@@ -446,16 +446,10 @@ def average_precision(
     relevant ones) were found), of the share of relevant documents up to each. Of equal
     scores the first row is better.
 
-    Parameters
-    ----------
-    scores, boundaries
-        As for `lambdarank`.
-    relevant : (n,) uint8
-        0 or 1.
-    at : (n_at,) int64
-        How many documents are looked at, k; at least 1.
-    precision_out : (n_at, n_queries) float64
-        NaN for queries without a relevant document.
+    - ``scores``, ``boundaries``: as for `lambdarank`.
+    - ``relevant``, (n,): 0 or 1.
+    - ``at``, (n_at,): how many documents are looked at, k; at least 1.
+    - ``precision_out``, (n_at, n_queries): NaN for queries without a relevant document.
     """
     cdef QueryTask task
     task.scores, task.relevant = &scores[0], &relevant[0]

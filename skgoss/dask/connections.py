@@ -42,15 +42,6 @@ class Connections:
 
     The methods run on the event loop of the worker of this rank. The sockets are for
     the thread that fits. ``fit`` is a name that no other fit has.
-
-    Attributes
-    ----------
-    sockets : dict
-        A socket to each other rank, which does not block.
-    error : FitAborted or None
-        Why the fit has ended for this rank.
-    key : str
-        The key of the task of this rank.
     """
 
     def __init__(self, worker: Worker, fit: str, rank: int) -> None:
@@ -58,7 +49,9 @@ class Connections:
         self.fit = fit
         self.rank = rank
         self.key = key_of(fit, rank)
+        # A socket to each other rank, which does not block.
         self.sockets: dict[int, socket.socket] = {}
+        # Why the fit has ended for this rank.
         self.error: FitAborted | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._changed = asyncio.Event()
@@ -178,22 +171,16 @@ async def _bridge(comm: Comm, far: socket.socket) -> None:
 
 
 class FitPlugin(WorkerPlugin):
-    """The fits that run on a worker.
-
-    Attributes
-    ----------
-    server : asyncio.Task
-        Returns the server that accepts connections.
-    connections : dict
-        Those of each fit, by the key of its task on this worker.
-    """
+    """The fits that run on a worker."""
 
     name = "skgoss-fits"
 
     def setup(self, worker: Worker) -> None:
         self.worker = worker
         self.loop = asyncio.get_running_loop()
+        # Those of each fit, by the key of its task on this worker.
         self.connections: dict[Hashable, Connections] = {}
+        # Returns the server that accepts connections.
         self.server = asyncio.create_task(
             internals.accept(worker, CONNECT, self._answer)
         )
@@ -246,11 +233,8 @@ async def install(dask_worker: Worker) -> str:
 class DaskCollectives(SocketCollectives):
     """The collective operations of a rank, which runs in a task of a Dask worker.
 
-    Attributes
-    ----------
-    tell : callable
-        Sends an event to the client: numbers, strings, dicts and tuples. Lists come as
-        tuples.
+    ``tell`` sends an event to the client: numbers, strings, dicts and tuples. Lists
+    come as tuples.
     """
 
     def __init__(self, connections: Connections, tell: Callable[[Any], None]) -> None:

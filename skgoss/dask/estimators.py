@@ -85,7 +85,7 @@ def _on_cluster(method: Function) -> Function:
             del kwargs["group"]
         return method(self, *args, **kwargs)
 
-    return cast(Function, docstrings.of_fit_on_dask(fit))
+    return cast(Function, docstrings.of_fit(fit, descriptions.FIT_OF_DASK))
 
 
 def _lazy(method: Function) -> Function:

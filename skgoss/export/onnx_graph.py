@@ -44,15 +44,7 @@ Ints = NDArray[np.int64]
 class Graph:
     """The nodes and constants of a graph, in the order of evaluation.
 
-    Parameters
-    ----------
-    unique : callable (str) -> str
-        Makes a name that no other value of the graph has.
-
-    Attributes
-    ----------
-    nodes : list of onnx.NodeProto
-    constants : list of onnx.TensorProto
+    ``unique`` makes a name that no other value of the graph has.
     """
 
     def __init__(self, unique: Callable[[str], str]) -> None:

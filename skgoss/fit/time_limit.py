@@ -7,17 +7,11 @@ from collections.abc import Callable
 
 
 class TimeLimit:
-    """A number of seconds from now on; None: there is no limit.
-
-    Attributes
-    ----------
-    seconds : float or None
-    is_reached : bool
-        Whether it has ended anything: `is_over` or that of a part has said so.
-    """
+    """A number of seconds from now on; None: there is no limit."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
+        # Whether it has ended anything: `is_over` or that of a part has said so.
         self.is_reached = False
         self._end = float("inf") if seconds is None else time.monotonic() + seconds
 

@@ -16,7 +16,6 @@ from skgoss.parameters.descriptions import (
     BOOSTER,
     CONSTRUCTOR_KWARGS,
     FIT,
-    FIT_OF_DASK,
     PLOT,
     PREDICTION,
     entries,
@@ -135,16 +134,10 @@ def of_estimator(cls: type) -> type:
     return cls
 
 
-def of_fit(method: Function) -> Function:
+def of_fit(method: Function, descriptions: dict[str, str] = FIT) -> Function:
     """Give ``fit`` a docstring that describes the arguments of its signature."""
     method.__doc__ = _OF_FIT
-    return _describe(method, FIT)
-
-
-def of_fit_on_dask(method: Function) -> Function:
-    """Give ``fit`` on a Dask cluster a docstring: see `of_fit`."""
-    method.__doc__ = _OF_FIT
-    return _describe(method, FIT_OF_DASK)
+    return _describe(method, descriptions)
 
 
 def of_prediction(method: Function) -> Function:

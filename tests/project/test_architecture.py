@@ -24,7 +24,7 @@ MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 19, 12, 106
 # The most lines that the package and each room may have. Whoever raises a number says
 # why behind it.
 MOST_LINES = {
-    "skgoss": 61_950,  # survival; distributions; searches and races
+    "skgoss": 61_900,  # survival; distributions; searches and races
     "_engine": 20_850,  # one tree a round for all classes: signs, values of each class
     "binning": 2_950,
     "booster": 2_000,

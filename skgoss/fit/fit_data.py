@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Self, cast
@@ -76,41 +76,28 @@ class FitData:
     ``is_evaluated`` on sets of other rows, they decide in such a search, and early
     stopping ends the rounds.
 
-    Attributes
-    ----------
-    settings : Settings
-        The options, with columns by number, the objective by its canonical name, and
-        what a preset has chosen.
-    task : Task
-        With the classes of the training set.
-    init_model : FittedModel or None
-        With the categories of the training set.
-    names : list of str, or None
-        The names that the user passed for the columns, or else those of a `Dataset`.
-    column_names : sequence of str, or None
-        These, or else the names in ``X``.
-    schema : ColumnSchema
-        The columns of the training set.
-    root : BinnedDataset or None
-        The bins of the training set, if it is a `Dataset`.
-    rows : Rows
-        The rows of the training set whose weight is not 0.
-    fitted : Rows
-        Those to learn from: without the rows that are held out for early stopping.
-    n_scores : int
-        The number of trees of a round.
-    levels : tuple of float
-        The levels of several quantiles; empty if the fit does not learn several.
-    objective : str or callable
-        The objective by the name that the user passed: an alias may have another
-        metric.
-    outputs : list of Output
-        The outputs of a fit that learns several; empty if it learns one.
-    preset_params : dict
-        The options that a preset has chosen.
-    search : presets.Search or None
-        How it finds the number of rounds.
     """
+
+    # With columns by number, the canonical name of the objective, and what a preset has
+    # chosen.
+    settings: Settings
+    task: Task  # with the classes of the training set
+    init_model: FittedModel | None  # with the categories of the training set
+    # The names that the user passed for the columns, or else those of a `Dataset`.
+    names: Sequence[str] | None
+    column_names: Sequence[str] | None  # these, or else the names in ``X``
+    schema: ColumnSchema  # the columns of the training set
+    root: BinnedDataset | None  # the bins of the training set, if it is a `Dataset`
+    rows: Rows  # the rows of the training set whose weight is not 0
+    fitted: Rows  # without the rows that are held out for early stopping
+    n_scores: int  # the number of trees of a round
+    # The levels of several quantiles; empty if the fit does not learn several.
+    levels: tuple[float, ...]
+    # By the name that the user passed: an alias may have another metric.
+    objective: str | Callable[..., Any]
+    outputs: list[Output]  # those of a fit that learns several; else empty
+    preset_params: dict[str, Any]  # the options that a preset has chosen
+    search: presets.Search | None  # how it finds the number of rounds
 
     def __init__(
         self,
@@ -146,8 +133,7 @@ class FitData:
         self.rows = self.fitted = rows
         self._set_objective()
         self._warn_of_scale()
-        self.preset_params: dict[str, Any] = {}
-        self.search: presets.Search | None = None
+        self.preset_params, self.search = {}, None
         if settings.preset is not None:
             self._apply_preset(searches, is_evaluated)
 
@@ -161,7 +147,7 @@ class FitData:
         """Read the training columns, their names and categories."""
         X, schema = self.training.X, self._init_schema()
         feature_name = self.arguments.feature_name
-        self.names: Sequence[str] | None = None
+        self.names = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
             self.names = names.checked(feature_name)
         if isinstance(X, Dataset):
@@ -362,7 +348,7 @@ class FitData:
     def _set_objective(self) -> None:
         """Set the objective, the link and the outputs."""
         task, levels = self.task, self.levels
-        self.outputs: list[Output] = []
+        self.outputs = []
         if task.tasks or levels:
             self.outputs = several_outputs.outputs(task, self.settings, levels)
             self.objective = self.outputs[0].passed_objective

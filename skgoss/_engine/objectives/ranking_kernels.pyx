@@ -237,29 +237,18 @@ def lambdarank(
     weighs by how much NDCG would change if they changed places; its loss is the logistic
     loss of its difference of scores.
 
-    Parameters
-    ----------
-    scores : (n,) float64
-    gain : (n,) float64
-        What a document is worth: 2**grade - 1, usually.
-    boundaries : (n_queries + 1,) int64
-        The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
-    max_dcg : (n_queries,) float64
-        The largest DCG of each query at ``truncation``: ``dcg`` of the gains in their own
-        order. A query where it is 0 has no slopes.
-    discount : float64
-        ``discounts(boundaries)``.
-    sigmoid : float
-        The steepness of the logistic loss; positive.
-    truncation : int
-        At least 1.
-    norm : bool
-        Whether a pair weighs less the further its scores are apart, and a query's slopes
-        are scaled by log2(1 + s) / s, where s is the sum of their magnitudes.
-    gradient_out, hessian_out : (n,) float32
+    - ``scores``, (n,).
+    - ``gain``, (n,): what a document is worth: 2**grade - 1, usually.
+    - ``boundaries``, (n_queries + 1,): where the rows of each query begin, from 0, and their end, n.
+    - ``max_dcg``, (n_queries,): the largest DCG of each query at ``truncation``: ``dcg`` of the
+      gains in their own order. A query where it is 0 has no slopes.
+    - ``discount``: ``discounts(boundaries)``.
+    - ``sigmoid``: the steepness of the logistic loss; positive.
+    - ``truncation``: at least 1.
+    - ``norm``: whether a pair weighs less the further its scores are apart, and a query's slopes
+      are scaled by log2(1 + s) / s, where s is the sum of their magnitudes.
+    - ``gradient_out``, ``hessian_out``, (n,).
 
-    Notes
-    -----
     C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82; the
     two scalings are LightGBM's.
     """
@@ -332,16 +321,10 @@ def rank_xendcg(
     a hash of (seed, round, row); the derivatives are the first three terms of a series.
     A query of one document has no slopes.
 
-    Parameters
-    ----------
-    scores, gain, boundaries
-        As for `lambdarank`.
-    first : (n_queries,) int64
-        The number of the first row of each query, which hashes begin with.
-    gradient_out, hessian_out : (n,) float32
+    - ``scores``, ``gain``, ``boundaries``: as for `lambdarank`.
+    - ``first``, (n_queries,): the number of the first row of each query, which hashes begin with.
+    - ``gradient_out``, ``hessian_out``, (n,).
 
-    Notes
-    -----
     S. Bruch, "An alternative cross entropy loss for learning-to-rank", WWW 2021.
     """
     cdef QueryTask task
@@ -393,17 +376,10 @@ def dcg(
     The sum of gain / log2(2 + rank), with the best document at rank 0; of equal scores the
     first row is better. NDCG is this over ``dcg(gain, gain, ...)``, or 1 where that is 0.
 
-    Parameters
-    ----------
-    scores, gain, boundaries, discount
-        As for `lambdarank`.
-    at : (n_at,) int64
-        How many documents are looked at; at least 1.
-    dcg_out : (n_at, n_queries) float64
-        0 for queries without documents.
+    - ``scores``, ``gain``, ``boundaries``, ``discount``: as for `lambdarank`.
+    - ``at``, (n_at,): how many documents are looked at; at least 1.
+    - ``dcg_out``, (n_at, n_queries): 0 for queries without documents.
 
-    Notes
-    -----
     K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
     Transactions on Information Systems 20 (2002).
     """

@@ -239,7 +239,7 @@ def lambdarank(
 
     - ``scores``, (n,).
     - ``gain``, (n,): what a document is worth: 2**grade - 1, usually.
-    - ``boundaries``, (n_queries + 1,): where the rows of each query begin, from 0, and their end, n.
+    - ``boundaries``, (n_queries + 1,): where the rows of each query begin, and n.
     - ``max_dcg``, (n_queries,): the largest DCG of each query at ``truncation``: ``dcg`` of the
       gains in their own order. A query where it is 0 has no slopes.
     - ``discount``: ``discounts(boundaries)``.

@@ -8,6 +8,7 @@ describes them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -44,6 +45,7 @@ _Code = TypeVar("_Code", np.uint8, np.uint16)
 
 # Rows are read as 64-bit integers.
 ROW_ALIGNMENT = 8
+CACHE_LINE = 64
 
 # Measured, relative to a lane in the histograms of a tree: a column that is packed for
 # the tree, a bundle whose codes change then, and an entry that is tested.
@@ -115,7 +117,12 @@ class Storage:
         radix: NDArray[np.int32],
         n_numbers: int,
     ) -> NDArray[_Code]:
-        rows = self._empty((self.store.n_rows, n_numbers), codes.dtype)
+        # From the start of a cache line, so that few rows are in two.
+        shape = (self.store.n_rows, n_numbers)
+        room = self._empty((math.prod(shape) + CACHE_LINE,), codes.dtype)
+        address = room.__array_interface__["data"][0]
+        first = -address % CACHE_LINE // codes.itemsize
+        rows = room[first : first + math.prod(shape)].reshape(shape)
         pack_rows(codes, lane, radix, team(codes.size, self.n_threads), rows)
         return rows
 

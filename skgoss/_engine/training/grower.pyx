@@ -397,8 +397,8 @@ cdef class TreeGrower:
         cdef size_t n_features = self.shared.data.n_features
         ws.first_thread = index
         ws.n_threads = 1
-        ws.records[0] = <uint64_t*>self._allocate(n_rows * sizeof(uint64_t))
-        ws.records[1] = <uint64_t*>self._allocate(n_rows * sizeof(uint64_t))
+        ws.records[0] = <uint64_t*>self._room(n_rows, np.uint64)
+        ws.records[1] = <uint64_t*>self._room(n_rows, np.uint64)
         if self.shared.has_sparse:
             ws.records[2] = <uint64_t*>self._allocate(n_rows * sizeof(uint64_t))
             ws.stays = <uint8_t*>self._allocate(n_rows)

@@ -9,8 +9,9 @@
 #include "layout.h"
 #include "simd.h"
 
-#define PREFETCH_AHEAD 32
+#define PREFETCH_AHEAD 32 /* rows; twice as many of what is far */
 #define CACHE_LINE 64
+#define NEAR_BYTES (4 << 20) /* rows of fewer are mostly in a cache */
 #define ROW_BLOCK 1024 /* rows that stay near while tiles of lanes follow each other */
 #define ROWS_AT_ONCE 4
 #define SHORTS_PER_TILE 16 /* of a wide round: a quarter */
@@ -29,10 +30,15 @@
 #define WITHOUT_INDEX(address) ((void)0)
 #endif
 
-static inline void prefetch(const void *address)
+/* Asks for memory. What is `far`, among rows that no cache holds, goes to the second cache: more
+   lines can be waited for there than in the first. */
+static SIMD_INLINE void prefetch(const void *address, int far)
 {
 #if defined(__GNUC__)
-    __builtin_prefetch(address);
+    if (far)
+        __builtin_prefetch(address, 0, 2);
+    else
+        __builtin_prefetch(address);
 #endif
 }
 
@@ -41,8 +47,8 @@ static inline void prefetch_row(const Binned *data, ptrdiff_t row)
 {
     const uint8_t *lanes = data->rows + row * data->row_bytes;
     for (int at = 0; at < data->n_lanes - 1; at += CACHE_LINE)
-        prefetch(lanes + at);
-    prefetch(lanes + data->n_lanes - 1);
+        prefetch(lanes + at, 0);
+    prefetch(lanes + data->n_lanes - 1, 0);
 }
 
 /* What a row of a packed round adds to its accumulators. */
@@ -79,24 +85,25 @@ static SIMD_INLINE int lanes_per_tile(int n_lanes, ptrdiff_t size, ptrdiff_t til
 }
 
 /* Adds n rows, of n_left, to some lanes: the inner loop of histograms. Several rows at once: while
-   one waits for its bins, the others add. `rows`: the first one's first lane. */
-static NOT_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes, int n_lanes,
-                                       const Encoding *encoding, const uint64_t *records,
-                                       ptrdiff_t n, ptrdiff_t n_left, ptrdiff_t stride,
-                                       int64_t *lanes)
+   one waits for its bins, the others add. `rows`: the first one's first lane; `far`: see
+   prefetch. */
+static NOT_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes, int far,
+                                       int n_lanes, const Encoding *encoding,
+                                       const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
+                                       ptrdiff_t stride, int64_t *lanes)
 {
     const Encoding code = *encoding;
     const int n_quads = n_lanes / 4;
-    const ptrdiff_t last_ahead = n_left - PREFETCH_AHEAD - ROWS_AT_ONCE;
+    const ptrdiff_t n_ahead = PREFETCH_AHEAD << far, last_ahead = n_left - n_ahead - ROWS_AT_ONCE;
     ptrdiff_t i = 0;
     for (; i + ROWS_AT_ONCE <= n; i += ROWS_AT_ONCE) {
-        const uint64_t *ahead = records + (i <= last_ahead ? i + PREFETCH_AHEAD : i);
+        const uint64_t *ahead = records + (i <= last_ahead ? i + n_ahead : i);
         const uint8_t *row[ROWS_AT_ONCE];
         int64_t x[ROWS_AT_ONCE], *at = lanes;
         for (int k = 0; k < ROWS_AT_ONCE; k++) {
             const uint8_t *next = rows + (ptrdiff_t)(ahead[k] & code.id_mask) * row_bytes;
-            prefetch(next);
-            prefetch(next + n_lanes - 1);
+            prefetch(next, far);
+            prefetch(next + n_lanes - 1, far);
             row[k] = rows + (ptrdiff_t)(records[i + k] & code.id_mask) * row_bytes;
             x[k] = packed_addend(records[i + k], &code);
         }
@@ -123,11 +130,12 @@ static SIMD_INLINE void add_packed_strided(const Binned *data, const Encoding *e
                                            ptrdiff_t stride, int64_t *sums)
 {
     const int tile = lanes_per_tile(data->n_lanes, stride, PACKED_TILE);
+    const int far = data->n_rows * data->row_bytes > NEAR_BYTES;
     for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
         ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
         for (int lane = 0; lane < data->n_lanes; lane += tile) {
             int left = data->n_lanes - lane;
-            add_packed_tile(data->rows + lane, data->row_bytes, left < tile ? left : tile,
+            add_packed_tile(data->rows + lane, data->row_bytes, far, left < tile ? left : tile,
                             encoding, records + first, m, n - first, stride,
                             sums + lane * stride);
         }
@@ -233,7 +241,7 @@ static SIMD_INLINE void list_addends(const uint64_t *records, ptrdiff_t n, ptrdi
         const int64_t *pair = pairs + 2 * records[i];
         const int64_t x[WIDE_PARTS] = {pair[0], pair[1], 1, 0};
         if (i + PREFETCH_AHEAD < n_left)
-            prefetch(pairs + 2 * records[i + PREFETCH_AHEAD]);
+            prefetch(pairs + 2 * records[i + PREFETCH_AHEAD], 0);
         memcpy(addends_out + WIDE_PARTS * i, x, sizeof x);
     }
 }
@@ -246,7 +254,7 @@ static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *recor
     if (i + PREFETCH_AHEAD < n)
         prefetch_row(data, records[i + PREFETCH_AHEAD]);
     if (i + ROW_BLOCK < n)
-        prefetch(pairs + 2 * records[i + ROW_BLOCK]);
+        prefetch(pairs + 2 * records[i + ROW_BLOCK], 0);
 }
 
 /* Adds a row of a wide round to four lanes. */
@@ -357,11 +365,12 @@ static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *r
 }
 
 /* Asks for the shorts from `first` to `last` of a row. */
-static SIMD_INLINE void prefetch_shorts(const Binned *data, uint64_t row, int first, int last)
+static SIMD_INLINE void prefetch_shorts(const Binned *data, uint64_t row, int first, int last,
+                                        int far)
 {
     const uint16_t *shorts = data->shorts + (ptrdiff_t)row * data->n_shorts;
-    prefetch(shorts + first);
-    prefetch(shorts + last - 1);
+    prefetch(shorts + first, far);
+    prefetch(shorts + last - 1, far);
 }
 
 /* Adds n rows, of n_left, whose addends are known. Shorts are taken in tiles as lanes are, but in
@@ -371,14 +380,15 @@ static SIMD_INLINE void add_short_block(const Binned *data, const uint64_t *reco
                                         const int64_t *addends, const int parts, int64_t *sums)
 {
     const int tile = SHORTS_PER_TILE / parts;
-    const ptrdiff_t last_ahead = n_left - PREFETCH_AHEAD - ROWS_AT_ONCE;
+    const int far = 2 * data->n_rows * data->n_shorts > NEAR_BYTES;
+    const ptrdiff_t n_ahead = PREFETCH_AHEAD << far, last_ahead = n_left - n_ahead - ROWS_AT_ONCE;
     for (int first = 0; first < data->n_shorts; first += tile) {
         int last = first + tile < data->n_shorts ? first + tile : data->n_shorts;
         ptrdiff_t i = 0;
         for (; i + ROWS_AT_ONCE <= n; i += ROWS_AT_ONCE) {
-            const uint64_t *ahead = records + (i <= last_ahead ? i + PREFETCH_AHEAD : i);
+            const uint64_t *ahead = records + (i <= last_ahead ? i + n_ahead : i);
             for (int k = 0; k < ROWS_AT_ONCE; k++)
-                prefetch_shorts(data, ahead[k] & id_mask, first, last);
+                prefetch_shorts(data, ahead[k] & id_mask, first, last, far);
             add_rows_of_shorts(data, records + i, ROWS_AT_ONCE, id_mask, addends + parts * i,
                                parts, first, last, sums);
         }
@@ -419,11 +429,11 @@ static SIMD_INLINE void prefetch_entries(const Binned *data, const uint64_t *rec
                                          ptrdiff_t n, uint64_t id_mask)
 {
     if (i + 2 * PREFETCH_AHEAD < n)
-        prefetch(data->entry_start + (records[i + 2 * PREFETCH_AHEAD] & id_mask));
+        prefetch(data->entry_start + (records[i + 2 * PREFETCH_AHEAD] & id_mask), 0);
     if (i + PREFETCH_AHEAD < n) {
         ptrdiff_t row = (ptrdiff_t)(records[i + PREFETCH_AHEAD] & id_mask);
-        prefetch(data->entries + data->entry_start[row]);
-        prefetch(data->entries + data->entry_start[row] + 16);
+        prefetch(data->entries + data->entry_start[row], 0);
+        prefetch(data->entries + data->entry_start[row] + 16, 0);
     }
 }
 

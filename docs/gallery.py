@@ -12,6 +12,7 @@ ORDER = [
     "accurate.py",
     "early_stopping.py",
     "grid_search.py",
+    "optuna_pruning.py",
     "train_and_cv.py",
     "plots.py",
     "explain_flights.py",

@@ -30,9 +30,9 @@ _A_STAGE_BEHIND = 0.2, 5
 _WILL_BE_BEHIND = 0.4, 2
 
 # More candidates are screened on one fold first, in stages that are so far apart. Of
-# each screening a fifth survives, but not fewer than the least.
+# each screening a tenth survives, but not fewer than the least.
 _MANY = 20
-_SURVIVORS = 5
+_SURVIVORS = 10
 _LEAST = 10
 _APART = 4
 

@@ -60,15 +60,15 @@ def test_nobody_leaves_after_the_first_stage_of_few():
     assert not any(r.left for r in racers)
 
 
-def test_of_many_a_fifth_survives_each_screening():
-    stages = {1: [], 20: [], 21: [0], 50: [0], 51: [-4, 0], 1000: [-8, -4, 0]}
+def test_of_many_a_tenth_survives_each_screening():
+    stages = {1: [], 20: [], 21: [0], 100: [0], 101: [-4, 0], 1001: [-8, -4, 0]}
     assert {n: screenings(n) for n in stages} == stages
-    racers = [racer(1 - i / 1000, stage=-4) for i in range(90)] + [racer(np.nan)]
+    racers = [racer(1 - i / 1000, stage=-4) for i in range(180)] + [racer(np.nan)]
     found = survivors(racers[::-1])
     assert found == racers[:18]
-    assert [r.left for r in racers] == [False] * 18 + [True] * 73
+    assert [r.left for r in racers] == [False] * 18 + [True] * 163
     assert all(r.stage == 0 and r.scores == r.rounds == [] for r in found)
-    assert len(survivors(racers[20:65])) == 10
+    assert len(survivors(racers[20:85])) == 10
 
 
 def test_rounds_of_stages_have_equal_steps():

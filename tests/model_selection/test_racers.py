@@ -101,14 +101,30 @@ def test_what_cannot_go_on_is_evaluated_once():
         assert cross_val_score(model, X, y, cv=FOLDS).mean() == score
 
 
-def test_failing_candidates_leave():
-    grid = {"num_leaves": [4, 1], "n_estimators": [30]}
+def failing_scorer(model, X, y):
+    if model.num_leaves == 8:
+        raise ZeroDivisionError("no score")
+    return model.score(X, y)
+
+
+FAILURES = {
+    "fits": ([4, 1], None, "4 fits failed"),
+    "scores": ([3, 8], failing_scorer, "Scoring failed"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_candidates_that_fail_leave(failure):
+    leaves, scoring, words = FAILURES[failure]
+    grid = {"num_leaves": leaves, "n_estimators": [30]}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        search = race(grid=grid).fit(X, y)
-    assert any("4 fits failed" in str(warning.message) for warning in caught)
-    assert np.isnan(search.cv_results_["mean_test_score"][1])
-    assert search.best_params_["num_leaves"] == 4
+        search = race(grid=grid, scoring=scoring, n_jobs=1).fit(X, y)
+    assert any(words in str(warning.message) for warning in caught)
+    results = search.cv_results_
+    assert np.isnan(results["mean_test_score"][1])
+    assert len(results["scores_by_rounds"][1]) == 1
+    assert search.best_params_["num_leaves"] == leaves[0]
 
 
 @pytest.mark.parametrize("scoring", [None, ["r2", "neg_mean_absolute_error"]])
@@ -144,6 +160,24 @@ def test_many_candidates_are_screened_on_one_fold(monkeypatch, scoring):
     assert not is_out[search.best_index_]
 
 
+def test_optuna_proposes_candidates():
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    ranges = {"num_leaves": optuna.distributions.IntDistribution(2, 40)}
+    sampler = optuna.samplers.TPESampler(seed=0)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for _ in range(2):
+        trials = [study.ask(ranges) for _ in range(3)]
+        points = [{name: [v] for name, v in t.params.items()} for t in trials]
+        results = race(grid=points, scoring="r2", n_jobs=1).fit(X, y).cv_results_
+        assert [p["num_leaves"] for p in results["params"]] == [
+            t.params["num_leaves"] for t in trials
+        ]
+        for trial, score in zip(trials, results["mean_test_score"], strict=True):
+            study.tell(trial, score)
+    assert len(study.trials) == 6
+
+
 def test_many_candidates_that_fail(monkeypatch):
     monkeypatch.setattr("skgoss.fit.race._MANY", 2)
     monkeypatch.setattr("skgoss.fit.race._LEAST", 2)
@@ -156,7 +190,7 @@ def test_many_candidates_that_fail(monkeypatch):
         search = race(grid=grid, scoring=scoring, refit="r2", n_jobs=1).fit(X, y)
     assert np.isnan(search.cv_results_["split0_test_r2"][2])
     with pytest.raises(ValueError, match="num_leaves"):
-        race(grid=grid, error_score="raise").fit(X, y)
+        race(grid=grid, error_score="raise", n_jobs=1).fit(X, y)
 
 
 def test_callbacks_need_fits_that_end():
@@ -165,20 +199,6 @@ def test_callbacks_need_fits_that_end():
     pipeline = make_pipeline(StandardScaler(), LGBMRegressor())
     with pytest.raises(ValueError, match="callbacks need strategy='all'"):
         race(pipeline, {}).fit(X, y, lgbmregressor__callbacks=[print])
-
-
-def test_candidates_whose_scores_fail_leave():
-    def scorer(model, X, y):
-        if model.num_leaves == 8:
-            raise ZeroDivisionError("no score")
-        return model.score(X, y)
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        search = race(grid={"num_leaves": [3, 8]}, scoring=scorer).fit(X, y)
-    assert any("Scoring failed" in str(warning.message) for warning in caught)
-    assert search.best_params_["num_leaves"] == 3
-    assert len(search.cv_results_["scores_by_rounds"][1]) == 1
 
 
 def test_time_limit():

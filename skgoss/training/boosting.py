@@ -309,7 +309,14 @@ class Boosting(Rounds):
             self._publish()
             self._reset_scores()
             scored_rows = self._scored_rows()
-            self._add_all_trees([s for s in scored_rows if s.rows is not self.rows])
+            if self.objective.link.distribution is None:
+                scored_rows = [s for s in scored_rows if s.rows is not self.rows]
+            self._add_all_trees(scored_rows)
+
+    def learned_scores(self) -> Floats | None:
+        if self.objective.link.distribution is None:
+            return None
+        return self.partition.all_gather(self.raw_scores(self.training_sets()[0]))
 
     def baseline(self, n_rounds: int) -> Baseline | None:
         likelihood, make = self.objective.derivatives, self.make_training_set

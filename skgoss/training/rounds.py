@@ -123,8 +123,12 @@ class Rounds(ABC):
         """Forget later rounds, for good.
 
         Evaluation sets get the scores of the rounds that are kept. The training rows do
-        not, so no round can follow.
+        so for a distribution only, so no round can follow.
         """
+
+    def learned_scores(self) -> NDArray[np.float64] | None:
+        """The raw scores of the training rows of all processes, of a distribution."""
+        return None
 
     def baseline(self, n_rounds: int) -> Baseline | None:
         """The baseline hazard after so many rounds; later ones are forgotten.

@@ -398,6 +398,11 @@ FOLDS = {
         {"sample_weight": 2 * WEIGHT},
     ),
     "medians": (LGBMRegressor, {"folds": 3, "objective": "l1", "metric": "l2"}, {}),
+    "distribution": (
+        LGBMRegressor,
+        {"folds": 3, "objective": "normal"},
+        {"sample_weight": WEIGHT},
+    ),
     "preset": (
         LGBMClassifier,
         {"preset": "accurate", "learning_rate": 1.0},

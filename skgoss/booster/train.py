@@ -167,7 +167,8 @@ def train(
             )
         return Booster._from_model(fit.run(Booster._from_model))
     in_training = Booster._from_model(fit.main)
-    model = fit.run(in_training._shown_to_callbacks())
+    shown = in_training._shown_to_callbacks()
+    model = fit.run(shown, keeps_rounds=keep_training_booster)
     if not keep_training_booster:
         return in_training._end(model)
     in_training.best_iteration = model.best_iteration

@@ -232,9 +232,13 @@ class Fit:
         return MultiOutputSetup(*plan, parts, [output.name for output in data.outputs])
 
     def run(
-        self, make_model: MakeModel, after_round: AfterRound | None = None
+        self,
+        make_model: MakeModel,
+        after_round: AfterRound | None = None,
+        *,
+        keeps_rounds: bool = False,
     ) -> FittedModel:
-        """Boost round by round.
+        """Boost round by round; ``keeps_rounds``: those after the best one, too.
 
         ``make_model`` makes what callbacks get as the model in training. It may hold
         the fit, so the fit does not hold it: unused rows are freed at once.
@@ -264,10 +268,9 @@ class Fit:
             trained = replace(trained, ensemble=self.refitted(n_rounds, model))
         self.warn_if_nothing_learned(trained.ensemble)
         fitted = self.model(trained)
-        if self.data.settings.objective not in COX:
+        if keeps_rounds or self.data.settings.objective not in COX:
             return fitted
-        baseline = self.state.baseline(trained.ensemble.n_rounds)
-        return replace(fitted, baseline=baseline)
+        return replace(fitted, baseline=self.state.baseline(fitted.n_rounds))
 
     def _warn_of_limit(self, trained: Trained) -> None:
         """Warn if the limit has ended the rounds."""

@@ -141,7 +141,10 @@ class FitOnFolds:
         )
 
     def run(
-        self, make_model: MakeModel, after_round: AfterRound | None = None
+        self,
+        make_model: MakeModel,
+        after_round: AfterRound | None = None,
+        **options: Any,
     ) -> FittedModel:
         """Boost round by round: see `Fit.run`.
 
@@ -158,20 +161,18 @@ class FitOnFolds:
             chosen = ", ".join(f"{k}={v}" for k, v in fit.data.preset_params.items())
             callbacks.say(f"Chosen by preset: {chosen}")
         if trained is None:
-            return fit.run(make_model, after_round)
+            return fit.run(make_model, after_round, **options)
         fit.warn_if_nothing_learned(trained.ensemble)
         return replace(fit.model(trained), baseline=self._baseline(trained))
 
     def _baseline(self, trained: Trained) -> Baseline | None:
         """The baseline hazard by the out-of-fold scores, for Cox's objectives."""
-        rows, name, tested = self.all_rows, self.main.objective, trained.out_of_fold
+        name, tested = self.main.objective, trained.out_of_fold
         if name not in COX or tested is None:
             return None
-        known = np.flatnonzero(~np.isnan(tested.scores[:, 0]))
-        weight = None if rows.weight is None else rows.weight[known]
-        efron = name == "cox_efron"
-        likelihood = PartialLikelihood(rows.target[known], weight, efron=efron)
-        return likelihood.baseline(np.ascontiguousarray(tested.scores[known].T))
+        rows, scores = fold_fits.tested_rows(self.all_rows, tested.scores)
+        likelihood = PartialLikelihood(rows.y, rows.weight, efron=name == "cox_efron")
+        return likelihood.baseline(scores)
 
     # --- Rows -------------------------------------------------------------------------
 

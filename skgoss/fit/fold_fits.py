@@ -274,51 +274,48 @@ def spread(
     one mean; None: only their scores are used.
     """
     folds = list(zip(*kinds, strict=True))
-    scores = _out_of_fold([_weighted(models, weights) for models in folds], len(rows))
-    at = np.flatnonzero(np.isfinite(scores[:, 0]))
-    weight = None if rows.weight is None else rows.weight[at]
-    tested = TrainingRows(rows.target[at], weight, RowPartition.alone(len(at)))
-    scores = np.ascontiguousarray(scores[at].T)
+    means = [_weighted(models, weights) for models in folds]
+    tested, scores = tested_rows(rows, _out_of_fold(means, len(rows)))
     if pairs is not None:
         learned = [
-            sum(w * np.asarray(m.learned) for w, m in zip(weights, models, strict=True))
-            for models in folds
+            (train, sum(w * m.learned for w, m in zip(weights, models, strict=True)))
+            for (train, _), models in zip(pairs, folds, strict=True)
         ]
-        n_models = sum(len(test) for _, test in pairs) / len(at)
-        share = _noise(learned, rows, [train for train, _ in pairs], *kind)
-        share *= 1.0 / n_models - 1.0 / len(folds)
+        n_models = sum(len(test) for _, test in pairs) / len(tested.y)
+        share = (1.0 / n_models - 1.0 / len(folds)) * _noise(learned, rows, *kind)
         step, _ = newton_step(tested.y, scores, *kind)
         scores[0] += (1.0 - np.sqrt(max(1.0 - share, _LEAST_SHARE))) * step
     return calibrated(tested, scores, *kind)
 
 
-def _noise(
-    learned: Sequence[Floats],
-    rows: Rows,
-    trains: Sequence[NDArray[np.int64]],
-    *kind: Any,
-) -> float:
+def tested_rows(rows: Rows, scores: Floats) -> tuple[TrainingRows, Floats]:
+    """The rows that have out-of-fold scores, and these, (n_scores, n_tested)."""
+    at = np.flatnonzero(np.isfinite(scores[:, 0]))
+    weight = None if rows.weight is None else rows.weight[at]
+    tested = TrainingRows(rows.target[at], weight, RowPartition.alone(len(at)))
+    return tested, np.ascontiguousarray(scores[at].T)
+
+
+def _noise(learned: Sequence[tuple[Any, Any]], rows: Rows, *kind: Any) -> float:
     """The share of the squared errors of models by which they differ from each other.
 
-    Both are those of the first score on rows that models have learned from: these rows
-    pull the models to their targets, so that differences and errors are too small
-    alike. The mean of models lacks most of this share.
+    The mean of models lacks most of it. ``learned`` are the rows that each model has
+    learned from, and their scores. These rows pull models to their targets, so that
+    differences and errors of the first score are too small alike.
     """
     count, mean = np.zeros((2, len(rows)))
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    trains = [train[weight[train] > 0] for train in trains]
-    for train, scores in zip(trains, learned, strict=True):
-        count[train] += 1.0
-        mean[train] += scores[0]
-    several = count > 1
-    mean /= np.maximum(count, 1.0)
+    learned = [(at[weight[at] > 0], scores) for at, scores in learned]
+    for at, scores in learned:
+        count[at] += 1.0
+        mean[at] += scores[0]
+    mean, weight = mean / np.maximum(count, 1.0), weight * (count > 1)
+    unbiased = weight * count / np.maximum(count - 1.0, 1.0)
     noise = error = 0.0
-    for train, scores in zip(trains, learned, strict=True):
-        step, information = newton_step(rows.target[train], scores, *kind)
-        information = information * (weight * several)[train]
-        unbiased = count[train] / np.maximum(count[train] - 1.0, 1.0)
-        noise += information @ (unbiased * (scores[0] - mean[train]) ** 2)
-        error += information @ step**2
+    for at, scores in learned:
+        step, information = newton_step(rows.target[at], scores, *kind)
+        noise += (unbiased[at] * information) @ (scores[0] - mean[at]) ** 2
+        error += (weight[at] * information) @ step**2
     return noise / error if error > 0 else 0.0
 
 

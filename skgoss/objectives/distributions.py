@@ -229,6 +229,20 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 }
 
 
+def derivatives(
+    name: str, target: Floats, scores: Floats, n_threads: int = 1, out: Any = None
+) -> Any:
+    """The slopes of the negative log-likelihood by each score, and their information.
+
+    For the target see `kernel_target`. The information is Fisher's. Both have the shape
+    of the scores, and are float32.
+    """
+    out = np.empty((2, *scores.shape), dtype=np.float32) if out is None else out
+    kind = loss_kernels.DISTRIBUTIONS[name]
+    loss_kernels.distribution(kind, scores, target, n_threads, *out)
+    return out
+
+
 def most_likely(name: str, rows: TrainingRows) -> Floats:
     """The scores of the most likely distribution of all targets.
 
@@ -249,15 +263,11 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
     least = (1e-8 * max(abs(mean), 1e-100)) ** 2
     scores = np.array(distribution.start(mean, max(variance, least)))
     bound = np.array(distribution.concordance)
-    shape = len(scores), len(y)
-    gradient, hessian = np.empty((2, *shape), dtype=np.float32)
     for _ in range(_MOST_STEPS if variance > least else 0):
-        of_rows = np.repeat(scores, len(y)).reshape(shape)
-        kind = loss_kernels.DISTRIBUTIONS[name]
-        loss_kernels.distribution(kind, of_rows, target, 1, gradient, hessian)
+        of_rows = np.repeat(scores[:, None], len(y), axis=1)
         total, information = (
             np.array([rows.sum_of(v.astype(np.float64)) for v in values])
-            for values in (gradient, hessian)
+            for values in derivatives(name, target, of_rows)
         )
         step = -total / information
         limited = np.log1p(bound * np.abs(step)) / np.where(bound > 0, bound, 1.0)
@@ -272,9 +282,7 @@ def newton_step(
     y: Floats, scores: Floats, name: str, n_threads: int
 ) -> tuple[Floats, Floats]:
     """The Newton step of the first score of each row, and the information in it."""
-    slopes, information = np.empty((2, *scores.shape), dtype=np.float32)
-    kind, target = loss_kernels.DISTRIBUTIONS[name], kernel_target(y)
-    loss_kernels.distribution(kind, scores, target, n_threads, slopes, information)
+    slopes, information = derivatives(name, kernel_target(y), scores, n_threads)
     known = information[0].astype(np.float64)
     return np.divide(-slopes[0], known, out=np.zeros(len(y)), where=known > 0), known
 
@@ -291,7 +299,6 @@ def calibrated(
     kind, n_spreads = loss_kernels.DISTRIBUTIONS[name], len(scores) - 1
     n_rows, target = rows.sum_of(np.ones(len(rows.y))), kernel_target(rows.y)
     center = np.array([rows.sum_of(score) / n_rows for score in scores[1:]])
-    slopes, information = np.empty((2, *scores.shape), dtype=np.float32)
 
     def mapping(change: Floats) -> tuple[Floats, Floats]:
         factors = 1.0 + change[:n_spreads]
@@ -301,7 +308,7 @@ def calibrated(
     def loss(change: Floats) -> tuple[float, Floats]:
         factors, added = mapping(change)
         moved, y = factors[:, None] * scores + added[:, None], target
-        loss_kernels.distribution(kind, moved, y, n_threads, slopes, information)
+        slopes, _ = derivatives(name, y, moved, n_threads)
         total = loss_kernels.sum_by_distribution(kind, y, moved, rows.weight, n_threads)
         slope = slopes[1:].astype(np.float64)
         by_change = *(slope * (scores[1:] - center[:, None])), *slope

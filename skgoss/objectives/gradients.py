@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skgoss._engine.objectives import loss_kernels
 from skgoss.columns.floats import check_unmasked
 from skgoss.columns.queries import Queries
+from skgoss.objectives import distributions
 from skgoss.objectives.user_functions import UserFunction
 
 Floats = NDArray[np.float64]
@@ -78,15 +79,7 @@ def distribution(
     long: what is learned of the spread of rows is soon too little, because their
     residuals are smaller than those of new rows.
     """
-    assert hessian_out is not None
-    loss_kernels.distribution(
-        loss_kernels.DISTRIBUTIONS[name],
-        scores,
-        y,
-        n_threads,
-        gradient_out,
-        hessian_out,
-    )
+    distributions.derivatives(name, y, scores, n_threads, (gradient_out, hessian_out))
     gradient_out[1:] *= 0.25
 
 

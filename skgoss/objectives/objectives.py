@@ -145,7 +145,7 @@ class ObjectiveSpec:
     start: Callable[[TrainingRows, Settings], float] = _mean
     constant_hessian: bool = False  # whether the hessian is 1 everywhere
     # The constant of generalized self-concordance: see ``Objective``.
-    concordance: Callable[[Settings], float] = lambda settings: 0.0
+    concordance: Callable[[Settings], float | Floats] = lambda settings: 0.0
     # The level of the percentile of residuals that replaces the value of a leaf; None:
     # leaf values are not replaced.
     renewal_level: Callable[[Settings], float] | None = None
@@ -181,6 +181,7 @@ def _distribution(name: str, **options: Any) -> ObjectiveSpec:
         f"likelihood of {of}; learns its {', '.join(parameters)}",
         metric="nll",
         link=name,
+        concordance=lambda settings: np.array(DISTRIBUTIONS[name].concordance),
         distribution=DISTRIBUTIONS[name],
         **options,
     )

@@ -6,7 +6,7 @@ Targets are bounds of times: see `skgoss.columns.lifetimes`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +22,6 @@ COX = ("cox", "cox_efron")
 
 # Risks are no smaller than exp(-60) of the largest one, as their sums have 92 bits.
 _SCORE_RANGE = 60.0
-
-
-class Hazards(NamedTuple):
-    """Of each moment: sums over its events of 1 / risk, and of the squares.
-
-    ``own`` and ``own_square`` are those for the rows whose event it is.
-    """
-
-    all: Floats
-    square: Floats
-    own: Floats
-    own_square: Floats
 
 
 class PartialLikelihood:
@@ -115,10 +103,14 @@ class PartialLikelihood:
         one = dying[ties] / d
         return ties, d, np.maximum(at_risk[ties] / one, d), one
 
-    def _hazards(self, at_risk: Floats, dying: Floats) -> Hazards:
+    def _hazards(self, at_risk: Floats, dying: Floats) -> Floats:
+        """Of each moment: sums over its events of 1 / risk, and of the squares.
+
+        Then those for the rows whose event it is, if these are others.
+        """
         if not self.efron:
             hazard = self.n_events / at_risk
-            return Hazards(hazard, hazard / at_risk, hazard, hazard / at_risk)
+            return np.array([hazard, hazard / at_risk])
         of_all = np.zeros((4, len(self.first)))
         ties, d, x, one = self._efron_terms(at_risk, dying)
         hazard = (psi(x + 1) - psi(x - d + 1)) / one
@@ -128,7 +120,7 @@ class PartialLikelihood:
         own = rest * hazard + d * share
         own_square = rest**2 * square + 2.0 * rest * share * hazard + d * share**2
         of_all[:, ties] = hazard, square, own, own_square
-        return Hazards(*of_all)
+        return of_all
 
     def _cumulative(self, values: Floats) -> Floats:
         """The sum of the values of each moment and of those before in its stratum."""
@@ -147,11 +139,11 @@ class PartialLikelihood:
         risk, _ = self._risks(scores, n_threads)
         hazards = self._hazards(*self._sums(risk))
         sums = []
-        for of_all, own in (hazards[::2], hazards[1::2]):
+        for k, of_all in enumerate(hazards[:2]):
             before = self._cumulative(of_all)
             sums.append(before[self.moment])
             if self.efron:
-                for_events = (before - of_all + own)[self.moment]
+                for_events = (before - of_all + hazards[k + 2])[self.moment]
                 sums[-1] = np.where(self.event, for_events, sums[-1])
         slope = risk * sums[0]
         gradient_out[0, self.order] = slope - self.event
@@ -174,7 +166,7 @@ class PartialLikelihood:
         """Breslow's estimate of the hazard of a row whose score is 0."""
         risk, unit = self._risks(scores, n_threads)
         hazards = self._hazards(*self._sums(risk))
-        cumulative = self._cumulative(hazards.all) * np.exp(-unit)
+        cumulative = self._cumulative(hazards[0]) * np.exp(-unit)
         seen = self.n_events > 0
         return Baseline(self.stratum[seen], self.time[seen], cumulative[seen])
 

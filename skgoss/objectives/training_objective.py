@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from skgoss._engine.objectives import exact_sum
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
-from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target, most_likely
+from skgoss.objectives.distributions import kernel_target, most_likely
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     MIN_PRIOR,
@@ -223,19 +224,40 @@ def make_objective(
         weight = np.ascontiguousarray(weight, dtype=np.float64)
     rows = TrainingRows(y, weight, partition or RowPartition.alone(len(y)))
     if callable(settings.objective):
-        return _custom(settings, rows, n_scores, queries)
-    name = canonical_name(settings.objective)
-    spec = OBJECTIVES[name]
-    _check_targets(name, spec, rows)
-    if spec.task == "classification":
-        return _classes(name, settings, rows, n_scores)
-    if spec.task == "ranking":
-        return _ranking(name, settings, rows, queries, position)
-    if spec.distribution is not None:
-        return _distribution(name, settings, rows)
-    if spec.task == "survival":
-        return _partial_likelihood(name, settings, rows)
-    return _numbers(name, settings, rows)
+        parts = _custom(settings, rows, n_scores, queries)
+    else:
+        name = canonical_name(settings.objective)
+        spec = OBJECTIVES[name]
+        parts = {"name": name, "concordance": spec.concordance(settings)}
+        _check_targets(name, spec, rows)
+        if spec.task == "classification":
+            parts |= _classes(name, settings, rows, n_scores)
+        elif spec.task == "ranking":
+            parts |= _ranking(name, settings, rows, queries, position)
+        elif spec.distribution is not None:
+            parts |= _distribution(name, rows)
+        elif spec.task == "survival":
+            parts |= _partial_likelihood(name, rows)
+        else:
+            parts |= _numbers(name, settings, rows)
+    usual = {
+        "y": y,
+        "row_weight": weight,
+        "copies": None if "copies" in parts else rows.copies(),
+        "link": make_link(settings.objective, settings.sigmoid, settings.reg_sqrt),
+        "trained": np.ones(len(parts["average"]), dtype=bool),
+        "boost_from_average": settings.boost_from_average,
+        "partition": rows.partition,
+    }
+    return Objective(**(usual | parts))
+
+
+# What is not as usual if weights are a part of the loss.
+_OWN_WEIGHTS = {"row_weight": None, "copies": None}
+# Only differences between rows count.
+_NO_START = {"average": np.zeros(1), "boost_from_average": False}
+# The parts of an objective, by the names of its fields.
+Parts = dict[str, Any]
 
 
 def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
@@ -253,8 +275,7 @@ def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
         )
 
 
-def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
-    link = make_link(name, reg_sqrt=settings.reg_sqrt)
+def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
     spec = OBJECTIVES[name]
     if spec.has_level and not 0 < settings.alpha < 1:
         raise ValueError(
@@ -270,45 +291,24 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
         derivatives = partial(gradients.cross_entropy_lambda, y, exponent)
     else:
         derivatives = partial(gradients.pointwise, name, y, [spec.constants(settings)])
-    return Objective(
-        name=name,
-        y=y,
-        derivatives=derivatives,
-        link=link,
-        average=np.array([spec.start(rows, settings)]),
-        trained=np.array([True]),
-        row_weight=None if spec.weighs_rows else weight,
-        boost_from_average=settings.boost_from_average,
-        partition=rows.partition,
-        copies=None if spec.weighs_rows else rows.copies(),
-        constant_hessian=spec.constant_hessian,
-        concordance=spec.concordance(settings),
-        renewal_level=spec.renewal_level and spec.renewal_level(settings),
-        renewal_weight=spec.renewal_weight and spec.renewal_weight(y),
-    )
+    return {
+        "y": y,
+        "derivatives": derivatives,
+        "average": np.array([spec.start(rows, settings)]),
+        "constant_hessian": spec.constant_hessian,
+        "renewal_level": spec.renewal_level and spec.renewal_level(settings),
+        "renewal_weight": spec.renewal_weight and spec.renewal_weight(y),
+    } | (_OWN_WEIGHTS if spec.weighs_rows else {})
 
 
-def _distribution(name: str, settings: Settings, rows: TrainingRows) -> Objective:
-    average = most_likely(name, rows)
-    return Objective(
-        name=name,
-        y=rows.y,
-        derivatives=partial(gradients.distribution, name, kernel_target(rows.y)),
-        link=make_link(name),
-        average=average,
-        trained=np.ones(len(average), dtype=bool),
-        row_weight=rows.weight,
-        boost_from_average=settings.boost_from_average,
-        partition=rows.partition,
-        copies=rows.copies(),
-        concordance=np.array(DISTRIBUTIONS[name].concordance),
-    )
+def _distribution(name: str, rows: TrainingRows) -> Parts:
+    derivatives = partial(gradients.distribution, name, kernel_target(rows.y))
+    return {"derivatives": derivatives, "average": most_likely(name, rows)}
 
 
-def _partial_likelihood(name: str, settings: Settings, rows: TrainingRows) -> Objective:
-    efron = name == "cox_efron"
-    derivatives = PartialLikelihood(rows.y, rows.weight, efron=efron)
-    return _of_order(name, settings, rows, derivatives)
+def _partial_likelihood(name: str, rows: TrainingRows) -> Parts:
+    derivatives = PartialLikelihood(rows.y, rows.weight, efron=name == "cox_efron")
+    return {"derivatives": derivatives, **_NO_START}
 
 
 def _ranking(
@@ -317,7 +317,7 @@ def _ranking(
     rows: TrainingRows,
     queries: Queries | None,
     position: NDArray[np.int64] | None,
-) -> Objective:
+) -> Parts:
     check_queries(name, queries is not None)
     spec = OBJECTIVES[name]
     assert queries is not None
@@ -325,56 +325,22 @@ def _ranking(
     derivatives = spec.ranks(settings, rows.y, queries, rows.collectives)
     if position is not None and isinstance(derivatives, ranking.LambdaRank):
         derivatives.bias = ranking.PositionBias(settings, position, rows.weight)
-    return _of_order(name, settings, rows, derivatives, queries)
-
-
-def _of_order(
-    name: str,
-    settings: Settings,
-    rows: TrainingRows,
-    derivatives: gradients.Derivatives,
-    queries: Queries | None = None,
-) -> Objective:
-    """A loss of one score, of which only differences between rows count."""
-    return Objective(
-        name=name,
-        y=rows.y,
-        derivatives=derivatives,
-        link=make_link(name),
-        average=np.zeros(1),
-        trained=np.array([True]),
-        row_weight=rows.weight,
-        boost_from_average=False,
-        partition=rows.partition,
-        copies=rows.copies(),
-        concordance=OBJECTIVES[name].concordance(settings),
-        queries=queries,
-    )
+    return {"derivatives": derivatives, "queries": queries, **_NO_START}
 
 
 def _custom(
     settings: Settings, rows: TrainingRows, n_scores: int, queries: Queries | None
-) -> Objective:
-    y, weight = rows.y, rows.weight
-    derivatives = gradients.Custom(settings.objective, y, weight, queries)
-    return Objective(
-        name=derivatives.name,
-        y=y,
-        derivatives=derivatives,
-        link=make_link(settings.objective),
-        average=np.zeros(n_scores),
-        trained=np.ones(n_scores, dtype=bool),
-        row_weight=None if derivatives.weighs_rows else weight,
-        boost_from_average=settings.boost_from_average,
-        partition=rows.partition,
-        copies=None if derivatives.weighs_rows else rows.copies(),
-        queries=queries,
-    )
+) -> Parts:
+    function = gradients.Custom(settings.objective, rows.y, rows.weight, queries)
+    return {
+        "name": function.name,
+        "derivatives": function,
+        "average": np.zeros(n_scores),
+        "queries": queries,
+    } | (_OWN_WEIGHTS if function.weighs_rows else {})
 
 
-def _classes(
-    name: str, settings: Settings, rows: TrainingRows, n_scores: int
-) -> Objective:
+def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -> Parts:
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
@@ -397,20 +363,13 @@ def _classes(
         derivatives = partial(gradients.pointwise, "binary", y, parameters)
         average = np.array([log_odds(p) / sigmoid for p in prior])
         label_weight = _label_weight(settings, y, codes, weights)
-    return Objective(
-        name=name,
-        y=y,
-        derivatives=derivatives,
-        link=make_link(name, sigmoid),
-        average=average,
-        trained=(prior > MIN_PRIOR) & (prior < 1.0 - MIN_PRIOR),
-        row_weight=rows.weight,
-        label_weight=label_weight,
-        boost_from_average=settings.boost_from_average,
-        partition=rows.partition,
-        copies=rows.copies(),
-        concordance=OBJECTIVES[name].concordance(settings),
-    )
+    return {
+        "y": y,
+        "derivatives": derivatives,
+        "average": average,
+        "trained": (prior > MIN_PRIOR) & (prior < 1.0 - MIN_PRIOR),
+        "label_weight": label_weight,
+    }
 
 
 def _binary_codes(name: str, rows: TrainingRows) -> Floats:

@@ -360,6 +360,23 @@ def test_early_stopping_keeps_the_baseline_of_the_best_round():
     )
 
 
+def test_a_training_booster_keeps_the_rounds_after_the_best_one():
+    data = Dataset(X[80:], label=Y[80:])
+    valid = data.create_valid(X[:80], label=Y[:80])
+    params = {"objective": "cox", "num_leaves": 15, "min_child_samples": 5}
+    options = {"keep_training_booster": True, "num_boost_round": 200}
+    stopping = skgoss.early_stopping(5, verbose=False)
+    booster = train(params, data, valid_sets=[valid], callbacks=[stopping], **options)
+    n = booster.current_iteration()
+    assert 0 < booster.best_iteration == n - 5
+    booster.update()
+    longer = train(params, data, num_boost_round=n + 1)
+    for k in (n, n + 1):
+        np.testing.assert_array_equal(
+            booster.predict(X, num_iteration=k), longer.predict(X, num_iteration=k)
+        )
+
+
 def test_folds_take_the_baseline_of_out_of_fold_scores():
     model = LGBMRegressor(objective="cox", folds=3, **SMALL).fit(X, STRUCTURED)
     scores = np.ascontiguousarray(model.oof_prediction_)

@@ -25,7 +25,8 @@ def bounds(y: Any, n_rows: int | None, name: str = "y") -> Floats:
     ``y`` is a structured array, data frame or array of two or three columns. If the
     first column holds only 0 and 1, it tells whether the event was seen, and the second
     one has the time of the event or of the last look. Otherwise they are bounds of the
-    time of the event. The third column has the number of a stratum.
+    time of the event, and also if 'lower' is in the name of the first column or an
+    upper bound is infinite. The third column has the number of a stratum.
 
     Returns an array of shape (n_rows, 2) or (n_rows, 3). Both bounds are equal if the
     time is known; the upper bound is infinite if the event was not seen. ValueError if
@@ -47,7 +48,9 @@ def bounds(y: Any, n_rows: int | None, name: str = "y") -> Floats:
         )
     numbers = [_numbers(*column) for column in zip(columns, names, strict=True)]
     lower, upper = numbers[:2]
-    if np.isin(lower, (0.0, 1.0)).all():
+    is_named = "lower" in names[0].removesuffix(name).lower()
+    is_bound = is_named or (np.isinf(upper).any() and (upper >= lower).all())
+    if np.isin(lower, (0.0, 1.0)).all() and not is_bound:
         seen, lower = lower == 1.0, upper
         _check(np.isfinite(lower) & (lower > 0), lower, names[1], "times above 0")
         upper = np.where(seen, lower, np.inf)

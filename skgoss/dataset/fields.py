@@ -175,11 +175,11 @@ def _check_shape(values: NDArray[Any], name: str, n_rows: int | None) -> None:
 
 def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
     """Check a target: numbers, labels of classes, or bounds of lifetimes."""
-    values = _column(values, "label")
-    if lifetimes.has_several_columns(values):
-        return lifetimes.bounds(values, n_rows, f"label of shape {values.shape}")
-    _check_shape(np.asarray(values), "label", n_rows)
-    return targets.one_column(values, len(values), "Dataset", "label")
+    column = _column(values, "label")
+    if lifetimes.has_several_columns(column):
+        return lifetimes.bounds(values, n_rows, f"label of shape {column.shape}")
+    _check_shape(np.asarray(column), "label", n_rows)
+    return targets.one_column(column, len(column), "Dataset", "label")
 
 
 def check_weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:

@@ -332,7 +332,9 @@ class FitData:
         """The target of a set, and its name; the training set determines the task."""
         name, task = input_set.target_name, self.task
         if lives:
-            return lifetimes.bounds(input_set.y, n_rows, name), name
+            known = isinstance(input_set.X, Dataset) and np.ndim(input_set.y) == 2
+            y = input_set.y if known else lifetimes.bounds(input_set.y, n_rows, name)
+            return y, name
         learns = input_set.is_training and not task.tasks
         if input_set.parts is None and (task.takes_several if learns else task.tasks):
             several = targets.several_columns(input_set.y, n_rows, name)

@@ -34,6 +34,19 @@ def test_the_first_column_tells_which_is_which(y):
     np.testing.assert_array_equal(lifetimes.bounds(y, 3), BOUNDS)
 
 
+@pytest.mark.parametrize("name", ["lower", "label_lower_bound", "Lower"])
+def test_bounds_of_0_and_1_are_known_by_their_name_or_by_what_is_infinite(name):
+    bounds = np.array([[0.0, 2.0], [1.0, 4.0], [0.0, 0.5]])
+    frame = pd.DataFrame(bounds, columns=[name, "upper"])
+    structured = frame.to_records(index=False)
+    for y in (frame, pl.DataFrame(frame), structured):
+        np.testing.assert_array_equal(lifetimes.bounds(y, 3), bounds)
+    events = np.array([[2.0, np.inf], [4.0, 4.0], [0.5, np.inf]])
+    np.testing.assert_array_equal(lifetimes.bounds(bounds, 3, "lower"), events)
+    bounds[1, 1] = np.inf
+    np.testing.assert_array_equal(lifetimes.bounds(bounds, 3), bounds)
+
+
 def test_intervals_and_strata():
     y = np.array([[0.0, 2.0, 1.0], [1.5, 4.0, 2.0]])
     np.testing.assert_array_equal(lifetimes.bounds(y, 2), y)

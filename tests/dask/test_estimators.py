@@ -714,7 +714,12 @@ def test_rows_that_do_not_fit(given, words):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("linear_tree", True), ("max_conflict_rate", 0.1), ("num_leaves", 1)],
+    [
+        ("linear_tree", True),
+        ("max_conflict_rate", 0.1),
+        ("num_leaves", 1),
+        *(("objective", name) for name in ("cox", "cox_efron", "aft_normal")),
+    ],
 )
 def test_options_are_checked_before_any_work(option, value):
     never = [dask.delayed(exec)("raise AssertionError")]

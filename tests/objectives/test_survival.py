@@ -594,6 +594,17 @@ def test_models_of_failure_times(name, tmp_path):
     np.testing.assert_array_equal(one.predict(X), many.predict(X))
 
 
+def test_data_sets_keep_bounds_of_0_and_1():
+    y = pd.DataFrame({"lower": np.arange(N) % 2 * 1.0, "upper": 1.0 + TIME})
+    booster = train({"objective": "aft"}, Dataset(X, label=y), 5)
+    model = LGBMRegressor(objective="aft", n_estimators=5).fit(X, y)
+    np.testing.assert_array_equal(
+        -booster.predict(X, raw_score=True)[:, 0], model.predict(X)
+    )
+    events = LGBMRegressor(objective="aft", n_estimators=5).fit(X, y.to_numpy())
+    assert not np.array_equal(events.predict(X), model.predict(X))
+
+
 def test_bounds_are_those_of_xgboost():
     xgboost = pytest.importorskip("xgboost")
     data = xgboost.DMatrix(X)
@@ -624,6 +635,10 @@ def test_errors(model):
         LGBMRegressor(objective="cox").fit(X, TIME)
     with pytest.raises(ValueError, match=r"objective='cox'.* Use\s+LGBMRegressor"):
         LGBMClassifier(objective="cox").fit(X, Y)
+    with pytest.raises(ValueError, match="y must have two columns and 240 rows"):
+        LGBMRegressor(objective="aft_normal").fit(X, np.hstack([Y, Y]))
+    with pytest.raises(ValueError, match=r"'alpha' .* must be a number for .*'cox'"):
+        LGBMRegressor(objective="cox", alpha=[0.1, 0.9]).fit(X, Y)
     with pytest.raises(ValueError, match="'cox' is not for ranking"):
         LGBMRanker(objective="cox").fit(X, Y, group=[N])
     with pytest.raises(

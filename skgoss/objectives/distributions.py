@@ -41,54 +41,35 @@ _CRPS_LEVELS = (np.arange(99) + 0.5) / 99
 class Distribution:
     """One row of the table of distributions.
 
-    Attributes
-    ----------
-    parameters : dict of str to str
-        The name of each parameter, and the link from its score.
-    scipy : str
-        The name of SciPy's distribution.
-    arguments : callable (*parameters) -> dict
-        The arguments of SciPy's distribution.
-    start : callable (mean, variance) -> tuple of float
-        About the scores of the distribution of all targets.
-    concordance : tuple of float
-        See ``Objective``, for each score.
-    center : callable (*parameters) -> ndarray
-        What ``mean_link`` makes the mean of.
-    mean_link : str
-        The name of a link.
-    exact_crps : callable (y, *parameters) -> ndarray, or None
-        The CRPS, where it has a short formula.
+    Functions of parameters get an array for each of them.
     """
 
-    parameters: dict[str, str]
-    scipy: str
-    arguments: Callable[..., dict[str, Floats]]
+    parameters: dict[str, str]  # the name of each, and the link from its score
+    scipy: str  # the name of SciPy's distribution
+    arguments: Callable[..., dict[str, Floats]]  # those of SciPy, from the parameters
+    # About the scores of the distribution of targets with this mean and variance.
     start: Callable[[float, float], tuple[float, ...]]
-    concordance: tuple[float, ...]
-    center: Callable[..., Floats] = lambda *parameters: parameters[0]
-    mean_link: str = "identity"
+    concordance: tuple[float, ...]  # see ``Objective``, for each score
+    # The prediction, from the parameters.
+    mean_of: Callable[..., Floats] = lambda *parameters: parameters[0]
+    # The CRPS of (y, *parameters), where it has a short formula.
     exact_crps: Callable[..., Floats] | None = None
 
     def parameters_of(self, scores: Floats, n_threads: int = 1) -> list[Floats]:
         """The parameters of the scores of rows, which have the shape (n_scores, n)."""
-        links = self.parameters.values()
-        return [
-            _linked(link, score, n_threads)
-            for link, score in zip(links, scores, strict=True)
-        ]
+        linked = zip(self.parameters.values(), scores, strict=True)
+        return [_linked(link, score, n_threads) for link, score in linked]
 
     def mean(self, scores: Floats, n_threads: int = 1) -> Floats:
         """The mean of the targets of rows with these scores."""
-        center = self.center(*self.parameters_of(scores, n_threads))
-        return _linked(self.mean_link, center, n_threads)
+        return self.mean_of(*self.parameters_of(scores, n_threads))
 
     def frozen(self, scores: Floats) -> Any:
         """SciPy's distribution of the targets of rows with these scores."""
         from scipy import stats
 
-        distribution = getattr(stats, self.scipy)
-        return distribution(**self.arguments(*self.parameters_of(scores)))
+        arguments = self.arguments(*self.parameters_of(scores))
+        return getattr(stats, self.scipy)(**arguments)
 
     def crps(self, y: Floats, scores: Floats) -> Floats:
         """The continuous ranked probability score of each target.
@@ -113,7 +94,7 @@ class Distribution:
         return np.minimum(predicted.logcdf(y), predicted.logsf(below))
 
 
-def _linked(link: str, score: Floats, n_threads: int) -> Floats:
+def _linked(link: str, score: Floats, n_threads: int = 1) -> Floats:
     values = score[None].copy()
     if link == "exp":
         np.clip(values, -LOG_LIMIT, LOG_LIMIT, out=values)
@@ -136,6 +117,10 @@ def _log_moments(mean: float, variance: float) -> tuple[float, float]:
     return math.log(mean) - 0.5 * ratio, _half_log(ratio)
 
 
+def _of_logarithm(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    return {"s": sigma, "scale": _linked("exp", mu)}
+
+
 def _failure_time(
     scipy: str, arguments: Callable[..., dict[str, Floats]], of_mu: float = 0.0
 ) -> Distribution:
@@ -146,12 +131,12 @@ def _failure_time(
         arguments,
         lambda mean, variance: (mean, _half_log(variance)),
         concordance=(of_mu, 2.0),
-        center=lambda mu, sigma: -mu,
+        mean_of=lambda mu, sigma: -mu,
     )
 
 
 def _shape_and_scale(mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    return {"c": 1.0 / sigma, "scale": _linked("exp", mu, 1)}
+    return {"c": 1.0 / sigma, "scale": _linked("exp", mu)}
 
 
 def kernel_target(y: Floats) -> Floats:
@@ -178,11 +163,10 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "lognormal": Distribution(
         {"mu": "identity", "sigma": "exp"},
         "lognorm",
-        lambda mu, sigma: {"s": sigma, "scale": _linked("exp", mu, 1)},
+        _of_logarithm,
         _log_moments,
         concordance=(0.0, 2.0),
-        center=lambda mu, sigma: mu + 0.5 * sigma * sigma,
-        mean_link="exp",
+        mean_of=lambda mu, sigma: _linked("exp", mu + 0.5 * sigma * sigma),
     ),
     "student": Distribution(
         {"loc": "identity", "scale": "exp", "df": "exp"},
@@ -221,9 +205,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         ),
         concordance=(1.0, 1.0),
     ),
-    "aft_normal": _failure_time(
-        "lognorm", lambda mu, sigma: {"s": sigma, "scale": _linked("exp", mu, 1)}
-    ),
+    "aft_normal": _failure_time("lognorm", _of_logarithm),
     "aft_logistic": _failure_time("fisk", _shape_and_scale),
     "aft_extreme": _failure_time("weibull_min", _shape_and_scale, 1.0),
 }

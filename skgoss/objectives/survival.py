@@ -53,10 +53,11 @@ class PartialLikelihood:
         starts = np.flatnonzero(begins)
         number = np.cumsum(begins)[self.first] - 1
         # The end of the rows, and the first moment, of the stratum of each moment.
-        self.end = np.append(starts[1:], n)[number]
-        self.start = moment[starts][number]
+        self.end: Any = np.append(starts[1:], n)[number] if len(starts) > 1 else n
+        self.start: Any = moment[starts][number] if len(starts) > 1 else 0
         # Of each row; rows with distinct times are their own moments.
-        self.moment: Any = slice(None) if is_first.all() else moment
+        self.moment: Any = slice(0, n) if is_first.all() else moment
+        self.before = self.moment if is_first.all() else self.first
         self.time, self.stratum = time[self.first], stratum[self.first]
         self.n_events = np.add.reduceat(self.weight * self.event, self.first)
         is_whole = are_copies(self.weight)
@@ -67,9 +68,10 @@ class PartialLikelihood:
 
     def _risks(self, scores: Floats, n_threads: int) -> tuple[Floats, float]:
         """The risk of each row in order, and the logarithm of their unit."""
-        score = scores[0][self.order]
+        score = scores[:, self.order]
         largest = float(score.max())
-        score = np.maximum(score - largest, -_SCORE_RANGE)[None]
+        score -= largest
+        np.maximum(score, -_SCORE_RANGE, out=score)
         link_kernels.apply(link_kernels.LINKS["exp"], score, 1.0, n_threads, score)
         return score[0], largest
 
@@ -80,14 +82,15 @@ class PartialLikelihood:
         """
         at_risk, dying = np.zeros((2, len(self.first)))
         rest, unit = risk * self.share, 1.0
+        total = np.zeros(len(risk) + 1, dtype=np.int64)
         for _ in range(2):
             rest *= 2.0**self.n_bits
             unit *= 0.5**self.n_bits
-            whole = np.floor(rest)
-            rest -= whole
-            counts = whole.astype(np.int64) * self.copies
-            total = np.append(0, np.cumsum(counts))
-            at_risk += (total[self.end] - total[self.first]) * unit
+            counts = rest.astype(np.int64)
+            rest -= counts
+            counts *= self.copies
+            np.cumsum(counts, out=total[1:])
+            at_risk += (total[self.end] - total[self.before]) * unit
             if self.efron:
                 dying += np.add.reduceat(counts * self.event, self.first) * unit
         return at_risk * self.unit, dying * self.unit
@@ -145,9 +148,11 @@ class PartialLikelihood:
             if self.efron:
                 for_events = (before - of_all + hazards[k + 2])[self.moment]
                 sums[-1] = np.where(self.event, for_events, sums[-1])
-        slope = risk * sums[0]
+        slope, risk = risk * sums[0], risk * risk
+        risk *= sums[1]
         gradient_out[0, self.order] = slope - self.event
-        hessian_out[0, self.order] = np.maximum(slope - risk * risk * sums[1], 0.0)
+        slope -= risk
+        hessian_out[0, self.order] = np.maximum(slope, 0.0, out=slope)
 
     def value(self, scores: Floats, n_threads: int = 1) -> float:
         """The negative logarithm, divided by the weight of the events."""
@@ -175,10 +180,7 @@ class PartialLikelihood:
 class Baseline:
     """The cumulative hazard of rows whose score is 0, in each stratum.
 
-    Attributes
-    ----------
-    stratum, time, hazard : ndarray of shape (n_moments,)
-        Sorted by stratum and time. The hazard is that up to and including the time.
+    All are sorted by stratum and time. The hazard is that up to and including the time.
     """
 
     stratum: Floats

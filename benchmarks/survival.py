@@ -22,6 +22,13 @@ MOST_ROWS = 2000
 # Of a table in the comparison: rows, and columns without one-hot ones.
 SIZES = (200, 20000), 200
 OF_SCIKIT_SURVIVAL = ("veterans_lung_cancer", "breast_cancer")
+# What docs/survival.md recommends for few rows.
+SMALL_TREES = {
+    "max_depth": 3,
+    "colsample_bynode": 0.5,
+    "learning_rate": 0.05,
+    "n_estimators": 300,
+}
 RIVALS = ("xgboost, cox", "xgboost, aft", "scikit-survival")
 
 
@@ -189,6 +196,7 @@ def _scikit_survival(**options: Any) -> Callable[..., Predict]:
 VARIANTS: Mapping[str, Callable[..., Predict]] = {
     "cox": _skgoss("cox"),
     "cox, folds": _skgoss("cox", folds=5),
+    "cox, small trees": _skgoss("cox", folds=8, **SMALL_TREES),
     "aft, folds": _skgoss("aft_normal", folds=5),
     "weibull, folds": _skgoss("aft_extreme", folds=5),
     "xgboost, cox": _xgboost("survival:cox"),

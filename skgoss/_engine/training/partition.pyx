@@ -150,7 +150,8 @@ cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept
     cdef Py_ssize_t i
     memset(ws.stays, ids == NULL, shared.data.n_rows)
     if ids != NULL:
-        for i in range(round.gradients.n):
+        for i in prange(round.gradients.n, num_threads=ws.n_threads, schedule="static",
+                        use_threads_if=round.gradients.n > MIN_ROWS_FOR_TEAM):
             ws.stays[ids[i]] = True
             ws.root_position[ids[i]] = <uint32_t>i
 

@@ -16,12 +16,12 @@
 
 /* ---------------------------------------------------------------------------- lists */
 
-static ptrdiff_t list_kept_plain(const uint8_t *kept, uint32_t first, ptrdiff_t n,
-                                 uint32_t *numbers_out)
+static ptrdiff_t list_kept_plain(const uint8_t *kept, const uint32_t *values, uint32_t first,
+                                 ptrdiff_t n, uint32_t *numbers_out)
 {
     ptrdiff_t at = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        numbers_out[at] = first + (uint32_t)i;
+        numbers_out[at] = values ? values[i] : first + (uint32_t)i;
         at += kept[i];
     }
     return at;
@@ -30,8 +30,9 @@ static ptrdiff_t list_kept_plain(const uint8_t *kept, uint32_t first, ptrdiff_t 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 #include <immintrin.h>
 
-SIMD_FOR_AVX512 static ptrdiff_t list_kept_avx512(const uint8_t *kept, uint32_t first,
-                                                  ptrdiff_t n, uint32_t *numbers_out)
+SIMD_FOR_AVX512 static ptrdiff_t list_kept_avx512(const uint8_t *kept, const uint32_t *values,
+                                                  uint32_t first, ptrdiff_t n,
+                                                  uint32_t *numbers_out)
 {
     __m512i numbers = _mm512_add_epi32(
         _mm512_set1_epi32((int)first),
@@ -41,25 +42,26 @@ SIMD_FOR_AVX512 static ptrdiff_t list_kept_avx512(const uint8_t *kept, uint32_t 
     for (; i + 16 <= n; i += 16) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(kept + i));
         __mmask16 mask = _mm_test_epi8_mask(bytes, bytes);
-        _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(mask, numbers));
+        __m512i listed = values ? _mm512_loadu_si512(values + i) : numbers;
+        _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(mask, listed));
         out += __builtin_popcount(mask);
         numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(16));
     }
-    out += list_kept_plain(kept + i, first + (uint32_t)i, n - i, out);
+    out += list_kept_plain(kept + i, values ? values + i : NULL, first + (uint32_t)i, n - i, out);
     return out - numbers_out;
 }
 #endif
 
-/* Lists the positions, counted from `first` on, where `kept` is 1 and not 0; returns how
-   many. */
-static inline ptrdiff_t list_kept(const uint8_t *kept, uint32_t first, ptrdiff_t n,
-                                  uint32_t *numbers_out)
+/* Lists the values where `kept` is 1 and not 0; if they are NULL, the positions, counted from
+   `first` on. Returns how many. */
+static inline ptrdiff_t list_kept(const uint8_t *kept, const uint32_t *values, uint32_t first,
+                                  ptrdiff_t n, uint32_t *numbers_out)
 {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
     if (simd_level == SIMD_AVX512)
-        return list_kept_avx512(kept, first, n, numbers_out);
+        return list_kept_avx512(kept, values, first, n, numbers_out);
 #endif
-    return list_kept_plain(kept, first, n, numbers_out);
+    return list_kept_plain(kept, values, first, n, numbers_out);
 }
 
 SIMD_KERNEL(count_kept, (const uint8_t *kept, ptrdiff_t n, int64_t *n_out), (kept, n, n_out))
@@ -173,15 +175,6 @@ SIMD_KERNEL(keep_between, (const uint32_t *values, uint32_t low, uint32_t high, 
         below += values[i] < low;
     }
     *n_below += below;
-}
-
-/* Copies the numbers that `positions`, less `first`, name. */
-SIMD_KERNEL(copy_positions, (const uint32_t *restrict values,
-             const uint32_t *restrict positions, uint32_t first, ptrdiff_t n,
-             uint32_t *restrict values_out), (values, positions, first, n, values_out))
-{
-    for (ptrdiff_t i = 0; i < n; i++)
-        values_out[i] = values[positions[i] - first];
 }
 
 /* Adds 1 to the numbers that equal `threshold`, but for the first `n_left` of them. */

@@ -17,7 +17,8 @@ cdef extern from "sampling_kernels.h" nogil:
         LIST_SPARE
         SAMPLING_TILE
     Py_ssize_t list_kept(
-        const uint8_t* kept, uint32_t first, Py_ssize_t n, uint32_t* numbers_out)
+        const uint8_t* kept, const uint32_t* values, uint32_t first, Py_ssize_t n,
+        uint32_t* numbers_out)
     void count_kept(const uint8_t* kept, Py_ssize_t n, int64_t* n_out)
     void bag_rows(
         uint64_t row_key, uint64_t threshold, Py_ssize_t first, Py_ssize_t n,
@@ -34,9 +35,6 @@ cdef extern from "sampling_kernels.h" nogil:
     void keep_between(
         const uint32_t* values, uint32_t low, uint32_t high, Py_ssize_t n,
         uint8_t* kept_out, int64_t* n_below)
-    void copy_positions(
-        const uint32_t* values, const uint32_t* positions, uint32_t first, Py_ssize_t n,
-        uint32_t* values_out)
     void part_equals(uint32_t threshold, Py_ssize_t n, uint32_t* values, int64_t* n_left)
     void find_range(
         const uint32_t* values, Py_ssize_t n, uint32_t* low_out, uint32_t* high_out)
@@ -111,7 +109,7 @@ cdef void list_block(
     for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
         start = tile * SAMPLING_TILE
         n_listed = list_kept(
-            kept + start, <uint32_t>(first + start),
+            kept + start, NULL, <uint32_t>(first + start),
             min(<Py_ssize_t>SAMPLING_TILE, n - start), listed)
         memcpy(rows_out, listed, n_listed * sizeof(uint32_t))
         rows_out += n_listed
@@ -257,7 +255,7 @@ cdef void sift_block(
 ) noexcept nogil:
     """Copy the numbers of a block that are in a window, and count those below it."""
     cdef uint8_t[SAMPLING_TILE] kept
-    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] positions
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] found
     cdef uint32_t* out = inside_out
     cdef Py_ssize_t tile, start, m, n_found
     goss.n_below[block] = 0
@@ -266,8 +264,8 @@ cdef void sift_block(
         m = min(<Py_ssize_t>SAMPLING_TILE, goss.n_kept[block] - start)
         keep_between(
             values + start, window.low, window.high, m, kept, &goss.n_below[block])
-        n_found = list_kept(kept, 0, m, positions)
-        copy_positions(values + start, positions, 0, n_found, out)
+        n_found = list_kept(kept, values + start, 0, m, found)
+        memcpy(out, found, n_found * sizeof(uint32_t))
         out += n_found
     goss.n_inside[block] = out - inside_out
 
@@ -278,7 +276,7 @@ cdef void keep_block(
     """Keep the rows of a block with a key or a draw of at most some number."""
     cdef uint8_t[SAMPLING_TILE] kept
     cdef uint32_t[SAMPLING_TILE] keys
-    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] rows
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] found
     cdef Py_ssize_t last = min((block + 1) * <Py_ssize_t>BLOCK, goss.n)
     cdef Py_ssize_t at = block * BLOCK
     cdef Py_ssize_t first = at
@@ -290,9 +288,10 @@ cdef void keep_block(
             goss.weight + first if goss.weight != NULL else NULL, goss.weight_stride,
             1, <int>m, keys)
         keep_either(keys, last_key, goss.row_key, last_draw, first, m, kept)
-        n_found = list_kept(kept, <uint32_t>first, m, rows)
-        memcpy(goss.rows + at, rows, n_found * sizeof(uint32_t))
-        copy_positions(keys, rows, <uint32_t>first, n_found, goss.keys + at)
+        n_found = list_kept(kept, NULL, <uint32_t>first, m, found)
+        memcpy(goss.rows + at, found, n_found * sizeof(uint32_t))
+        list_kept(kept, keys, 0, m, found)
+        memcpy(goss.keys + at, found, n_found * sizeof(uint32_t))
         at += n_found
         first += m
     goss.n_kept[block] = at - block * BLOCK
@@ -362,8 +361,8 @@ cdef void take_block(
 ) noexcept nogil:
     """Move the rows of a block that are taken to its front; scale those that were drawn."""
     cdef uint8_t[SAMPLING_TILE] kept
-    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] positions
-    cdef uint32_t[SAMPLING_TILE] drawn
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] drawn
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] taken
     cdef int64_t n_tops = 0
     cdef Py_ssize_t at = block * BLOCK
     cdef Py_ssize_t first = at
@@ -373,14 +372,13 @@ cdef void take_block(
     while first < last:
         m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
         keep_between(goss.draws + first, 1, threshold, m, kept, &n_tops)
-        n_drawn = list_kept(kept, 0, m, positions)
-        copy_positions(goss.rows + first, positions, 0, n_drawn, drawn)
+        n_drawn = list_kept(kept, goss.rows + first, 0, m, drawn)
         keep_between(goss.draws + first, 0, threshold, m, kept, &n_tops)
-        n_taken = list_kept(kept, 0, m, positions)
-        copy_positions(goss.rows + first, positions, 0, n_taken, goss.keys + out)
+        n_taken = list_kept(kept, goss.rows + first, 0, m, taken)
+        memcpy(goss.keys + out, taken, n_taken * sizeof(uint32_t))
         for k in range(goss.n_scores):
             if constant_hessian:
-                set_rows(goss.keys + out, n_taken, 1.0, hessian + k * goss.n)
+                set_rows(taken, n_taken, 1.0, hessian + k * goss.n)
             scale_rows(drawn, n_drawn, factor, gradient + k * goss.n)
             scale_rows(drawn, n_drawn, factor, hessian + k * goss.n)
         out += n_taken
@@ -475,7 +473,6 @@ def one_side_sample(
     cdef int64_t[:, ::1] counts = np.empty((3, n_blocks), dtype=np.int64)
     cdef uint32_t[::1] rows_out
     cdef Goss goss
-    cdef Py_ssize_t first = 0
     cdef Py_ssize_t block
     cdef Threshold threshold
     if room is None:
@@ -498,11 +495,14 @@ def one_side_sample(
             take_block(
                 &goss, block, threshold.value, factor, &gradient[0, 0], &hessian[0, 0],
                 constant_hessian)
-        for block in range(n_blocks):
+        # From here on, these say how many rows the blocks before have.
+        goss.n_below[0] = 0
+        for block in range(1, n_blocks):
+            goss.n_below[block] = goss.n_below[block - 1] + goss.n_kept[block - 1]
+        for block in prange(n_blocks, num_threads=n_threads):
             memcpy(
-                &rows_out[first], goss.keys + block * BLOCK,
+                &rows_out[goss.n_below[block]], goss.keys + block * BLOCK,
                 goss.n_kept[block] * sizeof(uint32_t))
-            first = first + goss.n_kept[block]
     return rows
 
 

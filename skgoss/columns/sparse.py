@@ -17,8 +17,8 @@ from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import INT32_MAX
 
-# Columns are made in blocks of so many entries, or in at most so many blocks.
-BLOCK_ENTRIES = 1 << 21
+# Columns are made in blocks of so many bytes, or in at most so many blocks.
+BLOCK_BYTES = 24 << 20
 MAX_BLOCKS = 16
 
 # A further thread pays off for so many more entries.
@@ -355,7 +355,9 @@ class CompressedRows:
         values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
         n_read = np.zeros(X.shape[0], dtype=np.int32)
         total = counts.sum(axis=0, dtype=np.int64)[self.features]
-        spans = _spans(total, X.shape[0], int(self.matrix.start[-1]))
+        # An entry is the number of a row, and a value unless all are the same.
+        n_most = BLOCK_BYTES // (4 + (0 if is_constant else values.itemsize))
+        spans = _spans(total, max(n_most, X.shape[0]), int(self.matrix.start[-1]))
         room = max(total[span].sum() for span in spans) + 1
         rows = np.empty(room, dtype=np.int32)
         moved = np.empty(0 if is_constant else room, dtype=values.dtype)
@@ -384,12 +386,12 @@ class CompressedRows:
             first = int(features[-1]) + 1
 
 
-def _spans(total: NDArray[np.int64], n_rows: int, n_entries: int) -> list[slice]:
-    """Divide columns of so many entries into blocks.
+def _spans(total: NDArray[np.int64], n_most: int, n_entries: int) -> list[slice]:
+    """Divide columns of so many entries into blocks of about ``n_most``.
 
     Making a block reads all rows, so it should have at least as many entries as rows.
     """
-    size = max(BLOCK_ENTRIES, n_rows, n_entries // MAX_BLOCKS)
+    size = max(n_most, n_entries // MAX_BLOCKS)
     block = np.maximum(np.cumsum(total) - 1, 0) // size
     edges = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
     return list(map(slice, edges, [*edges[1:], len(total)]))

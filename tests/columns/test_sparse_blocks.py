@@ -19,7 +19,7 @@ N_ROWS, N_COLUMNS = 3000, 90
 @pytest.fixture(params=[1, 10**9])
 def block_entries(request, monkeypatch):
     """Blocks of about as many entries as there are rows, or one of all."""
-    monkeypatch.setattr(ours, "BLOCK_ENTRIES", request.param)
+    monkeypatch.setattr(ours, "BLOCK_BYTES", request.param)
     monkeypatch.setattr(ours, "MAX_BLOCKS", 10**9)
     monkeypatch.setattr(ours, "ENTRIES_PER_THREAD", 100)
     return request.param

@@ -420,8 +420,9 @@ class FitData:
         chosen = self.settings.checked(self.preset_params, self.task.owner)
         # Functions have no loss to compare candidates by, but sets have metrics.
         if searches and not (is_evaluated and callable(self.settings.objective)):
+            n_rows = self.rows.collectives.total(len(self.rows))
             self.search = presets.search(
-                self.settings, chosen, self.preset_params, most
+                self.settings, chosen, self.preset_params, most, n_rows
             )
         if self.search is None and chosen.folds is None and not is_evaluated:
             # Rows would have to be held out.

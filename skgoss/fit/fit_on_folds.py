@@ -525,7 +525,7 @@ class FitOnFolds:
                 losses = [min(fold.losses) for fold in candidate.grown]
                 candidate.racer.note(-np.array(losses), None)
             raced = [c.racer for c in (*rivals, *batch) if c.racer.rounds]
-            race.leave(raced, race.is_a_stage_behind)
+            race.leave(raced)
             running = [c for c in running if c.racer.goes_on]
             if self._is_over(limit):
                 return
@@ -573,8 +573,7 @@ class _Candidate:
     @property
     def loss(self) -> float:
         """The mean over the folds; infinite if the limit came before the first ones."""
-        scores = self.racer.scores
-        return -race.mean(scores[-1]) if scores else np.inf
+        return -self.racer.means[-1] if self.racer.means else np.inf
 
     @property
     def n_rounds(self) -> float:

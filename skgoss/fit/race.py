@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -24,10 +24,10 @@ _POWER_OF_LEAVES = 0.3
 # Each stage has so many times the rounds of the one before.
 GROWTH = 1.25
 
-# A candidate leaves if a one-sided test on the folds, of this level and from this stage
-# on, says that it has fallen behind: see `is_a_stage_behind` and `will_be_behind`.
-_A_STAGE_BEHIND = 0.2, 5
-_WILL_BE_BEHIND = 0.4, 2
+# A candidate leaves if a one-sided test on the folds, of this level and after more than
+# these stages, says that it has fallen behind.
+_LEVEL = 0.4
+_STAGES_BEFORE = 2
 
 # More candidates are screened on one fold first, in stages that are so far apart. Of
 # each screening a tenth survives, but not fewer than the least.
@@ -36,8 +36,10 @@ _SURVIVORS = 10
 _LEAST = 10
 _APART = 4
 
-# Without a better score for so many stages, a candidate has found its rounds.
+# Without a better score after so many steps, a candidate has found its rounds.
 _PATIENCE = 2
+# Steps of a preset are shorter, because it pays for each round after the best one.
+_STEP_OF_PRESETS = 0.6
 
 
 def screenings(n_racers: int) -> list[int]:
@@ -56,11 +58,13 @@ class Racer:
     most_rounds: int
     rate: float  # the learning rate
     n_leaves: int  # the most leaves of a tree
-    stage: int = 0  # the number of the next stage
-    # Of each stage so far: the number of rounds, the scores of the folds, and all else
-    # that was evaluated.
+    step: float = 1.0  # how far it goes at once, in stages
+    stage: float = 0  # the number of the next stage
+    # Of each stage so far: the number of rounds, the scores of folds and their mean,
+    # and all else that was evaluated.
     rounds: list[int] = field(default_factory=list)
     scores: list[NDArray[np.float64]] = field(default_factory=list)
+    means: list[float] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)
     left: bool = False  # whether it fell behind
 
@@ -68,7 +72,8 @@ class Racer:
     def of(cls, settings: Settings) -> Self:
         """The candidate with these options, whose rounds are the most."""
         s = settings
-        return cls({}, "n_estimators", s.n_estimators, s.learning_rate, s.num_leaves)
+        options = s.n_estimators, s.learning_rate, s.num_leaves
+        return cls({}, "n_estimators", *options, _STEP_OF_PRESETS)
 
     @property
     def next_rounds(self) -> int:
@@ -93,18 +98,20 @@ class Racer:
         """Keep what was evaluated after a stage."""
         self.rounds.append(self.next_rounds)
         self.scores.append(scores)
+        # NaN is worst.
+        self.means.append(float(np.nan_to_num(scores.mean(), nan=-np.inf)))
         self.results.append(results)
-        self.stage += 1
+        self.stage += self.step
 
     @property
     def best(self) -> int:
         """The stage with the best mean score; the first of equal ones."""
-        return int(np.argmax([mean(scores) for scores in self.scores]))
+        return int(np.argmax(self.means))
 
     @property
     def scores_by_rounds(self) -> dict[int, float]:
         """The mean scores by numbers of rounds."""
-        return dict(zip(self.rounds, map(mean, self.scores), strict=True))
+        return dict(zip(self.rounds, self.means, strict=True))
 
     @property
     def goes_on(self) -> bool:
@@ -116,15 +123,8 @@ class Racer:
         return not (self.left or is_over or has_stalled)
 
 
-def mean(scores: NDArray[np.float64]) -> float:
-    """The mean of the scores of the folds; NaN is worst."""
-    return float(np.nan_to_num(scores.mean(), nan=-np.inf))
-
-
-def leave(racers: Sequence[Racer], is_behind: Callable[[Racer, Racer], bool]) -> None:
+def leave(racers: Sequence[Racer]) -> None:
     """Let those leave that have fallen behind after a stage.
-
-    ``is_behind`` tells it of a candidate and the best one.
 
     References
     ----------
@@ -134,53 +134,36 @@ def leave(racers: Sequence[Racer], is_behind: Callable[[Racer, Racer], bool]) ->
     variance of the differences. K. Jamieson and A. Talwalkar, "Non-stochastic Best Arm
     Identification and Hyperparameter Optimization", AISTATS 2016: halving.
     """
-    best = max(racers, key=lambda racer: mean(racer.scores[racer.best]))
+    best = max(racers, key=lambda racer: racer.means[racer.best])
     running = [racer for racer in racers if racer.goes_on and racer is not best]
     for racer in running:
         failed = not np.isfinite(racer.scores[-1]).all()
-        racer.left = failed or is_behind(racer, best)
+        racer.left = failed or _is_behind(racer, best)
 
 
 def survivors(racers: Sequence[Racer]) -> list[Racer]:
     """The best candidates of a screening, as new; the others leave."""
-    ranked = sorted(racers, key=lambda racer: -mean(racer.scores[-1]))
+    ranked = sorted(racers, key=lambda racer: -racer.means[-1])
     n_left = max(_LEAST, len(racers) // _SURVIVORS)
     for racer in ranked[n_left:]:
         racer.left = True
     for racer in ranked[:n_left]:
-        racer.stage, racer.rounds, racer.scores, racer.results = 0, [], [], []
+        racer.stage, racer.rounds, racer.scores = 0, [], []
+        racer.means, racer.results = [], []
     return ranked[:n_left]
 
 
-def is_a_stage_behind(racer: Racer, best: Racer) -> bool:
-    """Whether a candidate is worse than the best one was a stage before.
-
-    One that learns slowly is behind for long, but not by a stage.
-    """
-    stage = len(racer.scores) - 1
-    ahead = best.scores[stage - 1 if stage < len(best.scores) else best.best]
-    return _is_worse(racer, ahead, *_A_STAGE_BEHIND)
-
-
-def will_be_behind(racer: Racer, best: Racer) -> bool:
+def _is_behind(racer: Racer, best: Racer) -> bool:
     """Whether a candidate is worse than the best one by more than it last gained.
 
-    It leaves sooner than one that is `is_a_stage_behind`. With half of the gain, tables
-    that take many rounds have lost their winner.
+    With half of the gain, tables that take many rounds have lost their winner.
     """
-    gain = racer.scores[-1].mean() - racer.scores[-2:][0].mean()
-    ahead = best.scores[min(len(racer.scores) - 1, best.best)] - max(0.0, gain)
-    return _is_worse(racer, ahead, *_WILL_BE_BEHIND)
-
-
-def _is_worse(
-    racer: Racer, scores: NDArray[np.float64], level: float, first_stage: int
-) -> bool:
-    """Whether the last scores of a candidate are worse than others, fold by fold."""
-    gap = scores - racer.scores[-1]
+    scores = racer.scores
+    gain = max(0.0, scores[-1].mean() - scores[-2:][0].mean()) / racer.step
+    gap = best.scores[min(len(scores) - 1, best.best)] - gain - scores[-1]
     n_folds = len(gap)
-    if len(racer.scores) <= first_stage or n_folds < 2 or not gap.mean() > 0:
+    if racer.stage <= _STAGES_BEFORE or n_folds < 2 or not gap.mean() > 0:
         return False
     # The rows that folds learn from overlap.
     error = gap.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
-    return bool(gap.mean() > student.ppf(1 - level, n_folds - 1) * error)
+    return bool(gap.mean() > student.ppf(1 - _LEVEL, n_folds - 1) * error)

@@ -276,7 +276,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             stages = [racer.candidate(racer.next_rounds) for racer in self._running]
             results = evaluate_candidates(stages, cv=check_cv(pairs))
             self._shared.forget_unused()
-            race.leave(compared, race.will_be_behind)
+            race.leave(compared)
             running = [racer for racer in compared if racer.goes_on]
             now = time.monotonic()
             # The next stage takes longer than this one, unless candidates have left.

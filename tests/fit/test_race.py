@@ -4,40 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from skgoss.fit.race import (
-    Racer,
-    is_a_stage_behind,
-    leave,
-    screenings,
-    survivors,
-    will_be_behind,
-)
+from skgoss.fit.race import Racer, leave, screenings, survivors
 
 
 def racer(*means, spread=0.0, most=10_000, stage=0):
-    new = Racer({}, "n_estimators", most, 0.1, 31, stage)
+    new = Racer({}, "n_estimators", most, 0.1, 31, stage=stage)
     for value in means:
         new.note(value + spread * np.array([-1.0, 0, 1, 0.5, -0.5]), [])
     return new
 
 
-def test_who_is_a_stage_behind():
-    best = racer(1, 2, 3, 4, 5, 6, spread=0.1)
-    racers = [
-        best,
-        racer(0.1, 0.2, 0.3, 0.4, 0.5, 0.6),
-        racer(0, 0, 0, 0, 0, 4.99, spread=0.2),  # perhaps by luck
-        racer(0, 1, 2, 3, 4, 5.5),  # less than a stage
-        racer(0, 1, 2, 3, 4, np.nan),
-    ]
-    leave(racers, is_a_stage_behind)
-    assert [r.left for r in racers] == [False, True, False, False, True]
-    soon = [racer(1, 2, 3, 4, 5), racer(0, 0, 0, 0, 0)]
-    leave(soon, is_a_stage_behind)
-    assert not soon[1].left
-
-
-def test_who_will_be_behind():
+def test_who_is_behind():
     best = racer(1, 3, 4, spread=0.1)
     racers = [
         best,
@@ -47,16 +24,16 @@ def test_who_will_be_behind():
         racer(1, 3, 3.9, spread=0.1),
         racer(1, 2, np.nan),
     ]
-    leave(racers, will_be_behind)
+    leave(racers)
     assert [r.left for r in racers] == [False, True, False, False, False, True]
     soon = [racer(1, 2), racer(0, 0)]
-    leave(soon, will_be_behind)
+    leave(soon)
     assert not soon[1].left
 
 
 def test_nobody_leaves_after_the_first_stage_of_few():
     racers = [racer(score) for score in range(20)]
-    leave(racers, will_be_behind)
+    leave(racers)
     assert not any(r.left for r in racers)
 
 
@@ -73,13 +50,14 @@ def test_of_many_a_tenth_survives_each_screening():
 
 def test_rounds_of_stages_have_equal_steps():
     def rounds(*args):
-        return [Racer({}, "n_estimators", *args, k).next_rounds for k in range(3)]
+        racers = [Racer({}, "n_estimators", *args, stage=k) for k in range(3)]
+        return [racer.next_rounds for racer in racers]
 
     assert rounds(100, 0.025, 31) == [32, 40, 50]
     assert rounds(100, 0.1, 31) == [8, 10, 12]
     assert rounds(100, 0.1, 4) == [15, 18, 23]
     assert rounds(9, 0.1, 31) == [8, 9, 9]
-    assert Racer({}, "n_estimators", 100, 0.1, 31, -3).next_rounds == 4
+    assert Racer({}, "n_estimators", 100, 0.1, 31, stage=-3).next_rounds == 4
 
 
 def test_without_progress_a_candidate_ends():
@@ -88,3 +66,15 @@ def test_without_progress_a_candidate_ends():
     assert stalled.best == 1
     assert racer(1, 2, 1).goes_on
     assert not racer(1, 2, most=10).goes_on
+
+
+def test_shorter_steps_are_judged_by_whole_stages():
+    half = [Racer({}, "n_estimators", 1000, 0.1, 31, step=0.5) for _ in range(2)]
+    for scores in ((1, 0), (2, 0.5), (3, 1), (4, 1.5), (5, 2), (6, 4.9)):
+        for new, score in zip(half, scores, strict=True):
+            new.note(np.full(3, float(score)), [])
+        leave(half)
+        # Twice its last gain brings it to 3, and then to 10.7.
+        assert half[1].left is (scores == (5, 2))
+        half[1].left = False
+    assert half[0].rounds == [8, 9, 10, 11, 12, 14]

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.folds import of_equal_size
-from skgoss.fit.race import Racer, is_a_stage_behind, leave
+from skgoss.fit.race import Racer, leave
 from skgoss.parameters import presets
 
 ACCURATE = {"preset": "accurate"}
@@ -241,7 +241,7 @@ def of_folds(X, y, estimator=LGBMRegressor, **options):
 OTHER = presets._RANDOM_THRESHOLDS
 
 
-ROUGH = {"learning_rate": 0.1, "n_estimators": 500, "early_stopping_round": 0}
+ROUGH = {"learning_rate": 0.15, "n_estimators": 333, "early_stopping_round": 0}
 
 
 def losses_by_round(X, y, **options):
@@ -256,13 +256,13 @@ def won(candidates):
 
     Of each, the losses by fold and round.
     """
-    racers = [Racer({}, "", 500, 0.1, n_leaves) for n_leaves in (15, 15, 31)]
+    racers = [Racer({}, "", 333, 0.15, n_leaves, 0.6) for n_leaves in (15, 15, 31)]
     for _ in range(100):
         for racer, losses in zip(racers, candidates, strict=True):
             if racer.goes_on:
                 n = racer.next_rounds
                 racer.note(np.array([-of_fold[:n].min() for of_fold in losses]), None)
-        leave(racers, is_a_stage_behind)
+        leave(racers)
     best = int(np.argmax([racer.scores[-1].mean() for racer in racers]))
     n = racers[best].rounds[-1]
     return best, [np.argmin(of_fold[:n]) + 1 for of_fold in candidates[best]]
@@ -279,7 +279,7 @@ def test_a_candidate_wins_by_its_loss(data):
     assert best == (2 if data == "steps" else 1)
     model = LGBMRegressor(**ACCURATE).fit(X, y)
     expected = candidates[best] | {"learning_rate": 0.05}
-    expected["n_estimators"] = round(1.5**0.35 * 2 * np.exp(np.log(rounds).mean()))
+    expected["n_estimators"] = round(1.5**0.35 * 3 * np.exp(np.log(rounds).mean()))
     expected["early_stopping_round"] = None
     assert model.preset_params_ == presets._ACCURATE | expected
 

@@ -80,15 +80,16 @@ _ELSEWHERE = {
     "model.explain(X)": "Explainer explain plot_shap shap_values",
     "model.explain(X), or shap after import skgoss.as_lightgbm": "TreeExplainer",
     "model.to_file(path), or booster.save_model(path)": "save save_model",
-    "preset='accurate', or a search of sklearn.model_selection": "LightGBMTuner tune",
+    "preset='accurate', or a search of skgoss.model_selection": "LightGBMTuner tune",
     "sklearn.inspection": "permutation_importance plot_partial_dependence",
-    "sklearn.model_selection": "GridSearchCV RandomizedSearchCV cross_val_score",
+    "skgoss.model_selection": "GridSearchCV RandomizedSearchCV",
+    "sklearn.model_selection": "cross_val_score cross_validate KFold",
 }
 
 
 def __getattr__(name: str) -> Any:
     # What few programs use is imported when it is asked for.
-    if name in ("compat", "plotting"):
+    if name in ("compat", "model_selection", "plotting"):
         return import_module(f"skgoss.{name}")
     if name == "to_onnx":
         return import_module("skgoss.export.to_onnx").to_onnx
@@ -108,4 +109,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "compat", "plotting"})
+    return sorted({*globals(), *__all__, "compat", "model_selection", "plotting"})

@@ -118,7 +118,9 @@ def check(
     first = np.full(len(labels), np.inf)
     np.minimum.at(first, number, upper)
     last = np.zeros(len(labels))
-    np.maximum.at(last, number, lower)
+    # Who is censored at the time of an event has outlived it.
+    after = np.where(np.isinf(upper), np.nextafter(lower, np.inf), lower)
+    np.maximum.at(last, number, after)
     if (first >= last).all():
         raise ValueError(
             f"{name} has nothing to learn from: all other rows are censored before the"

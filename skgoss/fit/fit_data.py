@@ -349,22 +349,31 @@ class FitData:
 
     def _set_objective(self) -> None:
         """Set the objective, the link and the outputs."""
-        task, levels = self.task, self.levels
+        task, levels, settings = self.task, self.levels, self.settings
         self.outputs = []
         if task.tasks or levels:
-            self.outputs = several_outputs.outputs(task, self.settings, levels)
+            self.outputs = several_outputs.outputs(task, settings, levels)
             self.objective = self.outputs[0].passed_objective
             self.link = several_outputs.joint_link(
                 [output.link for output in self.outputs], task, levels
             )
             objective = several_outputs.joint_objective(self.outputs)
         else:
-            self.objective, objective, self.link = task.resolved(self.settings)
+            self.objective, objective, self.link = task.resolved(settings)
             if isinstance(objective, str):
                 check_queries(objective, self.rows.queries is not None)
         if self.init_model is not None:
             self._check_levels(self.init_model)
-        self.settings = self.settings.replaced(objective=objective)
+        if settings.multi_strategy == "multi_output_tree":
+            parts = [part.task.n_scores for part in self.outputs] or [self.n_scores]
+            if max(parts) == 1 or self.link.distribution is not None:
+                warn(
+                    "multi_strategy='multi_output_tree' has no effect: it needs three"
+                    " classes or more.",
+                    UnusedParameterWarning,
+                )
+                settings = settings.replaced(multi_strategy="one_output_per_tree")
+        self.settings = settings.replaced(objective=objective)
 
     def _warn_of_scale(self) -> None:
         """Warn if a robust loss is linear for nearly all errors of the first round.

@@ -112,10 +112,13 @@ class FitOnFolds:
             return
         if self.folds is not None and sets:
             argument = "valid_sets" if fit.data.task.owner == "train" else "eval_set"
+            is_chosen = "folds" in fit.data.preset_params
+            option = "preset" if is_chosen else "folds"
+            advice = "add other rows to it" if is_chosen else "set folds=None"
             raise ValueError(
-                f"{argument} cannot be used with folds={fit.settings.folds!r}: each"
-                f" model is evaluated on the test rows of its fold. Leave {argument}"
-                " out, or set folds=None."
+                f"{argument} cannot be used with {option}="
+                f"{getattr(fit.settings, option)!r}: each model is evaluated on the"
+                f" test rows of its fold. Leave {argument} out, or {advice}."
             )
         binned = self._binned()
         binned.storage.pack()

@@ -92,6 +92,8 @@ class TrainOptions:
         passed = {
             n for n, v in defaults.items() if v is not None and v is not DEFAULT_ROUNDS
         }
+        # Files and pickles keep an ordinary number.
+        defaults["n_estimators"] = int(defaults["n_estimators"])
         return cls(
             task,
             defaults | options,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
 from skgoss._engine.objectives import link_kernels
+from skgoss.columns.floats import as_floats
 from skgoss.objectives.percentiles import are_copies
 from skgoss.utils.plain_values import entries, vector
 
@@ -155,7 +156,9 @@ class PartialLikelihood:
         hessian_out[0, self.order] = np.maximum(slope, 0.0, out=slope)
 
     def value(self, scores: Floats, n_threads: int = 1) -> float:
-        """The negative logarithm, divided by the weight of the events."""
+        """The negative logarithm, divided by the weight of the events; NaN without."""
+        if not self.event.any():
+            return np.nan
         risk, unit = self._risks(scores, n_threads)
         at_risk, dying = self._sums(risk)
         seen = self.n_events > 0
@@ -205,7 +208,7 @@ class Baseline:
         labels = np.unique(self.stratum)
         if strata is None and len(labels) == 1:
             return [(slice(None), self.time, self.hazard)]
-        number = np.asarray(strata, dtype=np.float64)
+        number = as_floats(strata, "strata")
         if number.shape != (n_rows,) or not np.isin(number, labels).all():
             raise ValueError(
                 f"strata must have one number for each of the {n_rows} rows, one of"

@@ -184,7 +184,7 @@ def check_available(values: Mapping[str, Any], owner: str) -> None:
             raise ValueError(
                 f"The {name!r} parameter of {owner} is not available. {_WHY_NOT[name]}"
             )
-    for name in ("device", "device_type"):
+    for name in ("device", "device_type", "task_type"):
         if str(values.get(name)).lower() in ("gpu", "cuda"):
             warn_no_effect(f"{name}={values[name]!r} of {owner}", " Fits run on CPUs.")
 

@@ -214,11 +214,11 @@ feature_contri
     makes the column less likely to be used; with 0 it is never used. Columns that a
     dict does not name have the factor 1.
 monotone_constraints
-    Monotonic constraint on each column: 1 if raw predictions must not decrease with
-    the column's value, -1 if they must not increase, 0 for no constraint. Columns
-    that a dict does not name have no constraint. Predictions satisfy the
-    constraints exactly, for any objective. Missing values are not constrained. They
-    cannot be used with ``linear_tree=True``.
+    Monotonic constraint on each column: 1 if raw predictions (of survival: risks)
+    must not decrease with the column's value, -1 if they must not increase, 0 for no
+    constraint. Columns that a dict does not name have no constraint. Predictions
+    satisfy the constraints exactly, for any objective. Missing values are not
+    constrained. They cannot be used with ``linear_tree=True``.
 monotone_constraints_method
     How monotonic constraints are enforced. 'basic': the outputs on each side of a
     split are bounded by the mean of its two children. 'intermediate': a leaf is

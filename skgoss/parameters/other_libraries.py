@@ -34,7 +34,7 @@ _OF_FIT = {
     "alpha": "quantile_alpha",
     "alpha, which may be a list, with objective='quantile'": "quantile quantiles",
     "time_limit": "max_time timeout",
-    "preset='accurate', or a search of sklearn.model_selection": "n_trials tune tuning",
+    "preset='accurate', or a search of skgoss.model_selection": "n_trials tune tuning",
     "the arguments of predict_interval": "confidence_level conformity_score method",
     "the argument categorical_feature of fit or Dataset": "cat_features",
     "the argument eval_metric of fit": "eval_metric",

@@ -199,6 +199,8 @@ def tree_constraints(
     if signs is sets is factors is forced is None or len(used) == 0:
         return None
     sign = None if signs is None else np.array(signs, dtype=np.int8)[used]
+    if sign is not None and str(settings.objective).startswith("aft_"):
+        sign = -sign  # the prediction is the negative score
     method = settings.monotone_constraints_method
     return TreeConstraints(
         bounding=UNBOUNDED if sign is None else BOUNDINGS[method],

@@ -782,6 +782,14 @@ def test_bins_of_a_data_set():
     )
 
 
+def test_the_default_number_of_rounds_is_an_ordinary_number(tmp_path):
+    booster = train({"num_leaves": 3}, dataset())
+    assert type(booster.params["num_iterations"]) is int
+    # A warning would be an error.
+    booster.save_model(tmp_path / "model.txt")
+    assert Booster(model_file=tmp_path / "model.txt").params["num_iterations"] == 100
+
+
 def test_nothing_is_printed_unless_asked(capfd):
     def run(**params):
         train(

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from skgoss import LGBMRegressor
 from skgoss.columns import lifetimes
 
 EVENT, TIME = [True, False, True], [2.0, 3.0, 0.5]
@@ -111,6 +112,17 @@ def test_what_objectives_cannot_learn_from(y, objective, words):
     bounds = lifetimes.bounds(np.array(y, dtype=float), 3)
     with pytest.raises(ValueError, match=words):
         lifetimes.check(bounds, None, objective, "y", is_training=True)
+
+
+def test_rows_that_are_censored_with_the_last_event_tell_something():
+    y = np.array([[1, 3.0], [0, 3.0], [0, 1.0]])
+    bounds = lifetimes.bounds(y, 3)
+    lifetimes.check(bounds, None, "cox", "y", is_training=True)
+    # The event of the row whose x is 1 has two rows at risk, so its risk is the larger.
+    rows = np.tile(y, (40, 1))
+    X = np.tile([[1.0], [0.0], [0.0]], (40, 1))
+    model = LGBMRegressor(objective="cox", n_estimators=3).fit(X, rows)
+    assert model.predict([[1.0]]) > model.predict([[0.0]])
 
 
 def test_rows_of_weight_0_and_evaluation_sets_need_not_be_learned():

@@ -157,6 +157,9 @@ def models() -> dict[str, tuple[str, dict[str, Any], bool]]:
     for objective in ("regression", "binary"):
         for name, options in OPTIONS.items():
             table[f"{objective}, {name}"] = (objective, options, False)
+    shared = {"multi_strategy": "multi_output_tree"}
+    table["multiclass, shared trees"] = ("multiclass", shared, False)
+    table["multiclassova, shared trees, weights"] = ("multiclassova", shared, True)
     return table
 
 

@@ -250,6 +250,7 @@ def test_brier_with_weights_and_without_events():
     with pytest.raises(ValueError, match="metric 'brier' needs an evaluation set with"):
         metric("brier", risk, Y * [0, 1])
     assert metric("cox_nll", risk, objective="cox_efron") < metric("cox_nll", risk)
+    assert np.isnan(metric("cox_nll", risk, Y * [0, 1]))
 
 
 # --- Models ---------------------------------------------------------------------------
@@ -651,6 +652,8 @@ def test_errors(model):
         LGBMRegressor(objective="survival:cox").fit(X, Y)
     with pytest.raises(ValueError, match="times must have one dimension"):
         model.predict_survival_function(X, 1.0)
+    with pytest.raises(ValueError, match="strata must hold numbers: could not convert"):
+        model.predict_survival_function(X, [1.0], strata=["a"] * N)
     with pytest.raises(ValueError, match="q must be between 0 and 1, got 1"):
         model.predict_quantile(X, 1)
     with pytest.raises(ValueError, match="cannot predict quantiles: its objective is"):

@@ -99,7 +99,9 @@ LATE = (
     "skgoss.LGBMRegressor(n_estimators=1).fit([[0], [1]], [0, 1]);"
     "print(skgoss.plot_tree is skgoss.plotting.plot_tree, skgoss.to_onnx.__name__);"
     "print([name for name in late if f'skgoss.{name}' not in sys.modules]);"
-    "print({*skgoss.__all__, 'compat', 'plotting'} <= {*dir(skgoss)});"
+    "print({*skgoss.__all__, 'compat', 'model_selection', 'plotting'}"
+    " <= {*dir(skgoss)});"
+    "print(skgoss.model_selection.GridSearchCV.__name__);"
     "print(skgoss.compat.LGBMNotFittedError.__name__)"
 )
 SCRIPTS = {
@@ -122,7 +124,8 @@ def test_importing_loads_no_more_packages_than_scikit_learn(done):
 
 def test_what_grows_trees_and_plots_is_loaded_when_it_is_used(done):
     assert done.returncode == 0, done.stderr
-    expected = ["[]", "True to_onnx", "[]", "True", "NotFittedError"]
+    expected = ["[]", "True to_onnx", "[]", "True"]
+    expected += ["GridSearchCV", "NotFittedError"]
     assert done.stdout.splitlines() == expected
 
 

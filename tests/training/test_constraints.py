@@ -124,6 +124,26 @@ def test_predictions_are_monotone(options, method, missing):
     assert change.max() > 0
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("objective", ["cox", "aft_normal", "aft_extreme"])
+def test_risks_are_monotone(objective, method):
+    draw = np.random.default_rng(3)
+    X = draw.normal(size=(200, 2))
+    time = draw.exponential(np.exp(X[:, 0] ** 2 + X[:, 1]))
+    y = np.column_stack([draw.random(200) < 0.7, time])
+    for sign in 1, -1:
+        options = {"monotone_constraints": [sign, 0], "num_leaves": 6}
+        model = LGBMRegressor(
+            objective=objective,
+            n_estimators=8,
+            monotone_constraints_method=method,
+            **options,
+        ).fit(X, y)
+        changes = steps(model.predict, X, [sign, 0], n=200)
+        assert changes.min() >= 0
+        assert changes.max() > 0
+
+
 def test_the_data_are_not_monotone_by_themselves():
     X, y = table()
     assert steps(LGBMRegressor(n_estimators=15).fit(X, y).predict, X, SIGNS).min() < -1

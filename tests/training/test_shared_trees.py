@@ -2,15 +2,23 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import skgoss
-from skgoss import Booster, Dataset, LGBMClassifier
+from skgoss import (
+    Booster,
+    Dataset,
+    LGBMClassifier,
+    LGBMRegressor,
+    UnusedParameterWarning,
+)
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[::2], Y[::2]
 N_CLASSES = 10
 SHARED = {"multi_strategy": "multi_output_tree", "n_estimators": 4, "num_leaves": 9}
+PLAIN = "one_output_per_tree"
 WEIGHT = 0.5 + np.random.default_rng(4).random(len(Y))
 
 
@@ -115,13 +123,6 @@ def test_nodes_have_the_sums_of_their_class():
     np.testing.assert_allclose(values.sum(axis=2), raw, atol=1e-10)
 
 
-def test_two_classes_and_numbers_have_one_tree_anyway():
-    two = Y > 4
-    model = LGBMClassifier(**SHARED).fit(X, two)
-    other = LGBMClassifier(n_estimators=4, num_leaves=9).fit(X, two)
-    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
-
-
 def test_it_goes_on_and_ends():
     model = LGBMClassifier(**SHARED).fit(X, Y)
     longer = LGBMClassifier(**SHARED).fit(X, Y, init_model=model)
@@ -145,3 +146,25 @@ def test_it_goes_on_and_ends():
 def test_what_it_cannot_be_used_with(options, message):
     with pytest.raises(ValueError, match=message):
         LGBMClassifier(**{**SHARED, **options}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y"),
+    [
+        (LGBMRegressor(), Y),
+        (LGBMRegressor(), np.column_stack([Y, -Y])),
+        (LGBMRegressor(objective="normal"), Y),
+        (LGBMRegressor(objective="quantile", alpha=[0.1, 0.9]), Y),
+        (LGBMClassifier(), Y > 4),
+        (LGBMClassifier(folds=2), Y > 4),
+    ],
+    ids=str,
+)
+def test_without_classes_it_warns_once_and_has_no_effect(estimator, y):
+    plain = clone(estimator).set_params(**SHARED | {"multi_strategy": PLAIN})
+    shared = clone(estimator).set_params(**SHARED)
+    with pytest.warns(UnusedParameterWarning, match="three classes or more") as caught:
+        shared.fit(X, y)
+    assert len(caught) == 1
+    expected = plain.fit(X, y).predict(X, raw_score=True)
+    np.testing.assert_array_equal(shared.predict(X, raw_score=True), expected)

@@ -101,6 +101,8 @@ MISTAKES = {
     "regressor(loss='squared_error').fit(X, r)": ("Did you mean 'regression'?",),
     "regressor(objective='count:poisson').fit(X, y)": ("Did you mean 'poisson'?",),
     "classifier(device='gpu').fit(X, y)": ("device='gpu'", "no effect", "on CPUs"),
+    "classifier(task_type='GPU').fit(X, y)": ("task_type='GPU'", "on CPUs"),
+    "train({'task_type': 'GPU', **BINARY}, data(), 1)": ("task_type='GPU'", "on CPUs"),
     "regressor(forcedbins_filename={0.5: [1]}).fit(X, r)": ("0.5", "0 to 3"),
     # X and y
     "classifier().fit(X, incomplete)": ("y contains missing", "row 0"),
@@ -438,11 +440,12 @@ MISTAKES = {
     "regressor(alpha=[0.1, 0.9]).fit(X, r)": ("'alpha'", "Only objective='quantile'"),
     # From AutoGluon and Optuna
     "LGBMClassifier(timeout=60)": ("time_limit",),
-    "LGBMClassifier(n_trials=5)": ("preset='accurate'", "sklearn.model_selection"),
+    "LGBMClassifier(n_trials=5)": ("preset='accurate'", "skgoss.model_selection"),
     "classifier().fit(train_data=frame)": ("'train_data'", "Use X and y."),
     "classifier().fit(X, y, presets='best')": ("parameter preset of the constructor",),
     "classifier(num_leaves=[7, 15]).fit(X, y)": ("'num_leaves'", "Got [7, 15]"),
     "skgoss.LightGBMTuner({}, data())": ("'LightGBMTuner'", "preset='accurate'"),
+    "skgoss.GridSearchCV": ("'GridSearchCV'", "Use skgoss.model_selection."),
     # From scripts for LightGBM 3
     "train(BINARY, [X, y])": ("train_set", "got list", "Dataset(X, label=y)"),
     "train(BINARY, data(), 2, [data()], evals_result=[])": (

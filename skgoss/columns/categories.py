@@ -113,23 +113,15 @@ class Vocabulary:
 
 
 class Categories:
-    """The categorical columns of an estimator.
-
-    Attributes
-    ----------
-    declared : set of int, or None
-        The columns that `categorical_feature` lists; None: no column is categorical.
-    vocabularies : dict from int to Vocabulary
-        The categories of each column; filled in fit.
-    unplaced : list of Vocabulary, or None
-        Categories of LightGBM's files. They belong to the columns of strings and
-        categories of a data frame, in their order: see `assign_unplaced`. None: all
-        categories are in ``vocabularies``.
-    """
+    """The categorical columns of an estimator."""
 
     def __init__(self, declared: set[int] | None) -> None:
+        # Those that `categorical_feature` lists; None: no column is categorical.
         self.declared = declared
+        # The categories of each column; filled in fit.
         self.vocabularies: dict[int, Vocabulary] = {}
+        # Categories of LightGBM's files, of the columns of strings and categories of a
+        # data frame, in their order: see `assign_unplaced`. None: all have a column.
         self.unplaced: list[Vocabulary] | None = None
 
     def values(self, *, needs_encoding: bool) -> dict[int, list[Any]]:

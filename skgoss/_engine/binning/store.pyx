@@ -21,31 +21,19 @@ StoreArrays = namedtuple("StoreArrays", (
 cdef class BinStore:
     """The bins of the training rows, column by column.
 
-    Parameters
-    ----------
-    n_bins : ndarray of shape (n_features,), int32
-    default_bin : ndarray of shape (n_features,), int32
-        The bin of rows with no code of the feature, -1 where there is none.
-    column : ndarray of shape (n_features,), int32
-        The feature's row of ``bytes``; from ``len(bytes)`` on, of ``shorts``. -1: it has
-        no codes, only stored rows.
-    first_code : ndarray of shape (n_features,), int32
-        The code of the feature's stored bin 0.
-    bytes : ndarray of shape (n, n_rows), uint8
-    shorts : ndarray of shape (m, n_rows), uint16
-    sparse_start : ndarray of shape (n_features + 1,), int64
-        Where the feature's stored rows begin in ``sparse_rows``.
-    sparse_rows : ndarray of uint32
-        Ascending within a feature.
-    bin_start : ndarray of shape (n_features + 1,), int64
-        Where the bins of a feature's stored rows begin in ``sparse_bins``. Features of two
-        bins have none: all are 0.
-    sparse_bins : ndarray of uint16
+    ``arrays`` are the `StoreArrays` that it was made of:
 
-    Attributes
-    ----------
-    arrays : StoreArrays
-        What it was made of.
+    - ``n_bins``, (n_features,).
+    - ``default_bin``, (n_features,): the bin of rows with no code of the feature, -1 where
+      there is none.
+    - ``column``, (n_features,): the feature's row of ``bytes``; from ``len(bytes)`` on, of
+      ``shorts``. -1: it has no codes, only stored rows.
+    - ``first_code``, (n_features,): the code of the feature's stored bin 0.
+    - ``bytes``, (n, n_rows), ``shorts``, (m, n_rows).
+    - ``sparse_start``, (n_features + 1,): where the feature's stored rows begin in
+      ``sparse_rows``, which are ascending within a feature.
+    - ``bin_start``, (n_features + 1,): where the bins of a feature's stored rows begin in
+      ``sparse_bins``. Features of two bins have none: all are 0.
     """
 
     def __cinit__(

@@ -113,13 +113,7 @@ cdef void _copy(const Array* array, uint8_t kind, bint as_float, char* out) noex
 
 
 cdef class Export:
-    """What a data frame exports. It keeps the memory alive.
-
-    Attributes
-    ----------
-    names : list of str
-        The names of the columns.
-    """
+    """What a data frame exports, with the names of the columns. It keeps the memory alive."""
 
     cdef Schema _schema
     cdef Array* _arrays

@@ -559,24 +559,15 @@ cdef class Explainer:
 
     A slot is a column in the trees of one score.
 
-    Parameters
-    ----------
-    predictor : Predictor
-        The tables of the same trees.
-    leaf_start : (n_trees + 1,) int64
-    leaf_count : (n_leaves,) int64
-        Rows that the leaves hold; numbers below zero count as zero.
-    slot : (n_nodes,) int32
-        The slot of each inner node.
-    with_pairs : bool
-        Whether it is for interactions.
+    - ``predictor``: the tables of the same trees.
+    - ``leaf_start``, (n_trees + 1,).
+    - ``leaf_count``, (n_leaves,): rows that the leaves hold; below zero counts as zero.
+    - ``slot``, (n_nodes,): the slot of each inner node.
+    - ``with_pairs``: whether it is for interactions.
 
-    Attributes
-    ----------
-    expected : (n_trees,) float64
-        The mean of each tree, its leaves weighted with their counts.
-    pairs : (n_pairs, 2) int32
-        The slots that share a path, each pair once; with ``with_pairs`` only.
+    ``expected``, (n_trees,), is the mean of each tree, its leaves weighted with their counts.
+    ``pairs``, (n_pairs, 2), are the slots that share a path, each pair once; with
+    ``with_pairs`` only.
     """
 
     cdef Predictor predictor

@@ -184,21 +184,12 @@ cdef class Forest:
         self.n_words = self.nodes[self.n_nodes - 1].last_word if self.n_nodes > 0 else 0
 
     def arrays(self):
-        """Copies of the arrays of all trees.
+        """Copies of the arrays of all trees: ``nodes``, ``leaves``, ``leaf_start``, ``words``.
 
-        Returns
-        -------
-        nodes : structured ndarray
-            ``feature`` (index among the used ones), ``bin``, ``missing_left``, ``left``,
-            ``right``, ``gain``, ``value``, ``weight``, ``count``, and ``first_word`` and
-            ``last_word``: where in ``words`` the set of bins of a categorical node lies.
-        leaves : structured ndarray
-            ``value``, ``weight``, ``count``.
-        leaf_start : ndarray of int64
-            Where the leaves of each tree begin, and the end of the last.
-        words : ndarray of uint32
-            The sets of categorical nodes. A bin b goes left where bit b % 32 of a set's word
-            b // 32 is set.
+        The feature of a node is its index among the used ones, and ``first_word`` and
+        ``last_word`` say where in ``words`` the set of bins of a categorical node lies: a bin b
+        goes left where bit b % 32 of the word b // 32 of the set is set. ``leaf_start`` says
+        where the leaves of each tree begin, and the end of the last.
         """
         nodes = np.empty(self.n_nodes, dtype=NODE)
         leaves = np.empty(self.n_leaves, dtype=LEAF)

@@ -112,31 +112,16 @@ cdef struct MemoryBlock:
 cdef class TreeGrower:
     """Grows the trees of a fit on one binned data set.
 
-    Parameters
-    ----------
-    dataset : skgoss.binning.binned_dataset.BinnedDataset
-        At least one feature.
-    settings : object
-        Resolved options (`skgoss.parameters.settings.Settings`).
-    n_scores : int
-        Trees a round.
-    forest : Forest, default=None
-        Trees to go on from.
-    constraints : skgoss.training.constraints.TreeConstraints, default=None
-    copies : ndarray of uint32, shape (n_rows,), default=None
-        How many copies each row stands for; None for one.
-    concordance : float or array of shape (n_scores,), default=0.0
-        Of the loss: see `skgoss.objectives.training_objective.Objective`.
-    partition : skgoss.columns.row_partition.RowPartition, default=None
-        Which of all rows the data set has; None for all.
-    min_shared_places : int, default=5000
-        Processes share the columns of a tree if its histograms have so many places: each adds
-        up and searches some of them.
-
-    Attributes
-    ----------
-    forest : Forest
-        The trees grown so far.
+    - ``dataset``: a `BinnedDataset` of at least one feature.
+    - ``settings``: resolved `Settings`.
+    - ``n_scores``: the trees of a round.
+    - ``forest``: the trees to go on from, and those grown so far.
+    - ``constraints``: `TreeConstraints`.
+    - ``copies``, (n_rows,), uint32: how many copies each row stands for; None: one.
+    - ``concordance``, float or (n_scores,): of the loss, see `Objective`.
+    - ``partition``: the `RowPartition` of the data set; None: it has all rows.
+    - ``min_shared_places``: processes share the columns of a tree if its histograms have so
+      many places: each adds up and searches some of them.
     """
 
     cdef Shared shared
@@ -560,26 +545,15 @@ cdef class TreeGrower:
     ):
         """Grow one tree for each score and add them to the forest.
 
-        With ``multi_strategy="multi_output_tree"`` they have the same splits.
+        With ``multi_strategy="multi_output_tree"`` they have the same splits. Returns whether
+        any of the trees has a split. If none has, and the forest has trees already, none is
+        added.
 
-        Parameters
-        ----------
-        gradient : ndarray of float32, shape (n_scores, n_rows)
-        hessian : ndarray of float32, shape (n_scores, n_rows), or None for ones
-        weight : ndarray of float64, shape (1 or n_scores, n_rows), or None for ones
-            Multiplies gradients and hessians, besides the copies.
-        rows : ndarray of uint32 or None
-            The sampled rows; None for all.
-        scores : ndarray of float64, shape (n_scores, n_rows), or None
-            The trees' values are added for the sampled rows, unless None.
-        round_index : int
-            Part of the keys of the random numbers.
-
-        Returns
-        -------
-        bool
-            Whether any of the trees has a split. If none has, and the forest has
-            trees already, none is added.
+        - ``gradient``, ``hessian``, (n_scores, n_rows): hessians may be None for ones.
+        - ``weight``, (1 or n_scores, n_rows): multiplies both, besides the copies; None: 1.
+        - ``rows``: the sampled ones; None: all.
+        - ``scores``, (n_scores, n_rows): the trees' values are added for the sampled rows.
+        - ``round_index``: part of the keys of the random numbers.
         """
         cdef int n_scores = gradient.shape[0]
         cdef int first = 0
@@ -704,14 +678,10 @@ cdef class TreeGrower:
         return round
 
     def rows_by_leaf(self):
-        """The rows of the last tree's leaves (one score only).
+        """The rows of the last tree's leaves (one score only), int64.
 
-        Returns
-        -------
-        start : ndarray of shape (n_leaves + 1,), int64
-            Where the rows of each leaf begin.
-        rows : ndarray of int64
-            Row numbers, ascending in each leaf.
+        Returns where those of each leaf begin, (n_leaves + 1,), and the row numbers, ascending
+        in each leaf.
         """
         cdef const Workspace* ws = &self.workspaces[0]
         cdef const Leaf* at

@@ -23,17 +23,7 @@ cdef object array_at(const void* values, Py_ssize_t n, dtype):
 
 
 cdef class KernelCollectives:
-    """The collective operations of a fit, and the error of one that failed.
-
-    Parameters
-    ----------
-    collectives : skgoss.columns.collectives.Collectives
-
-    Attributes
-    ----------
-    error : BaseException or None
-        What a collective operation has raised.
-    """
+    """The `Collectives` of a fit, and the error that one of their operations has raised."""
 
     def __cinit__(self, collectives):
         self.wrapped = collectives

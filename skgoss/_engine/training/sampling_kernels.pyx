@@ -445,27 +445,15 @@ def one_side_sample(
     the others, whose gradients and hessians are then multiplied by
     ``(n_rows - n_top) / n_other``. Of equal gradients the first rows are kept. The others
     are drawn by a hash of (seed, round, row): the same rows on any number of threads.
+    Returns all of these rows, (n_top + n_other,), uint32, ascending.
 
-    Parameters
-    ----------
-    gradient, hessian : (n_scores, n_rows) float32
-        Changed in place for the rows drawn.
-    weight : (1 or n_scores, n_rows) float64 or None
-        The rows' weights, which count where rows are ranked.
-    n_top : int
-        How many rows are kept; at least 1.
-    n_other : int
-        How many of the rest are drawn; at least 1.
-    constant_hessian : bool, default=False
-        Whether hessians are ones, however the array is filled. Those of the rows that are
-        returned are set.
-    room : (3, n_rows) uint32, default=None
-        Memory to use.
-
-    Returns
-    -------
-    (n_top + n_other,) uint32
-        The rows, ascending.
+    - ``gradient``, ``hessian``, (n_scores, n_rows): changed in place for the rows drawn.
+    - ``weight``, (1 or n_scores, n_rows), or None: counts where rows are ranked.
+    - ``n_top``: how many rows are kept; at least 1.
+    - ``n_other``: how many of the rest are drawn; at least 1.
+    - ``constant_hessian``: whether hessians are ones, however the array is filled. Those of
+      the rows that are returned are set.
+    - ``room``, (3, n_rows): memory to use.
     """
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
@@ -517,17 +505,10 @@ def count_digits(
 ):
     """The weights of the rows of each group by digit, (n_groups, 2**n_bits) int64.
 
-    Parameters
-    ----------
-    keys : (n,) uint64
-        Group by group.
-    start : (n_groups + 1,) int64
-        Where the rows of each group begin, and the end.
-    low : (n_groups,) uint64
-        The smallest key of each group.
-    shift, n_bits : int
-    weight : (n,) float64, default=None
-        Whole numbers. None: 1.
+    - ``keys``, (n,): group by group.
+    - ``start``, (n_groups + 1,): where the rows of each group begin, and the end.
+    - ``low``, (n_groups,): the smallest key of each group.
+    - ``weight``, (n,): whole numbers; None: 1.
     """
     cdef Py_ssize_t g, i
     counts = np.zeros((low.shape[0], 1 << n_bits), dtype=np.int64)

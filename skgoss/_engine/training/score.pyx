@@ -332,18 +332,10 @@ def add_tree(
 ):
     """Add one tree's leaf values to the scores of all rows, or of some.
 
-    Parameters
-    ----------
-    nodes : structured ndarray of shape (n_nodes,)
-        Contiguous, as from `Forest.arrays`.
-    missing_bin : ndarray of shape (n_features,), int32
-        By feature; -1 where there is none.
-    words : ndarray of uint32
-        The sets of the categorical nodes, as from `Forest.words`.
-    leaf_value : ndarray of shape (n_nodes + 1,), float64
-    score_inout : ndarray of shape (n_rows,), float64
-    numbers : ndarray of shape (n_rows,), uint32, default=None
-        The rows of the store that have scores, ascending; None: all.
+    - ``nodes``, (n_nodes,), ``words``: contiguous, as from `Forest.arrays`.
+    - ``missing_bin``, (n_features,): -1 where there is none.
+    - ``leaf_value``, (n_nodes + 1,).
+    - ``numbers``, (n_rows,): the rows of the store that have scores, ascending; None: all.
     """
     cdef ScorePlan plan = new_plan(store, &missing_bin[0], score_inout.shape[0], numbers)
     cdef const uint32_t* sets = &words[0] if words.shape[0] else NULL

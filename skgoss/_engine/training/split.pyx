@@ -52,26 +52,10 @@ def best_categories(
 ):
     """Find the categories of a node whose rows had best go left.
 
-    Parameters
-    ----------
-    gradient, hessian : ndarray of shape (n_bins,), int64
-        Sums by category, in units; bin 0 is missing, rare or unknown.
-    count : ndarray of shape (n_bins,), int32
-    settings : object
-        The options of the engine.
-    unit : float, default=1.0
-        Of the sums.
-
-    Returns
-    -------
-    gain : float
-        Above the node as a leaf; 0.0: no split gains anything.
-    goes_left : ndarray of shape (n_bins,), bool
-
-    Raises
-    ------
-    ValueError
-        If the sums are not of equal length.
+    ``gradient`` and ``hessian``, (n_bins,), are sums by category, in units; bin 0 is missing,
+    rare or unknown. Returns the gain above that of the node as a leaf, 0.0 if no split gains
+    anything, and which bins go left, (n_bins,), bool. ValueError if the sums are not of equal
+    length.
     """
     cdef int n_bins = gradient.shape[0]
     cdef Bins bins

@@ -155,7 +155,7 @@ class FitOnFolds:
         """
         fit = self.main
         if fit.data.search is not None and self.folds is None:
-            fit.choose(self._best_options(fit.data.search, make_model))
+            fit.choose(self._best_options(fit.data.search))
             fit.begin(self.sets)
         trained = None
         if self.folds is not None:
@@ -286,7 +286,7 @@ class FitOnFolds:
         """The mean of the models of the folds, or what ``refit`` makes of them."""
         fit = self.main
         if fit.data.search is not None:
-            found = self._searched(fit.data.search, pairs, make_model)
+            found = self._searched(fit.data.search, pairs)
             members = [candidate for candidate in found if candidate.models]
             models = [member.models for member in members]
             weights = self._weights(models)
@@ -414,14 +414,12 @@ class FitOnFolds:
 
     # --- Presets ----------------------------------------------------------------------
 
-    def _best_options(
-        self, search: presets.Search, make_model: MakeModel
-    ) -> dict[str, Any]:
+    def _best_options(self, search: presets.Search) -> dict[str, Any]:
         """The options of the best candidate, with the number of rounds."""
         pairs = self._pairs_of_search(search)
         if not pairs:
             return search.without
-        found = self._searched(search, pairs, make_model)
+        found = self._searched(search, pairs)
         best = min(found, key=lambda candidate: candidate.loss)
         best.weight = 1.0
         self.main.search_results = _results(found)
@@ -452,7 +450,7 @@ class FitOnFolds:
         return [] if n_folds < 2 else self._folds_of_equal_size(n_folds, at)
 
     def _searched(
-        self, search: presets.Search, pairs: Sequence[folds.Pair], make_model: MakeModel
+        self, search: presets.Search, pairs: Sequence[folds.Pair]
     ) -> list[_Candidate]:
         """All candidates, batch by batch until no batch has a better one.
 
@@ -467,7 +465,7 @@ class FitOnFolds:
                 _Candidate(options, loss.with_options(search.options | options), pairs)
                 for options in search.batch(number, self.main.settings.random_state)
             ]
-            self._race(batch, found, make_model, limit)
+            self._race(batch, found, limit)
             for candidate in batch:
                 if is_mean and not candidate.racer.left:
                     candidate.keep(self.main.plan.metrics)
@@ -495,7 +493,6 @@ class FitOnFolds:
         self,
         batch: Sequence[_Candidate],
         rivals: Sequence[_Candidate],
-        make_model: MakeModel,
         limit: TimeLimit,
     ) -> None:
         """Let candidates grow until all have ended or left: see `race.leave`."""
@@ -512,11 +509,11 @@ class FitOnFolds:
             if candidate.grown[number] is None:
                 pair = candidate.pairs[number]
                 fit = self._begun(candidate.fit, number, pair, n_threads)
-                fold = fold_fits.GrowingFold(fit.state, make_model(fit))
+                fold = fold_fits.GrowingFold(fit.state, is_kept=self.folds is not None)
                 candidate.grown[number] = fold
             candidate.grown[number].grow(
                 candidate.racer.next_rounds,
-                lambda: is_cancelled() or limit.is_over(),
+                lambda: is_cancelled() or self._is_over(limit),
             )
 
         running = list(batch)
@@ -525,7 +522,7 @@ class FitOnFolds:
             fold_fits.side_by_side([partial(grow, *job) for job in jobs], n_at_once)
             running = [c for c in running if all(c.grown)]
             for candidate in running:
-                losses = [min(fold.losses) for fold in candidate.grown]
+                losses = [min(fold.losses.values()) for fold in candidate.grown]
                 candidate.racer.note(-np.array(losses), None)
             raced = [c.racer for c in (*rivals, *batch) if c.racer.rounds]
             race.leave(raced)
@@ -591,7 +588,7 @@ class _Candidate:
     @property
     def time_of_round(self) -> float:
         """The seconds of a round of a fold."""
-        return self.seconds / sum(len(fold.losses) for fold in self.grown if fold)
+        return self.seconds / sum(fold.n_rounds for fold in self.grown if fold)
 
     def keep(self, metrics: Sequence[Any]) -> None:
         """Keep the models up to the best rounds, which are tested by ``metrics``."""

@@ -23,7 +23,7 @@ from skgoss.objectives.distributions import calibrated, newton_step
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.training import loop
-from skgoss.training.callback_api import Callback, EvalResult, History
+from skgoss.training.callback_api import Callback, EvalResult, History, record
 from skgoss.training.concurrent_fits import Result, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
@@ -140,49 +140,53 @@ def fold_model(
 class GrowingFold:
     """The fit of a fold that goes on whenever more rounds are asked for.
 
-    Its test rows are the only evaluation set. Callbacks would get ``model``.
+    Its test rows are the only evaluation set. They are evaluated after each round if
+    the model ``is_kept`` with its history. Else a preset only compares losses, and few
+    of them choose as well: those after 1, 2, 4, 8, ... rounds and after each stage.
 
     Attributes
     ----------
-    losses : list of float
-        The first metric of the test rows after each round, so that less is better; NaN
-        is worst.
+    n_rounds : int
+    losses : dict of int to float
+        The first metric of the test rows, so that less is better, by the numbers of
+        rounds after which it was computed; infinite where it is NaN.
     seconds : float
         The time of all rounds.
     history : dict
-        Metrics of all rounds.
+        The metrics of the same rounds.
     """
 
-    def __init__(self, boosting: Rounds, model: Any) -> None:
+    def __init__(self, boosting: Rounds, *, is_kept: bool) -> None:
         self._boosting: Rounds | None = boosting
-        self._model = model
+        self._is_kept = is_kept
         self.has_ended = False
-        self.losses: list[float] = []
+        self.n_rounds = 0
+        self.losses: dict[int, float] = {}
         self.seconds = 0.0
         self.history: History = {}
 
-    def grow(self, n_rounds: int, is_cancelled: Callable[[], bool]) -> None:
+    def grow(self, n_rounds: int, is_over: Callable[[], bool]) -> None:
         """Boost until there are so many rounds; fewer if no tree can be split."""
-        boosting, missing = self._boosting, n_rounds - len(self.losses)
-        if boosting is None or missing <= 0 or self.has_ended:
+        begin, boosting = time.perf_counter(), self._boosting
+        if boosting is None:
             return
-        begin, history = time.perf_counter(), History()
-        # `loop.train` would join the trees after each stage.
-        loop.run(
-            boosting,
-            self._model,
-            history=history,
-            after_round=lambda _index: is_cancelled(),
-            n_rounds=missing,
-        )
-        ((name, by_metric),) = history.items()
-        for metric, values in by_metric.items():
-            self.history.setdefault(name, {}).setdefault(metric, []).extend(values)
-        values = next(iter(by_metric.values()))
-        sign = -1.0 if boosting.evaluate()[0].maximize else 1.0
-        self.losses += np.nan_to_num(sign * np.array(values), nan=np.inf).tolist()
+        while self.n_rounds < n_rounds and not self.has_ended:
+            grew = boosting.boost()
+            self.n_rounds = boosting.current_iteration() - boosting.first_round
+            self.has_ended = is_over() or not grew
+            is_last = self.has_ended or self.n_rounds == n_rounds
+            if self._is_kept or is_last or self.n_rounds.bit_count() == 1:
+                self._evaluate(boosting)
         self.seconds += time.perf_counter() - begin
-        self.has_ended = len(values) < missing
+
+    def _evaluate(self, boosting: Rounds) -> None:
+        """Note the metrics of the last round, once."""
+        if self.n_rounds in self.losses:
+            return
+        results = boosting.evaluate()
+        record(self.history, results)
+        loss = np.nan_to_num(_as_loss(results[0]), nan=np.inf)
+        self.losses[self.n_rounds] = float(loss)
 
     def model(self, test: NDArray[np.int64], metrics: Sequence[AnyMetric]) -> FoldModel:
         """The model up to the best round, which is tested by ``metrics``."""
@@ -199,7 +203,7 @@ class GrowingFold:
     @property
     def best_round(self) -> int:
         """The number of rounds with the least loss."""
-        return int(np.argmin(self.losses)) + 1
+        return min(self.losses, key=self.losses.__getitem__)
 
 
 def tell(models: Iterable[FoldModel]) -> None:
@@ -363,11 +367,13 @@ def mean_rounds(n_rounds: Sequence[int]) -> float:
 
 def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:
     """The mean over folds of the first metric, so that less is better; NaN is worst."""
-    losses = []
-    for model in models:
-        result = model.measure(metrics)[0]
-        losses.append(-result.metric_value if result.maximize else result.metric_value)
+    losses = [_as_loss(model.measure(metrics)[0]) for model in models]
     return float(np.nan_to_num(np.mean(losses), nan=np.inf))
+
+
+def _as_loss(result: EvalResult) -> float:
+    """The metric, so that less is better."""
+    return -result.metric_value if result.maximize else result.metric_value
 
 
 def hill_climbing(

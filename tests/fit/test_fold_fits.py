@@ -11,6 +11,7 @@ import skgoss
 from skgoss import Dataset
 from skgoss.fit import fold_fits
 from skgoss.objectives.distributions import DISTRIBUTIONS
+from skgoss.training.callback_api import EvalResult
 
 
 @pytest.mark.parametrize("task", DATA)
@@ -203,3 +204,40 @@ def test_scores_of_other_models_are_not_calibrated(monkeypatch):
     model.fit(X, y, init_score=np.zeros((len(y), 2)))
     with pytest.raises(NameError):
         model.fit(X, y)
+
+
+class Counted:
+    """Rounds whose loss is the distance to the 9th one; the 12th has no split."""
+
+    first_round, n_rounds = 3, 0
+
+    def boost(self):
+        before, self.n_rounds = self.n_rounds, min(self.n_rounds + 1, 11)
+        return self.n_rounds > before
+
+    def current_iteration(self):
+        return self.first_round + self.n_rounds
+
+    def evaluate(self):
+        return [EvalResult("fold", "l1", abs(9 - self.n_rounds), False)]
+
+
+def test_few_losses_of_a_fold_are_computed_unless_it_is_kept():
+    few = fold_fits.GrowingFold(Counted(), is_kept=False)
+    all_of_them = fold_fits.GrowingFold(Counted(), is_kept=True)
+    for fold in (few, all_of_them):
+        for stage in (5, 5, 7, 10, 20, 30):
+            fold.grow(stage, lambda: False)
+        assert fold.has_ended
+        assert fold.n_rounds == 11
+        assert list(fold.losses.values()) == fold.history["fold"]["l1"]
+    assert list(few.losses) == [1, 2, 4, 5, 7, 8, 10, 11]
+    assert list(all_of_them.losses) == list(range(1, 12))
+    assert (few.best_round, all_of_them.best_round) == (8, 9)
+
+
+def test_a_fold_that_is_ended_has_the_loss_of_its_last_round():
+    fold = fold_fits.GrowingFold(Counted(), is_kept=False)
+    fold.grow(10, lambda: fold.n_rounds == 7)
+    assert fold.has_ended
+    assert list(fold.losses) == [1, 2, 4, 7]

@@ -251,6 +251,12 @@ def losses_by_round(X, y, **options):
     return [np.array(scores["l2"]) for scores in history.values()]
 
 
+def seen(losses, stages):
+    """The losses that a race looks at: after 1, 2, 4, ... rounds and each stage."""
+    n = np.arange(1, stages[-1] + 1)
+    return np.where((n & (n - 1) == 0) | np.isin(n, stages), losses[: n[-1]], np.inf)
+
+
 def won(candidates):
     """The candidate that wins a race, and its best rounds on the folds.
 
@@ -260,12 +266,13 @@ def won(candidates):
     for _ in range(100):
         for racer, losses in zip(racers, candidates, strict=True):
             if racer.goes_on:
-                n = racer.next_rounds
-                racer.note(np.array([-of_fold[:n].min() for of_fold in losses]), None)
+                stages = [*racer.rounds, racer.next_rounds]
+                least = [seen(of_fold, stages).min() for of_fold in losses]
+                racer.note(-np.array(least), None)
         leave(racers)
     best = int(np.argmax([racer.scores[-1].mean() for racer in racers]))
-    n = racers[best].rounds[-1]
-    return best, [np.argmin(of_fold[:n]) + 1 for of_fold in candidates[best]]
+    stages = racers[best].rounds
+    return best, [seen(losses, stages).argmin() + 1 for losses in candidates[best]]
 
 
 USUAL = {name: getattr(LGBMRegressor(), name) for name in presets._ACCURATE}

@@ -78,7 +78,7 @@ class FoldModel:
             trees or boosting.ensemble(),
             boosting.first_round,
             test,
-            replace(tested, binned=None, metrics=metrics or tested.metrics),
+            replace(tested, binned=None, metrics=list(metrics or tested.metrics)),
             boosting.raw_scores(tested),
             boosting.learned_scores(),
             history,

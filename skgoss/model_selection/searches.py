@@ -76,7 +76,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     def _keep_arguments(self, given: dict[str, Any]) -> None:
         """Keep what the constructor got, as scikit-learn's constructors do."""
         own = ("self", "__class__")
-        vars(self).update({k: v for k, v in given.items() if k not in own})
+        self.__dict__.update({k: v for k, v in given.items() if k not in own})
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit all candidates on all folds, and the best one on all rows.

@@ -550,25 +550,17 @@ class FitOnFolds:
 
 
 class _Candidate:
-    """A set of options that a search compares, with its fits on the folds.
-
-    Attributes
-    ----------
-    grown : list of (GrowingFold or None)
-    models : list of FoldModel
-        What is kept of them for a mean; empty if nothing is.
-    weight : float
-        The share in the model.
-    """
+    """A set of options that a search compares, with its fits on the folds."""
 
     def __init__(
         self, options: dict[str, Any], fit: Fit, pairs: Sequence[folds.Pair]
     ) -> None:
         self.options, self.fit, self.pairs = options, fit, pairs
         self.racer = Racer.of(fit.settings)
-        self.grown: list[Any] = [None] * len(pairs)
+        self.grown: list[Any] = [None] * len(pairs)  # a `GrowingFold` each
+        # What is kept of them for a mean; empty if nothing is.
         self.models: list[fold_fits.FoldModel] = []
-        self.weight = 0.0
+        self.weight = 0.0  # in the model
 
     @property
     def loss(self) -> float:

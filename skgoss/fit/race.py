@@ -131,8 +131,7 @@ def leave(racers: Sequence[Racer]) -> None:
     M. Birattari et al., "A Racing Algorithm for Configuring Metaheuristics", GECCO
     2002: candidates leave by tests on blocks, which are folds here. C. Nadeau and Y.
     Bengio, "Inference for the Generalization Error", Machine Learning 52, 2003: the
-    variance of the differences. K. Jamieson and A. Talwalkar, "Non-stochastic Best Arm
-    Identification and Hyperparameter Optimization", AISTATS 2016: halving.
+    variance of the differences.
     """
     best = max(racers, key=lambda racer: racer.means[racer.best])
     running = [racer for racer in racers if racer.goes_on and racer is not best]
@@ -142,7 +141,13 @@ def leave(racers: Sequence[Racer]) -> None:
 
 
 def survivors(racers: Sequence[Racer]) -> list[Racer]:
-    """The best candidates of a screening, as new; the others leave."""
+    """The best candidates of a screening, as new; the others leave.
+
+    References
+    ----------
+    K. Jamieson and A. Talwalkar, "Non-stochastic Best Arm Identification and
+    Hyperparameter Optimization", AISTATS 2016: successive halving.
+    """
     ranked = sorted(racers, key=lambda racer: -racer.means[-1])
     n_left = max(_LEAST, len(racers) // _SURVIVORS)
     for racer in ranked[n_left:]:

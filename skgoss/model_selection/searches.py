@@ -73,11 +73,6 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     strategy: str
     time_limit: float | None
 
-    def _keep_arguments(self, given: dict[str, Any]) -> None:
-        """Keep what the constructor got, as scikit-learn's constructors do."""
-        own = ("self", "__class__")
-        self.__dict__.update({k: v for k, v in given.items() if k not in own})
-
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit all candidates on all folds, and the best one on all rows.
 
@@ -516,7 +511,20 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         error_score: float | str = np.nan,
         return_train_score: bool = False,
     ) -> None:
-        self._keep_arguments(locals())
+        super().__init__(
+            estimator,
+            param_grid,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.strategy = strategy
+        self.time_limit = time_limit
 
 
 @_described
@@ -580,4 +588,19 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
         error_score: float | str = np.nan,
         return_train_score: bool = False,
     ) -> None:
-        self._keep_arguments(locals())
+        super().__init__(
+            estimator,
+            param_distributions,
+            n_iter=n_iter,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            random_state=random_state,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.strategy = strategy
+        self.time_limit = time_limit

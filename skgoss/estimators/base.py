@@ -330,6 +330,7 @@ class LGBMModel(
         UnusedParameterWarning
             If two names of the same parameter have different values.
         """
+        parameters.check_available(params, self._owner)
         names = self.get_params(deep=False)
         options = parameters.canonical(
             params, self._owner, names, parameters.ALIASES_FIRST

@@ -33,6 +33,7 @@ from skgoss.fit.several_outputs import Output
 from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
 from skgoss.model_files import lightgbm_file
+from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     OBJECTIVES,
     canonical_name,
@@ -364,6 +365,8 @@ class FitData:
                 check_queries(objective, self.rows.queries is not None)
         if self.init_model is not None:
             self._check_levels(self.init_model)
+            if self.init_model.trees.n_scores == self.n_scores:  # else an error follows
+                _warn_of_other_scores(self.init_model, objective, self.link)
         if settings.multi_strategy == "multi_output_tree":
             parts = [part.task.n_scores for part in self.outputs] or [self.n_scores]
             if max(parts) == 1 or self.link.distribution is not None:
@@ -450,6 +453,7 @@ class FitData:
                     else self._evaluated_columns(X, input_set.name)
                 )
                 rows = self._rows(prepared, input_set).without_zero_weights()
+                self.task.check_learnable(rows.target, rows.weight)
         data = X if rows.partition is None else None
         return NamedRows(input_set.name, rows, input_set.is_training, data)
 
@@ -535,4 +539,16 @@ class FitData:
             rows = rows.without_values()
         return self.replaced(
             training=self.training.without_values(), rows=rows, fitted=fitted
+        )
+
+
+def _warn_of_other_scores(init_model: FittedModel, objective: Any, link: Link) -> None:
+    """Warn if predictions follow in another way from the scores of an earlier model."""
+    earlier = init_model.objective
+    are_named = not any(callable(name) or name is None for name in (earlier, objective))
+    if are_named and replace(init_model.link, levels=()) != replace(link, levels=()):
+        warn(
+            f"init_model has objective={earlier!r}, whose raw scores are not those of"
+            f" objective={objective!r}: boosting goes on from them all the same. Fit"
+            " without init_model, or with its objective."
         )

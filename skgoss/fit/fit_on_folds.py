@@ -198,8 +198,9 @@ class FitOnFolds:
 
     def _folds(self) -> list[folds.Pair] | None:
         splitter = self.main.settings.folds
+        at = self._weighted()
         if "folds" in self.main.data.preset_params:
-            splitter = min(splitter, self._most_folds(np.arange(len(self.all_rows))))
+            splitter = min(splitter, self._most_folds(at))
             if splitter < 2:
                 self.main.choose({"folds": None})
                 return None
@@ -215,19 +216,28 @@ class FitOnFolds:
         if self.time is None:
             folds.check_number(
                 splitter,
-                self.all_rows.target,
-                self.groups,
+                self.all_rows.target[at],
+                None if self.groups is None else self.groups[at],
                 stratify=self._stratifies,
                 argument="folds",
                 owner="X",
                 things=self._things,
             )
-        return self._folds_of_equal_size(splitter, np.arange(len(self.all_rows)))
+        pairs = self._folds_of_equal_size(splitter, at)
+        ignored = np.setdiff1d(np.arange(len(self.all_rows)), at)
+        return folds.also_tested(ignored, pairs, self.groups, self.time)
+
+    def _weighted(self) -> NDArray[np.int64]:
+        """The rows whose weight is not 0."""
+        weight = self.all_rows.weight
+        is_weighted = np.ones(len(self.all_rows)) if weight is None else weight
+        return np.flatnonzero(is_weighted)
 
     def _check_pair(
         self, number: int, train: NDArray[np.int64], test: NDArray[np.int64]
     ) -> None:
         """Check that a fold is tested on other rows, other groups and later times."""
+        self._check_parts(number, train, test)
         n_seen = len(np.intersect1d(train, test))
         if n_seen:
             warn(
@@ -247,6 +257,26 @@ class FitOnFolds:
                 " earlier than all that it tests. Pass a number. TimeSeriesSplit needs"
                 " rows that are sorted by time."
             )
+
+    def _check_parts(self, number: int, *pair: NDArray[np.int64]) -> None:
+        """Check that both parts of a fold have weights, and values of all targets."""
+        rows, settings = self.all_rows, self.main.settings
+        advice = "Set folds to other rows or to a smaller number"
+        if settings.preset is not None and "folds" not in settings.passed:
+            advice = "Leave the preset out"
+        for part, at in zip(("train", "test"), pair, strict=True):
+            weight = None if rows.weight is None else rows.weight[at]
+            if weight is not None and not weight.any():
+                raise ValueError(
+                    f"All {part} rows of fold {number} have the weight 0. {advice}, or"
+                    " pass other weights."
+                )
+            try:
+                self.main.data.task.check_learnable(rows.target[at], weight)
+            except ValueError as error:
+                raise ValueError(
+                    f"The {part} rows of fold {number}: {error} {advice}."
+                ) from error
 
     @property
     def _stratifies(self) -> bool:
@@ -268,15 +298,18 @@ class FitOnFolds:
         groups = None if self.groups is None else self.groups[at]
         if self.time is not None:
             pairs = folds.by_time(n_folds, self.time[at], groups, f"folds={n_folds}")
-            return [(at[train], at[test]) for train, test in pairs]
-        pairs = folds.of_equal_size(
-            n_folds,
-            self.all_rows.target[at],
-            groups,
-            stratify=self._stratifies,
-            seed=self.main.settings.random_state,
-        )
-        return [(at[train], at[test]) for train, test in pairs]
+        else:
+            pairs = folds.of_equal_size(
+                n_folds,
+                self.all_rows.target[at],
+                groups,
+                stratify=self._stratifies,
+                seed=self.main.settings.random_state,
+            )
+        pairs = [(at[train], at[test]) for train, test in pairs]
+        for number, pair in enumerate(pairs):
+            self._check_parts(number, *pair)
+        return pairs
 
     # --- Models of folds --------------------------------------------------------------
 
@@ -389,7 +422,6 @@ class FitOnFolds:
         """
         if not len(test):
             return self._learned(train), self._others[0]
-        self._check_weights(number, train=train, test=test)
         tested = NamedRows(f"fold_{number}", self._rows.take(self._rows.places(test)))
         return self._learned(train), tested
 
@@ -401,16 +433,6 @@ class FitOnFolds:
         # What a tree does with all rows would take long for a small part.
         learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)
         return learned.without_zero_weights()
-
-    def _check_weights(self, number: int, **rows: NDArray[np.int64]) -> None:
-        """Check that there are weights in both parts of a fold."""
-        weight = self.all_rows.weight
-        for part, at in rows.items():
-            if weight is not None and not weight[at].any():
-                raise ValueError(
-                    f"All {part} rows of fold {number} have the weight 0. Set folds to"
-                    " other rows or to a smaller number, or pass other weights."
-                )
 
     # --- Presets ----------------------------------------------------------------------
 
@@ -439,8 +461,7 @@ class FitOnFolds:
 
         An evaluation set decides instead of them. Of many rows, there is a sample.
         """
-        rows, weight = self.all_rows, self.all_rows.weight
-        at = np.arange(len(rows)) if weight is None else np.flatnonzero(weight)
+        at = self._weighted()
         groups, n_rows = self.groups, search.n_rows_of(len(at))
         if n_rows < len(at):
             at = folds.sample(at, groups, n_rows, self.main.settings.random_state)

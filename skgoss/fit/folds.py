@@ -138,6 +138,31 @@ def by_time(
     return parts
 
 
+def also_tested(
+    at: Indices, pairs: list[Pair], groups: NDArray[Any] | None, time: Indices | None
+) -> list[Pair]:
+    """Folds that also test the rows ``at``, which had no influence on them.
+
+    Each is in one fold, which learns neither from its group nor from later times. If
+    there is no such fold, it is in none.
+    """
+    number = np.arange(len(at)) % len(pairs)
+    if time is not None:
+        starts = [time[test].min() for _, test in pairs]
+        number = np.searchsorted(starts, time[at], side="right") - 1
+    elif groups is not None:
+        number = np.unique(groups[at], return_inverse=True)[1] % len(pairs)
+        for i, (_, test) in enumerate(pairs):
+            number[np.isin(groups[at], groups[test])] = i
+    joined = []
+    for i, (train, test) in enumerate(pairs):
+        added = at[number == i]
+        if groups is not None:
+            added = added[~np.isin(groups[added], groups[train])]
+        joined.append((train, np.union1d(test, added)))
+    return joined
+
+
 def pairs(
     folds: Any,
     target: NDArray[np.float64],

@@ -3,6 +3,7 @@
 from skgoss.parameters.aliases import (
     CANONICAL_NAME,
     canonical,
+    check_available,
     names_used,
     resolve,
     resolve_or_warn,
@@ -39,6 +40,7 @@ __all__ = [
     "Settings",
     "canonical",
     "changes",
+    "check_available",
     "checked_options",
     "checked_value",
     "draw_seed",

@@ -69,7 +69,7 @@ def canonical(
     """
     by_name: dict[str, dict[str, Any]] = {}
     for word, value in values.items():
-        if word in keep or word not in _WITHOUT_EFFECT:
+        if word in keep or not _is_off(word, value):
             name = word if word in keep else CANONICAL_NAME.get(word, word)
             by_name.setdefault(name, {})[word] = value
     return {
@@ -139,14 +139,14 @@ def group_by_option(
     for name, value in values.items():
         if name in CANONICAL_NAME:
             by_option.setdefault(CANONICAL_NAME[name], {})[name] = value
-        elif name not in _WITHOUT_EFFECT and not _is_off(name, value):
+        elif not _is_off(name, value):
             unknown[name] = value
     return by_option, unknown
 
 
 def _is_off(name: str, value: Any) -> bool:
     """Whether an option that does not exist here would have no effect, anyway."""
-    if name == "cegb_tradeoff":
+    if name == "cegb_tradeoff" or name in _WITHOUT_EFFECT:
         return True
     if name not in _WHY_NOT or NUMBERS.is_absent(value):
         return name in _WHY_NOT

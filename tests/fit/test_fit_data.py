@@ -1,5 +1,6 @@
-"""The rows of a fit that several processes hold."""
+"""The data of a fit: rows that several processes hold, and an earlier model."""
 
+import contextlib
 import weakref
 
 import numpy as np
@@ -16,7 +17,7 @@ from parts_of_rows import (
 )
 from ranks import rows_of, run
 
-from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, train
 from skgoss.columns.collectives import ALONE
 from skgoss.columns.columns import RELEASED
 from skgoss.columns.row_partition import Parts
@@ -137,3 +138,35 @@ def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
     estimator._keep(fit.run(Booster._from_model))
     assert np.array_equal(estimator.predict_proba(values), known.predict_proba(values))
     assert estimator.evals_result_ == known.evals_result_
+
+
+def logistic(raw_score, rows):
+    probability = 1 / (1 + np.exp(-raw_score))
+    return probability - rows.get_label(), probability * (1 - probability)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "is_alike"),
+    [
+        ({"objective": "l2"}, {"objective": "poisson"}, False),
+        ({"objective": "binary"}, {"objective": "l2"}, False),
+        ({"objective": "l2"}, {"objective": "l2", "reg_sqrt": True}, False),
+        ({"objective": "binary"}, {"objective": "binary", "sigmoid": 2.0}, False),
+        ({"objective": "l2"}, {"objective": "l1"}, True),
+        ({"objective": "gamma"}, {"objective": "poisson"}, True),
+        ({"objective": "binary"}, {"objective": "cross_entropy"}, True),
+        ({"objective": "binary"}, {"objective": logistic}, True),
+    ],
+)
+def test_scores_of_another_kind_to_go_on_from(earlier, later, is_alike):
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2 + 0.0
+    options = {"min_data_in_leaf": 1, "verbosity": -1, "n_estimators": 2}
+    positive = Dataset(X, y + (earlier["objective"] == "gamma"))
+    first = train(options | earlier, positive)
+    context = contextlib.nullcontext()
+    if not is_alike:
+        words = "init_model has objective='.*', whose raw scores are not those of"
+        context = pytest.warns(UserWarning, match=words)
+    with context:
+        more = train(options | later, Dataset(X, y), init_model=first)
+    assert more.num_trees() == 4

@@ -253,6 +253,47 @@ def test_whatever_is_chosen_is_chosen_on_other_rows(monkeypatch, choice, marks):
             assert not set(GROUP[learned]) & set(GROUP[tested])
 
 
+@pytest.mark.parametrize("marks", ["", "time", "groups", "time groups"])
+def test_rows_without_weight_draw_no_folds(marks):
+    """They are predicted, by models that know neither their group nor later times."""
+    ignored = np.concatenate([RNG.choice(N, 20, replace=False), np.argsort(TIME)[-60:]])
+    weight = np.ones(N)
+    weight[ignored] = 0.0
+    kept, ignored = np.flatnonzero(weight), np.flatnonzero(weight == 0)
+    passed = {name: {"time": TIME, "groups": GROUP}[name] for name in marks.split()}
+    model = LGBMRegressor(**SMALL, folds=3).fit(COLUMNS, TARGET, weight, **passed)
+    alone = LGBMRegressor(**SMALL, folds=3)
+    alone.fit(COLUMNS[kept], TARGET[kept], **{k: v[kept] for k, v in passed.items()})
+    np.testing.assert_array_equal(model.predict(COLUMNS), alone.predict(COLUMNS))
+    np.testing.assert_array_equal(model.oof_prediction_[kept], alone.oof_prediction_)
+    assert model.oof_score_ == alone.oof_score_
+    tested = ~np.isnan(model.oof_prediction_[ignored])
+    if "time" in passed:
+        first_tested = TIME[kept][~np.isnan(alone.oof_prediction_)].min()
+        may_be_tested = TIME[ignored] >= first_tested
+        assert not tested[~may_be_tested].any()
+        assert tested[may_be_tested].any()
+    if marks != "time groups":
+        assert tested.sum() == (
+            may_be_tested.sum() if "time" in passed else len(ignored)
+        )
+
+
+def test_rows_without_weight_are_tested_where_their_groups_are():
+    groups, time = np.array([*"aabbccab"]), np.array([1, 1, 2, 2, 3, 3, 3, 0])
+    early, late, ignored = np.arange(2), np.arange(2, 4), np.arange(4, 8)
+
+    def added(pairs, *known):
+        found = folds.also_tested(ignored, pairs, *known)
+        return [set(test) - {0, 1, 2, 3} for _, test in found]
+
+    halves = [(early, late), (late, early)]
+    assert added(halves, None, None) == [{4, 6}, {5, 7}]
+    assert added(halves, groups, None) == [{4, 5, 7}, {6}]
+    assert added(halves[:1], None, time) == [{4, 5, 6}]
+    assert added(halves[:1], groups, time) == [{4, 5}]
+
+
 DATES = np.datetime64("2024-01-01") + TIME.astype("timedelta64[D]")
 KINDS = {
     "floats": TIME / 7,

@@ -75,6 +75,30 @@ def test_targets_of_weight_zero_are_missing():
         LGBMRegressor(**SMALL).fit(X, targets, sample_weight=1.0 - known)
 
 
+HALVES = [(np.arange(len(X)) % 2 != i, np.arange(len(X)) % 2 == i) for i in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"folds": HALVES}, "test rows of fold 0: .* column 1 of y.* Set folds to"),
+        ({"folds": HALVES[1:]}, "train rows of fold 0: .* column 1 of y.* Set folds"),
+        ({"preset": "accurate"}, "rows of fold .: .* column 1 of y.* Leave the preset"),
+        ({"n_estimators": 2}, "evaluation set 'valid_0': .* column 1 of y are missing"),
+    ],
+)
+def test_parts_of_the_rows_without_a_target_are_named(options, words):
+    targets = Y.copy()
+    targets[::2, 1] = np.nan
+    given = {}
+    if "preset" in options:
+        targets[2:, 1] = np.nan
+    elif "folds" not in options:
+        given["eval_set"] = [(X[::2], targets[::2])]
+    with pytest.raises(ValueError, match=words):
+        LGBMRegressor(**options).fit(X, targets, **given)
+
+
 def test_columns_of_data_frames():
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     frame = pd.DataFrame({"price": Y[:, 0], "count": (Y[:, 1] * 9).astype(int)})

@@ -140,6 +140,15 @@ def test_set_params_refuses_unknown_names():
         GridSearchCV(LGBMClassifier(), {"num_leafs": [3]}, cv=2).fit(X, y)
 
 
+@pytest.mark.parametrize("name", ["device", "device_type", "task_type"])
+def test_set_params_warns_as_the_constructor_does(name):
+    model = LGBMClassifier()
+    for pass_option in (LGBMClassifier, model.set_params):
+        with pytest.warns(UnusedParameterWarning, match=f"{name}='gpu' of LGBMClassif"):
+            pass_option(**{name: "gpu"})
+        pass_option(**{name: "cpu"}, cegb_tradeoff=1.0, cegb_penalty_split=0.0)
+
+
 class Positional(LGBMRegressor):
     """A subclass with a parameter that has a position."""
 

@@ -362,10 +362,7 @@ def _sample_of_process(
 
 
 def _count_nonzero(
-    columns: Columns,
-    settings: BinningOptions,
-    used_rows: _RowSubset,
-    n_threads: int,
+    columns: Columns, settings: BinningOptions, used_rows: _RowSubset, n_threads: int
 ) -> NDArray[np.int64]:
     """The rows of each column that are not zero; exact if too few for a leaf."""
     count = np.empty(columns.n_features, dtype=np.int64)

@@ -21,11 +21,7 @@ from skgoss.binning.sparse_columns import LosslessSettings, StorageSettings
 from skgoss.columns import containers
 from skgoss.columns.categories import FLOAT32_CODES, Vocabulary, with_n_categories
 from skgoss.columns.columns import Columns
-from skgoss.columns.merged_schema import (
-    GrowingVocabulary,
-    looked_up,
-    with_vocabularies,
-)
+from skgoss.columns.merged_schema import GrowingVocabulary, looked_up, with_vocabularies
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import within
 from skgoss.sources.memory import IN_MEMORY, Memory

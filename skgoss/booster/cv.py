@@ -242,10 +242,7 @@ def _with_metrics(params: Any, metrics: Any) -> Any:
 
 
 def _threads(
-    options: TrainOptions,
-    train_set: Dataset,
-    arguments: FitArguments,
-    n_folds: int,
+    options: TrainOptions, train_set: Dataset, arguments: FitArguments, n_folds: int
 ) -> tuple[int, int]:
     """How many folds run at once, and how many threads each of them has."""
     settings = options.settings(train_set, arguments)
@@ -274,11 +271,7 @@ def _parts_of_folds(train_set: Dataset, folds: Any) -> list[Parts]:
 
 
 def _splitter(
-    train_set: Dataset,
-    objective: Any,
-    nfold: int,
-    stratified: bool,
-    seed: int | None,
+    train_set: Dataset, objective: Any, nfold: int, stratified: bool, seed: int | None
 ) -> Any:
     """The splitter into folds of equal size, which are those of LightGBM.
 

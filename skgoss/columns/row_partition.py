@@ -59,8 +59,7 @@ class RowPartition:
         ends = np.cumsum(self.length)
         kept = np.diff(np.searchsorted(at, ends), prepend=0)
         return RowPartition.from_parts(
-            self.collectives,
-            dict(zip(self.first.tolist(), kept.tolist(), strict=True)),
+            self.collectives, dict(zip(self.first.tolist(), kept.tolist(), strict=True))
         )
 
     @property

@@ -236,10 +236,7 @@ def _copied_starts(X: Any) -> NDArray[Any]:
 
 
 def stored_columns(
-    values: NDArray[Any],
-    rows: NDArray[np.int32],
-    start: NDArray[np.int64],
-    n_rows: int,
+    values: NDArray[Any], rows: NDArray[np.int32], start: NDArray[np.int64], n_rows: int
 ) -> Columns:
     """Columns of stored values, or of one value; the rows of each ascend."""
     stride = 0 if len(values) < start[-1] else values.itemsize

@@ -133,9 +133,7 @@ class ClientEvents:
     """What the client does with the events of the processes."""
 
     def __init__(
-        self,
-        settings: Settings,
-        hooks: sklearn_private.RoundHooks | None,
+        self, settings: Settings, hooks: sklearn_private.RoundHooks | None
     ) -> None:
         self.settings = settings
         self.hooks = hooks
@@ -194,10 +192,7 @@ def _call_pickled(pickled: bytes, *args: Any) -> FittedModel:
 
 
 def run(
-    client: Client,
-    work: Work,
-    delayed: Mapping[Any, Delayed],
-    events: ClientEvents,
+    client: Client, work: Work, delayed: Mapping[Any, Delayed], events: ClientEvents
 ) -> FittedModel:
     """Fit on the workers that hold parts of the data."""
     name = f"{type(work.estimator).__name__}.fit"

@@ -28,11 +28,7 @@ from skgoss.fit.fit import AfterRound, BuildBins, Fit, checked_settings
 from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
-from skgoss.model.fitted import (
-    EstimatorRecord,
-    FittedModel,
-    constructor_defaults,
-)
+from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings, changed_values

@@ -243,10 +243,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     @docstrings.of_prediction
     def predict_set(
-        self,
-        X: ArrayLike,
-        coverage: float | Sequence[float] = 0.9,
-        **kwargs: Any,
+        self, X: ArrayLike, coverage: float | Sequence[float] = 0.9, **kwargs: Any
     ) -> NDArray[np.bool_]:
         """Predict sets of classes that contain the label with a chosen probability.
 

@@ -19,12 +19,7 @@ from skgoss._engine.binning.bin_kernels import ZERO_BOUND
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import (
-    CATEGORICAL,
-    nan_goes_left,
-    zero_is_missing,
-    zero_tree,
-)
+from skgoss.model.trees import CATEGORICAL, nan_goes_left, zero_is_missing, zero_tree
 
 # The versions of ONNX's operators that a graph needs, by domain.
 MACHINE_LEARNING = "ai.onnx.ml"
@@ -129,10 +124,7 @@ class _Columns(NamedTuple):
 
 
 def add_scores(
-    graph: Graph,
-    X: str,
-    ensemble: Ensemble,
-    category_values: Mapping[int, Floats],
+    graph: Graph, X: str, ensemble: Ensemble, category_values: Mapping[int, Floats]
 ) -> str:
     """Add the nodes that compute raw scores, and return the name of the scores.
 
@@ -378,12 +370,7 @@ def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
 
 
 def _sums_of_trees(
-    graph: Graph,
-    X: str,
-    tests: _Tests,
-    leaves: _Leaves,
-    target: Ints,
-    weight: Floats,
+    graph: Graph, X: str, tests: _Tests, leaves: _Leaves, target: Ints, weight: Floats
 ) -> str:
     """The sums of what leaves add, (n_leaves, n) numbers, to sums with these numbers.
 

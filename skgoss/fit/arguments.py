@@ -123,11 +123,7 @@ class InputSet(NamedTuple):
     def queries(self, n_rows: int) -> Queries:
         """The queries of the rows; without any, all rows are one query."""
         return make_queries(
-            n_rows,
-            group=self.group,
-            qid=self.qid,
-            prefix=self.prefix,
-            parts=self.parts,
+            n_rows, group=self.group, qid=self.qid, prefix=self.prefix, parts=self.parts
         )
 
     @property
@@ -369,12 +365,7 @@ def evaluation_set(training: InputSet, name: str, X: Dataset) -> InputSet:
 
 
 def _evaluation_set(
-    training: InputSet,
-    name: str,
-    training_name: str,
-    X: Any,
-    y: Any,
-    **values: Any,
+    training: InputSet, name: str, training_name: str, X: Any, y: Any, **values: Any
 ) -> InputSet:
     input_set = InputSet(name, X, y, **values).with_fields()
     if X is not training.X or input_set.y is not training.y:

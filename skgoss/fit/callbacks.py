@@ -51,9 +51,7 @@ def say(message: str) -> None:
 
 
 def register_logger(
-    logger: Any,
-    info_method_name: str = "info",
-    warning_method_name: str = "warning",
+    logger: Any, info_method_name: str = "info", warning_method_name: str = "warning"
 ) -> None:
     """Send messages to a logger instead of printing them.
 

@@ -164,10 +164,7 @@ def also_tested(
 
 
 def pairs(
-    folds: Any,
-    target: NDArray[np.float64],
-    groups: NDArray[Any] | None,
-    argument: str,
+    folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None, argument: str
 ) -> list[Pair]:
     """The rows to learn from and those to test on, of each fold.
 
@@ -227,10 +224,7 @@ def check_times(time: Any, n_rows: int) -> Indices:
 
 
 def _split(
-    folds: Any,
-    target: NDArray[np.float64],
-    groups: NDArray[Any] | None,
-    argument: str,
+    folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None, argument: str
 ) -> list[Any]:
     """The pairs of a splitter, or else the pairs themselves.
 

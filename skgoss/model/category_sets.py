@@ -41,9 +41,7 @@ class CategorySets(NamedTuple):
         return number[row], 32 * (word - self.start[number])[row] + bit
 
     def mapped(
-        self,
-        column: NDArray[np.int32],
-        mappings: Mapping[int, Callable[[Ints], Ints]],
+        self, column: NDArray[np.int32], mappings: Mapping[int, Callable[[Ints], Ints]]
     ) -> CategorySets:
         """The sets with other categories for some columns.
 

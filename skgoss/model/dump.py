@@ -13,12 +13,7 @@ from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import LARGEST, Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import (
-    CATEGORICAL,
-    DEFAULT_LEFT,
-    MISSING_SHIFT,
-    Tree,
-)
+from skgoss.model.trees import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, Tree
 
 Floats = NDArray[np.float64]
 

@@ -10,21 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.utils.plain_values import (
-    Types,
-    are_numbers,
-    check_scores,
-    entries,
-    vector,
-)
+from skgoss.utils.plain_values import Types, are_numbers, check_scores, entries, vector
 
 Floats = NDArray[np.float64]
 
-_STATE: Types = {
-    "scores": np.ndarray,
-    "metrics": dict,
-    "calibration": (dict, NoneType),
-}
+_STATE: Types = {"scores": np.ndarray, "metrics": dict, "calibration": (dict, NoneType)}
 _CALIBRATION: Types = {
     "target": np.ndarray,
     "weight": (np.ndarray, NoneType),

@@ -154,8 +154,7 @@ def _encoded(
         ensemble,
         arrays=arrays | {"threshold": threshold},
         sets=sets.mapped(
-            column,
-            {j: partial(numbers_in, values) for j, values in numbers.items()},
+            column, {j: partial(numbers_in, values) for j, values in numbers.items()}
         ),
     )
     return ensemble, learned

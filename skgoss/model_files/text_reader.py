@@ -20,12 +20,7 @@ from skgoss.model.category_sets import NO_SETS, CategorySets, numbers_in
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header, check_infos
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import (
-    CATEGORICAL,
-    LEAF_TYPES,
-    NODE_TYPES,
-    check_trees,
-)
+from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, check_trees
 from skgoss.model_files import text_lines
 from skgoss.model_files.text_lines import (
     BOUNDS_KEY,
@@ -181,12 +176,7 @@ def _signs(header: Section, n_features: int) -> list[int]:
 
 
 def _numbers(
-    trees: TreeSections,
-    key: str,
-    sizes: Ints,
-    dtype: type,
-    *,
-    needed: bool = False,
+    trees: TreeSections, key: str, sizes: Ints, dtype: type, *, needed: bool = False
 ) -> NDArray[Any]:
     """The numbers of one field of all trees, one tree after the other.
 

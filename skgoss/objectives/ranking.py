@@ -73,11 +73,7 @@ class ByQuery(ABC):
         self.queries = queries
 
     def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Any,
-        n_threads: int,
+        self, scores: Floats, gradient_out: Singles, hessian_out: Any, n_threads: int
     ) -> None:
         order, bias, score = self.queries.order, self.bias, scores[0]
         if bias is not None:

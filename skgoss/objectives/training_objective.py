@@ -384,10 +384,7 @@ def _binary_codes(name: str, rows: TrainingRows) -> Floats:
 
 
 def _label_weight(
-    settings: Settings,
-    y: Floats,
-    codes: list[int],
-    weights: list[tuple[float, float]],
+    settings: Settings, y: Floats, codes: list[int], weights: list[tuple[float, float]]
 ) -> Floats | None:
     """The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows.
 

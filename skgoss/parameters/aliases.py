@@ -13,12 +13,7 @@ import numpy as np
 
 from skgoss.parameters import other_libraries
 from skgoss.parameters.domains import NUMBERS, Option
-from skgoss.parameters.table import (
-    NOT_AVAILABLE,
-    OPTIONS,
-    REFUSED,
-    WITHOUT_EFFECT,
-)
+from skgoss.parameters.table import NOT_AVAILABLE, OPTIONS, REFUSED, WITHOUT_EFFECT
 from skgoss.utils import messages, threads
 from skgoss.utils.messages import UnusedParameterWarning, warn
 

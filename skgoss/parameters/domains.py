@@ -448,9 +448,7 @@ METRIC = Domain(
     _convert_metric,
 )
 EVAL_AT = Domain(
-    "int or list of int",
-    "an int >= 1 or a list of ints >= 1",
-    _numbers_of(integer(1)),
+    "int or list of int", "an int >= 1 or a list of ints >= 1", _numbers_of(integer(1))
 )
 LABEL_GAIN = optional(
     Domain("list of float", "a list of floats >= 0", _numbers_of(NOT_NEGATIVE))

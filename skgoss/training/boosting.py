@@ -150,11 +150,7 @@ class Boosting(Rounds):
     def _sampler(self) -> sampling.Sampler:
         objective = self.objective
         return sampling.make(
-            self.settings,
-            self.weight,
-            objective.y,
-            objective.queries,
-            self.partition,
+            self.settings, self.weight, objective.y, objective.queries, self.partition
         )
 
     @property
@@ -584,10 +580,7 @@ class Boosting(Rounds):
         ]
 
     def _add_trees(
-        self,
-        scored_rows: Sequence[ScoredRows],
-        trees: BinnedTrees,
-        factor: float = 1.0,
+        self, scored_rows: Sequence[ScoredRows], trees: BinnedTrees, factor: float = 1.0
     ) -> None:
         """Add a multiple of the trees of a round to scores."""
         for rows, scores in scored_rows:

@@ -159,10 +159,7 @@ class FitSetup:
             store, numbers = rows.binned.storage.store, rows.binned.numbers
         else:
             store = dataset.store(
-                rows.columns,
-                self.settings,
-                rows=rows.numbers,
-                n_threads=self.n_threads,
+                rows.columns, self.settings, rows=rows.numbers, n_threads=self.n_threads
             )
         raw = self._raw_columns(rows)
         return BinnedRows(store, dataset.missing_bin, raw, len(rows), numbers)

@@ -20,6 +20,7 @@ from skgoss.callback import (
 from skgoss.engine import CVBooster, cv, train
 from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.fit.callbacks import register_logger
+from skgoss.fit.time_limit import keep_on_interrupt
 from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.utils.messages import UnusedParameterWarning
 from skgoss.utils.messages import by_name as _by_name
@@ -55,6 +56,7 @@ __all__ = [
     "cv",
     "draw_tree",
     "early_stopping",
+    "keep_on_interrupt",
     "log_evaluation",
     "ndcg_scorer",
     "plot_importance",

@@ -246,7 +246,7 @@ class Fit:
         function that returns the model so far. The fit ends if it returns True.
         """
         model = make_model(self) if self.calls else None
-        n_planned, has_end = self.settings.n_estimators, self.limit is not NO_LIMIT
+        n_planned = self.settings.n_estimators
 
         def ends(index: int, trees: Callable[[], Ensemble]) -> bool:
             is_over = index + 1 < n_planned and self.limit.is_over()
@@ -259,11 +259,12 @@ class Fit:
             model,
             history=self.history,
             callbacks=self.calls,
-            after_round=ends if after_round or has_end else None,
+            after_round=ends if after_round or self.limit.has_end else None,
         )
-        if has_end:
-            self._warn_of_limit(trained)
+        if self.limit.has_end:
+            self._warn_of_limit(n_planned, has_best=trained.best_iteration > 0)
         if self.data.settings.refit and self.data.fitted is not self.data.rows:
+            self.limit.interrupted.clear()
             n_rounds = max(1, trained.ensemble.n_rounds - self._n_earlier)
             trained = replace(trained, ensemble=self.refitted(n_rounds, model))
         self.warn_if_nothing_learned(trained.ensemble)
@@ -272,13 +273,18 @@ class Fit:
             return fitted
         return replace(fitted, baseline=self.state.baseline(fitted.n_rounds))
 
-    def _warn_of_limit(self, trained: Trained) -> None:
-        """Warn if the limit has ended the rounds."""
-        n_planned, n_grown = self.settings.n_estimators, self.n_rounds - self._n_earlier
-        if self.limit.left <= 0 and n_grown < n_planned and not trained.best_iteration:
+    def _warn_of_limit(self, n_planned: int, *, has_best: bool) -> None:
+        """Warn if the limit has ended the rounds, of which none was the best."""
+        n_grown, is_cut = (
+            self.n_rounds - self._n_earlier,
+            self.limit.interrupted.is_set(),
+        )
+        is_over = is_cut or (self.limit.left <= 0 and not has_best)
+        if is_over and n_grown < n_planned:
+            what = "Ctrl-C" if is_cut else f"time_limit={self.limit.seconds:g}"
             warn(
-                f"time_limit={self.limit.seconds:g} ended the fit after {n_grown} of"
-                f" {n_planned} rounds: other runs may end after another number."
+                f"{what} ended the fit after {n_grown} of {n_planned} rounds: other"
+                " runs may end after another number."
             )
 
     def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
@@ -366,13 +372,15 @@ class Fit:
         Of the callbacks, only those that are called before rounds are called again.
         """
         self.state = self.plan.begin(self.data.rows.without_zero_weights(), [])
-        return loop.train(
+        ensemble = loop.train(
             self.state,
             model,
             callbacks=CallbackList(self.calls).before,
             after_round=self.limit.after_round(),
             n_rounds=n_rounds,
         ).ensemble
+        self._warn_of_limit(n_rounds, has_best=False)
+        return ensemble
 
     # --- Models -----------------------------------------------------------------------
 

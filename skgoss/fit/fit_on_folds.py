@@ -20,7 +20,7 @@ from skgoss.fit.fit import AfterRound, BuildBins, Fit, MakeModel
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.race import Racer
 from skgoss.fit.task import Task
-from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
+from skgoss.fit.time_limit import BLOCKS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
 from skgoss.parameters import presets
@@ -54,8 +54,10 @@ def start(
     rows, and all get the same model. A rank without rows passes any row as ``X``, which
     tells the columns.
     """
-    has_end = settings.time_limit is not None
+    has_end = settings.time_limit is not None or BLOCKS
     limit = TimeLimit(settings.time_limit) if has_end else NO_LIMIT
+    if limit.interrupted.is_set():
+        raise KeyboardInterrupt
     training, *others = sets
     is_evaluated = not all(other.holds_same_rows(training) for other in others)
     data = FitData(
@@ -328,7 +330,8 @@ class FitOnFolds:
             fit.search_results = _results(found)
             fit.choose(members[int(np.argmax(weights))].options)
         else:
-            models, weights = [self._fold_models(pairs, make_model)], [1.0]
+            pairs, of_folds = self._fold_models(pairs, make_model)
+            models, weights = [of_folds], [1.0]
             if fit.settings.verbosity >= 1:
                 fold_fits.tell(models[0])
         mapping = None
@@ -373,28 +376,37 @@ class FitOnFolds:
 
     def _fold_models(
         self, pairs: Sequence[folds.Pair], make_model: MakeModel
-    ) -> list[fold_fits.FoldModel]:
-        """The models of the fit on the rows of each fold, several at once."""
+    ) -> tuple[list[folds.Pair], list[fold_fits.FoldModel]]:
+        """The folds and the models of the fit on their rows, several at once.
+
+        After Ctrl-C, they are those that have ended, or else those that have begun.
+        """
         n = len(pairs)
         n_at_once, n_threads = self._at_once(self.main, n)
         # A share for what follows, which is another fit or little.
         whole = self.main.limit.part(0.6 if self.main.settings.refit else 1.0)
+        begun: dict[int, fold_fits.FoldModel] = {}
+        ended: set[int] = set()
 
-        def fold_model(
-            number: int, is_cancelled: Callable[[], bool]
-        ) -> fold_fits.FoldModel:
+        def fold_model(number: int, is_cancelled: Callable[[], bool]) -> None:
+            if number > 0 and whole.interrupted.is_set():
+                return
             of_fold = self._begun(self.main, number, pairs[number], n_threads)
             state, test = of_fold.state, pairs[number][1]
             model, calls = make_model(of_fold), of_fold.new_callbacks()
             limit = whole.part(1 / -(-(n - number) // n_at_once))
-            found = fold_fits.fold_model(
+            begun[number] = fold_fits.fold_model(
                 state, test, model, calls, lambda: is_cancelled() or limit.is_over()
             )
             self.main.limit.is_reached |= limit.is_reached
-            return found
+            if not whole.interrupted.is_set():
+                ended.add(number)
 
         calls = [partial(fold_model, number) for number in range(n)]
-        return fold_fits.side_by_side(calls, n_at_once)
+        fold_fits.side_by_side(calls, n_at_once)
+        kept = sorted(ended or begun)
+        self._tell_of_interrupt(f"fits on folds: {len(kept)} of {n} models are kept")
+        return [pairs[i] for i in kept], [begun[i] for i in kept]
 
     def _at_once(self, fit: Fit, n: int) -> tuple[int, int]:
         """How many of ``n`` fits of folds run at once, and the threads of each."""
@@ -502,7 +514,9 @@ class FitOnFolds:
                 break
         self.main.limit.is_reached |= limit.is_reached
         n_begun = sum(all(candidate.grown) for candidate in found)
-        if n_begun < len(search.candidates):
+        if limit.interrupted.is_set():
+            self._tell_of_interrupt(f"a search after {n_begun} candidates had begun")
+        elif n_begun < len(search.candidates):
             warn(
                 f"time_limit={self.main.limit.seconds:g} ended the search after"
                 f" {n_begun} of the first {len(search.candidates)} candidates had"
@@ -551,10 +565,18 @@ class FitOnFolds:
             if self._is_over(limit):
                 return
 
+    def _tell_of_interrupt(self, what: str) -> None:
+        """Warn if Ctrl-C has ended something; the last fit goes on until the next."""
+        if not self.main.limit.interrupted.is_set():
+            return
+        self.main.limit.is_reached = True
+        warn(f"Ctrl-C ended {what}.")
+        if self.folds is None or self.main.settings.refit:
+            self.main.limit.interrupted.clear()
+
     def _is_over(self, limit: TimeLimit) -> bool:
         """Whether a limit is reached, as the first process sees it."""
-        has_end = limit.seconds is not None
-        return has_end and self._rows.collectives.broadcast(limit.is_over)
+        return limit.has_end and self._rows.collectives.broadcast(limit.is_over)
 
     def _loss(self) -> Fit:
         """The fit with the loss of its objective as the metric, without messages."""

@@ -1,16 +1,59 @@
-"""The option ``time_limit``: when a fit ends."""
+"""What ends fits early: the option ``time_limit``, and Ctrl-C."""
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+# Of each block of `keep_on_interrupt`, what Ctrl-C sets.
+BLOCKS: list[Event] = []
+
+
+@contextmanager
+def keep_on_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end fits as ``time_limit`` does, which keep what they have learned.
+
+    In the block, which the main thread enters, Ctrl-C (SIGINT) ends a fit with the
+    round that it is in. A preset ends its search with the best candidates so far, and
+    its last fit goes on until the next Ctrl-C. With the option ``folds``, the models
+    that have ended are kept. Warnings tell what was ended. Fits that begin after one
+    was ended raise KeyboardInterrupt. So does Ctrl-C if nothing has reacted to the last
+    one.
+
+    Examples
+    --------
+    >>> import skgoss
+    >>> X, y = [[1.0], [2.0]] * 20, [1.0, 2.0] * 20
+    >>> with skgoss.keep_on_interrupt():
+    ...     model = skgoss.LGBMRegressor(n_estimators=10).fit(X, y)
+    """
+    interrupted = Event()
+
+    def interrupt(*_: Any) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    usual = signal.signal(signal.SIGINT, interrupt)
+    BLOCKS.append(interrupted)
+    try:
+        yield
+    finally:
+        BLOCKS.pop()
+        signal.signal(signal.SIGINT, usual)
 
 
 class TimeLimit:
-    """A number of seconds from now on; None: there is no limit."""
+    """A number of seconds from now on; None: only Ctrl-C, if it is asked for."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
+        self.interrupted = BLOCKS[-1] if BLOCKS else Event()
+        self.has_end = seconds is not None or bool(BLOCKS)
         # Whether it has ended anything: `is_over` or that of a part has said so.
         self.is_reached = False
         self._end = float("inf") if seconds is None else time.monotonic() + seconds
@@ -22,17 +65,17 @@ class TimeLimit:
 
     def is_over(self) -> bool:
         """Whether no time is left."""
-        is_over = self.left <= 0
+        is_over = self.left <= 0 or self.interrupted.is_set()
         self.is_reached |= is_over
         return is_over
 
     def after_round(self) -> Callable[..., bool] | None:
         """What `loop.train` calls after each round; None if there is no limit."""
-        return None if self.seconds is None else lambda *_: self.is_over()
+        return (lambda *_: self.is_over()) if self.has_end else None
 
     def results(self) -> dict[str, bool]:
         """What a model keeps of it."""
-        return {} if self.seconds is None else {"is_limit_reached": self.is_reached}
+        return {"is_limit_reached": self.is_reached} if self.has_end else {}
 
     def part(self, share: float) -> TimeLimit:
         """The limit of a part of the fit, which takes a share of the time left."""

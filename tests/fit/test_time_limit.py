@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
 import warnings
 
 import numpy as np
+import processes
 import pytest
 from sklearn.datasets import load_diabetes
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRegressor
-from skgoss.fit import time_limit
+from skgoss.fit import fold_fits, time_limit
 from skgoss.fit.time_limit import TimeLimit
 
 X, y = load_diabetes(return_X_y=True)
@@ -143,3 +146,116 @@ def test_a_search_that_was_cut_leaves_time_for_the_last_fit(clock):
     with pytest.warns(UserWarning, match="ended the search after 2 of the first 3"):
         model = LGBMRegressor(preset="accurate", time_limit=1.0, n_jobs=1).fit(X, y)
     assert model.n_iter_ > 1
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------
+
+
+def pressed(*indices):
+    """A callback that presses Ctrl-C when it is called for these times."""
+    n_calls = iter(range(100_000))
+
+    def callback(*_):
+        if next(n_calls) in indices:
+            signal.raise_signal(signal.SIGINT)
+
+    return callback
+
+
+@pytest.fixture(autouse=True)
+def handler():
+    """Python's handler of SIGINT, which is there again after each test."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert not time_limit.BLOCKS
+    signal.signal(signal.SIGINT, usual)
+
+
+def test_ctrl_c_ends_a_fit_with_its_rounds():
+    model, again = LGBMRegressor(), LGBMRegressor(n_estimators=8)
+    with skgoss.keep_on_interrupt():
+        with pytest.warns(UserWarning, match="Ctrl-C ended .* after 8 of 100 rounds"):
+            model.fit(X, y, callbacks=[pressed(7)])
+        with pytest.raises(KeyboardInterrupt):
+            again.fit(X, y)
+    assert model.n_iter_ == 8
+    assert model.time_limit_reached_
+    np.testing.assert_array_equal(model.predict(X), again.fit(X, y).predict(X))
+    with skgoss.keep_on_interrupt():
+        free = LGBMRegressor().fit(X, y)
+        with pytest.warns(UserWarning, match="after 5 of 60 rounds"):
+            booster = skgoss.train({}, Dataset(X, y), 60, callbacks=[pressed(4)])
+    assert booster.num_trees() == 5
+    assert not free.time_limit_reached_
+    np.testing.assert_array_equal(free.predict(X), LGBMRegressor().fit(X, y).predict(X))
+
+
+def test_ctrl_c_raises_if_nobody_asked_or_it_comes_twice():
+    model = LGBMRegressor()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, callbacks=[pressed(3)])
+    calls = [pressed(3), pressed(3)]
+    with skgoss.keep_on_interrupt(), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, callbacks=calls)
+    assert not hasattr(model, "n_iter_")
+
+
+def test_ctrl_c_keeps_the_folds_that_have_ended():
+    options = {"n_estimators": 20, "folds": 4, "n_jobs": 1}
+    with skgoss.keep_on_interrupt(), pytest.warns(UserWarning, match="2 of 4 models"):
+        model = LGBMRegressor(**options).fit(X, y, callbacks=[pressed(45)])
+    whole = LGBMRegressor(**options).fit(X, y)
+    tested = np.isfinite(model.oof_prediction_)
+    assert tested.sum() == 100
+    np.testing.assert_array_equal(
+        model.oof_prediction_[tested], whole.oof_prediction_[tested]
+    )
+    with skgoss.keep_on_interrupt(), pytest.warns(UserWarning, match="1 of 4"):
+        model = LGBMRegressor(**options).fit(X, y, callbacks=[pressed(5)])
+    assert model.n_iter_ == 6
+
+
+@pytest.mark.parametrize("options", [{"folds": 4}, {"early_stopping_round": 5}])
+def test_a_refit_goes_on_until_the_next_ctrl_c(options):
+    options = options | {"refit": True, "n_jobs": 1, "learning_rate": 0.01}
+    with skgoss.keep_on_interrupt(), pytest.warns(UserWarning, match="Ctrl-C ended"):
+        model = LGBMRegressor(**options).fit(X, y, callbacks=[pressed(19)])
+    assert model.n_iter_ == 20
+    assert model.time_limit_reached_
+
+
+@pytest.mark.parametrize("preset", ["accurate", "best"])
+def test_ctrl_c_ends_a_search_with_the_best_so_far(preset, monkeypatch):
+    press, grow = pressed(30), fold_fits.GrowingFold.grow
+
+    def grown(self, *arguments):
+        press()
+        grow(self, *arguments)
+
+    monkeypatch.setattr(fold_fits.GrowingFold, "grow", grown)
+    with skgoss.keep_on_interrupt(), pytest.warns(UserWarning, match="ended a search"):
+        model = LGBMRegressor(preset=preset, n_jobs=1).fit(X, y)
+    assert model.time_limit_reached_
+    assert model.n_iter_ > 8
+    assert model.score(X, y) > 0.5
+    assert model.search_results_["weight"].sum() == pytest.approx(1)
+
+
+PRESSED = """
+import os, signal, skgoss, threading
+import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)
+X = np.arange(4000.0).reshape(1000, 4)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+with skgoss.keep_on_interrupt():
+    print(skgoss.LGBMRegressor(n_estimators=10**7, n_jobs=2).fit(X, X[:, 0]).n_iter_)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_from_outside_ends_a_fit(tmp_path):
+    done = processes.run(PRESSED, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 1 <= int(done.stdout) < 10**7
+    assert "Ctrl-C ended the fit" in done.stderr

@@ -21,7 +21,8 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from typing import NamedTuple
@@ -141,11 +142,17 @@ def plot(path: Path | None = None) -> bool:
     return True
 
 
+@cache
+def homes() -> Mapping[str, list[str]]:
+    """The packages that a module may be of, by its name; it takes a second."""
+    return packages_distributions()
+
+
 class Only:
     """Hide the packages that are not among some, nor needed by them."""
 
     def __init__(self, wanted: list[str]) -> None:
-        self.homes = packages_distributions()
+        self.homes = homes()
         self.finders = [*sys.meta_path]
         self.installed: set[str] = set()
         self.absent: list[str] = []

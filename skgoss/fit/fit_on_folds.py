@@ -226,7 +226,7 @@ class FitOnFolds:
                 things=self._things,
             )
         pairs = self._folds_of_equal_size(splitter, at)
-        ignored = np.setdiff1d(np.arange(len(self.all_rows)), at)
+        ignored = np.delete(np.arange(len(self.all_rows)), at)
         return folds.also_tested(ignored, pairs, self.groups, self.time)
 
     def _weighted(self) -> NDArray[np.int64]:
@@ -240,7 +240,7 @@ class FitOnFolds:
     ) -> None:
         """Check that a fold is tested on other rows, other groups and later times."""
         self._check_parts(number, train, test)
-        n_seen = len(np.intersect1d(train, test))
+        n_seen = len(np.intersect1d(train, test, assume_unique=True))
         if n_seen:
             warn(
                 f"Fold {number} is tested on {n_seen} rows that it learns from:"

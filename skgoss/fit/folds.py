@@ -159,7 +159,7 @@ def also_tested(
         added = at[number == i]
         if groups is not None:
             added = added[~np.isin(groups[added], groups[train])]
-        joined.append((train, np.union1d(test, added)))
+        joined.append((train, np.sort(np.concatenate([test, added]))))
     return joined
 
 

@@ -69,7 +69,7 @@ def table(n_rows: int, seed: int = 3) -> np.ndarray:
     return np.column_stack([few, *blocks, counts, signed, wide])
 
 
-def places_of_rows(data: BinnedDataset) -> list[int]:
+def places_of_rows(data: BinnedDataset) -> bytes:
     """The rows, and the places that their lanes, shorts and entries name."""
     held, every = data.storage, np.arange(data.n_rows)
     codes = held.rows[:, held.lane] // held.radix % held.n_codes
@@ -81,7 +81,7 @@ def places_of_rows(data: BinnedDataset) -> list[int]:
     return sorted_pairs(found)
 
 
-def expected_places(data: BinnedDataset) -> list[int]:
+def expected_places(data: BinnedDataset) -> bytes:
     """The rows, and the places of their bins; none for the default bins."""
     held, found = data.storage, []
     for j, column in enumerate(bins(data).astype(int)):
@@ -92,10 +92,11 @@ def expected_places(data: BinnedDataset) -> list[int]:
     return sorted_pairs(found)
 
 
-def sorted_pairs(found: list[tuple[np.ndarray, np.ndarray]]) -> list[int]:
-    """The pairs of several lists of (row, place) as numbers, each once."""
+def sorted_pairs(found: list[tuple[np.ndarray, np.ndarray]]) -> bytes:
+    """The pairs of several lists of (row, place) as sorted numbers, each once."""
     pairs = [rows * 2**32 + places.astype(np.int64) for rows, places in found]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *pairs])).tolist()
+    pairs = np.sort(np.concatenate([np.empty(0, np.int64), *pairs]))
+    return pairs[np.diff(pairs, prepend=-1) > 0].tobytes()
 
 
 def with_categories(n_rows: int) -> tuple[BinnedDataset, Categories]:

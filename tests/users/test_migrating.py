@@ -394,6 +394,9 @@ CHECKED_BY |= {
     "the training set in eval_set, twice": [
         "training/test_the_training_set_more_than_once_with_other_weights",
     ],
+    "init_model of an objective whose raw scores are of another kind": [
+        "fit/test_scores_of_another_kind_to_go_on_from"
+    ],
     "init_score beside init_model": [
         "booster/test_init_model_replaces_init_score",
         "training/test_an_earlier_model_replaces_start_scores",

@@ -328,6 +328,51 @@ def test_folds_calibrate_intervals(name):
         model.predict_interval(X, method="cv+")
 
 
+@names
+@pytest.mark.parametrize("folds", [None, 3])
+def test_presets_learn_the_same_bits_on_any_threads(name, folds):
+    options = {"objective": name, "preset": "accurate", "folds": folds}
+    one, three = (
+        LGBMRegressor(learning_rate=0.3, n_jobs=n, **options).fit(
+            X[:200], Y[name][:200]
+        )
+        for n in (1, 3)
+    )
+    raw = one.predict(X, raw_score=True)
+    np.testing.assert_array_equal(three.predict(X, raw_score=True), raw)
+    # What they have learned is more likely than one distribution of all rows.
+    start = most_likely(name, rows_of(Y[name][200:]))[:, None]
+    ours, theirs = twin(name, raw[200:].T, Y[name][200:]), twin(name, start, Y[name])
+    assert ours.mean() < theirs.mean()
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+@pytest.mark.parametrize(
+    "of_rows",
+    [
+        {"time": np.arange(200)},
+        {"groups": np.arange(200) // 4},
+        {"sample_weight": np.arange(200) % 2},
+        {"eval_set": [(X[200:], Y["student"][200:])]},
+    ],
+)
+def test_presets_take_what_belongs_to_rows(of_rows, folds):
+    model = LGBMRegressor(
+        objective="student", preset="accurate", learning_rate=0.3, folds=folds
+    )
+    if folds and "eval_set" in of_rows:
+        with pytest.raises(ValueError, match="eval_set cannot be used with folds"):
+            model.fit(X[:200], Y["student"][:200], **of_rows)
+        return
+    model.fit(X[:200], Y["student"][:200], **of_rows)
+    assert np.isfinite(model.predict(X, raw_score=True)).all()
+    if folds:
+        # The first half of the times has no rows before it.
+        first = 100 if "time" in of_rows else 0
+        tested = np.isfinite(model.oof_prediction_)
+        np.testing.assert_array_equal(tested, np.arange(200) >= first)
+
+
 # --- Mistakes -------------------------------------------------------------------------
 
 
@@ -352,6 +397,9 @@ def test_targets_outside_are_named_with_their_row(name):
     weight = np.ones(len(y))
     weight[[7, 9]] = 0.0
     model.fit(X, y, sample_weight=weight)
+    preset = LGBMRegressor(objective=name, preset="accurate", n_jobs=1)
+    with pytest.raises(ValueError, match=words.format("y")):
+        preset.fit(X, y)
 
 
 def test_mistakes_are_named():

@@ -1,10 +1,10 @@
 /* Distributions of a target, whose parameters are the scores of a row.
  *
- * `<name>_slopes` returns the derivative of the negative log-likelihood by each score, and its
- * Fisher information, the mean of the second derivative over targets of this distribution: it
- * is positive where the second derivative is not. `<name>_nll` returns the negative
- * log-likelihood of a target, which may be two bounds. DISTRIBUTIONS lists them. A score that is a logarithm is clipped
- * to +- LOG_LIMIT.
+ * A function of the name of each returns the negative log-likelihood of a target, which may be
+ * two bounds; for each score its derivative; and its Fisher information, the mean of the second
+ * derivative over targets of this distribution: it is positive where the second derivative is
+ * not. DISTRIBUTIONS lists them. What a kernel does not store, the compiler leaves out. A score
+ * that is a logarithm is clipped to +- LOG_LIMIT.
  */
 #ifndef SKGOSS_DISTRIBUTIONS_H
 #define SKGOSS_DISTRIBUTIONS_H
@@ -26,8 +26,9 @@
 #define HALF_LOG_2_PI 0.91893853320467274178
 
 typedef struct {
-    gradient_pair of[MOST_SCORES];
-} slopes;
+    double nll;
+    gradient_pair by[MOST_SCORES];
+} likelihood;
 
 static SIMD_INLINE double limited(double x, double low, double high)
 {
@@ -77,31 +78,21 @@ static SIMD_INLINE double trigamma(double x)
 /* Scores: the mean, and the logarithm of the standard deviation. Both derivatives by the mean are
  * multiplied by the variance: its steps are those of the squared error, which were more accurate
  * on real tables than rows weighted by 1 / variance. */
-static SIMD_INLINE slopes normal_slopes(const double *f, double y)
+static SIMD_INLINE likelihood normal(const double *f, double y)
 {
     double scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT);
     double z = (y - f[0]) * exponential(-scale);
-    slopes s = {{{f[0] - y, 1.0}, {1.0 - z * z, 2.0}}};
-    return s;
-}
-
-static SIMD_INLINE double normal_nll(const double *f, double y)
-{
-    double scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT);
-    double z = (y - f[0]) * exponential(-scale);
-    return HALF_LOG_2_PI + scale + 0.5 * z * z;
+    likelihood of = {HALF_LOG_2_PI + scale + 0.5 * z * z, {{f[0] - y, 1.0}, {1.0 - z * z, 2.0}}};
+    return of;
 }
 
 /* The scores are those of the logarithm of the target. */
-static SIMD_INLINE slopes lognormal_slopes(const double *f, double y)
-{
-    return normal_slopes(f, logarithm(y));
-}
-
-static SIMD_INLINE double lognormal_nll(const double *f, double y)
+static SIMD_INLINE likelihood lognormal(const double *f, double y)
 {
     double x = logarithm(y);
-    return normal_nll(f, x) + x;
+    likelihood of = normal(f, x);
+    of.nll += x;
+    return of;
 }
 
 /* --------------------------------------------------------------------------- student */
@@ -110,51 +101,41 @@ static SIMD_INLINE double lognormal_nll(const double *f, double y)
  * location are multiplied by the squared scale, as those of the normal distribution. K. L. Lange,
  * R. J. A. Little and J. M. G. Taylor, "Robust Statistical Modeling Using the t Distribution",
  * Journal of the American Statistical Association 84, 1989. */
-static SIMD_INLINE slopes student_slopes(const double *f, double y)
-{
-    double v = exponential(limited(f[2], -SHAPE_LIMIT, SHAPE_LIMIT));
-    double z = (y - f[0]) * exponential(-limited(f[1], -LOG_LIMIT, LOG_LIMIT));
-    double square = z * z, share = square / (v + square), weight = (v + 1.0) / (v + square);
-    double freedom = digamma(0.5 * v) - digamma(0.5 * (v + 1.0)) + 1.0 / v
-                     + logarithm_1p(square / v) - (v + 1.0) / v * share;
-    double information = 0.25 * (trigamma(0.5 * v) - trigamma(0.5 * (v + 1.0)))
-                         - (v + 5.0) / (2.0 * v * (v + 1.0) * (v + 3.0));
-    slopes s = {{{weight * (f[0] - y), (v + 1.0) / (v + 3.0)},
-                 {1.0 - (v + 1.0) * share, 2.0 * v / (v + 3.0)},
-                 {0.5 * v * freedom, at_least(v * v * information, LEAST_INFORMATION)}}};
-    return s;
-}
-
-static SIMD_INLINE double student_nll(const double *f, double y)
+static SIMD_INLINE likelihood student(const double *f, double y)
 {
     double scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT);
     double v = exponential(limited(f[2], -SHAPE_LIMIT, SHAPE_LIMIT));
     double z = (y - f[0]) * exponential(-scale);
-    return log_gamma(0.5 * v) - log_gamma(0.5 * (v + 1.0)) + 0.5 * logarithm(v * PI) + scale
-           + 0.5 * (v + 1.0) * logarithm_1p(z * z / v);
+    double square = z * z, share = square / (v + square), weight = (v + 1.0) / (v + square);
+    double nll = log_gamma(0.5 * v) - log_gamma(0.5 * (v + 1.0)) + 0.5 * logarithm(v * PI) + scale
+                 + 0.5 * (v + 1.0) * logarithm_1p(square / v);
+    double freedom = digamma(0.5 * v) - digamma(0.5 * (v + 1.0)) + 1.0 / v
+                     + logarithm_1p(square / v) - (v + 1.0) / v * share;
+    double information = 0.25 * (trigamma(0.5 * v) - trigamma(0.5 * (v + 1.0)))
+                         - (v + 5.0) / (2.0 * v * (v + 1.0) * (v + 3.0));
+    likelihood of = {nll,
+                     {{weight * (f[0] - y), (v + 1.0) / (v + 3.0)},
+                      {1.0 - (v + 1.0) * share, 2.0 * v / (v + 3.0)},
+                      {0.5 * v * freedom, at_least(v * v * information, LEAST_INFORMATION)}}};
+    return of;
 }
 
 /* ----------------------------------------------------------------------------- gamma */
 
 /* Scores: the logarithms of mean and shape. Derivatives by the first one are divided by the
  * shape. */
-static SIMD_INLINE slopes gamma_distribution_slopes(const double *f, double y)
+static SIMD_INLINE likelihood gamma_distribution(const double *f, double y)
 {
-    double k = exponential(limited(f[1], -SHAPE_LIMIT, SHAPE_LIMIT));
-    double ratio = y * exponential(-limited(f[0], -LOG_LIMIT, LOG_LIMIT));
+    double mean = limited(f[0], -LOG_LIMIT, LOG_LIMIT), ratio = y * exponential(-mean);
+    double shape = limited(f[1], -SHAPE_LIMIT, SHAPE_LIMIT), k = exponential(shape);
+    double nll = log_gamma(k) - k * shape + k * (ratio - (logarithm(y) - mean)) + logarithm(y);
     double deviance = ratio - 1.0 - logarithm(ratio);
     /* Its limits are those of small and of large shapes. */
     double information = limited(k * (k * trigamma(k) - 1.0), 0.5, 1.0);
-    slopes s = {{{1.0 - ratio, 1.0}, {k * (digamma(k) - logarithm(k) + deviance), information}}};
-    return s;
-}
-
-static SIMD_INLINE double gamma_distribution_nll(const double *f, double y)
-{
-    double shape = limited(f[1], -SHAPE_LIMIT, SHAPE_LIMIT), k = exponential(shape);
-    double mean = limited(f[0], -LOG_LIMIT, LOG_LIMIT);
-    double ratio = y * exponential(-mean), log_ratio = logarithm(y) - mean;
-    return log_gamma(k) - k * shape + k * (ratio - log_ratio) + logarithm(y);
+    likelihood of = {nll,
+                     {{1.0 - ratio, 1.0},
+                      {k * (digamma(k) - logarithm(k) + deviance), information}}};
+    return of;
 }
 
 /* ---------------------------------------------------------------- negative binomial */
@@ -162,65 +143,45 @@ static SIMD_INLINE double gamma_distribution_nll(const double *f, double y)
 /* Scores: the logarithms of the mean m and of the dispersion a; the variance is m + a m**2. The
  * Fisher information of the dispersion has no short formula: this one is right for a m -> 0 and
  * for a m -> infinity, up to 28 % too large between them for a <= 1, and more above. */
-static SIMD_INLINE slopes negative_binomial_slopes(const double *f, double y)
+static SIMD_INLINE likelihood negative_binomial(const double *f, double y)
 {
-    double m = exponential(limited(f[0], -LOG_LIMIT, LOG_LIMIT));
-    double a = exponential(limited(f[1], -COUNT_LIMIT, COUNT_LIMIT)), r = 1.0 / a, v = a * m;
-    double slope = logarithm_1p(v) + (y - m) / (r + m) + digamma(r) - digamma(y + r);
+    double log_m = limited(f[0], -LOG_LIMIT, LOG_LIMIT), m = exponential(log_m);
+    double log_a = limited(f[1], -COUNT_LIMIT, COUNT_LIMIT), a = exponential(log_a);
+    double r = 1.0 / a, v = a * m, log_1_plus_v = logarithm_1p(v);
+    double nll = log_gamma(r) - log_gamma(y + r) + log_gamma(y + 1.0) + (y + r) * log_1_plus_v
+                 - y * (log_m + log_a);
+    double slope = log_1_plus_v + (y - m) / (r + m) + digamma(r) - digamma(y + r);
     double large = limited(r * (r * trigamma(r) - 1.0), 0.5, 1.0);
     double information = 1.0 / ((2.0 * (1.0 + a) / v + 4.0) / v + 1.0 / large);
-    slopes s = {{{(m - y) / (1.0 + v), m / (1.0 + v)},
-                 {-r * slope, at_least(information, LEAST_INFORMATION)}}};
-    return s;
-}
-
-static SIMD_INLINE double negative_binomial_nll(const double *f, double y)
-{
-    double log_a = limited(f[1], -COUNT_LIMIT, COUNT_LIMIT), r = exponential(-log_a);
-    double log_v = limited(f[0], -LOG_LIMIT, LOG_LIMIT) + log_a;
-    return log_gamma(r) - log_gamma(y + r) + log_gamma(y + 1.0)
-           + (y + r) * logarithm_1p(exponential(log_v)) - y * log_v;
+    likelihood of = {nll,
+                     {{(m - y) / (1.0 + v), m / (1.0 + v)},
+                      {-r * slope, at_least(information, LEAST_INFORMATION)}}};
+    return of;
 }
 
 /* ------------------------------------------------------------------------------ beta */
 
 /* Scores: the log-odds of the mean, and the logarithm of the precision, which is the sum of both
- * shapes. S. Ferrari and F. Cribari-Neto, "Beta Regression for Modeling Rates and Proportions",
- * Journal of Applied Statistics 31, 2004. */
-typedef struct {
-    double mean, rest, precision, a, b;
-} beta_shapes;
-
-static SIMD_INLINE beta_shapes shapes_of(const double *f)
+ * shapes a and b. S. Ferrari and F. Cribari-Neto, "Beta Regression for Modeling Rates and
+ * Proportions", Journal of Applied Statistics 31, 2004. */
+static SIMD_INLINE likelihood beta(const double *f, double y)
 {
     odds p = logistic(f[0]);
-    beta_shapes s;
-    s.mean = f[0] >= 0.0 ? p.large : p.small;
-    s.rest = f[0] >= 0.0 ? p.small : p.large;
-    s.precision = exponential(limited(f[1], -SHAPE_LIMIT, SHAPE_LIMIT));
-    s.a = at_least(s.mean * s.precision, TINIEST_SHAPE);
-    s.b = at_least(s.rest * s.precision, TINIEST_SHAPE);
-    return s;
-}
-
-static SIMD_INLINE slopes beta_slopes(const double *f, double y)
-{
-    beta_shapes p = shapes_of(f);
-    double low = digamma(p.a) - logarithm(y), high = digamma(p.b) - logarithm(1.0 - y);
-    double of_a = trigamma(p.a), of_b = trigamma(p.b), unit = p.precision * p.mean * p.rest;
-    double spread = p.a * p.a * of_a + p.b * p.b * of_b
-                    - p.precision * p.precision * trigamma(p.precision);
-    slopes s = {{{unit * (low - high), unit * unit * (of_a + of_b)},
-                 {p.a * low + p.b * high - p.precision * digamma(p.precision),
-                  at_least(spread, LEAST_INFORMATION)}}};
-    return s;
-}
-
-static SIMD_INLINE double beta_nll(const double *f, double y)
-{
-    beta_shapes p = shapes_of(f);
-    return log_gamma(p.a) + log_gamma(p.b) - log_gamma(p.precision)
-           - (p.a - 1.0) * logarithm(y) - (p.b - 1.0) * logarithm(1.0 - y);
+    double mean = f[0] >= 0.0 ? p.large : p.small, rest = f[0] >= 0.0 ? p.small : p.large;
+    double precision = exponential(limited(f[1], -SHAPE_LIMIT, SHAPE_LIMIT));
+    double a = at_least(mean * precision, TINIEST_SHAPE);
+    double b = at_least(rest * precision, TINIEST_SHAPE);
+    double log_y = logarithm(y), log_rest = logarithm(1.0 - y);
+    double nll = log_gamma(a) + log_gamma(b) - log_gamma(precision) - (a - 1.0) * log_y
+                 - (b - 1.0) * log_rest;
+    double low = digamma(a) - log_y, high = digamma(b) - log_rest;
+    double of_a = trigamma(a), of_b = trigamma(b), unit = precision * mean * rest;
+    double spread = a * a * of_a + b * b * of_b - precision * precision * trigamma(precision);
+    likelihood of = {nll,
+                     {{unit * (low - high), unit * unit * (of_a + of_b)},
+                      {a * low + b * high - precision * digamma(precision),
+                       at_least(spread, LEAST_INFORMATION)}}};
+    return of;
 }
 
 /* ------------------------------------------------------------- accelerated failure times */
@@ -283,49 +244,44 @@ static SIMD_INLINE int same(tail l, tail u)
     return l.log_survival - u.log_survival <= -1e-8 * u.log_survival;
 }
 
+/* z, of a logarithm of the scale. */
+static SIMD_INLINE double deviation(double location, double log_scale, double time)
+{
+    double z = (logarithm(time) - location) * exponential(-log_scale);
+    z = time > 0.0 ? z : -TAIL_LIMIT;
+    return limited(z, -TAIL_LIMIT, TAIL_LIMIT);
+}
+
 /* Both derivatives by the location are multiplied by the squared scale, as those of the normal
  * distribution. Those of times that are seen have the Fisher information, others the second
  * derivative. Of bounds, `low` and `high` are the hazards times the survival function, divided
  * by the probability between them. */
 #define FAILURE_TIME(name, base, of_location, of_scale)                                      \
-    static SIMD_INLINE double name##_z(const double *f, double time)                         \
+    static SIMD_INLINE likelihood name(const double *f, double lower, double upper)          \
     {                                                                                        \
-        double scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT);                                 \
-        double z = (logarithm(time) - f[0]) * exponential(-scale);                           \
-        z = time > 0.0 ? z : -TAIL_LIMIT;                                                    \
-        return limited(z, -TAIL_LIMIT, TAIL_LIMIT);                                          \
-    }                                                                                        \
-    static SIMD_INLINE slopes name##_slopes(const double *f, double lower, double upper)     \
-    {                                                                                        \
-        double scale = exponential(limited(f[1], -LOG_LIMIT, LOG_LIMIT));                    \
-        double z = name##_z(f, lower), w = name##_z(f, upper);                               \
+        double log_scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT);                             \
+        double scale = exponential(log_scale);                                               \
+        double z = deviation(f[0], log_scale, lower), w = deviation(f[0], log_scale, upper); \
         tail l = base##_tail(z), u = base##_tail(w);                                         \
+        int seen = same(l, u), is_bounded = upper < INFINITY;                                \
         double own = l.hazard - l.slope / l.hazard;                                          \
-        double between = -exponential_minus_1(u.log_survival - l.log_survival);              \
-        int seen = same(l, u);                                                               \
-        between = seen ? 1.0 : between;                                                      \
-        double of_l = upper < INFINITY ? 1.0 / between : 1.0;                                \
-        double of_u = of_l - 1.0, low = l.hazard * of_l, high = u.hazard * of_u;             \
+        double share = -exponential_minus_1(u.log_survival - l.log_survival);                \
+        double nll = seen ? log_scale + logarithm(lower) - logarithm(l.hazard)               \
+                          : is_bounded ? -logarithm(share) : 0.0;                            \
+        double of_l = is_bounded ? 1.0 / (seen ? 1.0 : share) : 1.0, of_u = of_l - 1.0;      \
+        double low = l.hazard * of_l, high = u.hazard * of_u;                                \
         double curve_l = (l.slope - l.hazard * l.hazard) * of_l;                             \
         double curve_u = (u.slope - u.hazard * u.hazard) * of_u;                             \
         double step = high - low, of_step = w * high - z * low;                              \
         double curve = step * step + curve_l - curve_u;                                      \
         double of_curve = of_step * of_step + z * (low + z * curve_l)                        \
                           - w * (high + w * curve_u);                                        \
-        slopes s = {{{scale * (seen ? -own : step),                                          \
-                      seen ? of_location : at_least(curve, TINIEST_SHAPE)},                  \
-                     {seen ? 1.0 - z * own : of_step,                                        \
-                      seen ? of_scale : at_least(of_curve, LEAST_INFORMATION)}}};            \
-        return s;                                                                            \
-    }                                                                                        \
-    static SIMD_INLINE double name##_nll(const double *f, double lower, double upper)        \
-    {                                                                                        \
-        tail l = base##_tail(name##_z(f, lower)), u = base##_tail(name##_z(f, upper));       \
-        double seen = limited(f[1], -LOG_LIMIT, LOG_LIMIT) + logarithm(lower)                \
-                      - logarithm(l.hazard);                                                 \
-        double between = -exponential_minus_1(u.log_survival - l.log_survival);              \
-        double bounded = upper < INFINITY ? -logarithm(between) : 0.0;                       \
-        return (same(l, u) ? seen : bounded) - l.log_survival;                               \
+        likelihood of = {nll - l.log_survival,                                               \
+                         {{scale * (seen ? -own : step),                                     \
+                           seen ? of_location : at_least(curve, TINIEST_SHAPE)},             \
+                          {seen ? 1.0 - z * own : of_step,                                   \
+                           seen ? of_scale : at_least(of_curve, LEAST_INFORMATION)}}};       \
+        return of;                                                                           \
     }
 
 FAILURE_TIME(aft_normal, normal, 1.0, 2.0)
@@ -349,10 +305,10 @@ FAILURE_TIME(aft_extreme, extreme, 1.0, 1.8236806608528794)
                 (score, y, stride, n, gradient_out, hessian_out))                          \
     {                                                                                      \
         EACH_ROW(n_scores)                                                                 \
-            slopes s = name##_slopes(f, __VA_ARGS__);                                      \
+            likelihood of = name(f, __VA_ARGS__);                                          \
             for (int k = 0; k < n_scores; k++) {                                           \
-                gradient_out[k * stride + i] = (float)within_float(s.of[k].gradient);      \
-                hessian_out[k * stride + i] = (float)within_float(s.of[k].hessian);        \
+                gradient_out[k * stride + i] = (float)within_float(of.by[k].gradient);     \
+                hessian_out[k * stride + i] = (float)within_float(of.by[k].hessian);       \
             }                                                                              \
         }                                                                                  \
     }                                                                                      \
@@ -361,7 +317,7 @@ FAILURE_TIME(aft_extreme, extreme, 1.0, 1.8236806608528794)
                  int64_t n, double *restrict loss_out), (score, y, stride, n, loss_out))   \
     {                                                                                      \
         EACH_ROW(n_scores)                                                                 \
-            loss_out[i] = name##_nll(f, __VA_ARGS__);                                      \
+            loss_out[i] = name(f, __VA_ARGS__).nll;                                        \
         }                                                                                  \
     }
 

@@ -28,6 +28,9 @@ from skgoss.training.rounds import Rounds
 
 Floats = NDArray[np.float64]
 
+# So many times columns and thresholds are drawn for a round without a split.
+_DRAWS = 30
+
 
 class ScoredRows(NamedTuple):
     """Rows and the scores, (n_scores, n_rows), that trees are added to."""
@@ -422,15 +425,27 @@ class Boosting(Rounds):
     def _grow(
         self, sample: sampling.Sample, scores: Floats | None, round_index: int
     ) -> bool:
+        """Grow the trees of a round; returns whether one of them has a split.
+
+        If none has, other columns and thresholds are drawn, where these are random.
+        """
+        n_trees, options = self.grower.forest.n_trees, self.settings
+        shares = options.colsample_bytree, options.feature_fraction_bynode
+        draws = _DRAWS if options.extra_trees or min(shares) < 1 else 1
         try:
-            return self.grower.grow(
-                self.gradient,
-                sample.hessian,
-                self.copy_weight,
-                sample.rows,
-                scores,
-                round_index,
-            )
+            for draw in range(draws):
+                if draw:
+                    self.grower.forest.drop(n_trees)
+                if self.grower.grow(
+                    self.gradient,
+                    sample.hessian,
+                    self.copy_weight,
+                    sample.rows,
+                    scores,
+                    round_index + (draw << 32),
+                ):
+                    return True
+            return False
         except FloatingPointError as error:
             raise ValueError(
                 f"objective {self.objective.name!r} gave NaN or infinite gradients in "

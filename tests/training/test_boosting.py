@@ -11,6 +11,7 @@ import twin
 from grids import pairs_by_day
 from twin import Fit, fit, smooth_target, table
 
+from skgoss import LGBMRegressor
 from skgoss.model.ensemble import Tree
 
 # --- The very trees of the twin -------------------------------------------------------
@@ -439,3 +440,31 @@ def test_renewed_leaves_are_percentiles(objective, level, weighted):
             np.testing.assert_allclose(values[leaf], expected, rtol=1e-9, atol=1e-12)
         score += values[leaf_of]
     np.testing.assert_allclose(score, fitted.raw()[:, 0], rtol=1e-12)
+
+
+# --- Rounds whose drawn columns have no split -----------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"colsample_bytree": 0.25},
+        {"feature_fraction_bynode": 0.25},
+        {"extra_trees": True, "colsample_bytree": 0.5},
+    ],
+)
+def test_other_columns_are_drawn_for_a_round_without_a_split(options):
+    """One column in four has splits, so that most first draws have none."""
+    X = np.random.default_rng(0).random((400, 4))
+    y = np.where(X[:, 2] > 0.5, 100.0, -100.0)
+    common = {"num_leaves": 2, "min_split_gain": 5e5, "learning_rate": 0.02}
+    models = [
+        LGBMRegressor(n_estimators=20, n_jobs=n, **common, **options).fit(X, y)
+        for n in (1, 2)
+    ]
+    trees = [model.booster_.dump_model()["tree_info"] for model in models]
+    assert trees[0] == trees[1]
+    assert [t["tree_structure"]["split_feature"] for t in trees[0]] == [2] * 20
+    # Where no column has a split, boosting ends.
+    noise = LGBMRegressor(n_estimators=20, **common, **options)
+    assert noise.fit(X, np.sign(y) * 1e-3).n_estimators_ == 1

@@ -25,6 +25,7 @@ from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
+from skgoss.training import loop
 from skgoss.training.callback_api import Recorder
 from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import NamedRows
@@ -395,8 +396,15 @@ class FitOnFolds:
             state, test = of_fold.state, pairs[number][1]
             model, calls = make_model(of_fold), of_fold.new_callbacks()
             limit = whole.part(1 / -(-(n - number) // n_at_once))
-            begun[number] = fold_fits.fold_model(
-                state, test, model, calls, lambda: is_cancelled() or limit.is_over()
+            trained = loop.train(
+                state,
+                model,
+                callbacks=calls,
+                after_round=lambda *_: is_cancelled() or limit.is_over(),
+            )
+            trees, history = trained.ensemble, trained.history
+            begun[number] = fold_fits.FoldModel.from_rounds(
+                state, trees.n_rounds - state.first_round, test, history, trees=trees
             )
             self.main.limit.is_reached |= limit.is_reached
             if not whole.interrupted.is_set():
@@ -626,10 +634,14 @@ class _Candidate:
         return self.seconds / sum(fold.n_rounds for fold in self.grown if fold)
 
     def keep(self, metrics: Sequence[Any]) -> None:
-        """Keep the models up to the best rounds, which are tested by ``metrics``."""
+        """Keep the models, all of as many rounds, which are tested by ``metrics``.
+
+        With its own best round, the score of each fold would be too good.
+        """
         if all(self.grown):
+            n_rounds = max(1, round(self.n_rounds))
             self.models = [
-                fold.model(test, metrics)
+                fold.model(n_rounds, test, metrics)
                 for fold, (_, test) in zip(self.grown, self.pairs, strict=True)
             ]
 

@@ -22,8 +22,7 @@ from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
 from skgoss.objectives.distributions import calibrated, newton_step
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_rows import TrainingRows
-from skgoss.training import loop
-from skgoss.training.callback_api import Callback, EvalResult, History, record
+from skgoss.training.callback_api import EvalResult, History, record
 from skgoss.training.concurrent_fits import Result, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
@@ -113,30 +112,6 @@ class FoldModel:
         return self.trees.chosen(np.arange(self.first_round, self.trees.n_rounds))
 
 
-def fold_model(
-    boosting: Rounds,
-    test: NDArray[np.int64],
-    model: Any,
-    callbacks: Sequence[Callback],
-    is_cancelled: Callable[[], bool],
-) -> FoldModel:
-    """Boost on the training rows of a fold, up to the best round on its test rows.
-
-    These rows are the only evaluation set, and ``test`` are their numbers. ``model`` is
-    what callbacks get as the model. Boosting ends after a round if it ``is_cancelled``,
-    because another fold has failed.
-    """
-    trained = loop.train(
-        boosting,
-        model,
-        callbacks=callbacks,
-        after_round=lambda _index, _trees: is_cancelled(),
-    )
-    trees, history = trained.ensemble, trained.history
-    n_rounds = trees.n_rounds - boosting.first_round
-    return FoldModel.from_rounds(boosting, n_rounds, test, history, trees=trees)
-
-
 class GrowingFold:
     """The fit of a fold that goes on whenever more rounds are asked for.
 
@@ -188,12 +163,14 @@ class GrowingFold:
         loss = np.nan_to_num(_as_loss(results[0]), nan=np.inf)
         self.losses[self.n_rounds] = float(loss)
 
-    def model(self, test: NDArray[np.int64], metrics: Sequence[AnyMetric]) -> FoldModel:
-        """The model up to the best round, which is tested by ``metrics``."""
-        boosting = self._boosting
+    def model(
+        self, n_rounds: int, test: NDArray[np.int64], metrics: Sequence[AnyMetric]
+    ) -> FoldModel:
+        """The model of at most so many rounds, which is tested by ``metrics``."""
+        boosting, n_rounds = self._boosting, min(n_rounds, self.n_rounds)
         assert boosting is not None
         return FoldModel.from_rounds(
-            boosting, self.best_round, test, self.history, metrics=list(metrics)
+            boosting, n_rounds, test, self.history, metrics=list(metrics)
         )
 
     def end(self) -> None:

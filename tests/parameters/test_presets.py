@@ -302,13 +302,14 @@ def short_search(monkeypatch):
         monkeypatch.setattr(presets, name, value)
 
 
-def of_members(model, X, y, n_rounds, **arguments):
+def of_members(model, X, y, **arguments):
     """The weights of the members of a mean, and models of each alone."""
     results, members, at = model.search_results_, [], []
     for i in np.flatnonzero(results["weight"]):
-        # Early stopping that never ends a fold keeps its best round.
         options = presets._ACCURATE_ON_FOLDS | results["params"][i]
-        options |= {"n_estimators": n_rounds, "early_stopping_round": None}
+        # All folds have as many rounds.
+        n_rounds = round(results["n_rounds"][i])
+        options |= {"n_estimators": n_rounds, "early_stopping_round": 0}
         alone = type(model)(**{"folds": model.folds or 8, **options})
         members.append(alone.fit(X, y, **arguments))
         at.append(i)
@@ -323,13 +324,15 @@ def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
     n_compared = {"accurate": 3, "best": 8}[preset]
     assert len(results["params"]) == len(results["weight"]) == n_compared
     assert results["weight"].sum() == pytest.approx(1)
-    at, weights, members = of_members(model, X, y, 30)
+    at, weights, members = of_members(model, X, y)
     assert 1 <= len(members) <= 6
     oof, prediction = np.zeros(len(y)), np.zeros(len(y))
     for i, weight, alone in zip(at, weights, members, strict=True):
-        rounds = [np.argmin(s["l2"]) + 1 for s in alone.evals_result_.values()]
+        longer = clone(alone).set_params(n_estimators=30).fit(X, y)
+        losses = [s["l2"] for s in longer.evals_result_.values()]
+        rounds = [np.argmin(of_fold) + 1 for of_fold in losses]
         assert results["n_rounds"][i] == pytest.approx(np.exp(np.log(rounds).mean()))
-        loss = np.mean([min(s["l2"]) for s in alone.evals_result_.values()])
+        loss = np.mean([min(of_fold) for of_fold in losses])
         assert results["mean_test_loss"][i] == pytest.approx(loss)
         oof += weight * alone.oof_prediction_
         prediction += weight * alone.predict(X)
@@ -344,7 +347,7 @@ def test_weights_have_the_least_loss_that_hill_climbing_finds():
     X, y = numbers(400)
     options = {"folds": 3, "n_estimators": 30}
     model = LGBMRegressor(**ACCURATE, **options).fit(X, y)
-    _, weights, members = of_members(model, X, y, 30)
+    _, weights, members = of_members(model, X, y)
     oof = np.array([alone.oof_prediction_ for alone in members])
     assert len(members) == 2
     shares = np.linspace(0, 1, 26)
@@ -357,7 +360,7 @@ def test_weights_have_the_least_loss_that_hill_climbing_finds():
 def test_probabilities_of_folds_are_calibrated():
     X, y = classes(500)
     model = LGBMClassifier(**ACCURATE, folds=3, n_estimators=40).fit(X, y)
-    _, weights, members = of_members(model, X, y, 40)
+    _, weights, members = of_members(model, X, y)
     pairs = of_equal_size(3, y.astype(float), None, stratify=True, seed=0)
 
     def loss(raw):
@@ -422,8 +425,9 @@ def test_the_history_is_that_of_the_kind_with_the_most_weight():
     winners = set()
     for target in (y, np.random.default_rng(1).normal(size=len(y))):
         model = LGBMRegressor(**ACCURATE, folds=3, n_estimators=12).fit(X, target)
-        _, weights, members = of_members(model, X, target, 12)
-        history = members[int(np.argmax(weights))].evals_result_
+        _, weights, members = of_members(model, X, target)
+        longer = clone(members[int(np.argmax(weights))]).set_params(n_estimators=12)
+        history = longer.fit(X, target).evals_result_
         for name, scores in model.evals_result_.items():
             assert scores["l2"] == history[name]["l2"][: len(scores["l2"])]
         winners.add(model.preset_params_["extra_trees"])
@@ -439,7 +443,7 @@ def test_what_goes_on_from_other_scores_is_not_calibrated(start):
     if start == "init_score":
         fit = {"init_score": first.predict(X, raw_score=True)}
     model = LGBMClassifier(**ACCURATE, folds=3, n_estimators=6).fit(X, y, **fit)
-    _, weights, members = of_members(model, X, y, 6, **fit)
+    _, weights, members = of_members(model, X, y, **fit)
     raw = weights @ [m.predict(X, raw_score=True) for m in members]
     np.testing.assert_allclose(model.predict(X, raw_score=True), raw, rtol=1e-9)
 

@@ -159,11 +159,11 @@ def check_init_score(
 
 
 def held_out(
-    rows: Rows, fraction: float, seed: int, *, stratify: bool, groups: Any = None
+    rows: Rows, fraction: float, seed: int, *, labels: Any = None, groups: Any = None
 ) -> NDArray[Any]:
     """Draw rows for validation, whatever their partition: a bool for each row.
 
-    The same fraction of each class is drawn if they ``stratify``. If there are queries
+    The same fraction of the rows of each label is drawn. If there are queries
     or ``groups`` of the rows of all processes, the fraction is that of these, all rows
     of which are held out. ValueError if nothing can be held out.
     """
@@ -174,8 +174,8 @@ def held_out(
         stratum, reason = np.zeros(group.max() + 1), "there is only one group"
     elif rows.queries is not None:
         stratum, reason = np.zeros(rows.queries.n_global), "there is only one query"
-    elif stratify:
-        codes = rows.target.astype(np.int32)
+    elif labels is not None:
+        codes = labels.astype(np.int32)
         stratum, reason = partition.all_gather(codes), "no class has two rows"
     else:
         stratum, reason = np.zeros(partition.n_rows), "there is only one row"

@@ -80,6 +80,13 @@ def _check(fits: NDArray[np.bool_], values: Floats, name: str, wanted: str) -> N
         raise ValueError(f"{name} must hold {wanted}, but row {row} is {values[row]}.")
 
 
+def check_events(bounds: Floats, weight: Floats | None, has: str = "") -> None:
+    """Check that the event of a row whose weight is not 0 was seen; else ValueError."""
+    counts = True if weight is None else weight > 0
+    if not (np.isfinite(bounds[:, 1]) & counts).any():
+        raise ValueError(f"{has}no event, so there is nothing to learn from it.")
+
+
 def check(
     bounds: Floats, weight: Floats | None, objective: str, name: str, is_training: bool
 ) -> None:
@@ -102,8 +109,7 @@ def check(
         raise ValueError(f"Only 'cox' has strata: leave out the last column of {name}.")
     if not is_training:
         return
-    if np.isinf(upper).all():
-        raise ValueError(f"{name} has no event, so there is nothing to learn from it.")
+    check_events(bounds, weight, f"{name} has ")
     if not objective.startswith("cox"):
         return
     stratum = strata[0] if strata else np.zeros(len(lower))

@@ -503,7 +503,7 @@ class FitData:
                 rows,
                 share,
                 options.random_state,
-                stratify=self.task.n_classes is not None,
+                labels=self.labels(rows),
                 groups=self.groups,
             )
             parts = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
@@ -513,6 +513,21 @@ class FitData:
             parts = rows.places(pair[0]), rows.places(pair[1])
         fitted, validation = map(rows.take, parts)
         return self.replaced(fitted=fitted), [NamedRows("validation", validation)]
+
+    def check_learnable(self, target: Floats, weight: Floats | None) -> None:
+        """Check that there is something to learn from, such as an event."""
+        self.task.check_learnable(target, weight)
+        if is_survival(self.settings.objective):
+            lifetimes.check_events(target, weight)
+
+    def labels(self, rows: Rows) -> NDArray[Any] | None:
+        """The class of each row, or whether it is censored.
+
+        Parts of the rows have the same fraction of each. None if there is neither.
+        """
+        if is_survival(self.settings.objective):
+            return np.isinf(rows.target[:, 1])
+        return None if self.task.n_classes is None else rows.target
 
     def all_groups(self) -> NDArray[Any] | None:
         """The groups of the rows of all processes, the user's or queries."""

@@ -22,6 +22,7 @@ from skgoss.fit.race import Racer
 from skgoss.fit.task import Task
 from skgoss.fit.time_limit import BLOCKS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
+from skgoss.objectives.objectives import is_survival
 from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
@@ -108,6 +109,9 @@ class FitOnFolds:
         self._others = [named for named in sets if named.rows is not fit.data.rows]
         self.all_rows = self._all_rows()
         self.groups, self.time = fit.data.all_groups(), fit.data.time
+        labels = fit.data.labels(self.all_rows)
+        self._stratifies = labels is not None
+        self._labels = self.all_rows.target if labels is None else labels
         self._things = "groups" if self._rows.queries is None else "queries"
         self.folds = self._folds()
         if self.folds is None and fit.data.search is None:
@@ -219,7 +223,7 @@ class FitOnFolds:
         if self.time is None:
             folds.check_number(
                 splitter,
-                self.all_rows.target[at],
+                self._labels[at],
                 None if self.groups is None else self.groups[at],
                 stratify=self._stratifies,
                 argument="folds",
@@ -262,7 +266,7 @@ class FitOnFolds:
             )
 
     def _check_parts(self, number: int, *pair: NDArray[np.int64]) -> None:
-        """Check that both parts of a fold have weights, and values of all targets."""
+        """Check that both parts of a fold have weights, events and all targets."""
         rows, settings = self.all_rows, self.main.settings
         advice = "Set folds to other rows or to a smaller number"
         if settings.preset is not None and "folds" not in settings.passed:
@@ -275,24 +279,21 @@ class FitOnFolds:
                     " pass other weights."
                 )
             try:
-                self.main.data.task.check_learnable(rows.target[at], weight)
+                self.main.data.check_learnable(rows.target[at], weight)
             except ValueError as error:
                 raise ValueError(
                     f"The {part} rows of fold {number}: {error} {advice}."
                 ) from error
-
-    @property
-    def _stratifies(self) -> bool:
-        """Whether each fold has the same fraction of each class."""
-        return self.main.data.task.n_classes is not None
 
     def _most_folds(self, at: NDArray[np.int64]) -> int:
         """The largest number of folds of some of the rows."""
         if self.time is not None:
             return len(np.unique(self.time[at])) - 1
         groups = None if self.groups is None else self.groups[at]
-        target = self.all_rows.target[at]
-        return folds.most(target, groups, stratify=self._stratifies)[0]
+        n = folds.most(self._labels[at], groups, stratify=self._stratifies)[0]
+        lives = is_survival(self.main.settings.objective)
+        # Each fold needs an event.
+        return min(n, int((~self._labels[at]).sum())) if lives else n
 
     def _folds_of_equal_size(
         self, n_folds: int, at: NDArray[np.int64]
@@ -304,7 +305,7 @@ class FitOnFolds:
         else:
             pairs = folds.of_equal_size(
                 n_folds,
-                self.all_rows.target[at],
+                self._labels[at],
                 groups,
                 stratify=self._stratifies,
                 seed=self.main.settings.random_state,

@@ -224,13 +224,14 @@ def test_weights_of_ranks_that_are_all_zero():
 @pytest.mark.parametrize("n", [N, 4])
 def test_held_out_rows_are_those_of_one(kind, n):
     y, query = Y["many"][:n], QUERY[-n:]
-    own = {"fraction": 0.2, "seed": 3, "stratify": kind == "classes"}
+    own = {"fraction": 0.2, "seed": 3}
     if kind == "queries" and n == 4:
         query = np.array([1, 1, 2, 5])
 
     def chosen(at, partition, queries):
         rows = Rows(RELEASED, y[at], queries=queries, partition=partition)
-        return held_out(rows, **own)
+        labels = rows.target if kind == "classes" else None
+        return held_out(rows, **own, labels=labels)
 
     at = np.arange(n)
     expected = chosen(at, None, Queries.from_ids(query) if kind == "queries" else None)

@@ -538,18 +538,18 @@ def test_held_out_rows_are_stratified_whole_queries_and_existing():
     from skgoss.columns.queries import Queries
 
     y = np.repeat([0.0, 1, 2], [100, 50, 10])
-    chosen = held_out(Rows(RELEASED, y), 0.2, 0, stratify=True)
+    chosen = held_out(Rows(RELEASED, y), 0.2, 0, labels=y)
     assert np.bincount(y[chosen].astype(int)).tolist() == [20, 10, 2]
-    chosen = held_out(Rows(RELEASED, y), 0.99, 0, stratify=True)
+    chosen = held_out(Rows(RELEASED, y), 0.99, 0, labels=y)
     assert set(y[~chosen]) == {0, 1, 2}
     qid = np.repeat(np.arange(40), 4)
     rows = Rows(RELEASED, y, queries=Queries.from_ids(qid))
-    chosen = held_out(rows, 0.25, 0, stratify=False)
+    chosen = held_out(rows, 0.25, 0)
     assert chosen.sum() == 40
     assert set(qid[chosen]).isdisjoint(qid[~chosen])
     one = Rows(RELEASED, y, queries=Queries.from_ids(np.zeros(160, np.int64)))
     with pytest.raises(ValueError, match="there is only one query"):
-        held_out(one, 0.1, 0, stratify=False)
+        held_out(one, 0.1, 0)
     weight = RNG.integers(0, 2, size=len(Y))
     options = {"n_estimators": 50, "early_stopping_round": 5}
     some = classifier(**options).fit(X, Y, sample_weight=weight)
@@ -569,7 +569,7 @@ def test_a_class_is_never_held_out_whole():
 
     codes = np.unique(rare, return_inverse=True)[1].astype(float)
     for seed in range(20):
-        chosen = held_out(Rows(RELEASED, codes), 0.1, seed, stratify=True)
+        chosen = held_out(Rows(RELEASED, codes), 0.1, seed, labels=codes)
         assert chosen.sum() == 1
         assert (rare[chosen] == "b").all()
     model.fit(np.arange(4.0)[:, None], rare)

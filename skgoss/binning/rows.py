@@ -163,9 +163,9 @@ def held_out(
 ) -> NDArray[Any]:
     """Draw rows for validation, whatever their partition: a bool for each row.
 
-    The same fraction of the rows of each label is drawn. If there are queries
-    or ``groups`` of the rows of all processes, the fraction is that of these, all rows
-    of which are held out. ValueError if nothing can be held out.
+    The same fraction of the rows of each label is drawn. If there are queries or
+    ``groups`` of the rows of all processes, the fraction is that of these, all rows of
+    which are held out. ValueError if nothing can be held out.
     """
     partition = rows.partition or RowPartition.alone(len(rows))
     group = None

@@ -116,7 +116,11 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         """
         levels, objective = self._model.link.levels, self._model.objective
         if is_survival(objective):
-            return self._concordance(X, y, sample_weight)
+            risk = np.asarray(self.predict(X), dtype=np.float64)
+            if sample_weight is not None:
+                sample_weight = as_floats(sample_weight, "sample_weight")
+            data = bounds(y, len(risk)), risk[None], sample_weight, None, 1
+            return concordance(EvalData(*data))
         if not levels:
             return self._r2(X, y, sample_weight)
         losses = [
@@ -124,12 +128,6 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             for level, predicted in zip(levels, self.predict(X).T, strict=True)
         ]
         return -float(np.mean(losses))
-
-    def _concordance(self, X: Any, y: Any, sample_weight: Any) -> float:
-        risk = np.asarray(self.predict(X), dtype=np.float64)
-        weight = None if sample_weight is None else as_floats(sample_weight, "weight")
-        data = EvalData(bounds(y, len(risk)), risk[None], weight, None, 1)
-        return concordance(data)
 
     def _r2(self, X: Any, y: Any, sample_weight: Any) -> float:
         predicted = self.predict(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import pickle
 import warnings
 
@@ -616,6 +617,77 @@ def test_bounds_are_those_of_xgboost():
     ours = LGBMRegressor(objective="aft_normal", **SMALL).fit(X, BOUNDS)
     margin = theirs.predict(data, output_margin=True)
     assert np.corrcoef(-ours.predict(X), margin)[0, 1] > 0.7
+
+
+# --- Presets and folds ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cox", "cox_efron", "aft", "aft_extreme"])
+def test_presets_grow_small_trees_and_find_the_rounds(name):
+    model = LGBMRegressor(objective=name, preset="accurate").fit(X, STRUCTURED)
+    chosen = model.preset_params_
+    assert chosen["extra_trees"]
+    assert (chosen["num_leaves"], chosen["reg_lambda"]) == (7, 3.0)
+    assert model.search_results_["params"] == [{}]
+    assert 5 < model.n_estimators_ < 500
+    assert model.score(X, Y) > 0.7
+    passed = LGBMRegressor(objective=name, preset="accurate", num_leaves=31)
+    assert passed.fit(X, Y).preset_params_.keys() == chosen.keys() - {"num_leaves"}
+
+
+def test_presets_take_strata_groups_folds_and_evaluation_sets():
+    groups = np.arange(N) // 4
+    for y in (STRATIFIED, STRUCTURED):
+        model = LGBMRegressor(objective="cox", preset="accurate", folds=3)
+        model.fit(X, y, groups=groups)
+        assert (model.oof_prediction_ != 0).all()
+        assert model.preset_params_["num_leaves"] == 7
+    model = LGBMRegressor(objective="aft", preset="accurate")
+    model.fit(X[:160], BOUNDS[:160], eval_set=[(X[160:], BOUNDS[160:])])
+    assert 0 < model.best_iteration_ < 500
+
+
+@pytest.mark.parametrize("name", ["cox", "aft"])
+def test_folds_share_out_events(name):
+    few = np.column_stack([np.arange(N) % 60 == 7, TIME])  # four of them
+    options = {"objective": name, "n_estimators": 3}
+    model = LGBMRegressor(**options, folds=4).fit(X, few)
+    losses = [*model.evals_result_.values()]
+    assert len(losses) == 4
+    assert np.isfinite([*itertools.chain(*(h.values() for h in losses))]).all()
+    with pytest.raises(ValueError, match=r"test rows of fold 4: no event.* smaller"):
+        LGBMRegressor(**options, folds=5).fit(X, few)
+    with pytest.raises(ValueError, match=r"rows of fold 0: no event.* smaller"):
+        LGBMRegressor(**options, folds=2).fit(X, few, groups=np.arange(N) % 60 == 7)
+    two, one = (few * [[1, 1]] for _ in range(2))
+    two[100:, 0] = one[60:, 0] = 0
+    for y in (two, one):
+        model = LGBMRegressor(objective=name, preset="accurate").fit(X, y)
+        assert ("n_rounds" in (model.search_results_ or {})) == (y is two)
+    # Half of the rows are held out, and so is one of two events.
+    stopping = {"early_stopping_round": 2, "validation_fraction": 0.5}
+    assert LGBMRegressor(**options, **stopping).fit(X, two).best_iteration_ > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y: y.assign(days=y.days - y.days.min()), "'days' .* times above 0"),
+        (lambda y: y.assign(days=-y.days), "column 'days' of y must hold times above"),
+        (lambda y: y.assign(days=np.nan), "column 'days' .* no missing values"),
+        (lambda y: y.assign(dead=0), "y has no event"),
+        (lambda y: y.assign(dead=y.days == y.days.max()), "censored before the first"),
+        (lambda y: y.assign(dead="yes"), "'dead' .* such as status == 'yes'"),
+        (lambda y: y.assign(stratum=np.arange(N) == 3), "stratum 1 of y has row 3"),
+    ],
+)
+def test_presets_refuse_bad_targets_before_any_work(change, message, monkeypatch):
+    monkeypatch.setattr("skgoss.fit.fit_on_folds.FitOnFolds.__init__", None)
+    y = change(pd.DataFrame({"dead": EVENT, "days": TIME}))
+    for options in ({}, {"folds": 4}):
+        model = LGBMRegressor(objective="cox", preset="accurate", **options)
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
 
 
 # --- Errors ---------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from skgoss.fit.race import Racer
 from skgoss.fit.task import Task
 from skgoss.fit.time_limit import BLOCKS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
-from skgoss.objectives.objectives import is_survival
 from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
@@ -290,10 +289,10 @@ class FitOnFolds:
         if self.time is not None:
             return len(np.unique(self.time[at])) - 1
         groups = None if self.groups is None else self.groups[at]
-        n = folds.most(self._labels[at], groups, stratify=self._stratifies)[0]
-        lives = is_survival(self.main.settings.objective)
-        # Each fold needs an event.
-        return min(n, int((~self._labels[at]).sum())) if lives else n
+        labels = self._labels[at]
+        n = folds.most(labels, groups, stratify=self._stratifies)[0]
+        # Of lifetimes, each fold needs an event.
+        return min(n, int((~labels).sum())) if labels.dtype == bool else n
 
     def _folds_of_equal_size(
         self, n_folds: int, at: NDArray[np.int64]

@@ -318,9 +318,9 @@ folds
     Fit one model on each fold's training rows, and keep the mean of these models as
     one model. An int is the number of folds: classifiers put the same fraction of
     each class into each fold (for survival, of events), rankers whole queries, and
-    ``random_state`` determines the rows. Otherwise a splitter of scikit-learn, or
-    pairs (train, test) of arrays of row numbers. Each model keeps the rounds up to the best one
-    on its own test rows, unless ``early_stopping_round`` is 0. The predictions for
+    ``random_state`` determines the rows. Otherwise a splitter of scikit-learn, or pairs
+    (train, test) of arrays of row numbers. Each model keeps the rounds up to the best
+    one on its own test rows, unless ``early_stopping_round`` is 0. The predictions for
     the test rows are the attribute ``oof_prediction_``.
 preset
     How the options that you leave at their defaults are chosen. None: they have

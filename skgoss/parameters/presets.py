@@ -145,6 +145,7 @@ _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda":
 
 # Few events, which are noisy, want small trees. Folds of so few rows cannot tell kinds
 # of trees apart: to choose one by them is worse, so they find the rounds only.
+_SURVIVAL = "cox", "aft"  # the beginnings of the names of its objectives
 _OF_SURVIVAL = {"extra_trees": True, "num_leaves": 7, "reg_lambda": 3.0}
 
 # Sets of many categories fit noise unless small groups count for less.
@@ -222,16 +223,11 @@ def chosen(
     preset = _PRESETS[settings.preset]
     is_alone = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
     values = preset.alone if is_alone else preset.on_folds
-    if _is_survival(settings):
+    if str(settings.objective).startswith(_SURVIVAL):
         values = values | _OF_SURVIVAL
     if most_categories > _MANY:
         values = values | _OF_MANY_CATEGORIES
     return {name: value for name, value in values.items() if name not in left}
-
-
-def _is_survival(settings: Settings) -> bool:
-    name = settings.objective
-    return isinstance(name, str) and name.startswith(("cox", "aft"))
 
 
 def _candidates(
@@ -241,7 +237,7 @@ def _candidates(
 
     Among them are the user's ``own`` options, so that no preset is worse than these.
     """
-    if _is_survival(own) and own.preset == "accurate":
+    if own.preset == "accurate" and str(own.objective).startswith(_SURVIVAL):
         return ({},)
     usual = {name: getattr(own, name) for name in chosen if name not in _OF_ALL}
     more = _MORE_KINDS if own.preset == "best" else ()

@@ -113,21 +113,19 @@ def check(
     if not objective.startswith("cox"):
         return
     stratum = strata[0] if strata else np.zeros(len(lower))
-    labels, number, size = np.unique(stratum, return_inverse=True, return_counts=True)
+    _, number, size = np.unique(stratum, return_inverse=True, return_counts=True)
     if strata and size.min() == 1:
         row = counts[np.argmin(size[number])]
         raise ValueError(
             f"The stratum {bounds[row, 2]:g} of {name} has row {row} only: join it with"
             " another."
         )
-    # Events of rows that nobody outlives are all that is known.
-    first = np.full(len(labels), np.inf)
-    np.minimum.at(first, number, upper)
-    last = np.zeros(len(labels))
     # Who is censored at the time of an event has outlived it.
     after = np.where(np.isinf(upper), np.nextafter(lower, np.inf), lower)
+    last = np.zeros(len(size))
     np.maximum.at(last, number, after)
-    if (first >= last).all():
+    # Events of rows that nobody outlives tell nothing.
+    if not (upper < last[number]).any():
         raise ValueError(
             f"{name} has nothing to learn from: all other rows are censored before the"
             " first event."

@@ -261,24 +261,10 @@ def search(
     most_categories: int,
     n_rows: int,
 ) -> Search | None:
-    """How the number of rounds is found.
+    """How the number of rounds is found; None if the user says it, or folds find it.
 
-    Parameters
-    ----------
-    own : Settings
-        Those of the user.
-    settings : Settings
-        With the chosen options.
-    chosen : mapping
-        What the preset has chosen.
-    most_categories : int
-        The largest number of categories of a column.
-    n_rows : int
-
-    Returns
-    -------
-    Search or None
-        None if the user has said it, or folds find it.
+    ``own`` are the settings of the user, and ``settings`` have what the preset has
+    ``chosen``. ``most_categories`` is the largest number of categories of a column.
     """
     by_folds = settings.folds is not None
     # Folds may end before the rounds that the user asks for. Functions have no loss.

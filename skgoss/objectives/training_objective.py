@@ -237,7 +237,9 @@ def make_objective(
         elif spec.distribution is not None:
             parts |= _distribution(name, rows)
         elif spec.task == "survival":
-            parts |= _partial_likelihood(name, rows)
+            efron = name == "cox_efron"
+            derivatives = PartialLikelihood(rows.y, rows.weight, efron=efron)
+            parts |= {"derivatives": derivatives, **_NO_START}
         else:
             parts |= _numbers(name, settings, rows)
     usual = {
@@ -304,11 +306,6 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
 def _distribution(name: str, rows: TrainingRows) -> Parts:
     derivatives = partial(gradients.distribution, name, kernel_target(rows.y))
     return {"derivatives": derivatives, "average": most_likely(name, rows)}
-
-
-def _partial_likelihood(name: str, rows: TrainingRows) -> Parts:
-    derivatives = PartialLikelihood(rows.y, rows.weight, efron=name == "cox_efron")
-    return {"derivatives": derivatives, **_NO_START}
 
 
 def _ranking(

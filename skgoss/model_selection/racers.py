@@ -9,6 +9,7 @@ from skgoss import parameters
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit.race import USUAL_RATE, Racer
 from skgoss.model_selection.shared_fits import are_rounds_alike
+from skgoss.parameters.aliases import OPTION
 
 # A fit whose rounds take steps of this sum has learned most of what it can. One that
 # cannot, with its rate and its limit, is compared after as many rounds as others.
@@ -56,6 +57,9 @@ def comparable(params: Mapping[str, Any]) -> Hashable:
 
 
 def _can_go_on(model: LGBMModel) -> bool:
-    numbers = (model.n_estimators, model.num_leaves, model.learning_rate)
-    are_numbers = all(isinstance(n, int | float) and n > 0 for n in numbers)
-    return are_numbers and are_rounds_alike(model)
+    try:
+        for name in ("n_estimators", "num_leaves", "learning_rate"):
+            OPTION[name].checked(getattr(model, name), "")
+    except (TypeError, ValueError):  # its fits say it
+        return False
+    return are_rounds_alike(model)

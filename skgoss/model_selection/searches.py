@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
+import threading
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -113,12 +114,19 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         search.n_jobs = threads.n_threads(
             model.n_jobs if self.n_jobs is None else self.n_jobs
         )
-        search._given = indexable(X, y)
+        search._given, threads_before = indexable(X, y), set(threading.enumerate())
         search._shared = SharedFits()
         search._shared.attach(search.estimator)
         try:
             with parallel_config("threading"):
                 super(SharedSearch, search).fit(X, y, **params)
+        except BaseException:
+            # Threads restore filters of warnings when they end, so they end before.
+            search._shared.is_open = False
+            until = time.monotonic() + 1
+            for thread in set(threading.enumerate()) - threads_before:
+                thread.join(max(0, until - time.monotonic()))
+            raise
         finally:
             search._shared.close(search.estimator)
         kept = {*self.get_params(deep=False), *SharedSearch.__annotations__}
@@ -127,6 +135,9 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
 
     def _get_routed_params_for_fit(self, params: Any) -> Any:
         self._routed = super()._get_routed_params_for_fit(params)
+        is_one = self.scoring is None or isinstance(self.scoring, str)
+        if self.strategy == "race" and not (is_one or callable(self.scoring)):
+            self._value(dict.fromkeys(self.scoring))
         return self._routed
 
     def _check_strategy(self, fit_params: Iterable[str]) -> None:
@@ -379,6 +390,16 @@ def prefix(estimator: Any) -> str:
     return "".join(f"{name}__" for name in names)
 
 
+def _of_peer(search: SharedSearch, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of scikit-learn's constructor, of ``locals()`` in ours.
+
+    The search gets the others.
+    """
+    ours = ("strategy", "time_limit", "self", "__class__")
+    search.strategy, search.time_limit, *_ = (variables[name] for name in ours)
+    return {name: value for name, value in variables.items() if name not in ours}
+
+
 def _left_out(value: Any) -> Any:
     """What stands for the results of a fold that a candidate was not evaluated on."""
     if isinstance(value, Mapping):
@@ -511,20 +532,7 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         error_score: float | str = np.nan,
         return_train_score: bool = False,
     ) -> None:
-        super().__init__(
-            estimator,
-            param_grid,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            refit=refit,
-            cv=cv,
-            verbose=verbose,
-            pre_dispatch=pre_dispatch,
-            error_score=error_score,
-            return_train_score=return_train_score,
-        )
-        self.strategy = strategy
-        self.time_limit = time_limit
+        super().__init__(**_of_peer(self, locals()))
 
 
 @_described
@@ -588,19 +596,4 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
         error_score: float | str = np.nan,
         return_train_score: bool = False,
     ) -> None:
-        super().__init__(
-            estimator,
-            param_distributions,
-            n_iter=n_iter,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            refit=refit,
-            cv=cv,
-            verbose=verbose,
-            pre_dispatch=pre_dispatch,
-            random_state=random_state,
-            error_score=error_score,
-            return_train_score=return_train_score,
-        )
-        self.strategy = strategy
-        self.time_limit = time_limit
+        super().__init__(**_of_peer(self, locals()))

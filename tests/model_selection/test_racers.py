@@ -76,7 +76,7 @@ def test_threads_do_not_change_a_race():
             np.testing.assert_array_equal(one[name], two[name])
 
 
-def test_pipelines_and_metrics():
+def test_pipelines_and_metrics(monkeypatch):
     pipeline = make_pipeline(StandardScaler(), LGBMRegressor(n_estimators=20))
     model = TransformedTargetRegressor(pipeline, func=np.log, inverse_func=np.exp)
     grid = {"regressor__lgbmregressor__num_leaves": [3, 6]}
@@ -84,8 +84,11 @@ def test_pipelines_and_metrics():
     search = race(model, grid, scoring=scoring, refit="r2").fit(X, y)
     path = "regressor__lgbmregressor__n_estimators"
     assert 1 <= search.best_params_[path] <= 20
-    with pytest.raises(ValueError, match="set refit to one of"):
-        race(model, grid, scoring=scoring, refit=False).fit(X, y)
+    rounds = counted(monkeypatch, "boost")
+    for refit in (False, lambda results: 0):
+        with pytest.raises(ValueError, match="set refit to one of"):
+            race(model, grid, scoring=scoring, refit=refit).fit(X, y)
+    assert rounds == []
 
 
 def test_what_cannot_go_on_is_evaluated_once():
@@ -99,6 +102,18 @@ def test_what_cannot_go_on_is_evaluated_once():
     ):
         model = LGBMRegressor(**{"n_estimators": 12, **params})
         assert cross_val_score(model, X, y, cv=FOLDS).mean() == score
+
+
+def test_wrong_numbers_of_rounds_fail_alone():
+    grid = {"n_estimators": [9, -3, np.int64(12), "many"], "num_leaves": [4]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = race(grid=grid, n_jobs=1).fit(X, y).cv_results_
+    assert any("8 fits failed" in str(warning.message) for warning in caught)
+    assert [p["n_estimators"] for p in results["params"]][1:] == [-3, "many"]
+    assert results["n_rounds"][0] == 12
+    failed = np.isnan(results["mean_test_score"])
+    assert list(failed) == [False, True, True]
 
 
 def failing_scorer(model, X, y):

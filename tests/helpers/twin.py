@@ -46,6 +46,8 @@ def log1p_from_below(x: float) -> float:
 
 def shrunk(gradient: Any, l1: float) -> Any:
     """T(G): the gradient moved toward zero by l1."""
+    if l1 == 0:
+        return gradient
     return np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
 
 

@@ -7,8 +7,9 @@ import hashlib
 import pickle
 import weakref
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
-from math import factorial
+from math import factorial, prod
 
 import numpy as np
 import pytest
@@ -93,9 +94,10 @@ def by_subsets(tree, left, n_features):
     """SHAP values and interactions of one row and tree, over all sets of features."""
     leaves = list(factors(tree, left))
 
+    @cache
     def value(known):
         return sum(
-            leaf * np.prod([o if j in known else z for j, (o, z) in of.items()])
+            leaf * prod([o if j in known else z for j, (o, z) in of.items()])
             for leaf, of in leaves
         )
 
@@ -105,7 +107,7 @@ def by_subsets(tree, left, n_features):
         for size in range(n_features - 1):
             weight = factorial(size) * factorial(n_features - size - 2)
             weight /= 2 * factorial(n_features - 1)
-            for known in map(set, combinations(others, size)):
+            for known in map(frozenset, combinations(others, size)):
                 both = value(known | {i, j}) - value(known | {i})
                 values[i, j] += weight * (both - value(known | {j}) + value(known))
         values[j, i] = values[i, j]
@@ -114,10 +116,10 @@ def by_subsets(tree, left, n_features):
         for size in range(n_features):
             weight = factorial(size) * factorial(n_features - size - 1)
             weight /= factorial(n_features)
-            for known in map(set, combinations(others, size)):
+            for known in map(frozenset, combinations(others, size)):
                 values[i, i] += weight * (value(known | {i}) - value(known))
         values[i, i] -= values[i, :i].sum() + values[i, i + 1 :].sum()
-    values[-1, -1] = value(set())
+    values[-1, -1] = value(frozenset())
     return values
 
 

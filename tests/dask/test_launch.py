@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 distributed = pytest.importorskip("distributed")
+
+from dask_processes import fit_forever, hold_cluster, process  # noqa: E402
 
 from skgoss.dask import connections, launch  # noqa: E402
 
@@ -360,68 +359,22 @@ def test_a_worker_that_is_killed(client: Any, n_parts: int) -> None:
     assert_clean(client)
 
 
-CLIENT = """
-import sys
-import time
-from distributed import Client
-from skgoss.dask import launch
-
-client = Client(sys.argv[1])
-parts = dict(enumerate(client.map(lambda x: x, range(6))))
-
-def forever(collectives, held, n_threads):
-    collectives.tell("runs")
-    while True:
-        collectives.total(1)
-
-launch.run(client, parts, forever, name="fit", on_event=lambda e: print(e, flush=True))
-"""
-
-CLUSTER = """
-import time
-from distributed import LocalCluster
-
-if __name__ == "__main__":
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=":0"
-    ) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        time.sleep(60)
-"""
-
-
-@contextmanager
-def script(path: Path, text: str, *args: str) -> Iterator[Any]:
-    """A process that runs a script, and the first line that it prints."""
-    path.write_text(text)
-    with subprocess.Popen(
-        [sys.executable, str(path), *args],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        try:
-            yield process, process.stdout.readline().strip()
-        finally:
-            process.kill()
-
-
-def test_a_client_that_goes_away(cluster: Any, client: Any, tmp_path: Path) -> None:
-    with script(tmp_path / "client.py", CLIENT, cluster.scheduler_address) as (_, said):
+def test_a_client_that_goes_away(cluster: Any, client: Any) -> None:
+    with process(fit_forever, cluster.scheduler_address) as (_, said):
         assert said == "runs"
         assert left(client)
     assert_clean(client)
 
 
-def test_a_scheduler_that_is_lost(tmp_path: Path) -> None:
+def test_a_scheduler_that_is_lost() -> None:
     with (
-        script(tmp_path / "cluster.py", CLUSTER) as (process, address),
+        process(hold_cluster) as (holder, address),
         distributed.Client(address, timeout=2) as client,
     ):
         assert_fails_soon(
             client,
             put(client, 2),
-            lambda event: process.kill(),
+            lambda event: holder.kill(),
             RuntimeError,
             "connection to the scheduler",
         )

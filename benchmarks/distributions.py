@@ -17,26 +17,36 @@ import numpy as np
 from data import rows_of
 from intervals import MOST_ROWS, problem, tables
 from measure import digits, parser, report, table
-from variants import Found, by_variant, on_tables, splits
+from variants import by_variant, on_tables
 
 LEVELS = np.arange(1, 20) / 20
 # Whose CRPS and whose NLL others are compared with.
 RIVALS = ("catboost, quantiles", "ngboost")
+POSITIVE = ("lognormal", "gamma_distribution")
+ACCURATE = {"preset": "accurate", "folds": 5}
 
 # The distribution of new rows: SciPy's, or their quantiles.
 Predict = Callable[[Any], Any]
 
 
-def _skgoss(objective: str = "normal", **options: Any) -> Callable[..., Predict]:
+def _skgoss(*objectives: str, **options: Any) -> Callable[..., Predict]:
+    """Of several objectives that targets may have, the likeliest by its folds."""
+
     def fit(X: Any, y: np.ndarray, seed: int) -> Predict:
         from skgoss import LGBMRegressor
 
-        model = LGBMRegressor(
-            objective=objective, n_jobs=1, random_state=seed, **options
-        ).fit(X, y)
-        if objective == "regression":
+        if objectives == ("regression",):
+            LGBMRegressor(n_jobs=1, random_state=seed, **options).fit(X, y)
             return lambda X_new: None
-        return model.predict_distribution
+        models = [
+            LGBMRegressor(objective=name, n_jobs=1, random_state=seed, **options)
+            for name in objectives
+            if name not in POSITIVE or y.min() > 0
+        ]
+        models = [model.fit(X, y) for model in models]
+        if len(objectives) > 1:
+            models.sort(key=lambda model: model.oof_score_["nll"])
+        return models[0].predict_distribution
 
     return fit
 
@@ -96,10 +106,13 @@ def _catboost(loss: str) -> Callable[..., Predict]:
 
 VARIANTS: Mapping[str, Callable[..., Predict]] = {
     "point": _skgoss("regression"),
-    "skgoss": _skgoss(),
+    "skgoss": _skgoss("normal"),
     "student": _skgoss("student"),
-    "folds": _skgoss(folds=5),
+    "folds": _skgoss("normal", folds=5),
     "student, folds": _skgoss("student", folds=5),
+    "student, accurate": _skgoss("student", preset="accurate"),
+    "student, accurate, folds": _skgoss("student", **ACCURATE),
+    "best of three": _skgoss("student", *POSITIVE, **ACCURATE),
     "catboost, quantiles": _catboost(
         "MultiQuantile:alpha=" + ",".join(f"{level:g}" for level in LEVELS)
     ),
@@ -111,22 +124,15 @@ VARIANTS: Mapping[str, Callable[..., Predict]] = {
 # --- Measurement ----------------------------------------------------------------------
 
 
-def run(name: str, variants: Sequence[str], repeats: int) -> Found:
-    """CRPS, NLL, coverage and seconds of each split, or why there are none."""
-    whole = problem(name)
-    return splits(lambda v, seed: measured(whole, VARIANTS[v], seed), variants, repeats)
-
-
-def measured(
-    whole: Any, fit: Callable[..., Predict], seed: int
-) -> tuple[float, float, float, float]:
+def measured(name: str, variant: str, seed: int) -> tuple[float, float, float, float]:
     """CRPS, NLL, coverage and seconds of one split."""
+    whole = problem(name)
     order = np.random.default_rng(seed).permutation(len(whole.y))[:MOST_ROWS]
     train, test = np.split(order, [len(order) * 3 // 4])
     y = whole.y / whole.y[train].std()
     X, X_new = rows_of(whole.X, train), rows_of(whole.X, test)
     start = time.process_time()
-    predict = fit(X, y[train], seed)
+    predict = VARIANTS[variant](X, y[train], seed)
     seconds = time.process_time() - start
     predicted, target = predict(X_new), y[test]
     if predicted is None:
@@ -173,7 +179,7 @@ def main() -> None:
         "--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS)
     )
     asked = line.parse_args()
-    runs = on_tables(run, asked.tables, asked.variants, asked.repeats)
+    runs = on_tables(measured, asked.tables, asked.variants, asked.repeats)
     header = ["variant", "tables", "CRPS", "NLL", "coverage of 80 %"]
     header += ["CRPS at most CatBoost's", "NLL at most NGBoost's"]
     header += ["coverage within 2 points", "seconds"]

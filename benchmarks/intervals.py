@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from data import Problem, flights_delays, of_column, rows_of, small_table, small_tables
 from measure import digits, parser, report, table
-from variants import Found, by_variant, on_tables, splits
+from variants import by_variant, on_tables
 
 MOST_ROWS = 3000
 FOLDS = 5
@@ -112,6 +113,7 @@ VARIANTS: Mapping[str, Fit] = {
 COLUMNS = {"attrition": "MonthlyIncome", "hotel_cancel": "average_daily_rate"}
 
 
+@cache
 def problem(name: str) -> Problem:
     """Load a table of numbers."""
     if name in COLUMNS:
@@ -132,23 +134,16 @@ def _has_numbers(name: str) -> bool:
 # --- Measurement ----------------------------------------------------------------------
 
 
-def run(name: str, variants: Sequence[str], coverage: float, repeats: int) -> Found:
-    """Coverage, mean width and seconds of each split, or why there are none."""
-    whole = problem(name)
-    return splits(
-        lambda v, seed: measured(whole, VARIANTS[v], coverage, seed), variants, repeats
-    )
-
-
 def measured(
-    whole: Problem, fit: Fit, coverage: float, seed: int
+    name: str, variant: str, seed: int, coverage: float
 ) -> tuple[float, float, float, float]:
     """Coverage, mean width, all seconds and those of the intervals, of one split."""
+    whole = problem(name)
     order = np.random.default_rng(seed).permutation(len(whole.y))[:MOST_ROWS]
     train, test = np.split(order, [len(order) * 3 // 4])
     X, X_new = rows_of(whole.X, train), rows_of(whole.X, test)
     start = time.process_time()
-    predict_interval = fit(X, whole.y[train], coverage, seed)
+    predict_interval = VARIANTS[variant](X, whole.y[train], coverage, seed)
     fitted = time.process_time()
     lower, upper = np.asarray(predict_interval(X_new)).T
     end = time.process_time()
@@ -213,7 +208,9 @@ def main() -> None:
     )
     line.add_argument("--coverage", type=float, default=0.9)
     asked = line.parse_args()
-    runs = on_tables(run, asked.tables, asked.variants, asked.coverage, asked.repeats)
+    runs = on_tables(
+        measured, asked.tables, asked.variants, asked.repeats, asked.coverage
+    )
     header = ["variant", "tables", "mean coverage, %", "least", "most"]
     header += ["width / MAPIE's", "narrower", "seconds a split", "time / MAPIE's"]
     header += ["time of the intervals / MAPIE's"]

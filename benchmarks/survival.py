@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from measure import digits, parser, report, table
-from variants import Found, by_variant, on_tables, splits
+from variants import by_variant, on_tables
 
 MOST_ROWS = 2000
 # Of a table in the comparison: rows, and columns without one-hot ones.
@@ -74,6 +75,7 @@ def tables() -> list[str]:
     return [*sorted(found.ds[kept]), *OF_SCIKIT_SURVIVAL]
 
 
+@cache
 def problem(name: str) -> Lifetimes:
     """The rows of a table."""
     import pandas as pd
@@ -208,24 +210,17 @@ VARIANTS: Mapping[str, Callable[..., Predict]] = {
 # --- Measurement ----------------------------------------------------------------------
 
 
-def run(name: str, variants: Sequence[str], repeats: int) -> Found:
-    """C, IBS and seconds of each split, or why there are none."""
-    whole = problem(name)
-    return splits(lambda v, seed: measured(whole, VARIANTS[v], seed), variants, repeats)
-
-
-def measured(
-    whole: Lifetimes, fit: Callable[..., Predict], seed: int
-) -> tuple[float, float, float]:
+def measured(name: str, variant: str, seed: int) -> tuple[float, float, float]:
     """C, IBS and seconds of one split."""
     from sksurv.metrics import concordance_index_censored, integrated_brier_score
 
+    whole = problem(name)
     order = np.random.default_rng(seed).permutation(len(whole.time))[:MOST_ROWS]
     train, test = map(whole.take, np.split(order, [len(order) * 3 // 4]))
     # The weights of censoring are known up to the last training row.
     test = test.take(np.flatnonzero(test.time < train.time.max()))
     start = time.process_time()
-    predict = fit(train, seed)
+    predict = VARIANTS[variant](train, seed)
     seconds = time.process_time() - start
     seen = test.time[test.event]
     times = np.unique(np.quantile(seen, np.linspace(0.1, 0.9, 17)))
@@ -291,7 +286,7 @@ def main() -> None:
         report("50,000 x 20", asked.libraries, table(["variant", "seconds"], rows))
         return
     names = asked.tables or tables()
-    runs = on_tables(run, names, asked.variants, asked.repeats)
+    runs = on_tables(measured, names, asked.variants, asked.repeats)
     header = ["variant", "tables", "100 C", "100 IBS"]
     header += [f"C, IBS at least as good as {rival}" for rival in RIVALS]
     report(

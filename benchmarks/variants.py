@@ -15,16 +15,19 @@ Runs = dict[str, dict[str, np.ndarray]]
 
 
 def splits(
-    measured: Callable[[str, int], tuple[float, ...]],
+    measured: Callable[..., tuple[float, ...]],
+    name: str,
     variants: Sequence[str],
     repeats: int,
+    *args: Any,
 ) -> Found:
-    """What a function of a variant and a seed returns for each split."""
+    """What ``measured(name, variant, seed, *args)`` returns for each split."""
     found: Found = {}
     for variant in variants:
         try:
             # The first one is not counted: it imports and compiles.
-            rows = [measured(variant, seed) for seed in (0, *range(repeats))]
+            seeds = (0, *range(repeats))
+            rows = [measured(name, variant, seed, *args) for seed in seeds]
         except Exception as error:
             found[variant] = f"{type(error).__name__}: {error}"
         else:
@@ -33,15 +36,18 @@ def splits(
 
 
 def on_tables(
-    run: Callable[..., Found], names: Sequence[str], variants: Sequence[str], *args: Any
+    measured: Callable[..., tuple[float, ...]],
+    names: Sequence[str],
+    variants: Sequence[str],
+    *args: Any,
 ) -> Runs:
-    """What ``run(name, variants, *args)`` finds, in a new process for each table.
+    """What `splits` finds, in a new process for each table.
 
     Why there is nothing is printed.
     """
     runs: Runs = {name: {} for name in names}
     for name in names:
-        found = attempt(run, name, variants, *args, threads=1)
+        found = attempt(splits, measured, name, variants, *args, threads=1)
         if isinstance(found, Failed):
             found = dict.fromkeys(variants, found.reason)
         for variant, values in found.items():

@@ -341,20 +341,17 @@ def add_output(graph: Graph, value: Value, name: str) -> Value:
 
 def _predictions(graph: Graph, scores: str, link: Link) -> str:
     """What a link makes of raw scores."""
-    if link.kind == "joint":
-        stops = np.cumsum([width for _, width in link.parts]).tolist()
-        parts = [
-            _predictions(graph, _columns(graph, scores, stop - width, stop), part)
-            for (part, width), stop in zip(link.parts, stops, strict=True)
-        ]
-        return graph.add("Concat", *parts, axis=1)
+    parts = link.parts
     if link.distribution is not None:
         links = link.distribution.parameters.values()
-        parts = [
-            _LINKS[name](graph, _columns(graph, scores, k, k + 1), Link(name))
-            for k, name in enumerate(links)
+        parts = tuple((Link(kind), 1) for kind in links)
+    if parts:
+        stops = np.cumsum([width for _, width in parts]).tolist()
+        values = [
+            _predictions(graph, _columns(graph, scores, stop - width, stop), part)
+            for (part, width), stop in zip(parts, stops, strict=True)
         ]
-        return graph.add("Concat", *parts, axis=1)
+        return graph.add("Concat", *values, axis=1)
     values = _LINKS[link.kind](graph, scores, link)
     return _ascending(graph, values, len(link.levels)) if link.levels else values
 

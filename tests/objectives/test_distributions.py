@@ -21,7 +21,7 @@ from skgoss import (
 )
 from skgoss._engine.objectives import exact_sum, loss_kernels
 from skgoss.columns.row_partition import RowPartition
-from skgoss.objectives.distributions import DISTRIBUTIONS, most_likely
+from skgoss.objectives.distributions import DISTRIBUTIONS, derivatives, most_likely
 from skgoss.objectives.link import transform
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.metrics import Metric
@@ -190,6 +190,14 @@ def digest_of_all():
     digest = hashlib.sha256()
     for name in CENTERS:
         for values in slopes(name, SCORES[name], TARGETS[name]):
+            digest.update(values.tobytes())
+    # Lifetimes that are seen, between bounds, or seen before or after them.
+    lower, upper = np.tile(TARGETS["lognormal"], (2, 1))
+    upper[1::4] *= 1.3
+    lower[2::4], upper[3::4] = 0.0, np.inf
+    for name in ("aft_normal", "aft_logistic", "aft_extreme"):
+        target = np.concatenate([lower, upper])
+        for values in derivatives(name, target, SCORES["lognormal"]):
             digest.update(values.tobytes())
     return digest.hexdigest()
 

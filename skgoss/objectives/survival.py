@@ -113,6 +113,8 @@ class PartialLikelihood:
         Then those for the rows whose event it is, if these are others.
         """
         if not self.efron:
+            # No row of any weight may live at a moment.
+            at_risk = np.maximum(at_risk, np.finfo(float).tiny)
             hazard = self.n_events / at_risk
             return np.array([hazard, hazard / at_risk])
         of_all = np.zeros((4, len(self.first)))

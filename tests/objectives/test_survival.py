@@ -118,6 +118,18 @@ def test_weights_are_copies_and_the_order_of_rows_does_not_matter(efron):
     np.testing.assert_array_equal(once[:, order], moved)
 
 
+@pytest.mark.parametrize("efron", [False, True])
+def test_rows_of_weight_0_are_no_part_of_the_baseline(efron):
+    """Not even the last ones of a stratum, whom nobody outlives."""
+    scores, weight = RNG.normal(size=N), np.ones(N)
+    weight[(STRATA == 1) & (TIME > 0.5)] = 0.0
+    known = weight > 0
+    found = likelihood(STRATIFIED, weight, efron).baseline(scores[None])
+    alone = likelihood(STRATIFIED[known], None, efron).baseline(scores[None, known])
+    np.testing.assert_array_equal(found.time, alone.time)
+    np.testing.assert_allclose(found.hazard, alone.hazard, rtol=1e-12)
+
+
 def test_weights_that_are_not_whole():
     scores, weight = RNG.normal(size=N), RNG.uniform(0.1, 3.0, N)
     value = likelihood(Y, weight, False).value(scores[None])

@@ -151,6 +151,8 @@ _OF_SURVIVAL = {"extra_trees": True, "num_leaves": 7, "reg_lambda": 3.0}
 # Sets of many categories fit noise unless small groups count for less.
 _OF_MANY_CATEGORIES = {"cat_smooth": 100.0}
 _MANY = 255
+# Where groups are large anyway, other options of categories choose the same trees.
+_FEW = 20
 
 
 # Steps are not larger, even if there is no time for all rounds.
@@ -245,7 +247,7 @@ def _candidates(
         {},
         _RANDOM_THRESHOLDS if "extra_trees" in chosen else {},
         {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
-        if most_categories
+        if most_categories > _FEW
         else {},
         usual,
         *more,

@@ -529,14 +529,22 @@ def test_the_options_of_the_user_are_a_candidate():
     np.testing.assert_array_equal(model.predict(X), usual.predict(X))
 
 
-def test_options_of_categories_are_a_candidate():
+@pytest.mark.parametrize("n_categories", [20, 21, 200])
+def test_options_of_many_categories_are_a_candidate(n_categories):
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
-    word = rng.integers(0, 200, 1200)
+    word = rng.integers(0, n_categories, 1200)
     X = pd.DataFrame({"word": pd.Categorical(word), "number": rng.normal(size=1200)})
     y = X["number"].to_numpy() + rng.normal(size=1200)
     model = LGBMRegressor(**ACCURATE).fit(X, y)
     chosen = model.preset_params_
+    of_categories = {"cat_l2": 10.0, "min_data_per_group": 100, "cat_smooth": 10.0}
+    compared = model.search_results_["params"]
+    assert ({k: v for k, v in of_categories.items() if k in chosen} in compared) == (
+        n_categories > 20
+    )
+    if n_categories < 200:
+        return
     assert (chosen["cat_l2"], chosen["min_data_per_group"]) == (10.0, 100)
     plain = LGBMRegressor(**chosen).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -26,7 +27,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import scores_of_targets
 from skgoss.objectives.link import Link
 from skgoss.utils import optional
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
     import onnx
@@ -111,7 +112,7 @@ def to_onnx(
     ImportError
         If the package onnx is not installed.
     TypeError
-        If ``model`` is not a fitted model of skgoss.
+        If ``model`` is not a fitted model of skgoss, or ``X`` is a path.
     ValueError
         If the model has categories or labels that ONNX cannot represent, or if ``X``
         does not have the columns of the model.
@@ -135,6 +136,11 @@ def to_onnx(
     ['label', 'probabilities']
     """
     helper = optional.optional("onnx", "to_onnx").helper
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            f"X must be rows, an example of the input, got the {type_name(X)} {X!r}. To"
+            " write a file, pass what to_onnx returns to onnx.save."
+        )
     exported = exported_model(model, start_iteration, num_iteration, raw_score)
     inputs = _inputs(model, exported, X)
     unique = _UniqueNames()

@@ -213,10 +213,12 @@ class FitOnFolds:
         if not isinstance(splitter, int):
             target, groups = self.all_rows.target, self.groups
             # Two calls of a splitter may give different folds.
-            pairs = splitter and self._rows.collectives.broadcast(
+            if splitter is None:
+                return None
+            pairs = self._rows.collectives.broadcast(
                 lambda: folds.pairs(splitter, target, groups, "folds")
             )
-            for number, pair in enumerate(pairs or []):
+            for number, pair in enumerate(pairs):
                 self._check_pair(number, *pair)
             return pairs
         if self.time is None:

@@ -183,11 +183,13 @@ def pairs(
 
 def check_by_row(name: str, values: Any, n_rows: int) -> NDArray[Any]:
     """Groups or times as an array; ValueError unless there is one for each row."""
-    values = np.asarray(values)
-    if values.shape != (n_rows,):
+    got = f"the str {values!r}: pass the column itself"
+    if not isinstance(values, str):
+        values = np.asarray(values)
+        got = f"the shape {values.shape}"
+    if np.shape(values) != (n_rows,):
         raise ValueError(
-            f"{name} must have one value for each of the {n_rows} rows, got the shape"
-            f" {values.shape}."
+            f"{name} must have one value for each of the {n_rows} rows, got {got}."
         )
     # Only objects need a look at each: NaN and NaT differ from themselves.
     if values.dtype.kind == "O":

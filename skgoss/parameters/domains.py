@@ -329,7 +329,7 @@ def _convert_folds(value: Any) -> Any:
         return value
     if hasattr(value, "split") and not isinstance(value, str | type):
         return value
-    if isinstance(value, list | tuple) and value:
+    if isinstance(value, list | tuple):
         return value
     return integer(2).convert(value)
 

@@ -339,7 +339,7 @@ def test_missing_times_are_named(kind):
     ("options", "passed", "message"),
     [
         ({"folds": 3}, {"time": TIME[:9]}, r"time must have one .* 240 rows, .*\(9,\)"),
-        ({"folds": 3}, {"time": "date"}, r"time must have one value .* the shape \(\)"),
+        ({"folds": 3}, {"time": "date"}, r"time must have one .* the str 'date': pass"),
         (
             {"folds": 3},
             {"time": DATES.astype(str)},

@@ -31,7 +31,7 @@ MOST_LINES = {
     "columns": 3_350,  # bounds of lifetimes
     "dask": 1_750,  # times of rows
     "dataset": 2_200,
-    "estimators": 2_250,  # predict_distribution; survival functions and quantiles
+    "estimators": 2_200,  # predict_distribution; survival functions and quantiles
     "export": 1_150,
     "faces": 400,
     # Folds by time; races of presets; distributions, calibrated as means.

@@ -75,7 +75,7 @@ def translation_fails(folder: Path) -> bool:
 
 def compiles(target: str, source: Path) -> bool:
     """Whether Zig's compiler accepts a C file for a target."""
-    include = [f"-I{ENGINE / name}" for name in (".", "data", "training", "model")]
+    include = [f"-I{path}" for path in (ENGINE, *ENGINE.iterdir()) if path.is_dir()]
     headers = source.parent / ("windows" if "windows" in target else "posix")
     return not fails(
         *(sys.executable, "-m", "ziglang", "cc", "-target", target, "-std=gnu11"),

@@ -48,7 +48,7 @@ def find(
     cdef int64_t key = -1
     for line in range(start_out.shape[0]):
         end = stop = sought(at, last, b"\n")
-        while stop > at and is_white(stop[-1]):
+        while stop > at and is_white((stop - 1)[0]):
             stop -= 1
         start_out[line], stop_out[line] = at - <const char*>text, stop - <const char*>text
         key_out[line], value_out[line], n_items_out[line] = -1, stop_out[line], 0

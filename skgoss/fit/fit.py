@@ -29,6 +29,7 @@ from skgoss.objectives.link import Link
 from skgoss.objectives.survival import COX
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
+from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import Callback, CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
@@ -271,6 +272,7 @@ class Fit:
         fitted = self.model(trained)
         if keeps_rounds or self.data.settings.objective not in COX:
             return fitted
+        assert isinstance(self.state, Boosting)
         return replace(fitted, baseline=self.state.baseline(fitted.n_rounds))
 
     def _warn_of_limit(self, n_planned: int, *, has_best: bool) -> None:

@@ -14,7 +14,6 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
 from skgoss.objectives.metrics import CustomMetric
-from skgoss.objectives.survival import Baseline
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
@@ -128,13 +127,6 @@ class Rounds(ABC):
 
     def learned_scores(self) -> NDArray[np.float64] | None:
         """The raw scores of the training rows of all processes, of a distribution."""
-        return None
-
-    def baseline(self, n_rounds: int) -> Baseline | None:
-        """The baseline hazard after so many rounds; later ones are forgotten.
-
-        None unless the objective is Cox's.
-        """
         return None
 
     @abstractmethod

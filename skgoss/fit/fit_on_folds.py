@@ -110,7 +110,7 @@ class FitOnFolds:
         self.groups, self.time = fit.data.all_groups(), fit.data.time
         labels = fit.data.labels(self.all_rows)
         self._stratifies = labels is not None
-        self._labels = self.all_rows.target if labels is None else labels
+        self._labels: Any = self.all_rows.target if labels is None else labels
         self._things = "groups" if self._rows.queries is None else "queries"
         self.folds = self._folds()
         if self.folds is None and fit.data.search is None:

@@ -318,7 +318,7 @@ class Boosting(Rounds):
         return self.partition.all_gather(self.raw_scores(self.training_sets()[0]))
 
     def baseline(self, n_rounds: int) -> Baseline | None:
-        """The baseline hazard after so many rounds, of Cox; later ones are forgotten."""
+        """Cox's baseline hazard after so many rounds; later ones are forgotten."""
         likelihood, make = self.objective.derivatives, self.make_training_set
         if not isinstance(likelihood, PartialLikelihood) or make is None:
             return None

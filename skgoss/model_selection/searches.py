@@ -118,15 +118,16 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         search._shared = SharedFits()
         search._shared.attach(search.estimator)
         try:
-            with parallel_config("threading"):
-                super(SharedSearch, search).fit(X, y, **params)
-        except BaseException:
-            # Threads restore filters of warnings when they end, so they end before.
-            search._shared.is_open = False
-            until = time.monotonic() + 1
-            for thread in set(threading.enumerate()) - threads_before:
-                thread.join(max(0, until - time.monotonic()))
-            raise
+            # Threads change the filters of warnings, for all, until they have ended.
+            with parallel_config("threading"), warnings.catch_warnings():
+                try:
+                    super(SharedSearch, search).fit(X, y, **params)
+                except BaseException:
+                    search._shared.is_open = False
+                    until = time.monotonic() + 1
+                    for thread in set(threading.enumerate()) - threads_before:
+                        thread.join(max(0, until - time.monotonic()))
+                    raise
         finally:
             search._shared.close(search.estimator)
         kept = {*self.get_params(deep=False), *SharedSearch.__annotations__}

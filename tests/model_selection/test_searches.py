@@ -218,11 +218,13 @@ def test_failed_fits_get_the_error_score():
     assert all("4 fits failed" in words for words in failures)
     model = LGBMClassifier(min_child_samples=1, n_estimators=100_000)
     grid, before = {"learning_rate": [0.1, -1, 0.2]}, set(threading.enumerate())
+    filters = warnings.filters
     options = {"error_score": "raise", "n_jobs": 2, "cv": [(np.arange(99), [99])]}
     with pytest.raises(ValueError, match="learning_rate"):
         GridSearchCV(model, grid, **options).fit(*TWO)
     # Threads that outlive the error would change the filters of the next warnings.
     assert set(threading.enumerate()) == before
+    assert warnings.filters is filters
 
 
 def test_scorers_that_fail_score_nothing():

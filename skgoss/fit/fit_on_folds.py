@@ -570,7 +570,7 @@ class FitOnFolds:
                 losses = [min(fold.losses.values()) for fold in candidate.grown]
                 candidate.racer.note(-np.array(losses), None)
             raced = [c.racer for c in (*rivals, *batch) if c.racer.rounds]
-            race.leave(raced)
+            race.leave(raced, are_members=self.folds is not None and not rivals)
             running = [c for c in running if c.racer.goes_on]
             if self._is_over(limit):
                 return

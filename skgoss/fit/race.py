@@ -27,6 +27,8 @@ GROWTH = 1.25
 # A candidate leaves if a one-sided test on the folds, of this level and after more than
 # these stages, says that it has fallen behind.
 _LEVEL = 0.4
+# Kinds of trees that are worse alone are good members of a mean.
+_LEVEL_OF_MEMBERS = 0.05
 _STAGES_BEFORE = 2
 
 # More candidates are screened on one fold first, in stages that are so far apart. Of
@@ -123,8 +125,10 @@ class Racer:
         return not (self.left or is_over or has_stalled)
 
 
-def leave(racers: Sequence[Racer]) -> None:
+def leave(racers: Sequence[Racer], *, are_members: bool = False) -> None:
     """Let those leave that have fallen behind after a stage.
+
+    They are judged more patiently if they ``are_members`` of a mean of models.
 
     References
     ----------
@@ -133,11 +137,12 @@ def leave(racers: Sequence[Racer]) -> None:
     Bengio, "Inference for the Generalization Error", Machine Learning 52, 2003: the
     variance of the differences.
     """
+    level = _LEVEL_OF_MEMBERS if are_members else _LEVEL
     best = max(racers, key=lambda racer: racer.means[racer.best])
     running = [racer for racer in racers if racer.goes_on and racer is not best]
     for racer in running:
         failed = not np.isfinite(racer.scores[-1]).all()
-        racer.left = failed or _is_behind(racer, best)
+        racer.left = failed or _is_behind(racer, best, level)
 
 
 def survivors(racers: Sequence[Racer]) -> list[Racer]:
@@ -158,7 +163,7 @@ def survivors(racers: Sequence[Racer]) -> list[Racer]:
     return ranked[:n_left]
 
 
-def _is_behind(racer: Racer, best: Racer) -> bool:
+def _is_behind(racer: Racer, best: Racer, level: float) -> bool:
     """Whether a candidate is worse than the best one by more than it last gained.
 
     With half of the gain, tables that take many rounds have lost their winner.
@@ -171,4 +176,4 @@ def _is_behind(racer: Racer, best: Racer) -> bool:
         return False
     # The rows that folds learn from overlap.
     error = gap.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
-    return bool(gap.mean() > student.ppf(1 - _LEVEL, n_folds - 1) * error)
+    return bool(gap.mean() > student.ppf(1 - level, n_folds - 1) * error)

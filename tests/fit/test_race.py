@@ -26,6 +26,13 @@ def test_who_is_behind():
     ]
     leave(racers)
     assert [r.left for r in racers] == [False, True, False, False, False, True]
+    # What may be a member of a mean leaves if it is behind without a doubt.
+    clear, perhaps = racer(1, 2, 2.1, spread=0.2), racer(1, 2, 2.8, spread=0.9)
+    best = racer(1, 3, 4)
+    leave([best, clear, perhaps], are_members=True)
+    assert [clear.left, perhaps.left] == [True, False]
+    leave([best, clear, perhaps])
+    assert perhaps.left
     soon = [racer(1, 2), racer(0, 0)]
     leave(soon)
     assert not soon[1].left

@@ -349,12 +349,11 @@ def test_weights_have_the_least_loss_that_hill_climbing_finds():
     model = LGBMRegressor(**ACCURATE, **options).fit(X, y)
     _, weights, members = of_members(model, X, y)
     oof = np.array([alone.oof_prediction_ for alone in members])
-    assert len(members) == 2
-    shares = np.linspace(0, 1, 26)
-    losses = [
-        np.mean((y - share * oof[0] - (1 - share) * oof[1]) ** 2) for share in shares
-    ]
-    assert weights[0] == pytest.approx(shares[int(np.argmin(losses))], abs=0.05)
+    assert len(members) == 3
+    parts = np.linspace(0, 1, 26)
+    shares = [(a, b, 1 - a - b) for a in parts for b in parts if a + b <= 1 + 1e-9]
+    losses = [np.mean((y - share @ oof) ** 2) for share in np.array(shares)]
+    assert weights == pytest.approx(shares[int(np.argmin(losses))], abs=0.05)
 
 
 def test_probabilities_of_folds_are_calibrated():

@@ -353,11 +353,11 @@ def _predictions(graph: Graph, scores: str, link: Link) -> str:
         parts = tuple((Link(kind), 1) for kind in links)
     if parts:
         stops = np.cumsum([width for _, width in parts]).tolist()
-        values = [
+        columns = [
             _predictions(graph, _columns(graph, scores, stop - width, stop), part)
             for (part, width), stop in zip(parts, stops, strict=True)
         ]
-        return graph.add("Concat", *values, axis=1)
+        return graph.add("Concat", *columns, axis=1)
     values = _LINKS[link.kind](graph, scores, link)
     return _ascending(graph, values, len(link.levels)) if link.levels else values
 

@@ -320,8 +320,9 @@ folds
     each class into each fold (for survival, of events), rankers whole queries, and
     ``random_state`` determines the rows. Otherwise a splitter of scikit-learn, or pairs
     (train, test) of arrays of row numbers. Each model keeps the rounds up to the best
-    one on its own test rows, unless ``early_stopping_round`` is 0. The predictions for
-    the test rows are the attribute ``oof_prediction_``.
+    one on its own test rows, unless ``early_stopping_round`` is 0; with a preset, all
+    keep the geometric mean of these numbers. The predictions for the test rows are the
+    attribute ``oof_prediction_``.
 preset
     How the options that you leave at their defaults are chosen. None: they have
     their defaults, which are those of LightGBM. 'accurate': for better predictions

@@ -568,7 +568,7 @@ class FitOnFolds:
             running = [c for c in running if all(c.grown)]
             for candidate in running:
                 losses = [min(fold.losses.values()) for fold in candidate.grown]
-                candidate.racer.note(-np.array(losses), None)
+                candidate.racer.note(-np.array(losses))
             raced = [c.racer for c in (*rivals, *batch) if c.racer.rounds]
             race.leave(raced, are_members=self.folds is not None and not rivals)
             running = [c for c in running if c.racer.goes_on]

@@ -31,12 +31,12 @@ _LEVEL = 0.4
 _LEVEL_OF_MEMBERS = 0.05
 _STAGES_BEFORE = 2
 
-# More candidates are screened on one fold first, in stages that are so far apart. Of
-# each screening a tenth survives, but not fewer than the least.
+# More candidates are screened on one fold first, in the last of these stages, until so
+# many are left. Of each a fifth survives, or fewer if there are not enough stages.
 _MANY = 20
-_SURVIVORS = 10
+_SCREENINGS = (-10, -4, 0)
 _LEAST = 10
-_APART = 4
+_SURVIVORS = 5
 
 # Without a better score after so many steps, a candidate has found its rounds.
 _PATIENCE = 2
@@ -44,10 +44,14 @@ _PATIENCE = 2
 _STEP_OF_PRESETS = 0.6
 
 
-def screenings(n_racers: int) -> list[int]:
-    """The numbers of the stages that screen many candidates; the last one is 0."""
-    n = math.ceil(math.log(n_racers / _LEAST, _SURVIVORS)) if n_racers > _MANY else 0
-    return [-_APART * k for k in reversed(range(n))]
+def screenings(n_racers: int) -> list[tuple[int, int]]:
+    """The stages that screen many candidates, and how many of these survive each."""
+    if n_racers <= _MANY:
+        return []
+    ratio = _LEAST / n_racers
+    n = min(math.ceil(-math.log(ratio, _SURVIVORS)), len(_SCREENINGS))
+    left = [round(n_racers * ratio ** (k / n)) for k in range(1, n + 1)]
+    return list(zip(_SCREENINGS[-n:], left, strict=True))
 
 
 @dataclass(eq=False)
@@ -62,12 +66,11 @@ class Racer:
     n_leaves: int  # the most leaves of a tree
     step: float = 1.0  # how far it goes at once, in stages
     stage: float = 0  # the number of the next stage
-    # Of each stage so far: the number of rounds, the scores of folds and their mean,
-    # and all else that was evaluated.
+    estimator: Any = None  # of searches: one with the parameters
+    # Of each stage so far: the number of rounds, the scores of folds and their mean.
     rounds: list[int] = field(default_factory=list)
     scores: list[NDArray[np.float64]] = field(default_factory=list)
     means: list[float] = field(default_factory=list)
-    results: list[Any] = field(default_factory=list)
     left: bool = False  # whether it fell behind
 
     @classmethod
@@ -96,19 +99,22 @@ class Racer:
         """An estimate of the time of a fit up to the next stage."""
         return self.next_rounds * self.n_leaves
 
-    def note(self, scores: NDArray[np.float64], results: Any) -> None:
-        """Keep what was evaluated after a stage."""
+    def note(self, scores: NDArray[np.float64]) -> None:
+        """Keep the scores of a stage."""
         self.rounds.append(self.next_rounds)
         self.scores.append(scores)
-        # NaN is worst.
-        self.means.append(float(np.nan_to_num(scores.mean(), nan=-np.inf)))
-        self.results.append(results)
+        self.means.append(mean(scores))
         self.stage += self.step
 
     @property
     def best(self) -> int:
         """The stage with the best mean score; the first of equal ones."""
         return int(np.argmax(self.means))
+
+    @property
+    def best_rounds(self) -> int:
+        """The number of rounds with the best mean score."""
+        return self.rounds[self.best] if self.rounds else self.next_rounds
 
     @property
     def scores_by_rounds(self) -> dict[int, float]:
@@ -123,6 +129,11 @@ class Racer:
         is_over = self.rounds[-1] == self.most_rounds
         has_stalled = len(self.rounds) - 1 - self.best >= _PATIENCE
         return not (self.left or is_over or has_stalled)
+
+
+def mean(scores: Any) -> float:
+    """The mean; NaN is worst."""
+    return float(np.nan_to_num(np.mean(scores), nan=-np.inf))
 
 
 def leave(racers: Sequence[Racer], *, are_members: bool = False) -> None:
@@ -145,7 +156,7 @@ def leave(racers: Sequence[Racer], *, are_members: bool = False) -> None:
         racer.left = failed or _is_behind(racer, best, level)
 
 
-def survivors(racers: Sequence[Racer]) -> list[Racer]:
+def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
     """The best candidates of a screening, as new; the others leave.
 
     References
@@ -154,12 +165,10 @@ def survivors(racers: Sequence[Racer]) -> list[Racer]:
     Hyperparameter Optimization", AISTATS 2016: successive halving.
     """
     ranked = sorted(racers, key=lambda racer: -racer.means[-1])
-    n_left = max(_LEAST, len(racers) // _SURVIVORS)
     for racer in ranked[n_left:]:
         racer.left = True
     for racer in ranked[:n_left]:
-        racer.stage, racer.rounds, racer.scores = 0, [], []
-        racer.means, racer.results = [], []
+        racer.stage, racer.rounds, racer.scores, racer.means = 0, [], [], []
     return ranked[:n_left]
 
 

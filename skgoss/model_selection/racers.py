@@ -1,19 +1,47 @@
-"""The candidates of a race, as they stand in a search."""
+"""The candidates of a race, as they stand in a search, and their folds."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+import time
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from skgoss import parameters
 from skgoss.estimators.base import LGBMModel
+from skgoss.estimators.classifier import LGBMClassifier
+from skgoss.estimators.regressor import LGBMRegressor
+from skgoss.fit.arguments import FitArguments, input_sets
+from skgoss.fit.callbacks import shown_reads
+from skgoss.fit.fit import Fit
+from skgoss.fit.folds import Pair
 from skgoss.fit.race import USUAL_RATE, Racer
-from skgoss.model_selection.shared_fits import are_rounds_alike
+from skgoss.model_selection.shared_fits import (
+    GrowingFit,
+    SharedFits,
+    are_rounds_alike,
+    options_of_rounds,
+)
 from skgoss.parameters.aliases import OPTION
+from skgoss.parameters.settings import CHANGEABLE, Settings
+from skgoss.utils.sklearn_private import safe_split
 
 # A fit whose rounds take steps of this sum has learned most of what it can. One that
 # cannot, with its rate and its limit, is compared after as many rounds as others.
 _USUAL_STEPS = 10
+
+# Metrics that are scorers of scikit-learn but for signs and rounding errors, where an
+# error is 1 - accuracy. The first ones are ``score`` of the estimators.
+METRICS: dict[type, dict[str, str]] = {
+    LGBMClassifier: {"accuracy": "error", "neg_log_loss": "logloss", "roc_auc": "auc"},
+    LGBMRegressor: {
+        "r2": "r2",
+        "neg_mean_squared_error": "l2",
+        "neg_root_mean_squared_error": "rmse",
+        "neg_mean_absolute_error": "l1",
+    },
+}
 
 
 def racers(
@@ -32,7 +60,7 @@ def racers(
         can_go_on = isinstance(model, LGBMModel) and _can_go_on(model)
         if not can_go_on:
             names, params, key = [None], dict(candidate), number
-        new = Racer(params, names[0], 1, USUAL_RATE, 1)
+        new = Racer(params, names[0], 1, USUAL_RATE, 1, estimator=model)
         racer = found.setdefault(key, new)
         if can_go_on:
             racer.most_rounds = max(racer.most_rounds, model.n_estimators)
@@ -63,3 +91,62 @@ def _can_go_on(model: LGBMModel) -> bool:
     except (TypeError, ValueError):  # its fits say it
         return False
     return are_rounds_alike(model)
+
+
+class OwnFold:
+    """The rows of a fold, cut, read and hashed once, for the fits of all candidates.
+
+    `SharedFits.model` finds these. ValueError if scores would not be scikit-learn's.
+    """
+
+    def __init__(
+        self, shared: SharedFits, model: Any, data: Sequence[Any], pair: Pair, name: str
+    ) -> None:
+        X, y = safe_split(model, *data, pair[0])
+        tested = safe_split(model, *data, *pair[::-1])
+        arguments = FitArguments(
+            eval_set=[tested], eval_metric=METRICS[type(model)][name]
+        )
+        settings = model._settings(X, arguments)
+        self._shared, self._n_tested = shared, len(tested[1])
+        *self._keys, _ = shared.key(X, y, FitArguments(), settings)
+        build_bins = partial(shared.bins, self._keys[0])
+        options = arguments, settings, shared.n_threads, build_bins
+        with shown_reads(settings.verbosity):
+            learned, *others = input_sets(X, y, arguments, settings)
+            self._base: Any = model._start([learned], *options)
+            (named,) = map(self._base.data.evaluation_set, others)
+        classifies = self._base.data.task.n_classes is not None
+        lacks_class = classifies and {*y} != {*tested[1]}
+        if self._base.data.outputs or lacks_class or None in self._keys:
+            raise ValueError("Several outputs, a part without a class, or no hash.")
+        binned = self._base.state.dataset.with_rows(named.rows.columns, settings)
+        self._tested = named._replace(rows=replace(named.rows, binned=binned))
+
+    def evaluated(self, racer: Racer) -> dict[str, Any]:
+        """What ``_fit_and_score`` of scikit-learn returns, after the next stage."""
+        begin, shared, growing = time.time(), self._shared, GrowingFit(rests=False)
+        settings = racer.estimator._settings(None, FitArguments())
+        if shared.grows:
+            growing = shared.growing((*self._keys, options_of_rounds(settings)))
+        start = partial(self._begun, settings)
+        state = growing.grown(racer.next_rounds, start, shared.is_over).state
+        result, *_ = state.evaluate_sets(state.unlisted_sets)
+        value = result.metric_value if result.maximize else -result.metric_value
+        return {
+            "fit_error": None,
+            "test_scores": value + result.metric_name.endswith("error"),
+            "n_test_samples": self._n_tested,
+            "fit_time": time.time() - begin,
+            "score_time": 0.0,
+        }
+
+    def _begun(self, settings: Settings) -> Fit:
+        """A fit with other options of trees, and without rounds."""
+        new, old = vars(settings), vars(self._base.settings)
+        changes = {name: new[name] for name in CHANGEABLE if new[name] != old[name]}
+        fit = self._base.with_options(changes)
+        fit.begin([])
+        options = fit.state.dataset, fit.data.fitted, self._tested
+        fit.state.add(fit.plan.evaluation_set(*options), is_listed=False)
+        return fit

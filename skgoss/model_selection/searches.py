@@ -8,13 +8,16 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from joblib import parallel_config
-from sklearn import model_selection
+from numpy.typing import NDArray
+from sklearn import config_context, get_config, model_selection
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.pipeline import Pipeline
@@ -26,9 +29,16 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.fit import folds as fold_rows
 from skgoss.fit import race
 from skgoss.fit.race import Racer
-from skgoss.model_selection.racers import comparable, is_rounds, racers
-from skgoss.model_selection.shared_fits import SharedFits, last_steps
+from skgoss.model_selection.racers import (
+    METRICS,
+    OwnFold,
+    comparable,
+    is_rounds,
+    racers,
+)
+from skgoss.model_selection.shared_fits import SharedFits, are_rounds_alike, last_steps
 from skgoss.parameters import docstrings
+from skgoss.parameters.settings import CHANGEABLE
 from skgoss.training.concurrent_fits import at_once, call_side_by_side
 from skgoss.utils import threads
 from skgoss.utils.sklearn_private import (
@@ -65,11 +75,14 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     # Of the copy: what the fits share, and which candidate is evaluated when.
     _shared: SharedFits
     _order: Sequence[int]
-    # Of a race: the data and arguments, all candidates, and those evaluated last.
+    # Of a race: the data and arguments, all candidates, and those that it kept.
     _given: Sequence[Any]
     _routed: Any
     _racers: list[Racer]
     _running: list[Racer]
+    _pairs: Sequence[Any]  # the rows of folds
+    _own_folds: list[OwnFold] | None
+    _screened: dict[Racer, Any]  # what a screening has made of candidates
 
     strategy: str
     time_limit: float | None
@@ -123,7 +136,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
                 try:
                     super(SharedSearch, search).fit(X, y, **params)
                 except BaseException:
-                    search._shared.is_open = False
+                    search._shared.end()
                     until = time.monotonic() + 1
                     for thread in set(threading.enumerate()) - threads_before:
                         thread.join(max(0, until - time.monotonic()))
@@ -269,31 +282,63 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     ) -> Any:
         """Evaluate candidates stage by stage: see `race`."""
         end = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        X, y = self._given
-        pairs = list(self.cv.split(X, y, **self._routed.splitter.split))
+        (X, y), shared = self._given, self._shared
+        self._pairs = list(self.cv.split(X, y, **self._routed.splitter.split))
         path = f"{prefix(self.estimator)}n_estimators"
-        running = self._racers = racers(candidates, self._models(candidates), path)
-        for stage in race.screenings(len(running)):
-            running = self._screened(running, stage, pairs)
+        compared = self._racers = racers(candidates, self._models(candidates), path)
+        self._own_folds, self._screened = self._make_own_folds(), {}
+        for stage, n_left in race.screenings(len(compared)):
+            compared = self._survivors(compared, stage, n_left)
         # Of the many that are screened, few survive: their short fits are not kept.
-        self._shared.grows, compared = True, running
-        while True:
+        shared.grows = True
+        running = [racer for racer in compared if racer.path is not None]
+        while running:
             begin = time.monotonic()
-            self._running = sorted(running, key=lambda racer: -racer.cost)
-            stages = [racer.candidate(racer.next_rounds) for racer in self._running]
-            results = evaluate_candidates(stages, cv=check_cv(pairs))
-            self._shared.forget_unused()
-            race.leave(compared)
-            running = [racer for racer in compared if racer.goes_on]
+            self._grow(running, len(self._pairs))
+            race.leave([racer for racer in compared if racer.rounds])
+            running = [racer for racer in running if racer.goes_on]
             now = time.monotonic()
             # The next stage takes longer than this one, unless candidates have left.
-            if not running or now + race.GROWTH * (now - begin) > end:
-                return results
+            if now + race.GROWTH * (now - begin) > end:
+                break
+        # What the results say of a candidate is what scikit-learn makes of its fits.
+        self._running = sorted(compared, key=lambda racer: -racer.cost)
+        best = [racer.candidate(racer.best_rounds) for racer in self._running]
+        return evaluate_candidates(best, cv=check_cv(self._pairs))
 
-    def _screened(
-        self, candidates: Sequence[Racer], stage: int, pairs: Sequence[Any]
-    ) -> list[Racer]:
-        """The best candidates after few rounds on the first fold."""
+    def _make_own_folds(self) -> list[OwnFold] | None:
+        """The folds of stages that do without scikit-learn; None: they need it.
+
+        Options change more than trees, say, or scores are not those of a metric.
+        """
+        model, routed, scoring = self.estimator, self._routed, self.scoring
+        names = {name for racer in self._racers for name in racer.params}
+        varied = {parameters.CANONICAL_NAME.get(name, name) for name in names}
+        metrics = METRICS.get(type(model), {"": ""})
+        scoring = next(iter(metrics)) if scoring is None else scoring
+        if not (
+            isinstance(scoring, str)
+            and scoring in metrics
+            and CHANGEABLE.issuperset(varied)
+            and are_rounds_alike(model)
+            and not callable(model.objective)
+            # A generator draws another seed each time that it is asked.
+            and isinstance(model.random_state, int | None)
+            and not (routed.estimator.fit or routed.scorer.score)
+            and not self.return_train_score
+        ):
+            return None
+        of_fold = partial(OwnFold, self._shared, model, self._given, name=scoring)
+        try:
+            return [of_fold(pair) for pair in self._pairs]
+        except Exception:  # scikit-learn says of each candidate what is wrong
+            return None
+
+    def _grow(self, running: Sequence[Racer], n_folds: int) -> dict[Racer, Any]:
+        """Let candidates grow to their next stage on the first folds.
+
+        Returns what ``_fit_and_score`` of scikit-learn returns, of each fold.
+        """
         options = {
             "scorer": self._get_scorers()[0],
             "fit_params": self._routed.estimator.fit,
@@ -301,19 +346,43 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             "return_train_score": self.return_train_score,
             "error_score": self.error_score,
         }
-        (train, test), jobs = pairs[0], []
-        for racer in candidates:
-            racer.stage = stage
+
+        config = get_config()
+
+        def evaluated(racer: Racer, number: int) -> Any:
+            if self._own_folds is not None:
+                with suppress(Exception):  # scikit-learn says what is wrong
+                    return self._own_folds[number].evaluated(racer)
+            train, test = self._pairs[number]
             params = racer.candidate(racer.next_rounds)
             job = partial(fit_and_score, clone(self.estimator), *self._given, **options)
-            jobs.append(partial(job, train=train, test=test, parameters=params))
-        out = call_side_by_side(jobs, self.n_jobs)
-        warn_of_failures(out, self.error_score)
+            with config_context(**config):  # each thread has one
+                return job(train=train, test=test, parameters=params)
+
+        ordered = sorted(running, key=lambda racer: -racer.cost)
+        jobs = [partial(evaluated, *job) for job in product(ordered, range(n_folds))]
+        out = call_side_by_side(jobs, self.n_jobs, self._shared.end)
         insert_error_scores(out, self.error_score)
-        for racer, result in zip(candidates, out, strict=True):
-            scores = np.array([self._value(result["test_scores"])], np.float64)
-            racer.note(scores, [result, *[_left_out(result)] * (len(pairs) - 1)])
-        return race.survivors(candidates)
+        grown = dict(zip(ordered, _batched(out, n_folds), strict=True))
+        for racer, results in grown.items():
+            racer.note(self._values(results))
+        return grown
+
+    def _survivors(
+        self, candidates: Sequence[Racer], stage: int, n_left: int
+    ) -> list[Racer]:
+        """The best candidates after few rounds on the first fold."""
+        for racer in candidates:
+            racer.stage = stage
+        grown = self._grow(candidates, 1)
+        warn_of_failures([result for (result,) in grown.values()], self.error_score)
+        self._screened |= grown
+        return race.survivors(candidates, n_left)
+
+    def _values(self, results: Iterable[Any]) -> NDArray[np.float64]:
+        """The scores that count."""
+        scores = [self._value(result["test_scores"]) for result in results]
+        return np.array(scores, np.float64)
 
     def _value(self, scores: Any) -> float:
         """The score that counts."""
@@ -335,7 +404,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     ) -> Any:
         """The results in the order of the candidates; those of races have more keys."""
         if self.strategy == "race":
-            return self._race_results(n_splits, out[-len(self._running) * n_splits :])
+            return self._race_results(n_splits, out)
         back = np.argsort(self._order)
         return super()._format_results(
             [candidate_params[i] for i in back],
@@ -345,19 +414,24 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         )
 
     def _race_results(self, n_splits: int, out: Sequence[Any]) -> Any:
-        """The results of a race so far; ``out`` are those of the last stage."""
-        for i, racer in enumerate(self._running):
-            results = out[i * n_splits : (i + 1) * n_splits]
-            scores = [self._value(result["test_scores"]) for result in results]
-            racer.note(np.array(scores), results)
+        """The results of a race; ``out`` are those of the candidates that it kept."""
+        kept: dict[Racer, Sequence[Any]] = {}
         racers = self._racers
+        for racer, (result,) in self._screened.items():
+            kept[racer] = [result, *[_left_out(result)] * (n_splits - 1)]
+        for racer, results in zip(self._running, _batched(out, n_splits), strict=True):
+            kept[racer] = results
+            if racer.path is None:
+                racer.note(self._values(results))
+            # Stages of our own score but for rounding errors.
+            racer.means[racer.best] = race.mean(self._values(results))
         with warnings.catch_warnings():
-            if race.screenings(len(racers)):
+            if self._screened:
                 warnings.filterwarnings("ignore", "One or more of the .* scores")
             return super()._format_results(
-                [racer.candidate(racer.rounds[racer.best]) for racer in racers],
+                [racer.candidate(racer.best_rounds) for racer in racers],
                 n_splits,
-                [result for racer in racers for result in racer.results[racer.best]],
+                [result for racer in racers for result in kept[racer]],
                 {
                     "n_rounds": [racer.rounds[-1] for racer in racers],
                     "scores_by_rounds": [racer.scores_by_rounds for racer in racers],
@@ -389,6 +463,10 @@ def prefix(estimator: Any) -> str:
     parts = list(last_steps(estimator))[:-1]
     names = [p.steps[-1][0] if isinstance(p, Pipeline) else "regressor" for p in parts]
     return "".join(f"{name}__" for name in names)
+
+
+def _batched(values: Sequence[Any], n: int) -> Iterator[Sequence[Any]]:
+    return (values[i : i + n] for i in range(0, len(values), n))
 
 
 def _of_peer(search: SharedSearch, variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,6 @@ class SharedFits:
         self.most_recent = 0  # of the other results, so many are kept
         self.most_in_leaf = 0  # the largest ``min_child_samples`` of the fits
         self._growing: dict[Key, GrowingFit] = {}
-        self._used: set[Key] = set()
         self._models: dict[Key, Future[Any]] = {}
         self._recent: OrderedDict[Key, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -83,9 +82,13 @@ class SharedFits:
             elif isinstance(part, Pipeline) and part.memory is None:
                 part.memory = SharedSteps(self)
 
+    def end(self) -> None:
+        """Let all fits end after their next round."""
+        self.is_open = False
+
     def close(self, estimator: Any) -> None:
         """End all fits, and let the estimator share nothing from now on."""
-        self.is_open = False
+        self.end()
         self._models.clear()
         self._growing.clear()
         self._recent.clear()
@@ -103,7 +106,7 @@ class SharedFits:
         settings: Settings,
     ) -> Result:
         """The model of an estimator that is being fitted."""
-        data = digest(X, arguments.feature_name, settings.categorical_feature)
+        key = data, *_ = self.key(X, y, arguments, settings)
         start = partial(self._start, estimator, X, y, arguments, settings, data)
         has_sets = arguments.eval_set is not None or arguments.eval_X is not None
         grows = self.grows and not has_sets
@@ -111,14 +114,10 @@ class SharedFits:
         is_shared = is_plain and (self.keeps_models or grows)
         if not (is_shared and are_rounds_alike(settings)):
             return self._run(start())
-        passed = {k: v for k, v in vars(arguments).items() if v is not None}
-        key = data, digest(y, passed), _options_of_rounds(settings)
         n_rounds = settings.n_estimators
         if grows and None not in key:
-            with self._lock:
-                self._used.add(key)
-                growing = self._growing.setdefault(key, GrowingFit())
-            model, of_callbacks = growing.model(n_rounds, start, self._is_over), {}
+            growing, of_callbacks = self.growing(key), {}
+            model = growing.model(n_rounds, start, self.is_over)
             most = model.n_rounds
         else:
             most, (model, of_callbacks) = self._once(
@@ -129,6 +128,22 @@ class SharedFits:
         if most > n_rounds:
             model = _with_rounds(model, n_rounds)
         return model.with_record(estimator._record(settings.passed)), of_callbacks
+
+    def key(
+        self, X: Any, y: Any, arguments: FitArguments, settings: Settings
+    ) -> tuple[str | None, str | None, Hashable]:
+        """What the columns, what all else that is passed, and what rounds depend on."""
+        passed = {k: v for k, v in vars(arguments).items() if v is not None}
+        return (
+            digest(X, arguments.feature_name, settings.categorical_feature),
+            digest(y, passed),
+            options_of_rounds(settings),
+        )
+
+    def growing(self, key: Key) -> GrowingFit:
+        """The fit of a race with this key."""
+        with self._lock:
+            return self._growing.setdefault(key, GrowingFit())
 
     def _start(
         self,
@@ -147,24 +162,20 @@ class SharedFits:
                 arguments,
                 settings,
                 self.n_threads,
-                partial(self._bins, data) if data else None,
+                partial(self.bins, data) if data else None,
             )
 
     def _run(self, fit: Fit | FitOnFolds) -> Result:
         # Functions of users need not be ready to be called by several threads at once.
         has_functions = fit.main.plan.has_functions or fit.main.calls
         with self._one_by_one if has_functions else nullcontext():
-            return run(fit, self._is_over)
+            return run(fit, self.is_over)
 
-    def _is_over(self, *_round: Any) -> bool:
+    def is_over(self, *_round: Any) -> bool:
+        """Whether fits end, because the search does."""
         return not self.is_open
 
-    def forget_unused(self) -> None:
-        """Forget the fits that have not gone on since this was called last."""
-        self._growing = {k: v for k, v in self._growing.items() if k in self._used}
-        self._used = set()
-
-    def _bins(self, data: str, *args: Any, **options: Any) -> BinnedDataset:
+    def bins(self, data: str | None, *args: Any, **options: Any) -> BinnedDataset:
         """What stands for `BinnedDataset.build`."""
         columns, settings = args
 
@@ -176,7 +187,7 @@ class SharedFits:
                 binned.storage.pack()
                 return binned
 
-            key = data, digest(changed, options["weight"], options["rows"])
+            key = data, repr(changed), digest(options["weight"], options["rows"])
             return self._once(self._recent, key, build)
 
         # Columns with too few values for a leaf are left out, but there are few.
@@ -228,12 +239,36 @@ class SharedFits:
 
 
 class GrowingFit:
-    """A fit that goes on whenever more rounds are asked for."""
+    """A fit that goes on whenever more rounds are asked for.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    Until then it holds no histograms if it ``rests``.
+    """
+
+    def __init__(self, rests: bool = True) -> None:
+        self._lock, self._rests = threading.Lock(), rests
         self._fit: Any = None
-        self._ended = False
+        self._ended = False  # whether no tree can grow
+
+    def grown(
+        self,
+        n_rounds: int,
+        start: Callable[[], Fit | FitOnFolds],
+        is_over: Callable[..., bool],
+    ) -> Any:
+        """The fit after so many rounds; after fewer if no tree can grow."""
+        with self._lock:
+            if self._fit is None:
+                self._fit = start()
+            fit = self._fit
+            missing = n_rounds - fit.n_rounds
+            if missing > 0 and not self._ended:
+                # No model is made before it is asked for.
+                options = {"after_round": is_over, "n_rounds": missing}
+                loop.run(fit.state, None, history={}, **options)
+                self._ended = fit.n_rounds < n_rounds
+                if self._rests:
+                    fit.state.rest()
+            return fit
 
     def model(
         self,
@@ -242,16 +277,8 @@ class GrowingFit:
         is_over: Callable[..., bool],
     ) -> FittedModel:
         """The model of so many rounds, or of more; of fewer if no tree can grow."""
-        with self._lock:
-            if self._fit is None:
-                self._fit = start()
-            fit = self._fit
-            missing = n_rounds - fit.n_rounds
-            if missing > 0 and not self._ended:
-                loop.train(fit.state, after_round=is_over, n_rounds=missing)
-                self._ended = fit.n_rounds < n_rounds
-                fit.state.rest()
-            return fit.model(Trained(fit.state.ensemble()))
+        fit = self.grown(n_rounds, start, is_over)
+        return fit.model(Trained(fit.state.ensemble()))
 
 
 class SharedSteps:
@@ -280,7 +307,7 @@ def are_rounds_alike(options: LGBMModel | Settings) -> bool:
     )
 
 
-def _options_of_rounds(settings: Settings) -> Hashable:
+def options_of_rounds(settings: Settings) -> Hashable:
     """The options that the rounds depend on; None if they cannot be compared."""
     options = {k: v for k, v in vars(settings).items() if k not in _FREE}
     try:

@@ -15,6 +15,7 @@ from sklearn.model_selection._validation import (
     _insert_error_scores,
     _warn_or_raise_about_fit_failures,
 )
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -75,6 +76,7 @@ class SummaryMixin(DocumentedMixin, BaseEstimator):
 fit_and_score = functools.partial(
     _fit_and_score, verbose=0, return_times=True, return_n_test_samples=True
 )
+safe_split = _safe_split
 warn_of_failures = _warn_or_raise_about_fit_failures
 insert_error_scores = _insert_error_scores
 

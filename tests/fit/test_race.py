@@ -10,7 +10,7 @@ from skgoss.fit.race import Racer, leave, screenings, survivors
 def racer(*means, spread=0.0, most=10_000, stage=0):
     new = Racer({}, "n_estimators", most, 0.1, 31, stage=stage)
     for value in means:
-        new.note(value + spread * np.array([-1.0, 0, 1, 0.5, -0.5]), [])
+        new.note(value + spread * np.array([-1.0, 0, 1, 0.5, -0.5]))
     return new
 
 
@@ -44,15 +44,21 @@ def test_nobody_leaves_after_the_first_stage_of_few():
     assert not any(r.left for r in racers)
 
 
-def test_of_many_a_tenth_survives_each_screening():
-    stages = {1: [], 20: [], 21: [0], 100: [0], 101: [-4, 0], 1001: [-8, -4, 0]}
+def test_of_many_a_fifth_survives_each_screening():
+    stages = {
+        20: [],
+        21: [(0, 10)],
+        50: [(0, 10)],
+        51: [(-4, 23), (0, 10)],
+        1000: [(-10, 215), (-4, 46), (0, 10)],
+        10_000: [(-10, 1000), (-4, 100), (0, 10)],
+    }
     assert {n: screenings(n) for n in stages} == stages
     racers = [racer(1 - i / 1000, stage=-4) for i in range(180)] + [racer(np.nan)]
-    found = survivors(racers[::-1])
+    found = survivors(racers[::-1], 18)
     assert found == racers[:18]
     assert [r.left for r in racers] == [False] * 18 + [True] * 163
     assert all(r.stage == 0 and r.scores == r.rounds == [] for r in found)
-    assert len(survivors(racers[20:85])) == 10
 
 
 def test_rounds_of_stages_have_equal_steps():
@@ -79,7 +85,7 @@ def test_shorter_steps_are_judged_by_whole_stages():
     half = [Racer({}, "n_estimators", 1000, 0.1, 31, step=0.5) for _ in range(2)]
     for scores in ((1, 0), (2, 0.5), (3, 1), (4, 1.5), (5, 2), (6, 4.9)):
         for new, score in zip(half, scores, strict=True):
-            new.note(np.full(3, float(score)), [])
+            new.note(np.full(3, float(score)))
         leave(half)
         # Twice its last gain brings it to 3, and then to 10.7.
         assert half[1].left is (scores == (5, 2))

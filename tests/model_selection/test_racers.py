@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import KFold, cross_val_score
@@ -234,3 +235,82 @@ def test_time_limit():
     ):
         with pytest.raises(ValueError, match=words):
             GridSearchCV(LGBMClassifier(), {}, **options).fit(X, y > 100)
+
+
+NIGHTLY = pytest.mark.nightly
+RATES = {"learning_rate": [0.1, 0.3], "min_child_samples": [5, 40], "num_leaves": [4]}
+OWN = {
+    "numbers": (LGBMRegressor(), "neg_root_mean_squared_error", y),
+    "positive numbers": (LGBMRegressor(objective="poisson"), None, y),
+    "two classes": (LGBMClassifier(is_unbalance=True), "neg_log_loss", y > 100),
+    "classes": (
+        LGBMClassifier(class_weight="balanced"),
+        None,
+        np.digitize(y, [80, 150]),
+    ),
+    "areas": (LGBMClassifier(scale_pos_weight=3.0), "roc_auc", y > 100),
+}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [c if c in ("numbers", "classes") else pytest.param(c, marks=NIGHTLY) for c in OWN],
+)
+def test_stages_of_our_own_are_those_of_scikit_learn(monkeypatch, case):
+    model, scoring, target = OWN[case]
+    model = clone(model).set_params(n_estimators=25)
+    splitter = FOLDS if isinstance(model, LGBMRegressor) else 3
+    found, evaluated = [], counted(monkeypatch, "evaluate_sets")
+    for n_jobs in (2, None):
+        if n_jobs is None:
+            monkeypatch.setattr(GridSearchCV, "_make_own_folds", lambda self: None)
+            n_own = len(evaluated)
+        options = {"scoring": scoring, "strategy": "race", "n_jobs": n_jobs or 1}
+        search = GridSearchCV(model, RATES, cv=splitter, refit=False, **options)
+        found.append(search.fit(X, target).cv_results_)
+    n_stages = sum(map(len, found[0]["scores_by_rounds"]))
+    assert len(evaluated) == n_own == search.n_splits_ * n_stages
+    *_, theirs = found
+    by_rounds = theirs.pop("scores_by_rounds")
+    for scores, expected in zip(found[0]["scores_by_rounds"], by_rounds, strict=True):
+        assert scores == pytest.approx(expected, rel=1e-12)
+    for name in theirs:
+        if not name.endswith("_time"):
+            np.testing.assert_array_equal(found[0][name], theirs[name], err_msg=name)
+
+
+def test_what_scikit_learn_must_evaluate(monkeypatch):
+    evaluated = counted(monkeypatch, "evaluate_sets")
+    labels = (y > 100).astype(int)
+    unsorted = [(np.arange(100), np.flatnonzero(labels)[-20:])]
+    for model, grid, data, options in (
+        (LGBMRegressor(), {"max_bin": [15, 31]}, y, {}),
+        (LGBMRegressor(random_state=np.random.RandomState(0)), RATES, y, {}),
+        (LGBMRegressor(), RATES, y, {"scoring": "neg_max_error"}),
+        (LGBMRegressor(), RATES, y, {"return_train_score": True}),
+        (LGBMRegressor(), RATES, np.column_stack([y, -y]), {}),
+        (LGBMClassifier(), RATES, labels, {"cv": unsorted}),
+    ):
+        model = clone(model).set_params(n_estimators=9)
+        options = {"cv": 2, "strategy": "race", "refit": False, **options}
+        results = GridSearchCV(model, grid, **options).fit(X, data).cv_results_
+        assert np.isfinite(results["mean_test_score"]).all()
+    assert evaluated == []
+
+
+def test_screenings_of_our_own(monkeypatch):
+    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
+    monkeypatch.setattr("skgoss.fit.race._LEAST", 2)
+    grid = {"num_leaves": [4, 5, 1, 6, 9], "n_estimators": [20]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search = race(grid=grid, n_jobs=1).fit(X, y)
+    assert any("1 fits failed out of a total of 5" in str(w.message) for w in caught)
+    results, (train, test) = search.cv_results_, next(FOLDS.split(X))
+    assert np.isnan(results["mean_test_score"]).sum() == 3
+    for params, score in zip(
+        results["params"], results["split0_test_score"], strict=True
+    ):
+        if params["num_leaves"] > 1:
+            model = LGBMRegressor(**params).fit(X[train], y[train])
+            assert score == pytest.approx(model.score(X[test], y[test]), rel=1e-12)

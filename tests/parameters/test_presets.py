@@ -268,7 +268,7 @@ def won(candidates):
             if racer.goes_on:
                 stages = [*racer.rounds, racer.next_rounds]
                 least = [seen(of_fold, stages).min() for of_fold in losses]
-                racer.note(-np.array(least), None)
+                racer.note(-np.array(least))
         leave(racers)
     best = int(np.argmax([racer.scores[-1].mean() for racer in racers]))
     stages = racers[best].rounds

@@ -86,32 +86,21 @@ class FitOnFolds:
     """A fit with the option ``folds`` or ``preset``, which makes the fits of folds.
 
     It gets the fit to all rows, which has not begun, and the evaluation sets.
-
-    Attributes
-    ----------
-    main : Fit
-        The fit to all rows.
-    all_rows : Rows
-        Targets and weights of the rows of all processes. All numbers of rows are those
-        of these rows.
-    groups : ndarray of shape (n_all_rows,), or None
-        The groups of rows that are in the same fold: the user's, or the queries.
-    time : ndarray of shape (n_all_rows,), or None
-        The times of the rows, as numbers in their order.
-    folds : list of (ndarray, ndarray), or None
-        The rows to learn from and to test on; None without the option ``folds``.
     """
 
     def __init__(self, fit: Fit, sets: list[NamedRows]) -> None:
         self.main, self.sets = fit, sets
         # Evaluation sets of other rows than those of the training set.
         self._others = [named for named in sets if named.rows is not fit.data.rows]
+        # Those of all processes; all numbers of rows are of these.
         self.all_rows = self._all_rows()
+        # Rows of a group are in the same fold: the user's groups, or the queries.
         self.groups, self.time = fit.data.all_groups(), fit.data.time
         labels = fit.data.labels(self.all_rows)
         self._stratifies = labels is not None
         self._labels: Any = self.all_rows.target if labels is None else labels
         self._things = "groups" if self._rows.queries is None else "queries"
+        # The rows to learn from and to test on; None without the option ``folds``.
         self.folds = self._folds()
         if self.folds is None and fit.data.search is None:
             fit.begin(sets)

@@ -118,17 +118,6 @@ class GrowingFold:
     Its test rows are the only evaluation set. They are evaluated after each round if
     the model ``is_kept`` with its history. Else a preset only compares losses, and few
     of them choose as well: those after 1, 2, 4, 8, ... rounds and after each stage.
-
-    Attributes
-    ----------
-    n_rounds : int
-    losses : dict of int to float
-        The first metric of the test rows, so that less is better, by the numbers of
-        rounds after which it was computed; infinite where it is NaN.
-    seconds : float
-        The time of all rounds.
-    history : dict
-        The metrics of the same rounds.
     """
 
     def __init__(self, boosting: Rounds, *, is_kept: bool) -> None:
@@ -136,9 +125,11 @@ class GrowingFold:
         self._is_kept = is_kept
         self.has_ended = False
         self.n_rounds = 0
+        # The first metric, so that less is better, by the numbers of rounds after which
+        # it was computed; infinite where it is NaN.
         self.losses: dict[int, float] = {}
-        self.seconds = 0.0
-        self.history: History = {}
+        self.history: History = {}  # the metrics of the same rounds
+        self.seconds = 0.0  # the time of all rounds
 
     def grow(self, n_rounds: int, is_over: Callable[[], bool]) -> None:
         """Boost until there are so many rounds; fewer if no tree can be split."""

@@ -48,36 +48,18 @@ class Search(NamedTuple):
     best mean score is fitted on all rows, with a smaller learning rate and more rounds.
     An evaluation set of the user stands for the folds: its rows are tested, and decide
     when the last fit stops.
-
-    Attributes
-    ----------
-    n_folds : int
-    options : dict
-        The options of the fits on folds.
-    candidates : tuple of dict
-        Options besides those of the preset.
-    rate : float
-        The learning rate of the last fit.
-    is_rate_open : bool
-        Whether the user has left it to the preset.
-    without : dict
-        The options of the last fit if there are too few rows for folds.
-    space : tuple of (str, float, float, bool)
-        Options from which later batches are drawn: see `_SPACE`.
-    n_batches : int
-    patience : int
-        A search ends after so many batches without a better candidate.
     """
 
     n_folds: int
-    options: dict[str, Any]
-    candidates: Kinds
-    rate: float
-    is_rate_open: bool
-    without: dict[str, Any]
+    options: dict[str, Any]  # of the fits on folds
+    candidates: Kinds  # options besides those of the preset
+    rate: float  # the learning rate of the last fit
+    is_rate_open: bool  # whether the user has left it to the preset
+    without: dict[str, Any]  # of the last fit if there are too few rows for folds
+    # Options from which later batches are drawn: see `_SPACE`.
     space: tuple[tuple[str, float, float, bool], ...] = ()
     n_batches: int = 1
-    patience: int = 1
+    patience: int = 1  # ends after so many batches without a better candidate
 
     def batch(self, number: int, seed: int) -> Kinds:
         """Candidates that are compared at the same time."""

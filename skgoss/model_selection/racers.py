@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from skgoss import parameters
 from skgoss.estimators.base import LGBMModel
 from skgoss.estimators.classifier import LGBMClassifier
@@ -116,9 +118,10 @@ class OwnFold:
             learned, *others = input_sets(X, y, arguments, settings)
             self._base: Any = model._start([learned], *options)
             (named,) = map(self._base.data.evaluation_set, others)
-        classifies = self._base.data.task.n_classes is not None
-        lacks_class = classifies and {*y} != {*tested[1]}
-        if self._base.data.outputs or lacks_class or None in self._keys:
+        n_classes = self._base.data.task.n_classes or 0
+        has_few = len(np.unique(named.rows.target)) < max(2, n_classes)
+        is_undefined = has_few and (n_classes > 0 or name == "r2")
+        if self._base.data.outputs or is_undefined or None in self._keys:
             raise ValueError("Several outputs, a part without a class, or no hash.")
         binned = self._base.state.dataset.with_rows(named.rows.columns, settings)
         self._tested = named._replace(rows=replace(named.rows, binned=binned))

@@ -284,6 +284,8 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         end = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
         (X, y), shared = self._given, self._shared
         self._pairs = list(self.cv.split(X, y, **self._routed.splitter.split))
+        if not self._pairs:  # scikit-learn says it
+            return evaluate_candidates(candidates)
         path = f"{prefix(self.estimator)}n_estimators"
         compared = self._racers = racers(candidates, self._models(candidates), path)
         self._own_folds, self._screened = self._make_own_folds(), {}
@@ -314,8 +316,8 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         model, routed, scoring = self.estimator, self._routed, self.scoring
         names = {name for racer in self._racers for name in racer.params}
         varied = {parameters.CANONICAL_NAME.get(name, name) for name in names}
-        metrics = METRICS.get(type(model), {"": ""})
-        scoring = next(iter(metrics)) if scoring is None else scoring
+        metrics = METRICS.get(type(model), {})
+        scoring = next(iter(metrics), "") if scoring is None else scoring
         if not (
             isinstance(scoring, str)
             and scoring in metrics
@@ -417,6 +419,8 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         """The results of a race; ``out`` are those of the candidates that it kept."""
         kept: dict[Racer, Sequence[Any]] = {}
         racers = self._racers
+        # Rounding errors could make another number of rounds the best one below.
+        params = [racer.candidate(racer.best_rounds) for racer in racers]
         for racer, (result,) in self._screened.items():
             kept[racer] = [result, *[_left_out(result)] * (n_splits - 1)]
         for racer, results in zip(self._running, _batched(out, n_splits), strict=True):
@@ -429,7 +433,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             if self._screened:
                 warnings.filterwarnings("ignore", "One or more of the .* scores")
             return super()._format_results(
-                [racer.candidate(racer.best_rounds) for racer in racers],
+                params,
                 n_splits,
                 [result for racer in racers for result in kept[racer]],
                 {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
+from skgoss.model_selection.racers import OwnFold
 from skgoss.training.boosting import Boosting
 
 X, y = load_diabetes(return_X_y=True)
@@ -85,6 +87,9 @@ def test_pipelines_and_metrics(monkeypatch):
     search = race(model, grid, scoring=scoring, refit="r2").fit(X, y)
     path = "regressor__lgbmregressor__n_estimators"
     assert 1 <= search.best_params_[path] <= 20
+    # Without other options, candidates are one.
+    grid_of_rounds = {"lgbmregressor__n_estimators": [3, 6]}
+    assert len(race(pipeline, grid_of_rounds).fit(X, y).cv_results_["params"]) == 1
     rounds = counted(monkeypatch, "boost")
     for refit in (False, lambda results: 0):
         with pytest.raises(ValueError, match="set refit to one of"):
@@ -279,6 +284,7 @@ def test_stages_of_our_own_are_those_of_scikit_learn(monkeypatch, case):
             np.testing.assert_array_equal(found[0][name], theirs[name], err_msg=name)
 
 
+@pytest.mark.filterwarnings("ignore:A column-vector y")
 def test_what_scikit_learn_must_evaluate(monkeypatch):
     evaluated = counted(monkeypatch, "evaluate_sets")
     labels = (y > 100).astype(int)
@@ -290,12 +296,34 @@ def test_what_scikit_learn_must_evaluate(monkeypatch):
         (LGBMRegressor(), RATES, y, {"return_train_score": True}),
         (LGBMRegressor(), RATES, np.column_stack([y, -y]), {}),
         (LGBMClassifier(), RATES, labels, {"cv": unsorted}),
+        (LGBMClassifier(), RATES, pd.DataFrame({"y": labels}), {"cv": unsorted}),
+        (LGBMRegressor(), RATES, y, {"cv": [(np.arange(100), [150, 150])]}),
     ):
         model = clone(model).set_params(n_estimators=9)
         options = {"cv": 2, "strategy": "race", "refit": False, **options}
         results = GridSearchCV(model, grid, **options).fit(X, data).cv_results_
         assert np.isfinite(results["mean_test_score"]).all()
     assert evaluated == []
+
+
+def test_scores_of_stages_need_not_be_exact(monkeypatch):
+    # What counts is which rounds were chosen, although scores are then others.
+    evaluated = OwnFold.evaluated
+
+    def inexact(fold, racer):
+        result = evaluated(fold, racer)
+        return result | {"test_scores": result["test_scores"] + 0.05}
+
+    monkeypatch.setattr(OwnFold, "evaluated", inexact)
+    grid = {"num_leaves": [3], "n_estimators": [30]}
+    search = race(grid=grid).fit(X, y)
+    scores = cross_val_score(LGBMRegressor(**search.best_params_), X, y, cv=FOLDS)
+    assert scores.mean() == search.best_score_
+
+
+def test_no_folds():
+    with pytest.raises(ValueError, match="Was the CV iterator empty"):
+        GridSearchCV(LGBMRegressor(), {}, strategy="race", cv=iter([])).fit(X, y)
 
 
 def test_screenings_of_our_own(monkeypatch):

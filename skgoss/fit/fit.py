@@ -263,7 +263,7 @@ class Fit:
             after_round=ends if after_round or self.limit.has_end else None,
         )
         if self.limit.has_end:
-            self._warn_of_limit(n_planned, has_best=trained.best_iteration > 0)
+            self.warn_of_limit(n_planned, has_best=trained.best_iteration > 0)
         if self.data.settings.refit and self.data.fitted is not self.data.rows:
             self.limit.interrupted.clear()
             n_rounds = max(1, trained.ensemble.n_rounds - self._n_earlier)
@@ -275,7 +275,7 @@ class Fit:
         assert isinstance(self.state, Boosting)
         return replace(fitted, baseline=self.state.baseline(fitted.n_rounds))
 
-    def _warn_of_limit(self, n_planned: int, *, has_best: bool) -> None:
+    def warn_of_limit(self, n_planned: int, *, has_best: bool) -> None:
         """Warn if the limit has ended the rounds, of which none was the best."""
         n_grown, is_cut = (
             self.n_rounds - self._n_earlier,
@@ -381,7 +381,7 @@ class Fit:
             after_round=self.limit.after_round(),
             n_rounds=n_rounds,
         ).ensemble
-        self._warn_of_limit(n_rounds, has_best=False)
+        self.warn_of_limit(n_rounds, has_best=False)
         return ensemble
 
     # --- Models -----------------------------------------------------------------------

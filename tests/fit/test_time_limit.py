@@ -108,10 +108,11 @@ def test_train_and_targets():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert skgoss.train(params, Dataset(X, y), 50).num_trees() == 1
+        losses, _ = skgoss.cv(params, Dataset(X, y), 50).values()
         several = LGBMRegressor(time_limit=1e-9).fit(X, np.c_[y, -y])
         quantiles = {"objective": "quantile", "alpha": [0.1, 0.9]}
         levels = LGBMRegressor(time_limit=1e-9, **quantiles).fit(X, y)
-    assert several.n_iter_ == levels.n_iter_ == 1
+    assert several.n_iter_ == levels.n_iter_ == len(losses) == 1
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, "1 minute", np.nan, True])
@@ -214,6 +215,18 @@ def test_ctrl_c_keeps_the_folds_that_have_ended():
     with skgoss.keep_on_interrupt(), pytest.warns(UserWarning, match="1 of 4"):
         model = LGBMRegressor(**options).fit(X, y, callbacks=[pressed(5)])
     assert model.n_iter_ == 6
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_all_models_of_cv_with_the_same_round(n_jobs):
+    params, data = {"n_jobs": n_jobs, "verbosity": -1}, Dataset(X, y)
+    whole = skgoss.cv(params, data, 60)["valid l2-mean"]
+    with skgoss.keep_on_interrupt(), pytest.warns(UserWarning, match="after 5 of 60"):
+        found = skgoss.cv(
+            params, data, 60, callbacks=[pressed(4)], return_cvbooster=True
+        )
+    assert found["valid l2-mean"] == whole[:5]
+    assert [b.num_trees() for b in found["cvbooster"].boosters] == [5] * 5
 
 
 @pytest.mark.parametrize("options", [{"folds": 4}, {"early_stopping_round": 5}])

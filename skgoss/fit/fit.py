@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from skgoss.objectives.link import Link
 from skgoss.objectives.survival import COX
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
-from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import Callback, CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
@@ -37,6 +36,7 @@ from skgoss.utils import threads
 from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
+    from skgoss.training.boosting import Boosting
     from skgoss.training.fit_setup import FitSetup
     from skgoss.training.rounds import Rounds
 
@@ -272,8 +272,8 @@ class Fit:
         fitted = self.model(trained)
         if keeps_rounds or self.data.settings.objective not in COX:
             return fitted
-        assert isinstance(self.state, Boosting)
-        return replace(fitted, baseline=self.state.baseline(fitted.n_rounds))
+        boosting = cast("Boosting", self.state)
+        return replace(fitted, baseline=boosting.baseline(fitted.n_rounds))
 
     def warn_of_limit(self, n_planned: int, *, has_best: bool) -> None:
         """Warn if the limit has ended the rounds, of which none was the best."""

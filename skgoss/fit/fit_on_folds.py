@@ -357,7 +357,9 @@ class FitOnFolds:
             return [float(i == np.argmin(losses)) for i in range(len(kinds))]
         weights = fold_fits.hill_climbing(kinds, metrics)
         if self._is_plain and self.main.data.link.kind in ("logistic", "softmax"):
-            factor = fold_fits.calibration(kinds, weights, metrics)
+            weighted = self._weighted()
+            n_rows = sum(int(np.isin(m.test, weighted).sum()) for m in kinds[0])
+            factor = fold_fits.calibration(kinds, weights, metrics, n_rows)
             weights = [factor * weight for weight in weights]
         return weights
 

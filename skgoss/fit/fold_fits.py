@@ -381,10 +381,11 @@ def calibration(
     kinds: Sequence[Sequence[FoldModel]],
     weights: Sequence[float],
     metrics: Sequence[AnyMetric],
+    n_rows: int,
 ) -> float:
     """The factor of raw scores whose out-of-fold probabilities have the least loss.
 
-    The fewer rows there are, the closer to 1 it is. The first metric is the log loss.
+    The fewer ``n_rows``, the closer to 1 it is. The first metric is the log loss.
     For kinds and weights, see `joined` (C. Guo et al., "On Calibration of Modern Neural
     Networks", ICML 2017, section 4.2).
     """
@@ -395,5 +396,4 @@ def calibration(
         return loss(folds, metrics)
 
     factor = float(minimize_scalar(loss_of, bounds=_FACTORS, method="bounded").x)
-    n_rows = sum(len(model.test) for model in kinds[0])
     return 1.0 + (factor - 1.0) * n_rows / (n_rows + _ROWS_FOR_HALF)

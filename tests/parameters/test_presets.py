@@ -316,6 +316,18 @@ def of_members(model, X, y, **arguments):
     return at, results["weight"][at], members
 
 
+def test_rows_of_weight_zero_calibrate_no_probabilities(short_search):
+    X, y = classes(120)
+    weight = np.arange(120) % 3 / 2
+    at, options = weight > 0, {"preset": "accurate", "folds": 3, "n_estimators": 20}
+    found, expected = (
+        LGBMClassifier(**options).fit(X[rows], y[rows], sample_weight=weight[rows])
+        for rows in (slice(None), at)
+    )
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+    assert found.oof_score_ == expected.oof_score_
+
+
 @pytest.mark.parametrize("preset", ["accurate", "best"])
 def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
     X, y = numbers(200)

@@ -253,7 +253,10 @@ def spread(
             (train, sum(w * m.learned for w, m in zip(weights, models, strict=True)))
             for (train, _), models in zip(pairs, folds, strict=True)
         ]
-        n_models = sum(len(test) for _, test in pairs) / len(tested.y)
+        n_tests = np.bincount(np.concatenate([test for _, test in pairs]))
+        if rows.weight is not None:
+            n_tests = n_tests * (rows.weight[: len(n_tests)] > 0)
+        n_models = n_tests[n_tests > 0].mean()
         share = (1.0 / n_models - 1.0 / len(folds)) * _noise(learned, rows, *kind)
         step, _ = newton_step(tested.y, scores, *kind)
         scores[0] += (1.0 - np.sqrt(max(1.0 - share, _LEAST_SHARE))) * step

@@ -181,6 +181,22 @@ def test_spreads_are_calibrated_by_rows_of_no_fold(name, options):
     assert model.oof_score_["nll"] == pytest.approx(losses.mean())
 
 
+def test_rows_of_weight_zero_calibrate_no_spread():
+    X, y = numbers()
+    weighted, without = np.split(np.arange(len(y)), [len(y) - 30])
+    pairs = [(weighted[weighted % 3 != i], weighted[i::3]) for i in range(3)]
+    options = {"objective": "normal", "n_estimators": 20}
+    # All folds are tested on them.
+    tested = [(train, np.append(test, without)) for train, test in pairs]
+    found = skgoss.LGBMRegressor(folds=tested, **options).fit(
+        X, y, sample_weight=np.arange(len(y)) < len(weighted)
+    )
+    expected = skgoss.LGBMRegressor(folds=pairs, **options)
+    expected.fit(X[weighted], y[weighted])
+    ours, theirs = (m.predict(X, raw_score=True) for m in (found, expected))
+    np.testing.assert_array_equal(ours, theirs)
+
+
 def test_a_refit_has_the_calibration_of_its_folds():
     X, y = numbers()
     model = fit(objective="normal", refit=True)

@@ -333,8 +333,10 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     calls, limit = fits[0].calls, fits[0].limit
     ahead = AHEAD if may_lag(calls) and not limit.has_end else 0
     with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
-        options = {"callbacks": calls, "after_round": limit.after_round()}
-        stop = loop.run(together, model, history=history, **options)
+        is_over = limit.after_round()
+        stop = loop.run(
+            together, model, history=history, callbacks=calls, after_round=is_over
+        )
     fits[0].warn_of_limit(together.settings.n_estimators, has_best=stop is not None)
     fits[0].warn_if_nothing_learned(fits[0].state.ensemble())
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round

@@ -21,8 +21,16 @@ def keep_on_interrupt() -> Iterator[None]:
     round that it is in. A preset ends its search with the best candidates so far, and
     its last fit goes on until the next Ctrl-C. With the option ``folds``, the models
     that have ended are kept. Warnings tell what was ended. Fits that begin after one
-    was ended raise KeyboardInterrupt. So does Ctrl-C if nothing has reacted to the last
-    one.
+    was ended raise KeyboardInterrupt, and so does Ctrl-C if nothing has reacted to the
+    last one. Searches of `skgoss.model_selection` keep nothing.
+
+    Yields
+    ------
+    None
+
+    See Also
+    --------
+    LGBMRegressor : Its option ``time_limit`` ends fits in the same way.
 
     Examples
     --------

@@ -277,10 +277,8 @@ class Fit:
 
     def warn_of_limit(self, n_planned: int, *, has_best: bool) -> None:
         """Warn if the limit has ended the rounds, of which none was the best."""
-        n_grown, is_cut = (
-            self.n_rounds - self._n_earlier,
-            self.limit.interrupted.is_set(),
-        )
+        n_grown = self.n_rounds - self._n_earlier
+        is_cut = self.limit.interrupted.is_set()
         is_over = is_cut or (self.limit.left <= 0 and not has_best)
         if is_over and n_grown < n_planned:
             what = "Ctrl-C" if is_cut else f"time_limit={self.limit.seconds:g}"

@@ -133,8 +133,8 @@ class OwnFold:
         if shared.grows:
             growing = shared.growing((*self._keys, options_of_rounds(settings)))
         start = partial(self._begun, settings)
-        state = growing.grown(racer.next_rounds, start, shared.is_over).state
-        result, *_ = state.evaluate_sets(state.unlisted_sets)
+        how = start, shared.is_over, _evaluated
+        result, *_ = growing.grown(racer.next_rounds, *how)
         value = result.metric_value if result.maximize else -result.metric_value
         return {
             "fit_error": None,
@@ -153,3 +153,7 @@ class OwnFold:
         options = fit.state.dataset, fit.data.fitted, self._tested
         fit.state.add(fit.plan.evaluation_set(*options), is_listed=False)
         return fit
+
+
+def _evaluated(fit: Fit) -> Any:
+    return fit.state.evaluate_sets(fit.state.unlisted_sets)

@@ -117,7 +117,7 @@ class SharedFits:
         n_rounds = settings.n_estimators
         if grows and None not in key:
             growing, of_callbacks = self.growing(key), {}
-            model = growing.model(n_rounds, start, self.is_over)
+            model = growing.grown(n_rounds, start, self.is_over, _model)
             most = model.n_rounds
         else:
             most, (model, of_callbacks) = self._once(
@@ -254,8 +254,12 @@ class GrowingFit:
         n_rounds: int,
         start: Callable[[], Fit | FitOnFolds],
         is_over: Callable[..., bool],
+        result: Callable[[Any], Any],
     ) -> Any:
-        """The fit after so many rounds; after fewer if no tree can grow."""
+        """The result of the fit after so many rounds; fewer if no tree can grow.
+
+        Candidates with the same options share a fit, which waits until it is made.
+        """
         with self._lock:
             if self._fit is None:
                 self._fit = start()
@@ -268,17 +272,11 @@ class GrowingFit:
                 self._ended = fit.n_rounds < n_rounds
                 if self._rests:
                     fit.state.rest()
-            return fit
+            return result(fit)
 
-    def model(
-        self,
-        n_rounds: int,
-        start: Callable[[], Fit | FitOnFolds],
-        is_over: Callable[..., bool],
-    ) -> FittedModel:
-        """The model of so many rounds, or of more; of fewer if no tree can grow."""
-        fit = self.grown(n_rounds, start, is_over)
-        return fit.model(Trained(fit.state.ensemble()))
+
+def _model(fit: Any) -> FittedModel:
+    return fit.model(Trained(fit.state.ensemble()))
 
 
 class SharedSteps:

@@ -16,36 +16,9 @@ import skgoss
 
 TESTS = Path(__file__).parents[1]
 PACKAGE = Path(skgoss.__file__).parent
-# An installed package lacks the sources of the engine.
-SOURCE = TESTS.parent / "skgoss"
 # Searches are a room of their own: scikit-learn has this name for it.
 MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 19, 12, 106
 
-# The most lines that the package and each room may have. Whoever raises a number says
-# why behind it.
-MOST_LINES = {
-    "skgoss": 61_950,  # survival; distributions; searches, races and their stages
-    "_engine": 20_650,  # one tree a round for all classes; rows far from the caches
-    "binning": 2_950,
-    "booster": 2_000,
-    "columns": 3_350,  # bounds of lifetimes
-    "dask": 1_750,  # times of rows
-    "dataset": 2_200,
-    "estimators": 2_200,  # predict_distribution; survival functions and quantiles
-    "export": 1_150,
-    "faces": 400,
-    # Folds by time; races of presets; distributions, calibrated as means.
-    "fit": 5_350,  # shared trees without classes; rows of weight 0 beside folds; Ctrl-C
-    "model": 3_450,  # bounds of linear leaves; intervals and spreads of distributions
-    "model_files": 1_400,
-    "model_selection": 1_200,  # races, with stages of our own; folds by time
-    "objectives": 3_600,  # distributions and survival: tables, metrics
-    "parameters": 3_100,  # what a preset compares, and its last fit
-    "plotting": 1_200,
-    "sources": 2_050,  # readers that are interrupted; features that are weights, too
-    "training": 3_400,
-    "utils": 1_000,  # what searches evaluate candidates with
-}
 # Modules without a test file of their name, by the tests that run their code, with the
 # reason. The list must not grow. Kernels of the engine are tested with the modules that
 # call them, or in tests/engine.
@@ -231,15 +204,3 @@ def test_each_module_has_a_test_file():
     assert without - listed == set(), "write tests/<room>/test_<module>.py"
     assert listed - without == set(), "these have a file now: drop their rows"
     assert [file for file in TESTED_IN if not (TESTS / file).exists()] == []
-
-
-def test_no_room_has_more_lines_than_its_budget():
-    n_lines = Counter()
-    for path in SOURCE.rglob("*"):
-        if path.suffix in (".py", ".pyx", ".pxd", ".pyi", ".h", ".c"):
-            folder = path.relative_to(SOURCE).parts[:-1]
-            n = len(path.read_text("utf-8").splitlines())
-            n_lines.update({"skgoss": n, folder[0] if folder else "faces": n})
-    assert n_lines.keys() == MOST_LINES.keys()
-    over = {room: n for room, n in n_lines.items() if n > MOST_LINES[room]}
-    assert over == {}

@@ -852,6 +852,8 @@ class Booster(Elsewhere):
         """
         model = self._saved_model()
         rounds = model.rounds(start_iteration, self._length(num_iteration))
+        if rounds == (0, self.best_iteration):
+            model = self._best_model()
         return model_files.render(model, *rounds, importance_type)
 
     def model_from_string(self, model_str: str) -> Self:
@@ -874,8 +876,23 @@ class Booster(Elsewhere):
     def _saved_model(self) -> FittedModel:
         """The model with what users may have changed."""
         return replace(
-            self._model, best_iteration=self.best_iteration, best_score=self.best_score
+            self._whole_model(),
+            best_iteration=self.best_iteration,
+            best_score=self.best_score,
         )
+
+    def _whole_model(self) -> FittedModel:
+        """The model with its baseline hazard."""
+        held = self._held
+        return held.whole_model_so_far() if isinstance(held, Fit) else held
+
+    def _best_model(self) -> FittedModel:
+        """The model up to the best round, which estimators predict with."""
+        model, held = self._saved_model(), self._held
+        if not 0 < self.best_iteration < model.n_rounds:
+            return model
+        model = model.with_trees(model.trees.truncated(self.best_iteration))
+        return held.with_baseline(model) if isinstance(held, Fit) else model
 
     def __getstate__(self) -> dict[str, Any]:
         return self._saved_model().state()
@@ -1113,7 +1130,7 @@ class Booster(Elsewhere):
 
     def free_dataset(self) -> Self:
         """End the training and free all rows. The model keeps its trees."""
-        self._held = self._model
+        self._held = self._whole_model()
         return self
 
     def _shown_to_callbacks(self) -> MakeModel:

@@ -365,6 +365,6 @@ def _finish(
     for booster, fit, history in zip(model.boosters, fits, histories, strict=True):
         fit.history = history
         trained = loop.result(fit.state, without_score, history)
-        booster._end(fit.model(trained))
+        booster._end(fit.with_baseline(fit.model(trained)))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,25 @@ from skgoss.fit.task import Regression
 from skgoss.model import intervals
 from skgoss.objectives.metric_functions import EvalData, concordance
 from skgoss.objectives.objectives import is_survival
+from skgoss.objectives.survival import Baseline
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
+
+
+class _OfLifetimes(NamedTuple):
+    """What is predicted of the time of an event."""
+
+    words: str
+    of_baseline: Callable[..., NDArray[np.float64]]
+    of_distribution: Callable[[Any, NDArray[np.float64]], NDArray[np.float64]]
+
+
+_SURVIVAL = _OfLifetimes(
+    "survival functions", Baseline.survival, lambda frozen, times: frozen.sf(times)
+)
+_QUANTILES = _OfLifetimes(
+    "quantiles", Baseline.quantiles, lambda frozen, levels: frozen.ppf(levels)
+)
 
 
 @docstrings.of_estimator
@@ -242,7 +259,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         times = as_floats(times, "times")
         if times.ndim != 1 or np.isnan(times).any():
             raise ValueError("times must have one dimension and no missing values.")
-        return self._of_lifetimes(X, times, strata, kwargs, "survival")
+        return self._of_lifetimes(X, times, strata, kwargs, _SURVIVAL)
 
     @docstrings.of_prediction
     def predict_quantile(
@@ -280,25 +297,27 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         if levels.ndim > 1 or not ((levels > 0) & (levels < 1)).all():
             raise ValueError(f"q must be between 0 and 1, got {q!r}.")
         each = np.atleast_1d(levels)
-        values = self._of_lifetimes(X, each, strata, kwargs, "quantiles")
+        values = self._of_lifetimes(X, each, strata, kwargs, _QUANTILES)
         return values if levels.ndim else values[:, 0]
 
     def _of_lifetimes(
-        self, X: Any, at: Any, strata: Any, kwargs: Mapping[str, Any], what: str
+        self,
+        X: Any,
+        at: Any,
+        strata: Any,
+        kwargs: Mapping[str, Any],
+        what: _OfLifetimes,
     ) -> NDArray[np.float64]:
         """Probabilities at some times, or times of some probabilities."""
-        baseline, distribution = self._model.baseline, self._model.link.distribution
-        scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
-        if baseline is not None:
-            return getattr(baseline, what)(scores, at, strata)
+        model = self._model
+        distribution = model.link.distribution
         if distribution is None:
-            raise ValueError(
-                f"{self._owner} cannot predict {what}: its objective is"
-                f" {self._model.objective!r}, or trees were changed after the fit. Fit"
-                " with objective='cox' or 'aft_normal'."
-            )
-        frozen, at = distribution.frozen(scores.T), at[:, None]
-        return (frozen.sf(at) if what == "survival" else frozen.ppf(at)).T
+            span = kwargs.get("start_iteration", 0), kwargs.get("num_iteration")
+            baseline = model.baseline_of(self._owner, what.words, *span)
+            risk = np.asarray(self.predict(X, raw_score=True, **kwargs))
+            return what.of_baseline(baseline, risk, at, strata)
+        scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
+        return what.of_distribution(distribution.frozen(scores.T), at[:, None]).T
 
     @docstrings.of_prediction
     def predict_interval(

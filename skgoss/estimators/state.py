@@ -74,7 +74,7 @@ def of_booster(
             f"booster must be a Booster of skgoss, got {type_name(booster)}. For a"
             " Booster of LightGBM, pass Booster(model_str=model.model_to_string())."
         )
-    model = booster._saved_model()
+    model = booster._best_model()
     _check_task(task, model)
     labels = _classes(task, model, classes)
     model = replace(model, classes=labels, history=copy.deepcopy(model.history))

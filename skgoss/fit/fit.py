@@ -249,11 +249,14 @@ class Fit:
         model = make_model(self) if self.calls else None
         n_planned = self.settings.n_estimators
 
+        def model_after(trees: Ensemble) -> FittedModel:
+            return self.with_baseline(self.model(Trained(trees)))
+
         def ends(index: int, trees: Callable[[], Ensemble]) -> bool:
             is_over = index + 1 < n_planned and self.limit.is_over()
             if after_round is None:
                 return is_over
-            return after_round(index, lambda: self.model(Trained(trees()))) or is_over
+            return after_round(index, lambda: model_after(trees())) or is_over
 
         trained = loop.train(
             self.state,
@@ -270,10 +273,7 @@ class Fit:
             trained = replace(trained, ensemble=self.refitted(n_rounds, model))
         self.warn_if_nothing_learned(trained.ensemble)
         fitted = self.model(trained)
-        if keeps_rounds or self.data.settings.objective not in COX:
-            return fitted
-        boosting = cast("Boosting", self.state)
-        return replace(fitted, baseline=boosting.baseline(fitted.n_rounds))
+        return fitted if keeps_rounds else self.with_baseline(fitted)
 
     def warn_of_limit(self, n_planned: int, *, has_best: bool) -> None:
         """Warn if the limit has ended the rounds, of which none was the best."""
@@ -410,6 +410,22 @@ class Fit:
             out_of_fold=trained.out_of_fold,
         )
 
+    @property
+    def _has_baseline(self) -> bool:
+        """Whether models have a baseline hazard: those of Cox's objectives do.
+
+        With ``init_score``, the risks are not those of the model alone.
+        """
+        return self.settings.objective in COX and self.data.rows.init_score is None
+
+    def with_baseline(self, model: FittedModel) -> FittedModel:
+        """A model of the first rounds of this fit, which is over, and its baseline."""
+        if not self._has_baseline:
+            return model
+        boosting = cast("Boosting", self.state)
+        rounds = boosting.finished.first(model.n_rounds - self._n_earlier)
+        return replace(model, baseline=boosting.baseline(rounds))
+
     def _header_maker(self) -> Callable[[], Header]:
         """Makes the header. It does not hold the fit: models can outlive the rows."""
         data = self.data
@@ -439,13 +455,29 @@ class Fit:
         return self.state.current_iteration()
 
     def model_so_far(self) -> FittedModel:
-        """The model after the last finished round, whatever another thread trains."""
+        """The model after the last finished round, whatever another thread trains.
+
+        It lacks the baseline hazard, which takes longer than a prediction.
+        """
         trees, settings = self.state.ensemble(), self.settings
         last_trees, last_settings, model = self._last_model
         if last_trees is not trees or last_settings is not settings:
             model = self.model(Trained(trees))
             self._last_model = trees, settings, model
         return model
+
+    def whole_model_so_far(self) -> FittedModel:
+        """The same with the baseline hazard."""
+        if not self._has_baseline:
+            return self.model_so_far()
+        boosting = cast("Boosting", self.state)
+        trees = baseline = None
+        # Else some rounds were taken back while they were read.
+        while trees is None or baseline is None:
+            finished = boosting.finished
+            trees = boosting.ensemble_of(finished)
+            baseline = boosting.baseline(finished)
+        return replace(self.model(Trained(trees)), baseline=baseline)
 
     # --- Changes of a model in training -----------------------------------------------
 

@@ -166,7 +166,7 @@ class FitOnFolds:
     def _baseline(self, trained: Trained) -> Baseline | None:
         """The baseline hazard by the out-of-fold scores, for Cox's objectives."""
         name, tested = self.main.objective, trained.out_of_fold
-        if name not in COX or tested is None:
+        if name not in COX or tested is None or self._rows.init_score is not None:
             return None
         rows, scores = fold_fits.tested_rows(self.all_rows, tested.scores)
         likelihood = PartialLikelihood(rows.y, rows.weight, efron=name == "cox_efron")

@@ -223,7 +223,11 @@ def joined(
             rows.target, rows.weight, tested, fold_of_round
         )
     trained = Trained(trees, best_score=by_name(results), history=history)
-    return trained, OutOfFold(_out_of_fold(folds, len(rows)), metrics, calibration)
+    scores = _out_of_fold(folds, len(rows))
+    # Otherwise the start scores are in the rounds of ``init_model``.
+    is_first = kinds[0][0].first_round == 0
+    n_starts = sum(w != 0 for w in weights) * len(folds) if is_first else 1
+    return trained, OutOfFold(scores, metrics, calibration, n_starts)
 
 
 def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldModel:
@@ -264,8 +268,14 @@ def spread(
 
 
 def tested_rows(rows: Rows, scores: Floats) -> tuple[TrainingRows, Floats]:
-    """The rows that have out-of-fold scores, and these, (n_scores, n_tested)."""
-    at = np.flatnonzero(np.isfinite(scores[:, 0]))
+    """The rows that have out-of-fold scores, and these, (n_scores, n_tested).
+
+    Rows of weight 0 are not among them.
+    """
+    is_tested = np.isfinite(scores[:, 0])
+    if rows.weight is not None:
+        is_tested &= rows.weight > 0
+    at = np.flatnonzero(is_tested)
     weight = None if rows.weight is None else rows.weight[at]
     tested = TrainingRows(rows.target[at], weight, RowPartition.alone(len(at)))
     return tested, np.ascontiguousarray(scores[at].T)

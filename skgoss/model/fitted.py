@@ -27,7 +27,7 @@ from skgoss.model.out_of_fold import OutOfFold
 from skgoss.model.trees import CATEGORICAL
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import OBJECTIVES
-from skgoss.objectives.survival import Baseline
+from skgoss.objectives.survival import COX, Baseline
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import (
     INT32_MAX,
@@ -189,7 +189,8 @@ class FittedModel:
     def rounds(self, start: int, length: int | None) -> tuple[int, int]:
         """The first round to use, and the last plus 1; TypeError if one is no int.
 
-        ``length`` is the number of rounds. None, 0 or less: all.
+        ``length`` is the number of rounds. None, 0 or less: all. ValueError if some
+        models of a weighted sum would lack their start scores.
         """
         n_rounds = self.trees.n_rounds
         start = whole("start_iteration", start)
@@ -197,6 +198,13 @@ class FittedModel:
         start = min(max(start, 0), n_rounds)
         if length is None or length <= 0:
             return start, n_rounds
+        n_starts = 1 if self.out_of_fold is None else self.out_of_fold.n_starts
+        if start == 0 and length < n_starts <= n_rounds:
+            raise ValueError(
+                f"num_iteration={length} is too small: the model is the mean of"
+                f" {n_starts} models of folds, whose first rounds come first. Use a"
+                f" multiple of {n_starts}."
+            )
         return start, min(start + length, n_rounds)
 
     @cached_property
@@ -299,9 +307,63 @@ class FittedModel:
                 )
 
     def with_trees(self, trees: Ensemble) -> Self:
-        """The same model with other trees."""
+        """The same model with other trees.
+
+        It lacks what is computed from the scores of these trees.
+        """
         out_of_fold = self.out_of_fold and self.out_of_fold.without_folds()
         return replace(self, trees=trees, out_of_fold=out_of_fold, baseline=None)
+
+    def of_fewer_rounds(self, n_rounds: int) -> Self:
+        """The model of a fit that ends after so many rounds, if there are more.
+
+        It lacks what is computed from the scores of all rounds.
+        """
+        if n_rounds >= self.n_rounds:
+            return self
+        history = {
+            name: {metric: values[:n_rounds] for metric, values in by_metric.items()}
+            for name, by_metric in self.history.items()
+        }
+        last = {
+            name: {metric: values[-1] for metric, values in by_metric.items()}
+            for name, by_metric in history.items()
+        }
+
+        def make_header() -> Header:
+            parameters = self.header.parameters | {"num_iterations": str(n_rounds)}
+            return replace(self.header, parameters=parameters)
+
+        model = self.with_trees(self.trees.truncated(n_rounds))
+        return replace(model, make_header=make_header, best_score=last, history=history)
+
+    def baseline_of(
+        self, owner: str, what: str, start: int, length: int | None
+    ) -> Baseline:
+        """The baseline hazard of some rounds; ValueError if the model has none.
+
+        ``owner`` and ``what`` is predicted are for messages. For the rounds see
+        `rounds`.
+        """
+        if self.objective not in COX:
+            raise ValueError(
+                f"{owner} cannot predict {what}: its objective is"
+                f" {self.objective!r}. Fit with objective='cox' or 'aft_normal'."
+            )
+        if self.baseline is None:
+            raise ValueError(
+                f"{owner} cannot predict {what}: the model has no baseline"
+                " hazard, because it was fitted with init_score, or because trees were"
+                " changed or left out after the fit."
+            )
+        first, stop = self.rounds(start, length)
+        if (first, stop) != (0, self.n_rounds):
+            raise ValueError(
+                f"start_iteration and num_iteration cannot be used for {what} of"
+                f" objective={self.objective!r}: the baseline hazard belongs to all"
+                f" {self.n_rounds} rounds. Fit with n_estimators={stop - first}."
+            )
+        return self.baseline
 
     def with_record(self, record: EstimatorRecord) -> Self:
         """The same model of another estimator."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from types import NoneType
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from skgoss.utils.plain_values import Types, are_numbers, check_scores, entries,
 Floats = NDArray[np.float64]
 
 _STATE: Types = {"scores": np.ndarray, "metrics": dict, "calibration": (dict, NoneType)}
+_COUNT: Types = {"n_starts": Integral}
 _CALIBRATION: Types = {
     "target": np.ndarray,
     "weight": (np.ndarray, NoneType),
@@ -115,6 +117,9 @@ class OutOfFold:
     # What intervals need. None: the trees are no longer those of the folds, predictions
     # lack the rows' initial scores, or there are several targets.
     calibration: CalibrationRows | None = None
+    # The number of models whose weighted sum the trees are, each with a start score in
+    # its first round. The first rounds of all models come first.
+    n_starts: int = 1
 
     def mean(self) -> dict[str, float]:
         """The mean of each metric over the folds."""
@@ -146,7 +151,8 @@ class OutOfFold:
     def for_one_model(self, n_rounds: int) -> Self:
         """The same for a model that was fitted on all rows."""
         rows = self.calibration
-        return replace(self, calibration=rows and rows.for_one_model(n_rounds))
+        calibration = rows and rows.for_one_model(n_rounds)
+        return replace(self, calibration=calibration, n_starts=1)
 
     def without_folds(self) -> Self:
         """The same for a model whose trees have changed."""
@@ -158,6 +164,7 @@ class OutOfFold:
             "scores": self.scores,
             "metrics": dict(self.metrics),
             "calibration": self.calibration and self.calibration.state(),
+            "n_starts": self.n_starts,
         }
 
     @classmethod
@@ -169,7 +176,11 @@ class OutOfFold:
         check_scores({"folds": metrics}, _OWNER, are_numbers)
         if calibration is not None:
             calibration = CalibrationRows.from_state(calibration, len(scores))
-        return cls(scores, metrics, calibration)
+        # Files of earlier versions do not have it.
+        n_starts = int(entries({"n_starts": 1, **state}, _COUNT, _OWNER)[0])
+        if n_starts < 1:
+            raise ValueError(f"'n_starts' of {_OWNER} must be at least 1")
+        return cls(scores, metrics, calibration, n_starts)
 
 
 def _check_numbers(numbers: NDArray[np.int32], stop: int, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from os import PathLike
 from typing import Any, Literal
 
@@ -70,8 +71,10 @@ def compute(
 
 
 def staged(model: FittedModel, columns: Columns, n_threads: int) -> Iterator[Floats]:
-    """Compute the predictions after each round."""
-    for scores in model.trees.staged_scores(columns, n_threads):
+    """Compute the predictions after each round that follows all start scores."""
+    n_starts = 1 if model.out_of_fold is None else model.out_of_fold.n_starts
+    stages = model.trees.staged_scores(columns, n_threads)
+    for scores in islice(stages, n_starts - 1, None):
         yield linked(scores, model.link, n_threads)
 
 

@@ -26,8 +26,9 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
     """
     # A part of the rounds has no scores and no best round, unless it ends there.
     if start > 0 or stop < (model.best_iteration or model.trees.n_rounds):
-        none: dict[str, Any] = {"best_score": {}, "history": {}, "baseline": None}
-        model = replace(model, best_iteration=0, **none)
+        model = replace(model, best_iteration=0, best_score={}, history={})
+    if start > 0 or stop < model.trees.n_rounds:
+        model = replace(model, baseline=None, out_of_fold=None)
     # Other readers find foreign lists of categories where they were.
     is_foreign = model.categories.unplaced is not None
     return text_writer.write(

@@ -21,7 +21,6 @@ from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit
 from skgoss.fit.fit_on_folds import FitOnFolds
-from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
@@ -117,16 +116,17 @@ class SharedFits:
         n_rounds = settings.n_estimators
         if grows and None not in key:
             growing, of_callbacks = self.growing(key), {}
-            model = growing.grown(n_rounds, start, self.is_over, _model)
-            most = model.n_rounds
+            result = partial(_model, n_rounds=n_rounds)
+            model = growing.grown(n_rounds, start, self.is_over, result)
         else:
-            most, (model, of_callbacks) = self._once(
-                self._models, key, lambda: (n_rounds, self._run(start()))
+            most, (model, of_callbacks), fit = self._once(
+                self._models, key, lambda: self._fitted(n_rounds, start())
             )
             if most < n_rounds:
                 return self._run(start())
-        if most > n_rounds:
-            model = _with_rounds(model, n_rounds)
+            if most > n_rounds:
+                model = model.of_fewer_rounds(n_rounds)
+                model = model if fit is None else fit.with_baseline(model)
         return model.with_record(estimator._record(settings.passed)), of_callbacks
 
     def key(
@@ -164,6 +164,19 @@ class SharedFits:
                 self.n_threads,
                 partial(self.bins, data) if data else None,
             )
+
+    def _fitted(
+        self, n_rounds: int, fit: Fit | FitOnFolds
+    ) -> tuple[int, Result, Fit | None]:
+        """A number of rounds, the result of a fit, and the fit if it has a baseline.
+
+        The baseline hazard of fewer rounds needs the rows.
+        """
+        result = self._run(fit)
+        if result[0].baseline is None:
+            return n_rounds, result, None
+        fit.main.state.rest()
+        return n_rounds, result, fit.main
 
     def _run(self, fit: Fit | FitOnFolds) -> Result:
         # Functions of users need not be ready to be called by several threads at once.
@@ -275,8 +288,10 @@ class GrowingFit:
             return result(fit)
 
 
-def _model(fit: Any) -> FittedModel:
-    return fit.model(Trained(fit.state.ensemble()))
+def _model(fit: Fit, n_rounds: int) -> FittedModel:
+    """The model of the first rounds of a fit."""
+    model = fit.model(Trained(fit.state.ensemble()))
+    return fit.with_baseline(model.of_fewer_rounds(n_rounds))
 
 
 class SharedSteps:
@@ -312,30 +327,3 @@ def options_of_rounds(settings: Settings) -> Hashable:
         return frozenset(options.items())
     except TypeError:
         return digest(options)
-
-
-def _with_rounds(model: FittedModel, n_rounds: int) -> FittedModel:
-    """The model of a fit of fewer rounds."""
-    history = {
-        name: {metric: values[:n_rounds] for metric, values in by_metric.items()}
-        for name, by_metric in model.history.items()
-    }
-    last = {
-        name: {metric: values[-1] for metric, values in by_metric.items()}
-        for name, by_metric in history.items()
-    }
-
-    def make_header() -> Header:
-        header = model.header
-        return replace(
-            header,
-            parameters=header.parameters | {"num_iterations": str(n_rounds)},
-        )
-
-    return replace(
-        model,
-        trees=model.trees.truncated(n_rounds),
-        make_header=make_header,
-        best_score=last,
-        history=history,
-    )

@@ -55,7 +55,8 @@ Parameters
 Returns
 -------
 iterator of ndarray of shape {shape}
-    What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
+    What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ... The first one
+    of a mean of the models of folds has the first round of each.
 """
 
 # What follows the first words of a method that sets a field of a `Dataset`.

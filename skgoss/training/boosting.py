@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -54,6 +54,15 @@ class FinishedRounds:
     linear: list[list[LinearLeaves]]
     n_drops: int
     ensemble: Ensemble | None = None
+
+    def first(self, n: int) -> FinishedRounds:
+        """The first of these rounds, whose factors do not depend on later ones."""
+        if n >= self.n:
+            return self
+        factors = None if self.factors is None else self.factors[:n]
+        return replace(
+            self, n=n, factors=factors, linear=self.linear[:n], ensemble=None
+        )
 
 
 class Boosting(Rounds):
@@ -317,13 +326,35 @@ class Boosting(Rounds):
             return None
         return self.partition.all_gather(self.raw_scores(self.training_sets()[0]))
 
-    def baseline(self, n_rounds: int) -> Baseline | None:
-        """Cox's baseline hazard after so many rounds; later ones are forgotten."""
-        likelihood, make = self.objective.derivatives, self.make_training_set
-        if not isinstance(likelihood, PartialLikelihood) or make is None:
+    def baseline(self, finished: FinishedRounds) -> Baseline | None:
+        """Cox's baseline hazard of some rounds; None if they were taken back.
+
+        Another thread may train meanwhile.
+        """
+        likelihood = self.objective.derivatives
+        assert isinstance(likelihood, PartialLikelihood)
+        scores = self._scores_after(finished)
+        return None if scores is None else likelihood.baseline(scores, self.n_threads)
+
+    def _scores_after(self, finished: FinishedRounds) -> Floats | None:
+        """The raw scores of the training rows after some rounds.
+
+        Trees are added in the order of the rounds, which gives the bits of a fit that
+        ends with them. None if these rounds were taken back.
+        """
+        scores = _initial_scores(finished.start, self.init_score, self.dataset.n_rows)
+        if not self.can_split:
+            return scores
+        forest = self.grower.forest.part(0, finished.n * self.n_scores)
+        if forest.n_drops != finished.n_drops:
             return None
-        self.rewind(n_rounds - self.first_round)
-        return likelihood.baseline(self.raw_scores(make()), self.n_threads)
+        total = np.zeros_like(scores) if self.average_output else scores
+        trees = BinnedTrees(*forest.arrays())
+        rounds = trees.by_round(self.n_scores, finished.linear)
+        factors = np.ones(len(rounds)) if finished.factors is None else finished.factors
+        for of_round, factor in zip(rounds, factors, strict=True):
+            of_round.add(self.rows, factor, self.n_threads, total)
+        return scores + total / max(1, finished.n) if self.average_output else total
 
     def resume(
         self, other: Boosting, with_metrics: Callable[[EvaluationSet], EvaluationSet]

@@ -24,7 +24,6 @@ MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 19, 12, 106
 # call them, or in tests/engine.
 TESTED_IN = {
     # What holds the parts of a model or a state of rounds shows in what users read.
-    "booster/test_booster.py": ["model/fitted"],
     "booster/test_booster_in_training.py": ["training/fit_setup", "training/rounds"],
     "engine/test_score.py": ["training/binned"],
     # The same checks as of all arguments of `train`.

@@ -29,6 +29,7 @@ from skgoss.training.callback_api import Recorder
 from skgoss.utils import disk, messages
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Cluster = TypeVar("Cluster", bound="_OnCluster")
 
 _NOTE = """
 
@@ -120,7 +121,7 @@ def _of_collections(method: Function) -> Function:
     return cast(Function, score)
 
 
-def _documented(cls: type[_OnCluster]) -> type:
+def _documented(cls: type[Cluster]) -> type[Cluster]:
     """Complete the docstring of a class."""
     cls.__doc__ = docstrings.filled(
         cls.__doc__,

@@ -23,6 +23,8 @@ from skgoss.parameters.descriptions import (
 from skgoss.parameters.table import OPTIONS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+# Editors show what a decorator of a class returns, so it must be the class.
+Class = TypeVar("Class", bound=type)
 
 _OF_FIT = """Fit the model.
 
@@ -121,7 +123,7 @@ def filled(doc: str | None, **texts: str) -> str:
     return doc
 
 
-def of_estimator(cls: type) -> type:
+def of_estimator(cls: Class) -> Class:
     """Describe the options and the attributes in the docstring of a class."""
     options = [
         f"{o.name} : {o.domain.type}, default={o.default!r}\n{o.meaning}"
@@ -157,10 +159,10 @@ def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
     return describe
 
 
-def of_chain(what: str) -> Callable[[type], type]:
+def of_chain(what: str) -> Callable[[Class], Class]:
     """Describe what the methods of a class return that return the object itself."""
 
-    def describe(cls: type) -> type:
+    def describe(cls: Class) -> Class:
         for name, method in vars(cls).items():
             is_chain = getattr(method, "__annotations__", {}).get("return") == "Self"
             doc = inspect.cleandoc(method.__doc__ or "") if is_chain else ""

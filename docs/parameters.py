@@ -8,12 +8,13 @@ from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT, Option
 FIRST = {
     "objective": "what a model predicts: means, quantiles, counts, ...: see"
     " [objectives.md](objectives.md)",
-    "preset": "'accurate': better predictions by one word: [accuracy.md](accuracy.md)",
+    "preset": "'accurate': better predictions with one argument:"
+    " [accuracy.md](accuracy.md)",
     "n_estimators": "the number of rounds. Early stopping finds a good one",
     "early_stopping_round": "ends a fit when held-out rows are no longer predicted"
     " better: [evaluation.md](evaluation.md#early-stopping)",
-    "learning_rate": "the size of a step. Half of it needs twice the rounds, and is"
-    " often a little better",
+    "learning_rate": "the size of a step. Halving it needs about twice as many rounds,"
+    " and is often a little better",
     "num_leaves": "the size of a tree. The first to tune: [tuning.md](tuning.md)",
     "min_child_samples": "the rows of the smallest leaf. Lower it if there are fewer"
     " than 1,000 rows",
@@ -21,7 +22,7 @@ FIRST = {
     " trees differ, and fits faster",
     "subsample": "the fraction of the rows for a tree. **No effect unless"
     " `subsample_freq` is 1 or more**",
-    "reg_lambda": "restrains leaves of few rows",
+    "reg_lambda": "L2 penalty on leaf values; shrinks small leaves",
     "categorical_feature": "for arrays, and for codes in data frames. Strings need"
     " nothing: [categories.md](categories.md)",
     "n_jobs": "the number of threads. It never changes the model",

@@ -40,7 +40,7 @@ _BLOCK = re.compile(
 _NEEDS = re.compile(
     r"`pip install ([^`]+)`(?:, then run its blocks in order|`\.\n\"{3})"
 )
-_TOLERANCE = re.compile(r"[Nn]umbers may differ by (\d+) %")
+_TOLERANCE = re.compile(r"[Nn]umbers may differ by up to (\d+)%")
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 

@@ -163,7 +163,7 @@ def train(
         if keep_training_booster:
             raise ValueError(
                 "keep_training_booster=True cannot be used with folds: the model of"
-                " several folds cannot be trained on."
+                " several folds cannot be trained further."
             )
         return Booster._from_model(fit.run(Booster._from_model))
     in_training = Booster._from_model(fit.main)

@@ -186,8 +186,8 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
     # The limits are scikit-learn's.
     if n_rows > 20 and 2 * len(labels) > n_rows:
         warn(
-            f"y has {len(labels)} different labels in {n_rows} rows: classes have less"
-            " than two rows on average. For numbers, use LGBMRegressor."
+            f"y has {len(labels)} different labels in {n_rows} rows: classes have"
+            " fewer than two rows on average. For numbers, use LGBMRegressor."
         )
     return labels
 

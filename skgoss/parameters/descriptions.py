@@ -335,9 +335,9 @@ preset
     ``search_results_`` what was compared.
 time_limit
     Seconds after which a fit ends with the round that it is in, and a search of a
-    preset earlier, so that the last fit has time. There is always a model, of one
-    round at least. ``time_limit_reached_`` tells whether the limit ended anything: if
-    it did not, other runs give the same bits.
+    preset earlier, so that the last fit has time. You always get a fitted model, of at
+    least one round. ``time_limit_reached_`` tells whether the limit ended anything: if
+    it did not, reruns are identical.
 data_random_seed
     Seed for the sample of rows that bins are found from. None: derived from
     ``random_state``, or 1 if that is None.

@@ -111,7 +111,7 @@ def keywords_only(init: Function) -> Function:
         if args:
             cls = type(self).__name__
             raise TypeError(
-                f"The parameters of {cls} have no order, got"
+                f"The parameters of {cls} are keyword-only, got"
                 f" {', '.join(map(repr, args))}. Write their names, as in"
                 f" {cls}(n_estimators=100, learning_rate=0.1)."
             )

@@ -174,7 +174,7 @@ def _blocks(path: str) -> Iterator[bytes]:
                 file.seek(0)
             while content := file.read(size):
                 if b"\0" in content:
-                    raise ValueError("this is no text in UTF-8, but a binary file.")
+                    raise ValueError("this is not UTF-8 text, but a binary file.")
                 content = rest + content
                 # A CR at the end may be half of a CRLF.
                 end = content.rfind(b"\n") + 1 or content.rfind(b"\r", 0, -1) + 1

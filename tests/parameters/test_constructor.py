@@ -158,7 +158,7 @@ class Positional(LGBMRegressor):
 
 
 def test_constructors_without_positions_say_so():
-    words = r"have no order, got 100, 0\.1\. .*LGBMClassifier\(n_estimators=100, "
+    words = r"are keyword-only, got 100, 0\.1\. .*LGBMClassifier\(n_estimators=100, "
     with pytest.raises(TypeError, match=words):
         LGBMClassifier(100, 0.1)
     assert Positional(3.0, n_estimators=2).offset == 3.0

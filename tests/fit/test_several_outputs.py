@@ -175,7 +175,7 @@ def test_columns_that_are_refused():
     masked = np.ma.masked_array(Y, Y > 1)
     refused("y has masked values", numbers, masked)
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(Y, columns=["a", "b", "c"])
+    frame = pd.DataFrame(Y.copy(), columns=["a", "b", "c"])
     frame.loc[2, "b"] = np.inf
     refused("column 'b' of y contains infinity", numbers, frame)
     frame = pd.DataFrame({"a": C[:, 0], "b": put(C[:, 1], 3, "word")})

@@ -7,10 +7,15 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import softmax
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss._engine.training.sampling_kernels import bagging_mask
+from skgoss.columns import containers
+from skgoss.model import linear
+from skgoss.parameters import make_settings
 
 lightgbm = pytest.importorskip("lightgbm")
 pandas = pytest.importorskip("pandas")
@@ -81,6 +86,125 @@ def test_leaves_are_those_of_a_twin(features, penalty):
             np.testing.assert_allclose(
                 (after - before)[rows], expected, rtol=2e-5, atol=2e-5
             )
+
+
+BAG = {"subsample": 0.5, "subsample_freq": 2, "bagging_seed": 5}
+
+
+@pytest.mark.parametrize("options", [{}, BAG], ids=["all rows", "bags"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaves_of_classes_are_those_of_a_twin(options, weighted):
+    """Hessians differ from row to row, and lines are fitted to the rows of the bag."""
+    y = np.digitize(Y, [100, 180])
+    weight = RNG.uniform(0.2, 3.0, size=len(Y)) if weighted else np.ones(len(Y))
+    model = LGBMClassifier(
+        n_estimators=4, num_leaves=4, linear_tree=True, linear_lambda=0.2, **options
+    ).fit(HOLES, y, sample_weight=weight if weighted else None)
+    leaves = model.predict(HOLES, pred_leaf=True)
+    for i in range(1, 4):
+        before, after = (
+            model.predict(HOLES, num_iteration=n, raw_score=True) for n in (i, i + 1)
+        )
+        shares = softmax(before, axis=1)
+        bag = np.ones(len(Y), dtype=bool)
+        if options:
+            bag = bagging_mask(len(Y), 0.5, 5, i - i % 2)
+        for k in range(3):
+            tree = model._model.trees.tree(3 * i + k)
+            gradient = weight * (shares[:, k] - (y == k))
+            hessian = weight * shares[:, k] * (1 - shares[:, k]) * 1.5
+            for leaf, path in enumerate(paths_of(tree)):
+                rows = bag & (leaves[:, 3 * i + k] == leaf)
+                assert tree.leaf_count[leaf] == rows.sum()
+                features = HOLES[rows][:, path]
+                twin = twin_leaf(features, gradient[rows], hessian[rows], 0.2)
+                expected = np.full(rows.sum(), tree.leaf_value[leaf])
+                if twin is not None:
+                    expected = np.where(np.isnan(twin), expected, 0.1 * twin)
+                np.testing.assert_allclose(
+                    (after - before)[rows, k], expected, rtol=1e-4, atol=1e-5
+                )
+
+
+# The rows of leaves, of which some miss a value: the first ones, or the last ones.
+ROWS_OF_LEAVES = {
+    "as many as coefficients": (2, 0),
+    "one more": (3, 0),
+    "one more, and broken ones": (9, 6),
+    "none that is whole": (7, 7),
+    "a block": (256, 0),
+    "a block and a row": (257, 0),
+    "a broken block first": (700, 300),
+    "broken at the end": (700, -450),
+    "none at all": (0, 0),
+}
+
+
+@pytest.mark.parametrize("kinds", ["", "hessian", "weight", "hessian weight"])
+@pytest.mark.parametrize("adds", [False, True])
+def test_leaves_of_any_size(kinds, adds):
+    """Leaf by leaf: a ridge on two columns, counted from their means."""
+    random = np.random.default_rng(3)
+    sizes = [n for n, _ in ROWS_OF_LEAVES.values()]
+    n_used = sum(sizes)
+    number = random.permutation(n_used + 20)  # twenty rows are in no leaf
+    ends = np.cumsum([0, *sizes])
+    columns = random.normal(3.0, 2.0, size=(n_used + 20, 3))
+    for begin, (_, n_broken) in zip(ends, ROWS_OF_LEAVES.values(), strict=False):
+        stop = begin + abs(n_broken)
+        if n_broken < 0:
+            begin, stop = ends[-2] + n_broken, ends[-2]
+        columns[number[begin:stop], 2 * (np.arange(begin, stop) % 2)] = np.nan
+    columns[number[0], 1] = np.inf  # no leaf has this column
+    gradient, hessian = random.normal(size=(2, len(columns))).astype(np.float32)
+    hessian = abs(hessian) + np.float32(0.1) if "hessian" in kinds else None
+    weight = None
+    if "weight" in kinds:
+        weight = random.integers(0, 3, len(columns)) * 1.0
+        weight[number[: ends[2]]] = 1.0
+    values = random.normal(size=len(sizes))
+    score = random.normal(size=len(columns)) if adds else None
+    before = None if score is None else score.copy()
+    settings = make_settings(
+        {"linear_lambda": 0.7, "learning_rate": 0.3}, "LGBMRegressor"
+    )
+    raw = linear.RawColumns(containers.learned(columns, owner="it")[0])
+    found = linear.fit(
+        raw,
+        [[0, 2]] * len(sizes),
+        (ends, number[:n_used].copy()),
+        linear.Gradients(gradient, hessian, weight),
+        values,
+        settings,
+        2,
+        score,
+    )
+    w = np.ones(len(columns)) if weight is None else weight
+    h = w * (1.0 if hessian is None else hessian)
+    for leaf, begin in enumerate(ends[:-1]):
+        rows = number[begin : ends[leaf + 1]]
+        features = columns[rows][:, [0, 2]]
+        whole = np.isfinite(features).all(axis=1)
+        expected = np.full(len(rows), values[leaf])
+        if whole.sum() >= 3:
+            design = np.column_stack([features[whole], np.ones(whole.sum())])
+            moments = (design.T * h[rows][whole]) @ design + np.diag([0.7, 0.7, 0.0])
+            slopes = design.T @ (w * gradient)[rows][whole]
+            expected[whole] = -0.3 * design @ np.linalg.solve(moments, slopes)
+        line = found.constant[leaf] + np.zeros(len(rows))
+        for at in range(found.start[leaf], found.start[leaf + 1]):
+            line += found.coefficient[at] * columns[rows, found.feature[at]]
+        line[np.isnan(line)] = values[leaf]
+        np.testing.assert_allclose(line, expected, rtol=1e-8, atol=1e-10)
+        if score is not None:
+            np.testing.assert_allclose(score[rows] - before[rows], line, atol=1e-12)
+        bounding = line[(whole | (whole.sum() < 3)) & (w[rows] > 0)]
+        bounding = bounding if len(bounding) else values[leaf : leaf + 1]
+        low, high = bounding.min(), bounding.max()
+        assert found.lower[leaf] == pytest.approx(low - 0.5 * (high - low))
+        assert found.upper[leaf] == pytest.approx(high + 0.5 * (high - low))
+    if score is not None:
+        np.testing.assert_array_equal(score[number[n_used:]], before[number[n_used:]])
 
 
 def lines(ensemble, features, leaves, scores):

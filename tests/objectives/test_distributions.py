@@ -21,7 +21,12 @@ from skgoss import (
 )
 from skgoss._engine.objectives import exact_sum, loss_kernels
 from skgoss.columns.row_partition import RowPartition
-from skgoss.objectives.distributions import DISTRIBUTIONS, derivatives, most_likely
+from skgoss.objectives.distributions import (
+    DISTRIBUTIONS,
+    calibrated,
+    derivatives,
+    most_likely,
+)
 from skgoss.objectives.link import transform
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.metrics import Metric
@@ -141,6 +146,37 @@ def test_starts_of_scipy():
     np.testing.assert_allclose(
         (np.exp(log_sigma), np.exp(mu)), (shape, scale), rtol=1e-5
     )
+
+
+@names
+@pytest.mark.parametrize("weighted", [False, True])
+def test_calibrated_scores_are_most_likely(name, weighted):
+    """But for what four rows say, for which factors are 1 and constants 0."""
+    scores, y = SCORES[name].copy(), TARGETS[name]
+    # Spreads that are too far apart, and wrong by a constant.
+    scores[1:] = 1.5 * scores[1:] - 0.3
+    copies = RNG.integers(0, 4, size=N) if weighted else np.ones(N, dtype=int)
+    rows = rows_of(y, copies * 1.0) if weighted else rows_of(y)
+    factors, added = calibrated(rows, scores, name, 1)
+    assert (factors[0], added[0]) == (1.0, 0.0)
+    center = np.average(scores[1:], axis=1, weights=copies)
+    found = np.append(factors[1:] - 1.0, added[1:] - center * (1.0 - factors[1:]))
+
+    def loss(change):
+        by = 1.0 + change[: len(center), None]
+        moved = center[:, None] + by * (scores[1:] - center[:, None])
+        moved += change[len(center) :, None]
+        nll = twin(name, np.vstack([scores[:1], moved]), y) @ copies
+        return nll + 2.0 * change @ change
+
+    for direction in np.eye(len(found)):
+        low, best, high = (loss(found + d * direction) for d in (-1e-3, 0.0, 1e-3))
+        step = -(high - low) / 2e-3 / ((high + low - 2 * best) / 1e-6)
+        assert step == pytest.approx(0.0, abs=1e-3)
+    if weighted:
+        copied = rows_of(np.repeat(y, copies))
+        again = calibrated(copied, np.repeat(scores, copies, axis=1), name, 1)
+        np.testing.assert_allclose(again, [factors, added], rtol=1e-6, atol=1e-8)
 
 
 @names
@@ -426,12 +462,17 @@ def test_mistakes_are_named():
         LGBMRegressor(n_estimators=2).fit(X, y).predict_distribution(X)
 
 
-def test_metrics_of_means_and_of_distributions():
-    scores, y = SCORES["normal"], TARGETS["normal"]
-    settings = parameters.make_settings({"objective": "normal"}, "LGBMRegressor")
-    link = make_link("normal")
-    data = EvalData(y, scores, None, None, 1)
+@names
+@pytest.mark.parametrize("weighted", [False, True])
+def test_metrics_are_means_over_rows_by_their_weights(name, weighted):
+    scores, y = np.ascontiguousarray(SCORES[name][:, :40]), TARGETS[name][:40].copy()
+    weight = RNG.gamma(1.0, size=40) * (np.arange(40) % 5 > 0) if weighted else None
+    link = make_link(name)
+    settings = parameters.make_settings({"objective": name}, "LGBMRegressor")
+    data = EvalData(y, scores, weight, None, 1)
     (nll,), (crps,) = (Metric(m, settings, link)(data) for m in ("nll", "crps"))
-    assert nll.value == pytest.approx(twin("normal", scores, y).mean())
-    assert crps.value == pytest.approx(DISTRIBUTIONS["normal"].crps(y, scores).mean())
+    expected = np.average(twin(name, scores, y), weights=weight)
+    assert nll.value == pytest.approx(expected, rel=1e-10)
+    expected = np.average(DISTRIBUTIONS[name].crps(y, scores), weights=weight)
+    assert crps.value == pytest.approx(expected, rel=1e-10)
     assert [nll.maximize, crps.maximize] == [False, False]

@@ -102,6 +102,93 @@ def test_derivatives_are_those_of_the_naive_twin(y, weight, efron):
             assert hessian[i] == pytest.approx(curvature / step**2, abs=2e-5)
 
 
+# Few rows, whose strata share times: those of one may begin where others end.
+STRATA_THAT_TOUCH = {
+    "last and first": ([1, 1, 1], [1, 2, 2], [0, 0, 1]),
+    "all at one time": ([1, 1, 0, 1], [3, 3, 3, 3], [0, 1, 1, 1]),
+    "censored last": ([1, 0, 1, 1], [1, 2, 2, 4], [0, 0, 1, 1]),
+    "none": ([1, 1, 0, 1, 1], [2, 1, 2, 2, 3], [0, 0, 0, 0, 0]),
+    "not sorted": ([1, 0, 1, 1, 1, 1], [2, 5, 2, 1, 1, 2], [2, 1, 1, 2, 1, 2]),
+}
+
+
+def naive_sums(y, scores, weight, efron):
+    """Derivatives of one copy of each row, and the hazard at each moment, by loops."""
+    (event, time, stratum), risk = y.T, np.exp(scores)
+    gradient, hessian = -event, np.zeros(len(y))
+    hazards = []
+    for s, t in sorted(set(zip(stratum, time, strict=True))):
+        lives = (time >= t) & (stratum == s)
+        dies = lives & (time == t) & (event == 1)
+        n, hazard = weight[dies].sum(), 0.0
+        # Of Efron's events, one dies after the other; else all are like the first.
+        for k in range(int(n) if efron else int(n > 0)):
+            share, times = np.where(dies, 1 - k / n, 1.0), 1 if efron else n
+            total = (weight * share * risk)[lives].sum()
+            part = np.where(lives, share * risk / total, 0.0)
+            gradient = gradient + times * part
+            hessian = hessian + times * part * (1 - part)
+            hazard += times / total
+        if n:
+            before = sum(h for label, _, h in hazards[-1:] if label == s)
+            hazards.append((s, t, before + hazard))
+    return gradient, hessian, np.array(hazards).T
+
+
+@pytest.mark.parametrize(
+    ("efron", "weights"),
+    [
+        *((False, weights) for weights in ([1, 1], [3, 1, 2], [0, 1, 2], [0.3, 2.5])),
+        *((True, weights) for weights in ([1, 1], [3, 1, 2], [0, 1, 2])),
+    ],
+)
+@pytest.mark.parametrize("kind", STRATA_THAT_TOUCH)
+def test_few_rows_have_the_sums_of_loops(kind, weights, efron):
+    y = np.array(STRATA_THAT_TOUCH[kind], dtype=float).T
+    scores, weights = RNG.normal(size=len(y)), np.resize(weights, len(y)) * 1.0
+    gradient, hessian, (stratum, time, hazard) = naive_sums(y, scores, weights, efron)
+    function = likelihood(y, weights, efron)
+    known = weights > 0
+    expected = np.array([gradient, np.maximum(hessian, 0.0)])[:, known]
+    found = derivatives(function, scores)[:, known]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    value = naive_nll(y[known], scores[known], weights[known], efron)
+    mean = value / (weights @ y[:, 0])
+    assert function.value(scores[None]) == pytest.approx(mean, rel=1e-12)
+    baseline = function.baseline(scores[None])
+    np.testing.assert_array_equal(baseline.stratum, stratum)
+    np.testing.assert_array_equal(baseline.time, time)
+    np.testing.assert_allclose(baseline.hazard, hazard, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", STRATA_THAT_TOUCH)
+def test_probabilities_and_quantiles_at_each_moment_are_those_of_loops(kind):
+    """The hazard of a moment is that up to and including it."""
+    y = np.array(STRATA_THAT_TOUCH[kind], dtype=float).T
+    baseline = likelihood(y, None, False).baseline(np.zeros((1, len(y))))
+    of_all = list(zip(baseline.stratum, baseline.time, baseline.hazard, strict=True))
+    labels = [s for s, *_ in of_all]
+    strata = np.array(labels[::-1] + labels[:1])
+    score = np.array([0.0, np.log(2), -0.5, 300.0])[np.arange(len(strata)) % 4]
+    moments = np.unique(baseline.time)
+    times = np.concatenate([[0.0], moments, moments - 0.25, [99.0]])
+    survival = baseline.survival(score, times, strata)
+    levels = np.array([0.0, 0.3, 0.999, *-np.expm1(-baseline.hazard)])
+    quantiles = baseline.quantiles(np.zeros(len(strata)), levels, strata)
+    for row, stratum in enumerate(strata):
+        own = [(t, h) for s, t, h in of_all if s == stratum]
+        for k, time in enumerate(times):
+            hazard = max([h for t, h in own if t <= time], default=0.0)
+            expected = np.exp(-np.exp(score[row]) * hazard)
+            assert survival[row, k] == pytest.approx(expected, rel=1e-12, abs=1e-300)
+        for k, level in enumerate(levels):
+            needed = -np.log1p(-level)
+            first = min([t for t, h in own if h >= needed], default=np.inf)
+            assert quantiles[row, k] == first
+    alone = baseline.survival(score, times) if len(set(labels)) == 1 else None
+    assert alone is None or (alone == survival).all()
+
+
 @pytest.mark.parametrize("efron", [False, True])
 def test_weights_are_copies_and_the_order_of_rows_does_not_matter(efron):
     scores, copies = RNG.normal(size=N), WEIGHT.astype(int)
@@ -217,7 +304,8 @@ def test_estimators_go_into_scorers_of_scikit_survival():
 
 def metric(name, risk, y=Y, weight=None, objective="cox"):
     settings = Settings(DEFAULTS | {"objective": objective})
-    data = EvalData(lifetimes.bounds(y, len(y)), risk[None], weight, None, 1)
+    scores = np.atleast_2d(risk)
+    data = EvalData(lifetimes.bounds(y, len(y)), scores, weight, None, 1)
     (result,) = Metric(name, settings)(data)
     return result.value
 
@@ -262,6 +350,75 @@ def test_brier_with_weights_and_without_events():
         metric("brier", risk, Y * [0, 1])
     assert metric("cox_nll", risk, objective="cox_efron") < metric("cox_nll", risk)
     assert np.isnan(metric("cox_nll", risk, Y * [0, 1]))
+
+
+def naive_brier(y, survival_at, weight):
+    """Graf's score by loops: ``survival_at`` has the probabilities at a time."""
+    event, time = y[:, 0] == 1, y[:, 1]
+
+    def stays(moment):
+        """The chance not to be censored up to a moment, at which events come first."""
+        chance = 1.0
+        for t in sorted({t for t in time if t <= moment}):
+            leaving = weight[(time == t) & ~event].sum()
+            staying = weight[(time > t) | ((time == t) & ~event)].sum()
+            chance *= 1 - leaving / staying if leaving else 1.0
+        return chance or np.inf
+
+    def score(moment):
+        total = 0.0
+        for row, survival in enumerate(survival_at(moment)):
+            if time[row] > moment:
+                total += weight[row] * (1 - survival) ** 2 / stays(moment)
+            elif event[row]:
+                total += weight[row] * survival**2 / stays(time[row])
+        return total / weight.sum()
+
+    moments = []
+    for level in np.linspace(0.1, 0.9, 17):
+        needed = level * weight[event].sum()
+        enough = [t for t in time if weight[event & (time <= t)].sum() >= needed]
+        moments.append(min(enough))
+    moments = sorted(set(moments))
+    scores = [score(t) for t in moments]
+    if len(moments) == 1:
+        return scores[0]
+    return np.trapezoid(scores, moments) / (moments[-1] - moments[0])
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1, 3, 2], [0.5, 1.3]])
+@pytest.mark.parametrize("strata", [1, 2])
+@pytest.mark.parametrize("n_times", [1, 4, 9])
+def test_brier_scores_are_those_of_loops(n_times, strata, weights):
+    n = 30
+    time, event = RNG.integers(1, n_times + 1, n), np.arange(n) % 3 > 0
+    labels = np.arange(n) % strata
+    y = np.column_stack([event, time, labels])
+    score, weight = RNG.normal(size=n), np.resize(weights, n) * 1.0
+    stratum, moment, hazard = naive_sums(y, score, weight, efron=False)[2]
+
+    def of_cox(time):
+        known = [hazard[(stratum == s) & (moment <= time)] for s in labels]
+        return np.exp(-np.exp(score) * [max(h, default=0.0) for h in known])
+
+    passed = None if set(weights) == {1.0} else weight
+    y = y if strata > 1 else y[:, :2].copy()
+    expected = naive_brier(y, of_cox, weight)
+    assert metric("brier", score, y, passed) == pytest.approx(expected, rel=1e-9)
+    scores = np.vstack([score, 0.3 * RNG.normal(size=n)])
+
+    def of_aft(time):
+        return DISTRIBUTIONS["aft_logistic"].frozen(scores).sf(time)
+
+    found = metric("brier", scores, y[:, :2].copy(), passed, "aft_logistic")
+    assert found == pytest.approx(naive_brier(y, of_aft, weight), rel=1e-9)
+
+
+def test_the_location_of_failure_times_is_no_risk():
+    risk, spread = X[:, 0], np.zeros(N)
+    assert metric(
+        "concordance", np.vstack([-risk, spread]), objective="aft_normal"
+    ) == metric("concordance", risk)
 
 
 # --- Models ---------------------------------------------------------------------------

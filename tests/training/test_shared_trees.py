@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from twin import log1p_from_below
 
 import skgoss
 from skgoss import (
@@ -47,9 +48,10 @@ def signs_of(seed, round_index):
     return np.array(signs)
 
 
+@pytest.mark.parametrize(("rate", "l2"), [(0.1, 1.0), (1.0, 0.0)])
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
-def test_a_naive_twin(weight):
-    seed, rate, l2 = 11, 0.1, 1.0
+def test_a_naive_twin(weight, rate, l2):
+    seed, n_limited = 11, 0
     options = {"learning_rate": rate, "reg_lambda": l2, "boost_from_average": False}
     model = LGBMClassifier(**SHARED, **options, extra_seed=seed)
     model.fit(X, Y, sample_weight=weight)
@@ -75,10 +77,34 @@ def test_a_naive_twin(weight):
             np.testing.assert_array_equal(leaf[:, index, k], expected[:, 0])
         # Each class has the values of its own gradients.
         member = np.eye(9)[expected[:, 0].astype(int)].T * w
-        values = -rate * (member @ gradient) / (member @ hessian + l2)
+        outputs = -(member @ gradient) / (member @ hessian + l2)
+        # Steps end where the loss of a class might climb.
+        limits = np.array(
+            [[log1p_from_below(2 * v) / 2 for v in r] for r in abs(outputs)]
+        )
+        n_limited += (abs(rate * outputs) > limits).sum()
+        values = np.copysign(np.minimum(abs(rate * outputs), limits), outputs)
         scores += values[expected[:, 0].astype(int)]
         found = model.predict(X, raw_score=True, num_iteration=index + 1)
         np.testing.assert_allclose(found, scores, rtol=1e-5, atol=1e-7)
+    assert (n_limited > 0) == (rate == 1.0)
+
+
+def test_columns_of_a_round_are_those_of_its_first_tree():
+    """Each column is as good as any other, so a tree uses all that are drawn for it."""
+    rng = np.random.default_rng(5)
+    columns = rng.normal(size=(900, 12))
+    y = np.digitize(columns.sum(axis=1), [-2.0, 2.0])
+    options = {"colsample_bytree": 0.25, "n_estimators": 6, "min_child_samples": 5}
+    used = []
+    for strategy in ("multi_output_tree", PLAIN):
+        model = LGBMClassifier(**options, multi_strategy=strategy).fit(columns, y)
+        trees = model.booster_.trees_to_dataframe().groupby("tree_index")
+        used.append([frozenset(t.split_feature.dropna()) for _, t in trees])
+    shared, alone = used
+    assert {len(names) for names in alone} == {3}
+    assert shared == [alone[3 * (tree // 3)] for tree in range(18)]
+    assert len(set(shared)) > 1
 
 
 @pytest.mark.parametrize(

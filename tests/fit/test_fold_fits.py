@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 from folds import DATA, FOLDS, fit, numbers, twins
 from scipy.optimize import minimize
+from scipy.special import expit
 
 import skgoss
 from skgoss import Dataset
+from skgoss.binning.rows import Rows
+from skgoss.columns.columns import RELEASED
 from skgoss.fit import fold_fits
 from skgoss.objectives.distributions import DISTRIBUTIONS
+from skgoss.objectives.metrics import Metric
+from skgoss.objectives.objectives import make_link
+from skgoss.parameters import make_settings
 from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvaluationSet
 
 
 @pytest.mark.parametrize("task", DATA)
@@ -95,6 +102,112 @@ def test_an_error_in_one_fold_ends_the_others():
         fold_fits.side_by_side([endless, wrong, endless], 2)
     # The last one may begin before the error is known, and then it ends as well.
     assert ended in ([1], [1, 1])
+
+
+# --- Several sets of options ----------------------------------------------------------
+
+
+def folds_of(scores, target, weight=None):
+    """Models of three folds with these scores of all rows, (n_rows,)."""
+    models = []
+    for number in range(3):
+        test = np.arange(number, len(target), 3)
+        rows = Rows(RELEASED, target[test], None if weight is None else weight[test])
+        tested = EvaluationSet(f"fold_{number}", rows, [], None)
+        models.append(
+            fold_fits.FoldModel(None, 0, test, tested, scores[None, test], None, {})
+        )
+    return models
+
+
+def metrics_of(name, objective="regression"):
+    settings = make_settings({"objective": objective}, "LGBMRegressor")
+    return [Metric(name, settings, make_link(objective))]
+
+
+def naive_loss(scores, target, weight=None):
+    """The mean over the folds of the mean squared error."""
+    square = (scores - target) ** 2
+    weight = np.ones(len(target)) if weight is None else weight
+    return np.mean([np.average(square[i::3], weights=weight[i::3]) for i in range(3)])
+
+
+def naive_weights(kinds, target, weight=None):
+    """Caruana's: which kind to add, again and again, to a mean of at most six."""
+    added, best, weights = [], np.inf, None
+    for _ in range(25):
+        losses = []
+        for number in range(len(kinds)):
+            members = [*added, number]
+            mean = np.mean([kinds[k] for k in members], axis=0)
+            is_open = len(set(members)) <= 6
+            loss = naive_loss(mean, target, weight) if is_open else np.inf
+            losses.append(loss)
+        added.append(int(np.argmin(losses)))
+        if min(losses) < best:
+            best = min(losses)
+            weights = np.bincount(added, minlength=len(kinds)) / len(added)
+    return weights
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_kinds", [1, 2, 9])
+def test_weights_are_those_of_the_loop_that_adds_the_best_kind(n_kinds, weighted):
+    rng = np.random.default_rng(n_kinds)
+    target = rng.normal(size=60)
+    weight = rng.uniform(0.1, 4.0, 60) if weighted else None
+    # Each errs in its own way, so that a mean of all would be best.
+    kinds = [target + rng.normal(0.1 * k, 1.0, 60) for k in range(n_kinds)]
+    found = fold_fits.hill_climbing(
+        [folds_of(kind, target, weight) for kind in kinds], metrics_of("l2")
+    )
+    expected = naive_weights(kinds, target, weight)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert np.count_nonzero(found) == min(n_kinds, 6)
+
+
+def test_the_first_of_equal_kinds_is_the_model():
+    target = np.random.default_rng(0).normal(size=30)
+    kinds = [folds_of(target + shift, target) for shift in (2.0, 1.0, 1.0)]
+    assert fold_fits.hill_climbing(kinds, metrics_of("l2")) == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("n_rows", [1, 300, 10**9])
+@pytest.mark.parametrize("scale", [0.7, 1.0, 3.0])
+def test_factors_of_probabilities_have_the_least_loss(scale, n_rows):
+    """Less than it: half of the way if there are a thousand rows."""
+    rng = np.random.default_rng(4)
+    margin = rng.normal(size=900)
+    target = (rng.random(900) < expit(margin)) * 1.0
+    metrics = metrics_of("binary_logloss", "binary")
+    kinds = [folds_of(part * scale * margin, target) for part in (0.5, 1.5)]
+    found = fold_fits.calibration(kinds, [0.5, 0.5], metrics, n_rows)
+    grid, sign = np.linspace(0.5, 2.0, 1501), 2 * target - 1
+    losses = [np.logaddexp(0, -sign * f * scale * margin).mean() for f in grid]
+    best = grid[int(np.argmin(losses))]
+    assert found == pytest.approx(1 + (best - 1) * n_rows / (n_rows + 1000), abs=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore:The metric 'auc'")
+def test_losses_are_means_over_folds_and_less_is_better():
+    target = np.array([0, 0, 0, 1, 1, 1] * 5) * 1.0
+    # The order is right in the first two folds, and wrong in the last one.
+    scores = target * np.array([1, 1, -1] * 10)
+    metrics = metrics_of("auc", "binary")
+    models = folds_of(scores, target)
+    assert fold_fits.loss(models, metrics) == pytest.approx(-2 / 3)
+    assert fold_fits.loss(models[:2], metrics) == -1.0
+    # One class alone has no rank.
+    assert fold_fits.loss(folds_of(scores, 0 * target), metrics) == np.inf
+    squared = fold_fits.loss(models, metrics_of("l2"))
+    assert squared == pytest.approx(naive_loss(scores, target))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "mean"), [([8], 8), ([1, 100], 10), ([0, 4], 2), ([2, 4, 8], 4)]
+)
+def test_the_mean_of_numbers_of_rounds_is_geometric(rounds, mean):
+    assert fold_fits.mean_rounds(rounds) == pytest.approx(mean)
 
 
 # --- Distributions --------------------------------------------------------------------

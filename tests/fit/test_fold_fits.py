@@ -7,6 +7,7 @@ import pytest
 from folds import DATA, FOLDS, fit, numbers, twins
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.model_selection import RepeatedKFold
 
 import skgoss
 from skgoss import Dataset
@@ -244,24 +245,19 @@ def newton(name, scores, y):
     return -slope / information, information
 
 
-def errors_of_the_mean(name, y, models):
-    """A twin: how large they are, as a share of those of a model."""
+def errors_of_the_mean(name, y, models, weight, n_tests):
+    """A twin: how large they are, as a share of those of so many models' mean."""
     X, _ = numbers()
-    everything = [model.predict(X, raw_score=True) for model, _ in models]
+    scores = np.array([model.predict(X, raw_score=True) for model, _ in models])
+    knows = np.array([~np.isin(np.arange(len(y)), test) for _, test in models])
+    n = knows.sum(axis=0)
+    mean = (knows * scores[..., 0]).sum(axis=0) / n
     noise = error = 0.0
-    for i in range(len(y)):
-        scores = np.array(
-            [
-                s[i]
-                for s, (_, test) in zip(everything, models, strict=True)
-                if i not in test
-            ]
-        )
-        step, weight = newton(name, scores, y[i])
-        distance = scores[:, 0] - scores[:, 0].mean()
-        noise += weight @ distance**2 * len(scores) / (len(scores) - 1)
-        error += weight @ step**2
-    return np.sqrt(1.0 - noise / error * (1.0 - 1.0 / len(models)))
+    for row, known in zip(scores, weight * knows, strict=True):
+        step, information = newton(name, row, y)
+        noise += known * information @ ((row[:, 0] - mean) ** 2 * n / (n - 1))
+        error += known * information @ step**2
+    return np.sqrt(1.0 - noise / error * (1.0 / n_tests - 1.0 / len(models)))
 
 
 @pytest.mark.parametrize(
@@ -271,27 +267,33 @@ def errors_of_the_mean(name, y, models):
         ("student", {"early_stopping_round": 3}),
         ("normal", {"linear_tree": True}),
         ("normal", {"boosting_type": "rf", "subsample": 0.7, "subsample_freq": 1}),
+        ("normal", {"weight": np.linspace(0.1, 4.0, len(numbers()[1]))}),
+        ("student", {"folds": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)}),
     ],
 )
 def test_spreads_are_calibrated_by_rows_of_no_fold(name, options):
     X, y = numbers()
-    tested, scores = np.empty((len(y), len(DISTRIBUTIONS[name].parameters))), 0.0
+    weight = options.get("weight", np.ones(len(y)))
+    n_tests = 2 if "folds" in options else 1
+    tested, scores = np.zeros((len(y), len(DISTRIBUTIONS[name].parameters))), 0.0
     models = list(twins(objective=name, **options))
     for twin, test in models:
-        tested[test] = twin.predict(X[test], raw_score=True)
-        scores += twin.predict(X, raw_score=True) / FOLDS
-    share = errors_of_the_mean(name, y, models)
+        tested[test] += twin.predict(X[test], raw_score=True) / n_tests
+        scores += twin.predict(X, raw_score=True) / len(models)
+    share = errors_of_the_mean(name, y, models, weight, n_tests)
     assert share < 0.99
     closer = tested.copy()
     closer[:, 0] += (1.0 - share) * newton(name, tested, y)[0]
-    moved = calibration(name, closer, y, np.ones(len(y)))
+    moved = calibration(name, closer, y, weight)
     model = fit(objective=name, **options)
     close = {"rtol": 1e-3, "atol": 1e-3}
     np.testing.assert_allclose(model.predict(X, raw_score=True), moved(scores), **close)
     found = model._model.out_of_fold.scores
     np.testing.assert_allclose(found, moved(tested), **close)
-    losses = -DISTRIBUTIONS[name].frozen(found.T).logpdf(y).reshape(FOLDS, -1)
-    assert model.oof_score_["nll"] == pytest.approx(losses.mean())
+    if n_tests == 1:
+        losses = -DISTRIBUTIONS[name].frozen(found.T).logpdf(y).reshape(FOLDS, -1)
+        losses = np.average(losses, axis=1, weights=weight.reshape(FOLDS, -1))
+        assert model.oof_score_["nll"] == pytest.approx(losses.mean())
 
 
 def test_rows_of_weight_zero_calibrate_no_spread():

@@ -32,22 +32,23 @@ DATA = {
 }
 
 
-def fit(task="regression", **options):
+def fit(task="regression", *, weight=None, **options):
     estimator, data = DATA[task]
-    return estimator(**{**SMALL, "folds": KFold(FOLDS), **options}).fit(*data())
+    model = estimator(**{**SMALL, "folds": KFold(FOLDS), **options})
+    return model.fit(*data(), sample_weight=weight)
 
 
-def twins(task="regression", **options):
+def twins(task="regression", *, weight=None, folds=None, **options):
     """The models of the folds, each by `train` on the same bins, and its rows."""
     X, y = DATA[task][1]()
-    rows = Dataset(X, y, free_raw_data=False)
+    rows = Dataset(X, y, weight=weight, free_raw_data=False)
     params = {**SMALL, "objective": fit(task).objective_, "verbosity": -1, **options}
     if task == "multiclass":
         params["num_class"] = 3
     patience = params.pop("early_stopping_round", SMALL["n_estimators"])
     if params.get("boosting_type") == "dart":
         patience = 0
-    for train, test in KFold(FOLDS).split(X):
+    for train, test in (folds or KFold(FOLDS)).split(X):
         calls = [skgoss.early_stopping(patience, verbose=False)] * (patience > 0)
         sets = [rows.subset(test)]
         yield (

@@ -88,6 +88,81 @@ def test_folds_are_the_same_for_a_seed():
     assert first["valid binary_logloss-mean"] != other["valid binary_logloss-mean"]
 
 
+@pytest.mark.parametrize("stratify", [False, True])
+@pytest.mark.parametrize(("n", "n_folds"), [(2, 2), (7, 2), (30, 7), (31, 31)])
+def test_rows_are_tested_once_and_folds_are_of_equal_size(n, n_folds, stratify):
+    target = np.random.default_rng(n).integers(0, 3, n) * 1.0
+    options = {"stratify": stratify, "seed": 4}
+    pairs = folds.of_equal_size(n_folds, target, None, **options)
+    every = np.arange(n)
+    for train, test in pairs:
+        np.testing.assert_array_equal(train, np.setdiff1d(every, test))
+    np.testing.assert_array_equal(np.sort(np.concatenate([t for _, t in pairs])), every)
+    for label in np.unique(target) if stratify else [None]:
+        counted = every if label is None else np.flatnonzero(target == label)
+        sizes = [np.isin(test, counted).sum() for _, test in pairs]
+        assert max(sizes) - min(sizes) <= 1
+    other = folds.of_equal_size(n_folds, target, None, stratify=stratify, seed=5)
+    if n > 2:
+        assert any(
+            list(a) != list(b) for (_, a), (_, b) in zip(pairs, other, strict=True)
+        )
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 11, 12])
+def test_samples_of_rows(n_rows):
+    at = np.arange(0, 36, 3)
+    found = folds.sample(at, None, n_rows, 3)
+    assert len(set(found)) == n_rows
+    assert set(found) <= set(at)
+    np.testing.assert_array_equal(found, np.sort(found))
+    if n_rows == 5:
+        assert list(found) != list(folds.sample(at, None, n_rows, 4))
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 9, 10, 30, 39])
+def test_samples_of_groups_are_as_many_as_fit(n_rows):
+    groups = np.repeat(np.arange(16), 5)
+    at = np.flatnonzero(groups % 2)  # eight groups
+    drawn = set()
+    for seed in range(20):
+        found = folds.sample(at, groups, n_rows, seed)
+        chosen = set(groups[found])
+        drawn |= chosen
+        np.testing.assert_array_equal(found, at[np.isin(groups[at], list(chosen))])
+        assert len(chosen) == max(1, n_rows // 5)
+    assert len(drawn) > 4
+
+
+@pytest.mark.parametrize(
+    ("groups", "stratify", "most", "words"),
+    [
+        (None, False, 6, " rows,"),
+        (None, True, 4, " rows of a class,"),
+        ([0, 0, 1, 1, 2, 2], True, 3, " sets,"),
+    ],
+)
+def test_as_many_folds_as_there_are_rows_of_a_class_or_groups(
+    groups, stratify, most, words
+):
+    target = np.array([0.0, 0, 0, 0, 1, 1])
+    groups = None if groups is None else np.array(groups)
+    options = {"argument": "cv", "owner": "X", "things": "sets", "stratify": stratify}
+    assert folds.most(target, groups, stratify=stratify)[0] == most
+    folds.check_number(most, target, groups, **options)
+    message = rf"cv={most + 1} needs at least {most + 1} .*but X has {most} \("
+    with pytest.raises(ValueError, match=message) as caught:
+        folds.check_number(most + 1, target, groups, **options)
+    assert words in str(caught.value)
+    # Of fewer rows than folds, it is the rows that are too few.
+    if stratify and groups is None:
+        with pytest.raises(ValueError, match="at least 7 rows, but X has 6"):
+            folds.check_number(7, target, groups, **options)
+    for wrong in (1, 0, 2.0, "2"):
+        with pytest.raises(ValueError, match="cv must be an int of at least 2, got"):
+            folds.check_number(wrong, target, groups, **options)
+
+
 # --- By time, and by time and groups --------------------------------------------------
 
 

@@ -2,11 +2,15 @@
 
 import signal
 import threading
+import time
+from functools import partial
 
+import numpy as np
 import pytest
 
 from skgoss.columns.row_partition import RowPartition
 from skgoss.training import concurrent_fits
+from skgoss.training.callback_api import EvalResult
 
 
 def test_threads_are_shared_without_too_many():
@@ -57,6 +61,87 @@ def test_an_error_in_a_fold_ends_all(n_at_once):
     assert together.index == 3
     assert threading.active_count() == before
     assert states[0].n_rounds <= 9
+
+
+class Scripted:
+    """A state of a fit that grows as many rounds as it has losses after the first."""
+
+    first_round = 0
+    partition = RowPartition.alone(1)
+
+    def __init__(self, losses, n_estimators=100):
+        self.settings = type("Settings", (), {"n_estimators": n_estimators})
+        self.losses, self.n_rounds = losses, 0
+        self.sets = [self]
+
+    def boost(self):
+        has_grown = self.n_rounds < len(self.losses) - 1
+        self.n_rounds += has_grown
+        return has_grown
+
+    def evaluate(self):
+        loss = self.losses[self.n_rounds]
+        return [
+            EvalResult("valid", "loss", loss, False),
+            EvalResult("valid", "gain", -2 * loss, True),
+        ]
+
+
+@pytest.mark.parametrize(("n_at_once", "ahead"), [(1, 0), (2, 0), (2, 3), (3, 100)])
+def test_results_are_those_of_one_fit_after_the_other(n_at_once, ahead):
+    """A fit that cannot grow keeps its last loss."""
+    losses = [[9.0, 4.0, 2.0], [8.0, 7.0, 6.0, 5.0, 3.0], [5.0]]
+    together = concurrent_fits.ConcurrentFits(
+        [*map(Scripted, losses)], n_at_once, ahead
+    )
+    assert together.sets[0].losses == losses[0]
+    expected = [{"loss": [], "gain": []} for _ in losses]
+    with together:
+        for index in range(6):
+            assert together.boost() == (index < 4)
+            assert together.index == index
+            now = [values[min(index + 1, len(values) - 1)] for values in losses]
+            for history, loss in zip(expected, now, strict=True):
+                history["loss"].append(loss)
+                history["gain"].append(-2 * loss)
+            assert together.histories() == [{"valid": h} for h in expected]
+            loss, gain = together.evaluate()
+            assert loss[:4] == ("valid", "loss", pytest.approx(np.mean(now)), False)
+            assert gain[:4] == ("valid", "gain", pytest.approx(-2 * np.mean(now)), True)
+            assert loss.metric_std_dev == pytest.approx(np.std(now))
+
+
+@pytest.mark.parametrize(
+    ("ahead", "n_estimators", "most"), [(0, 9, 1), (3, 9, 4), (8, 5, 5)]
+)
+def test_fits_are_no_more_rounds_ahead_than_they_may(ahead, n_estimators, most):
+    states = [Scripted(range(50), n_estimators) for _ in range(3)]
+    together = concurrent_fits.ConcurrentFits(states, 2, ahead)
+    with together:
+        together.boost()
+        for _ in range(500):
+            if all(state.n_rounds == most for state in states):
+                break
+            time.sleep(0.01)
+        time.sleep(0.01)
+    assert [state.n_rounds for state in states] == [most] * 3
+
+
+def test_calls_side_by_side_return_in_their_order():
+    turn = [threading.Event() for _ in range(3)]
+    turn[2].set()
+
+    def number(k):
+        turn[k].wait()
+        turn[k - 1].set()
+        return k
+
+    calls = [partial(number, k) for k in range(3)]
+    assert concurrent_fits.call_side_by_side(calls, 3) == [0, 1, 2]
+    threads = [threading.get_ident] * 2
+    assert concurrent_fits.call_side_by_side(threads, 1) == [threading.get_ident()] * 2
+    assert concurrent_fits.call_side_by_side(threads[:1], 4) == [threading.get_ident()]
+    assert threading.get_ident() not in concurrent_fits.call_side_by_side(threads, 2)
 
 
 def test_ctrl_c_ends_folds():

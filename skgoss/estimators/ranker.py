@@ -129,7 +129,7 @@ class LGBMRanker(LGBMModel):
             cumulative gain, divided by that of the ideal order. It is between 0 and 1.
             A query whose documents all have the gain 0 has the value 1. Where documents
             have equal scores, it is the mean over their orders, as in scikit-learn's
-            ``ndcg_score``; the metric 'ndcg' ranks them in the order of the rows.
+            ``ndcg_score``.
         """
         predicted = self.predict(X)
         owner = self._owner

@@ -461,7 +461,9 @@ def _auc_mu_costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
     return costs
 
 
-def ndcg(data: EvalData, settings: Settings) -> Floats:
+def ndcg(
+    data: EvalData, settings: Settings, *, averages_ties: bool = True
+) -> Floats:
     """NDCG of each query, (n_levels, n_queries)."""
 
     def graded_queries() -> ranking.GradedQueries:
@@ -474,10 +476,14 @@ def ndcg(data: EvalData, settings: Settings) -> Floats:
         )
 
     queries = data.cached(("ndcg", settings.eval_at), graded_queries)
-    return queries.ndcg(data.scores[0], data.n_threads)
+    return queries.ndcg(
+        data.scores[0], averages_ties=averages_ties, n_threads=data.n_threads
+    )
 
 
-def mean_average_precision(data: EvalData, settings: Settings) -> Floats:
+def mean_average_precision(
+    data: EvalData, settings: Settings, *, averages_ties: bool = True
+) -> Floats:
     """Average precision of each query, (n_levels, n_queries)."""
     assert data.boundaries is not None
     at = np.array(settings.eval_at, dtype=np.int64)
@@ -487,6 +493,7 @@ def mean_average_precision(data: EvalData, settings: Settings) -> Floats:
         data.cached("relevant", lambda: (data.y > 0.5).astype(np.uint8)),
         data.boundaries,
         at,
+        averages_ties,
         data.n_threads,
         precision,
     )

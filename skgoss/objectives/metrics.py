@@ -74,6 +74,12 @@ class MetricSpec:
     targets: TargetRange = ANY  # the targets that it is defined for
 
 
+def _of_ranking(compute: Callable[..., Floats], *aliases: str) -> MetricSpec:
+    return MetricSpec(
+        compute, aliases, maximize=True, uses_raw_scores=True, task="ranking"
+    )
+
+
 METRICS: dict[str, MetricSpec] = {
     "l2": MetricSpec(functions.mean_of("l2")),
     "rmse": MetricSpec(functions.rmse, ("root_mean_squared_error", "l2_root")),
@@ -124,15 +130,12 @@ METRICS: dict[str, MetricSpec] = {
     "auc_mu": MetricSpec(
         functions.auc_mu, maximize=True, uses_raw_scores=True, task="multiclass"
     ),
-    "ndcg": MetricSpec(
-        functions.ndcg, maximize=True, uses_raw_scores=True, task="ranking"
-    ),
-    "map": MetricSpec(
-        functions.mean_average_precision,
-        ("mean_average_precision",),
-        maximize=True,
-        uses_raw_scores=True,
-        task="ranking",
+    "ndcg": _of_ranking(functions.ndcg),
+    "map": _of_ranking(functions.mean_average_precision, "mean_average_precision"),
+    # As LightGBM, which ranks documents of equal scores in the order of their rows.
+    "ndcg_lightgbm": _of_ranking(partial(functions.ndcg, averages_ties=False)),
+    "map_lightgbm": _of_ranking(
+        partial(functions.mean_average_precision, averages_ties=False)
     ),
 }
 

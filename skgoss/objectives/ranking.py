@@ -235,9 +235,12 @@ class GradedQueries:
         self.boundaries = boundaries
         self.at = np.asarray(at, dtype=np.int64)
         self.discount = ranking_kernels.discounts(boundaries)
-        self.ideal = self.dcg(gain, n_threads)
+        # Documents of the same gain are no ties that it would depend on.
+        self.ideal = self.dcg(gain, averages_ties=False, n_threads=n_threads)
 
-    def dcg(self, scores: Floats, n_threads: int = 1) -> Floats:
+    def dcg(
+        self, scores: Floats, *, averages_ties: bool, n_threads: int = 1
+    ) -> Floats:
         """The discounted cumulative gains by level and query."""
         values = np.empty((len(self.at), len(self.boundaries) - 1))
         ranking_kernels.dcg(
@@ -246,15 +249,23 @@ class GradedQueries:
             self.boundaries,
             self.discount,
             self.at,
+            averages_ties,
             n_threads,
             values,
         )
         return values
 
-    def ndcg(self, scores: Floats, n_threads: int = 1) -> Floats:
-        """`dcg` divided by ``ideal``; NaN for queries without gains."""
+    def ndcg(
+        self, scores: Floats, *, averages_ties: bool = True, n_threads: int = 1
+    ) -> Floats:
+        """`dcg` divided by ``ideal``; NaN for queries without gains.
+
+        Documents of the same score count as the mean over their orders (F. McSherry and
+        M. Najork, "Computing Information Retrieval Performance Measures Efficiently in
+        the Presence of Tied Scores", ECIR 2008), or else in the order of their rows.
+        """
         return np.divide(
-            self.dcg(scores, n_threads),
+            self.dcg(scores, averages_ties=averages_ties, n_threads=n_threads),
             self.ideal,
             out=np.full_like(self.ideal, np.nan),
             where=self.ideal > 0,
@@ -280,17 +291,6 @@ def query_weights(
     return np.add.reduceat(weight, boundaries[:-1]) / np.diff(boundaries)
 
 
-def _means_of_ties(gain: Floats, scores: Floats, sizes: NDArray[np.int64]) -> Floats:
-    """The mean gain of the documents of a query that have the score of a document."""
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((scores, query))
-    pairs = np.stack((scores, query))[:, order]
-    is_new = (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)
-    tie = np.empty_like(order)
-    tie[order] = np.append(0, is_new.cumsum())
-    return (np.bincount(tie, gain) / np.bincount(tie))[tie]
-
-
 def mean_ndcg(
     y: Floats,
     scores: Floats,
@@ -302,19 +302,14 @@ def mean_ndcg(
 ) -> float:
     """The mean over queries of NDCG@k, where a query without gains counts as 1.
 
-    Documents with the grades ``y`` are ranked by descending score. The value of a query
-    with ties is the mean over their orders: each document gets the mean gain of those
-    with its score (F. McSherry and M. Najork, "Computing Information Retrieval
-    Performance Measures Efficiently in the Presence of Tied Scores", ECIR 2008). ``k``
-    is the number of top documents that count; None: all. The weight of a query is the
-    mean weight of its rows.
+    Documents with the grades ``y`` are ranked by descending score. ``k`` is the number
+    of top documents that count; None: all. The weight of a query is the mean weight of
+    its rows.
     """
     gain = queries.gathered(gains(y, label_gain))
     at = [k or int(queries.sizes.max())]
     graded = GradedQueries(gain, queries.boundaries, at)
-    scores = queries.gathered(scores)
-    graded.gain = _means_of_ties(gain, scores, queries.sizes)
-    values = np.nan_to_num(graded.ndcg(scores)[0], nan=1.0)
+    values = np.nan_to_num(graded.ndcg(queries.gathered(scores))[0], nan=1.0)
     if weight is not None:
         weight = query_weights(queries.gathered(weight), queries.boundaries)
     return float(np.average(values, weights=weight))

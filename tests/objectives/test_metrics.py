@@ -42,6 +42,9 @@ def value(name, *args, **options):
     return result.value
 
 
+AT_FIVE = {"boundaries": BOUNDARIES, "eval_at": [5]}
+
+
 def summed(*args):
     return exact_sum.rounded(kernels.sum_values(*args))
 
@@ -83,9 +86,9 @@ CASES = [
     ("multiclass", "multi_error", {"multi_error_top_k": 2}),
     ("multiclass", "auc_mu", {}),
     ("multiclass", "auc_mu", {"auc_mu_weights": [*range(4), *range(1, 13)]}),
-    ("lambdarank", "ndcg", {"eval_at": [1, 3, 10]}),
-    ("lambdarank", "ndcg", {"label_gain": [0.0, 1, 5, 6, 20]}),
-    ("lambdarank", "map", {"eval_at": [2, 5]}),
+    ("lambdarank", "ndcg_lightgbm", {"eval_at": [1, 3, 10]}),
+    ("lambdarank", "ndcg_lightgbm", {"label_gain": [0.0, 1, 5, 6, 20]}),
+    ("lambdarank", "map_lightgbm", {"eval_at": [2, 5]}),
 ]
 
 
@@ -93,7 +96,8 @@ def lightgbm_s(objective, name, options, weight):
     """Raw scores of a small LightGBM model, its link and its own metrics."""
     lightgbm = pytest.importorskip("lightgbm")
     y = TARGETS.get(objective, TARGETS["cross_entropy"])
-    given = {"objective": objective, "metric": name, "verbosity": -1, "num_threads": 1}
+    given = {"objective": objective, "verbosity": -1, "num_threads": 1}
+    given["metric"] = name.removesuffix("_lightgbm")
     given |= options | {"num_class": 4 if objective == "multiclass" else 1}
     group = SIZES if objective == "lambdarank" else None
     data = lightgbm.Dataset(X, y, weight=weight, group=group)
@@ -101,7 +105,7 @@ def lightgbm_s(objective, name, options, weight):
     model = lightgbm.train(
         given,
         data,
-        7,
+        1 if objective == "lambdarank" else 7,  # with ties
         valid_sets=[data],
         valid_names=["training"],
         callbacks=[lightgbm.record_evaluation(found)],
@@ -127,7 +131,7 @@ def test_values_are_lightgbm_s(objective, name, options, weighted):
     boundaries = BOUNDARIES if objective == "lambdarank" else None
     metric = metrics.Metric(name, settings(**options))
     ours = {
-        result.name: result.value
+        result.name.replace("_lightgbm", ""): result.value
         for result in metric(sample(y, scores, weight, boundaries=boundaries))
     }
     assert list(ours) == list(theirs)
@@ -135,7 +139,7 @@ def test_values_are_lightgbm_s(objective, name, options, weighted):
         # LightGBM counts queries without gains once, whatever they weigh.
         mass = np.add.reduceat(weight, BOUNDARIES[:-1]) / SIZES
         for key in ours:
-            ours[key] += (1 - mass[1]) / mass.sum() if name == "ndcg" else 0
+            ours[key] += (1 - mass[1]) / mass.sum() if "ndcg" in name else 0
     np.testing.assert_allclose(
         list(ours.values()), list(theirs.values()), rtol=2e-6, atol=1e-7
     )
@@ -179,6 +183,19 @@ def test_ndcg_is_scikit_learn_s():
         for a, b in pairwise(BOUNDARIES)
     ]
     np.testing.assert_allclose(ours.value, np.mean(theirs), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "map"])
+def test_rows_that_are_sorted_by_grade_do_not_raise_a_metric(name):
+    y, equal = TARGETS["lambdarank"], np.zeros(N)
+    by_grade = np.lexsort((-y, np.repeat(np.arange(len(SIZES)), SIZES)))
+    found = {
+        (kind, which): value(f"{name}{kind}", grades, equal, **AT_FIVE)
+        for kind in ("", "_lightgbm")
+        for which, grades in (("mixed", y), ("sorted", y[by_grade]))
+    }
+    assert found["", "sorted"] == found["", "mixed"] < 0.8
+    assert found["_lightgbm", "sorted"] == 1
 
 
 def share_loss(y, p):
@@ -614,6 +631,7 @@ def test_usual_metric_of_an_objective(model, y, metric):
         if name != "r2" and spec.task not in ("quantiles", "distribution", *SURVIVAL)
         # LightGBM knows it.
         if name not in OBJECTIVES or OBJECTIVES[name].lightgbm is None
+        if not name.endswith("_lightgbm")
     ),
 )
 def test_direction_is_lightgbms(name):

@@ -34,11 +34,11 @@ def parts(boundaries):
     return [slice(*pair) for pair in itertools.pairwise(boundaries)]
 
 
-def dcg(scores, gain, boundaries, at, n_threads=1):
+def dcg(scores, gain, boundaries, at, n_threads=1, averages=True):
     out = np.full((len(at), len(boundaries) - 1), np.nan)
     discount = ranking_kernels.discounts(boundaries)
     ranking_kernels.dcg(
-        scores, gain, boundaries, discount, np.array(at), n_threads, out
+        scores, gain, boundaries, discount, np.array(at), averages, n_threads, out
     )
     return out
 
@@ -194,11 +194,11 @@ def test_descent_orders_the_documents(kernel, step) -> None:
 
 
 @pytest.mark.parametrize("at", [[5, 1, 1000], [1], [3, 16]])
-@pytest.mark.parametrize("ties", [False, True])
-def test_dcg_twin(ties, at) -> None:
+@pytest.mark.parametrize(("ties", "averages"), [(0, 0), (0, 1), (1, 0)])
+def test_dcg_twin(ties, averages, at) -> None:
     scores, grades, boundaries = queries([*SIZES, 63, 64, 65, 200], ties=ties)
     gain = gains(grades)
-    found = dcg(scores, gain, boundaries, at)
+    found = dcg(scores, gain, boundaries, at, averages=averages)
     for q, query in enumerate(parts(boundaries)):
         best = gain[query][np.argsort(-scores[query], kind="stable")]
         terms = best / np.log2(np.arange(len(best)) + 2)
@@ -218,8 +218,9 @@ def test_scores_of_nan_rank_no_document_twice(size, at) -> None:
     assert (value < ideal).all()
 
 
-def test_ndcg_is_that_of_scikit_learn() -> None:
-    scores, grades, boundaries = queries([40, 25])
+@pytest.mark.parametrize("ties", [False, True])
+def test_ndcg_is_that_of_scikit_learn(ties) -> None:
+    scores, grades, boundaries = queries([40, 25], ties=ties)
     gain = gains(grades)
     found = dcg(scores, gain, boundaries, [10]) / dcg(gain, gain, boundaries, [10])
     for q, query in enumerate(parts(boundaries)):
@@ -227,20 +228,21 @@ def test_ndcg_is_that_of_scikit_learn() -> None:
         assert found[0, q] == pytest.approx(expected)
 
 
-def average_precision(scores, relevant, boundaries, at, n_threads=1):
+def average_precision(scores, relevant, boundaries, at, n_threads=1, averages=True):
     out = np.full((len(at), len(boundaries) - 1), np.nan)
+    relevant, at = relevant.astype(np.uint8), np.array(at)
     ranking_kernels.average_precision(
-        scores, relevant.astype(np.uint8), boundaries, np.array(at), n_threads, out
+        scores, relevant, boundaries, at, averages, n_threads, out
     )
     return out
 
 
 @pytest.mark.parametrize("at", [[5, 1, 1000], [4]])
-@pytest.mark.parametrize("ties", [False, True])
-def test_average_precision_twin(ties, at) -> None:
+@pytest.mark.parametrize(("ties", "averages"), [(0, 0), (0, 1), (1, 0)])
+def test_average_precision_twin(ties, averages, at) -> None:
     scores, grades, boundaries = queries(ties=ties)
     relevant = grades > 2
-    found = average_precision(scores, relevant, boundaries, at)
+    found = average_precision(scores, relevant, boundaries, at, averages=averages)
     for q, query in enumerate(parts(boundaries)):
         hits = relevant[query][np.argsort(-scores[query], kind="stable")]
         precision = np.cumsum(hits) / (np.arange(len(hits)) + 1) * hits
@@ -248,6 +250,37 @@ def test_average_precision_twin(ties, at) -> None:
             wanted = min(k, hits.sum())
             expected = precision[:k].sum() / wanted if wanted else np.nan
             assert value == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("at", [[1], [2, 3], [4, 20]])
+@pytest.mark.parametrize("n_scores", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [dcg, average_precision])
+def test_ties_are_the_mean_over_their_orders(kernel, n_scores, at) -> None:
+    sizes = [1, 2, 4, 6]
+    _, grades, boundaries = queries(sizes, seed=n_scores)
+    scores = np.arange(len(grades)) % n_scores / 2.0
+    values = gains(grades) if kernel is dcg else grades > 2
+    found = kernel(scores, values, boundaries, at)
+    for q, query in enumerate(parts(boundaries)):
+        orders = itertools.permutations(range(query.start, query.stop))
+        places = np.array(list(orders))
+        alone = np.arange(0, places.size + 1, sizes[q])
+        expected = kernel(
+            scores[places].ravel(), values[places].ravel(), alone, at, averages=False
+        )
+        np.testing.assert_allclose(found[:, q], expected.mean(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("at", [[3, 10], [16, 60]])
+def test_ties_have_the_same_bits_in_any_order(at) -> None:
+    scores, grades, boundaries = queries([60, 33], ties=True)
+    shuffled = np.random.default_rng(1).permutation(33) + 60
+    order = np.append(np.arange(60)[::-1], shuffled)
+    for kernel, of in ((dcg, gains(grades)), (average_precision, grades > 2)):
+        np.testing.assert_array_equal(
+            kernel(scores, of, boundaries, at),
+            kernel(scores[order], of[order], boundaries, at),
+        )
 
 
 def test_average_precision_is_that_of_scikit_learn() -> None:

@@ -51,6 +51,8 @@ TARGET_OF = {
     "auc_mu": "many",
     "ndcg": "grades",
     "map": "grades",
+    "ndcg_lightgbm": "grades",
+    "map_lightgbm": "grades",
 }
 SHARES = RNG.dirichlet(np.ones(3), N).T.copy()
 SCORES = np.round(RNG.random((1, N)) * 0.9 + 0.05, 2)

@@ -378,6 +378,10 @@ CHECKED_BY |= {
     "'ndcg' and 'map' of a set without relevant documents": [
         "training/test_a_set_without_relevant_documents_stops_nothing",
     ],
+    "'ndcg' and 'map' of documents with equal scores": [
+        "objectives/test_rows_that_are_sorted_by_grade_do_not_raise_a_metric",
+        "objectives/test_values_are_lightgbm_s",
+    ],
     "`y` in a column": ["users/test_y_as_a_column_is_flattened_with_a_warning"],
     "`get_data()` of a list of arrays or of a `Sequence`": [
         "sources/test_chunks_are_one_array",

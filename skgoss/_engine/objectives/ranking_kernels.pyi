@@ -16,10 +16,10 @@ def rank_xendcg(
 def dcg(
     scores: NDArray[np.float64], gain: NDArray[np.float64],
     boundaries: NDArray[np.int64], discount: NDArray[np.float64], at: NDArray[np.int64],
-    n_threads: int, dcg_out: NDArray[np.float64],
+    averages: bool, n_threads: int, dcg_out: NDArray[np.float64],
 ) -> None: ...
 def average_precision(
     scores: NDArray[np.float64], relevant: NDArray[np.uint8],
-    boundaries: NDArray[np.int64], at: NDArray[np.int64], n_threads: int,
-    precision_out: NDArray[np.float64],
+    boundaries: NDArray[np.int64], at: NDArray[np.int64], averages: bool,
+    n_threads: int, precision_out: NDArray[np.float64],
 ) -> None: ...

@@ -149,6 +149,7 @@ cdef struct QueryTask:
     const int64_t* at
     int64_t n_at
     int64_t n_top
+    bint averages
     double sigmoid
     int64_t truncation
     bint norm
@@ -346,28 +347,67 @@ def rank_xendcg(
 # --------------------------------------------------------------------------- the metrics
 
 
+cdef int64_t tie_end(
+    const QueryTask* task, const Ranked* documents, int64_t first, int64_t n,
+) noexcept nogil:
+    """Where the documents end that count as a tie with the first: those of its score."""
+    cdef int64_t end = first + 1
+    while task.averages and end < n and documents[end].score == documents[first].score:
+        end += 1
+    return end
+
+
+cdef int64_t tie_size(
+    const QueryTask* task, const double* score, int64_t n, double tied, int64_t n_found,
+) noexcept nogil:
+    """How many of all documents have the score of a tie that ends with the best ones."""
+    cdef int64_t i, size = 0
+    if not task.averages:
+        return n_found
+    for i in range(n):
+        size += score[i] == tied
+    return max(size, n_found)  # no score equals NaN
+
+
 cdef void dcg_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
     """The DCG of the first documents: see `dcg`."""
     cdef double* sums = work  # of the first 1, 2, ... documents
     cdef int64_t n_top = min(n, task.n_top)
-    cdef Ranked* documents = best(task.scores + start, n, n_top, <Ranked*>(work + n))
-    cdef double total = 0.0
-    cdef int64_t i, k
-    for i in range(n_top):
-        total += task.gain[start + documents[i].row] * task.discount[i]
-        sums[i] = total
+    cdef const double* score = task.scores + start
+    cdef const double* gain = task.gain + start
+    cdef Ranked* documents = best(score, n, n_top, <Ranked*>(work + n))
+    cdef double total = 0.0, mean
+    cdef int64_t i, k, first = 0, end, size
+    while first < n_top:
+        end = tie_end(task, documents, first, n_top)
+        size = end - first
+        mean = gain[documents[first].row]
+        for i in range(first + 1, end):
+            mean += gain[documents[i].row]
+        if end == n_top < n:
+            size = tie_size(task, score, n, documents[first].score, size)
+        if size > end - first:
+            mean = 0.0
+            for i in range(n):
+                mean += gain[i] if score[i] == documents[first].score else 0.0
+        mean /= size
+        for i in range(first, end):
+            total += mean * task.discount[i]
+            sums[i] = total
+        first = end
     for k in range(task.n_at):
         task.values[k * task.n_queries + query] = (
             sums[min(task.at[k], n) - 1] if n > 0 else 0.0)
 
 
 cdef void read_tops(
-    const int64_t[::1] at, double[:, ::1] values_out, QueryTask* task_out,
+    const int64_t[::1] at, bint averages, double[:, ::1] values_out, QueryTask* task_out,
 ) noexcept:
     """How many documents metrics look at, and where their values go."""
     cdef int64_t k
+    task_out.averages = averages
     task_out.n_top = 1
     for k in range(at.shape[0]):
         task_out.n_top = max(task_out.n_top, at[k])
@@ -377,24 +417,28 @@ cdef void read_tops(
 
 def dcg(
     const double[::1] scores, const double[::1] gain, const int64_t[::1] boundaries,
-    const double[::1] discount, const int64_t[::1] at, int n_threads,
+    const double[::1] discount, const int64_t[::1] at, bint averages, int n_threads,
     double[:, ::1] dcg_out,
 ):
     """Discounted cumulative gain of the best documents of each query.
 
-    The sum of gain / log2(2 + rank), with the best document at rank 0; of equal scores the
-    first row is better. NDCG is this over ``dcg(gain, gain, ...)``, or 1 where that is 0.
+    The sum of gain / log2(2 + rank), with the best document at rank 0. NDCG is this over
+    ``dcg(gain, gain, ...)``, or 1 where that is 0.
 
     - ``scores``, ``gain``, ``boundaries``, ``discount``: as for `lambdarank`.
     - ``at``, (n_at,): how many documents are looked at; at least 1.
+    - ``averages``: whether ties have the mean over all their orders: each document counts
+      as the mean gain of those with its score. Else the first row is better.
     - ``dcg_out``, (n_at, n_queries): 0 for queries without documents.
 
     K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
-    Transactions on Information Systems 20 (2002).
+    Transactions on Information Systems 20 (2002). F. McSherry and M. Najork, "Computing
+    Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores",
+    ECIR 2008.
     """
     cdef QueryTask task
     task.scores, task.gain, task.discount = &scores[0], &gain[0], &discount[0]
-    read_tops(at, dcg_out, &task)
+    read_tops(at, averages, dcg_out, &task)
     visit_queries(dcg_query, &task, boundaries, n_threads)
 
 
@@ -404,17 +448,32 @@ cdef void precision_query(
     """The average precision of the first documents: see `average_precision`."""
     cdef double* sums = work  # of the first 1, 2, ... documents
     cdef int64_t n_top = min(n, task.n_top)
-    cdef Ranked* documents = best(task.scores + start, n, n_top, <Ranked*>(work + n))
+    cdef const double* score = task.scores + start
     cdef const uint8_t* relevant = task.relevant + start
-    cdef double total = 0.0
-    cdef int64_t i, k, n_ranked = 0, n_relevant = 0
+    cdef Ranked* documents = best(score, n, n_top, <Ranked*>(work + n))
+    cdef double total = 0.0, share, ahead
+    cdef int64_t i, k, n_ranked = 0, n_relevant = 0, first = 0, end, size, hits
     for i in range(n):
         n_relevant += relevant[i]
-    for i in range(n_top):
-        if relevant[documents[i].row]:
-            n_ranked += 1
-            total += n_ranked / <double>(i + 1)
-        sums[i] = total
+    while first < n_top:
+        end = tie_end(task, documents, first, n_top)
+        size, hits = end - first, 0
+        for i in range(first, end):
+            hits += relevant[documents[i].row]
+        if end == n_top < n:
+            size = tie_size(task, score, n, documents[first].score, size)
+        if size > end - first:
+            hits = 0
+            for i in range(n):
+                hits += relevant[i] if score[i] == documents[first].score else 0
+        # The chance that a document is relevant, and then that one of its tie before it is.
+        share = hits / <double>size
+        ahead = (hits - 1) / <double>max(size - 1, 1)
+        for i in range(first, end):
+            total += share * (n_ranked + 1 + (i - first) * ahead) / (i + 1)
+            sums[i] = total
+        n_ranked += hits
+        first = end
     for k in range(task.n_at):
         task.values[k * task.n_queries + query] = (
             sums[min(task.at[k], n) - 1] / min(task.at[k], n_relevant)
@@ -423,20 +482,19 @@ cdef void precision_query(
 
 def average_precision(
     const double[::1] scores, const uint8_t[::1] relevant, const int64_t[::1] boundaries,
-    const int64_t[::1] at, int n_threads, double[:, ::1] precision_out,
+    const int64_t[::1] at, bint averages, int n_threads, double[:, ::1] precision_out,
 ):
     """Average precision of the best documents of each query.
 
     The mean, over the relevant documents among the first k (as if all of min(k, number of
-    relevant ones) were found), of the share of relevant documents up to each. Of equal
-    scores the first row is better.
+    relevant ones) were found), of the share of relevant documents up to each.
 
     - ``scores``, ``boundaries``: as for `lambdarank`.
     - ``relevant``, (n,): 0 or 1.
-    - ``at``, (n_at,): how many documents are looked at, k; at least 1.
+    - ``at``, ``averages``: as for `dcg`.
     - ``precision_out``, (n_at, n_queries): NaN for queries without a relevant document.
     """
     cdef QueryTask task
     task.scores, task.relevant = &scores[0], &relevant[0]
-    read_tops(at, precision_out, &task)
+    read_tops(at, averages, precision_out, &task)
     visit_queries(precision_query, &task, boundaries, n_threads)

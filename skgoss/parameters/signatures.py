@@ -66,11 +66,14 @@ def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 def remember_passed(estimator: Any, names: Iterable[str]) -> None:
     """Let an estimator know which options were passed, defaults among them.
 
-    A call with all options, as in ``type(model)(**model.get_params())``, tells nothing.
-    Then those options count as passed that are not at their defaults.
+    A call with all options, as in ``model.set_params(**other.get_params())``, is a copy
+    and tells nothing. Then those options count as passed that are not at their
+    defaults, and what was passed before is forgotten.
     """
     passed = {CANONICAL_NAME.get(name, name) for name in names} & OPTION.keys()
-    if len(passed) < len(OPTION) and not passed.issubset(estimator._passed):
+    if len(passed) == len(OPTION):
+        vars(estimator).pop("_passed", None)
+    elif not passed.issubset(estimator._passed):
         estimator._passed = tuple(sorted(passed.union(estimator._passed)))
 
 
@@ -116,6 +119,7 @@ def keywords_only(init: Function) -> Function:
                 f" {cls}(n_estimators=100, learning_rate=0.1)."
             )
         init(self, **kwargs)
+        vars(self).pop("_passed", None)  # the constructor may be called again
         remember_passed(self, kwargs)
 
     # scikit-learn asks for it whenever it copies an estimator.

@@ -81,6 +81,15 @@ class Noted(LGBMRegressor):
         self.note = note
 
 
+def changed():
+    return LGBMRegressor(max_bin=63).set_params(n_estimators=3000, reg_lambda=7)
+
+
+def constructed_again(model, **options):
+    model.__init__(**options)
+    return model
+
+
 def passed_by_subclass(**options):
     return Noted(note="a", **ACCURATE, **options)
 
@@ -141,12 +150,23 @@ def test_a_preset_chooses_what_forests_need():
         LGBMRegressor(**ACCURATE, **options).fit(X, y)
 
 
-def test_all_parameters_at_once_tell_only_what_differs():
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda model: LGBMRegressor(**model.get_params()),
+        lambda model: changed().set_params(**model.get_params()),
+        lambda model: constructed_again(changed(), **model.get_params()),
+        lambda model: constructed_again(changed(), **ACCURATE, num_leaves=9),
+    ],
+    ids=["constructor", "set_params", "constructor, again", "some, again"],
+)
+def test_all_parameters_at_once_tell_only_what_differs(copied):
     X, y = numbers()
     model = LGBMRegressor(**ACCURATE, num_leaves=9)
-    again = LGBMRegressor(**model.get_params()).fit(X, y)
+    again = copied(model).fit(X, y)
     assert again.preset_params_ == model.fit(X, y).preset_params_
     assert "num_leaves" not in again.preset_params_
+    assert "max_bin" not in again._passed_parameters()
 
 
 def test_rounds_of_the_user_need_no_rows_of_their_own():

@@ -400,21 +400,21 @@ def test_default_metrics_of_custom_objectives_are_lightgbm_s():
     lightgbm = pytest.importorskip("lightgbm")
     grades = np.clip(np.rint(10 * RX[:, 2] + 1), 0, 3)
     queries = {"group": [42] * 8, "eval_group": [[53, 53]]}
-    for name, y, given in (
-        ("LGBMRegressor", RY, {}),
-        ("LGBMRanker", grades, queries),
+    for name, y, metric, given in (
+        ("LGBMRegressor", RY, "l2", {}),
+        ("LGBMRanker", grades, "ndcg_lightgbm", queries),
     ):
         options = {"n_estimators": 3, "objective": squares, "verbosity": -1}
         data = {"X": RX[:336], "y": y[:336], "eval_X": RX[336:], "eval_y": y[336:]}
         ours = {"LGBMRegressor": LGBMRegressor, "LGBMRanker": LGBMRanker}[name]
         model = ours(**options).fit(**data, **given)
         theirs = getattr(lightgbm, name)(**options).fit(**data, **given)
-        assert list(model.evals_result_["valid_0"]) == list(
-            theirs.evals_result_["valid_0"]
-        )
-        for metric, values in theirs.evals_result_["valid_0"].items():
-            found = model.evals_result_["valid_0"][metric]
-            np.testing.assert_allclose(found, values, rtol=1e-6)
+        expected = theirs.evals_result_["valid_0"]
+        assert list(model.evals_result_["valid_0"]) == list(expected)
+        same = ours(**options, metric=metric).fit(**data, **given)
+        found = same.evals_result_["valid_0"]
+        for values, of_lightgbm in zip(found.values(), expected.values(), strict=True):
+            np.testing.assert_allclose(values, of_lightgbm, rtol=1e-6)
 
 
 def test_custom_objectives_of_classes_are_measured_as_log_odds():

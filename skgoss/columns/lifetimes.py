@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,54 +13,101 @@ from skgoss.columns.floats import as_floats
 
 Floats = NDArray[np.float64]
 
-
-def has_several_columns(y: Any) -> bool:
-    """Whether a target is a structured array, or has two dimensions."""
-    names = getattr(getattr(y, "dtype", None), "names", None)
-    return names is not None or len(getattr(y, "shape", ())) == 2
+_EVENTS = (0.0, 1.0)
+# Of events that are coded: R's survival has 1 and 2, too, and competing events are 2.
+_CODES = (*_EVENTS, 2.0)
 
 
-def bounds(y: Any, n_rows: int | None, name: str = "y") -> Floats:
-    """The bounds between which the event of each row happened, and its stratum.
+@dataclass(frozen=True, eq=False)
+class Lifetimes:
+    """What a target with lifetimes holds, as numbers."""
 
-    ``y`` is a structured array, data frame or array of two or three columns. If the
-    first column holds only 0 and 1, it tells whether the event was seen, and the second
-    one has the time of the event or of the last look. Otherwise they are bounds of the
-    time of the event, and also if 'lower' is in the name of the first column or an
-    upper bound is infinite. The third column has the number of a stratum.
+    # Whether the event was seen, and the time of the event or of the last look; or the
+    # lower and the upper bound of the time of the event. Then the number of a stratum.
+    columns: list[Floats]
+    names: list[str]  # what messages call the columns
+    are_bounds: bool | None  # None: the first column may hold bounds or codes of events
 
-    Returns an array of shape (n_rows, 2) or (n_rows, 3). Both bounds are equal if the
-    time is known; the upper bound is infinite if the event was not seen. ValueError if
-    there are no such columns, or values are missing, strings, or no bounds.
+    def bounds(self, *, from_0: bool) -> Floats:
+        """The bounds between which the event of each row happened, and its stratum.
+
+        Returns an array of shape (n_rows, 2) or (n_rows, 3). Both bounds are equal if
+        the time is known; the upper bound is infinite if the event was not seen.
+        ValueError if values are neither events and times nor bounds. Times must be
+        above 0, or ``from_0``.
+        """
+        (first, second, *strata), names = self.columns, self.names
+        what = "times >= 0" if from_0 else "times above 0"
+        if self.are_bounds is None:
+            raise _unclear(first, names[0])
+        if self.are_bounds:
+            advice = " of at least the lower bound. Events are 0 or 1, and come first"
+            _check(np.isfinite(first) & (first >= 0), first, names[0], "times >= 0")
+            _check(second >= first, second, names[1], f"times{advice}")
+            _check(from_0 | (second > 0), second, names[1], what)
+            return np.column_stack([first, second, *strata])
+        _check(np.isin(first, _EVENTS), first, names[0], "events, 0 or 1")
+        is_time = (second > 0) | (from_0 & (second == 0))
+        _check(np.isfinite(second) & is_time, second, names[1], what)
+        upper = np.where(first == 1.0, second, np.inf)
+        return np.column_stack([second, upper, *strata])
+
+
+def read(
+    y: Any, n_rows: int, name: str = "y", are_bounds: bool | None = None
+) -> Lifetimes:
+    """The lifetimes in a structured array, data frame, array or list.
+
+    Unless it is known, whether they ``are_bounds`` is told by the first of two or three
+    columns. If it holds only 0 and 1, it has events. Otherwise it has lower bounds, and
+    also if 'lower' is in its name or an upper bound is infinite; but only the numbers 0
+    to 2 may be codes of events, too. ValueError if there are no such columns, or values
+    are missing or strings.
     """
-    fields = getattr(getattr(y, "dtype", None), "names", None)
-    n_rows = len(y) if n_rows is None else n_rows
-    if fields:
-        names = [f"field {field!r} of {name}" for field in fields]
-        columns = [y[field] for field in fields]
-    else:
-        several = targets.several_columns(y, n_rows, name)
-        columns, names = ([], []) if several is None else several
+    several = targets.several_columns(y, None, name)
+    columns, names = ([], []) if several is None else several
     if len(columns) not in (2, 3) or len(columns[0]) != n_rows:
         raise ValueError(
             f"{name} must have two columns and {n_rows} rows: whether the event was"
             " seen, and when, numpy.column_stack([event, time]); or the lower and the"
             " upper bound of its time. A third column may hold numbers of strata."
         )
-    numbers = [_numbers(*column) for column in zip(columns, names, strict=True)]
-    lower, upper = numbers[:2]
-    is_named = "lower" in names[0].removesuffix(name).lower()
-    is_bound = is_named or (np.isinf(upper).any() and (upper >= lower).all())
-    if np.isin(lower, (0.0, 1.0)).all() and not is_bound:
-        seen, lower = lower == 1.0, upper
-        _check(np.isfinite(lower) & (lower > 0), lower, names[1], "times above 0")
-        upper = np.where(seen, lower, np.inf)
-    else:
-        _check(np.isfinite(lower) & (lower >= 0), lower, names[0], "times >= 0")
-        advice = " of at least the lower bound. Events are 0 or 1, and come first"
-        _check(upper >= lower, upper, names[1], f"times{advice}")
-        _check(upper > 0, upper, names[1], "times above 0")
-    return np.column_stack([lower, upper, *numbers[2:]])
+    numbers = [*map(_numbers, columns, names)]
+    if are_bounds is None:
+        is_named = "lower" in names[0].removesuffix(name).lower()
+        are_bounds = is_named or _are_bounds(*numbers[:2])
+    return Lifetimes(numbers, names, are_bounds)
+
+
+def _are_bounds(first: Floats, second: Floats) -> bool | None:
+    """Whether two columns are bounds by their values: see `read`."""
+    if np.isinf(second).any() and (second >= first).all():
+        return True
+    if np.isin(first, _EVENTS).all():
+        return False
+    return None if np.isin(first, _CODES).all() else True
+
+
+def bounds(y: Any, n_rows: int, name: str = "y", *, from_0: bool = True) -> Floats:
+    """The bounds in a target: see `read` and `Lifetimes.bounds`."""
+    return read(y, n_rows, name).bounds(from_0=from_0)
+
+
+def is_of_order(objective: str) -> bool:
+    """Whether an objective learns only the order of events, as Cox's do."""
+    return objective.startswith("cox")
+
+
+def _unclear(first: Floats, name: str) -> ValueError:
+    values = ", ".join(f"{value:g}" for value in np.unique(first))
+    return ValueError(
+        f"{name} holds only {values}, which may be codes of events or lower bounds of"
+        " times. Compare codes with that of the event, as in"
+        f" numpy.column_stack([status == {first.max():g}, time]). For bounds, write"
+        " 'lower' into the name of the column, as in pandas.DataFrame({'lower': lower,"
+        " 'upper': upper}), or numpy.inf as the upper bound where the event was not"
+        " seen."
+    )
 
 
 def _numbers(values: NDArray[Any], name: str) -> Floats:
@@ -96,8 +144,8 @@ def check(
     """
     counts = np.arange(len(bounds)) if weight is None else np.flatnonzero(weight > 0)
     lower, upper, *strata = bounds[counts].T
-    if objective.startswith("cox"):
-        fits = (lower > 0) & ((upper == lower) | np.isinf(upper))
+    if is_of_order(objective):
+        fits = (upper == lower) | np.isinf(upper)
         if not fits.all():
             row = counts[np.argmin(fits)]
             raise ValueError(
@@ -110,7 +158,7 @@ def check(
     if not is_training:
         return
     check_events(bounds, weight, f"{name} has ")
-    if not objective.startswith("cox"):
+    if not is_of_order(objective):
         return
     stratum = strata[0] if strata else np.zeros(len(lower))
     _, number, size = np.unique(stratum, return_inverse=True, return_counts=True)
@@ -126,7 +174,9 @@ def check(
     np.maximum.at(last, number, after)
     # Events of rows that nobody outlives tell nothing.
     if not (upper < last[number]).any():
+        row = counts[np.argmin(upper)]
         raise ValueError(
-            f"{name} has nothing to learn from: all other rows are censored before the"
-            " first event."
+            f"{name} has nothing to learn from: no row is known to outlive one with an"
+            f" event, such as row {row} at {bounds[row, 0]:g}"
+            f"{', in any stratum' if strata else ''}."
         )

@@ -29,14 +29,25 @@ class TargetColumns(NamedTuple):
     columns: list[NDArray[Any]]
     names: list[str]
 
+    def joined(self) -> NDArray[Any]:
+        """An array of shape (n_rows, n_targets), of objects if types differ."""
+        dtypes = {column.dtype for column in self.columns}
+        if len(dtypes) == 1 or all(dtype.kind in "biuf" for dtype in dtypes):
+            return np.column_stack(self.columns)
+        return np.column_stack([column.astype(object) for column in self.columns])
 
-def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | None:
+
+def several_columns(
+    y: Any, n_rows: int | None, name: str = "y"
+) -> TargetColumns | None:
     """The columns of a target that has several; None if it has one.
 
-    The columns of a data frame may have different types. ValueError if the shape is
-    wrong, or the target is a sparse matrix.
+    Columns of a data frame, and fields of a structured array, may have different types.
+    Masked values are None. ValueError if there are not ``n_rows`` rows, unless this is
+    None, or the target is a sparse matrix.
     """
-    if y is None or (type(y) is np.ndarray and y.ndim == 1):
+    fields = getattr(getattr(y, "dtype", None), "names", None)
+    if y is None or (type(y) is np.ndarray and y.ndim == 1 and not fields):
         return None
     if sp.issparse(y):
         raise ValueError(f"{name} must not be a sparse matrix: pass {name}.toarray().")
@@ -45,12 +56,14 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
         frame = y if is_array else nw.from_native(y, eager_only=True, pass_through=True)
     except DuplicateError as error:
         raise ValueError(f"The columns of {name} must have different names.") from error
-    if isinstance(frame, nw.DataFrame):
+    if fields:
+        names = [f"field {field!r} of {name}" for field in fields]
+        columns = [_unmasked(y[field]) for field in fields]
+    elif isinstance(frame, nw.DataFrame):
         names = [f"column {column!r} of {name}" for column in frame.columns]
         columns = [frame[:, j].to_numpy() for j in range(len(names))]
     else:
-        check_unmasked(y, name)
-        array = np.asarray(y)
+        array = _unmasked(y)
         if array.ndim != 2:
             return None
         names = [f"column {j} of {name}" for j in range(array.shape[1])]
@@ -59,6 +72,14 @@ def several_columns(y: Any, n_rows: int, name: str = "y") -> TargetColumns | Non
         return None
     _check_length(columns[0], n_rows, name)
     return TargetColumns(columns, names)
+
+
+def _unmasked(values: Any) -> NDArray[Any]:
+    """The values as an array, with None for those that are masked."""
+    array = np.asarray(values)
+    if not np.ma.is_masked(values):
+        return array
+    return np.where(np.ma.getmaskarray(values), None, array.astype(object))
 
 
 def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]:
@@ -105,8 +126,8 @@ def check_complete(y: NDArray[Any], name: str) -> None:
         raise ValueError(f"Input {name} contains missing values: NaT.")
 
 
-def _check_length(y: NDArray[Any], n_rows: int, name: str) -> None:
-    if len(y) != n_rows:
+def _check_length(y: NDArray[Any], n_rows: int | None, name: str) -> None:
+    if n_rows is not None and len(y) != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples:"
             f" {[n_rows, len(y)]} ({name} is the last)"

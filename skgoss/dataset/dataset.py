@@ -114,11 +114,12 @@ class Dataset(Elsewhere):
         two-dimensional arrays, functions that return an Arrow record batch reader, and
         paths of text files (CSV, TSV or LibSVM) are read in batches: the values need
         not fit into memory. A path may also name a file that `save_binary` has written.
-    label : array-like of shape (n_samples,) or str, default=None
-        The target: numbers, or class labels of any type for a classifier. If columns
+    label : array-like of shape (n_samples[, n_targets]) or str, default=None
+        The target: numbers, or class labels of any type for a classifier. Several
+        columns are several targets, or lifetimes as in docs/survival.md. If columns
         with names are read in batches, `label`, `weight`, `group` and `init_score` may
-        be the name of a column, which is then not a feature. Text files have no start
-        scores by name.
+        be the name of a column, which is then not a feature, and several columns a list
+        of str. Text files have no start scores by name, and one label.
     reference : Dataset, default=None
         For evaluation sets: the training set, whose bins, column names and categories
         are used. If it is None, the functions that take evaluation sets set it.
@@ -129,8 +130,7 @@ class Dataset(Elsewhere):
         that of the column with the query of each row.
     init_score : array-like of shape (n_samples[, n_classes]), or str, default=None
         Raw scores from which boosting starts. A one-dimensional array for several
-        classes holds the scores of all rows class by class. Several columns by name
-        are a list of str.
+        classes holds the scores of all rows class by class.
     feature_name : 'auto' or list of str, default='auto'
         Names of the columns. 'auto' means the names of a data frame.
     categorical_feature : 'auto' or list of str and int, default='auto'
@@ -1080,6 +1080,7 @@ class Dataset(Elsewhere):
             columns, rows = self._values("linear_tree", self._schema)
             values = typed_columns.numbers(columns)
             content["values"] = values if rows is None else values[rows]
+        content["are_bounds"] = self._fields.are_bounds
         binary_files.write(filename, binned, content | self._fields.arrays())
         return self
 
@@ -1127,6 +1128,7 @@ class Dataset(Elsewhere):
                 binned = None  # the bins are gathered again
             return {
                 **self._fields.arrays(),
+                "_are_bounds": self._fields.are_bounds,
                 "_by_name": dict(self._fields.columns),
                 "_version": self.version,
                 "_binned": None if binned is None else binned_state.state(binned),
@@ -1142,13 +1144,14 @@ class Dataset(Elsewhere):
         arrays = dict(zip(CHECKS, entries(state, _STATE_OF_FIELDS, owner), strict=True))
         as_is = entries(state, _STATE_AS_IS, owner)
         held = dict(zip(_STATE_AS_IS, as_is, strict=True))
-        columns, version, binned, inputs, options, data, passed_names = entries(
-            state, _STATE, owner
+        are_bounds, columns, version, binned, inputs, options, data, passed_names = (
+            entries(state, _STATE, owner)
         )
-        n_rows = None
+        n_rows, whole = None, held["reference"]
         if held["used_indices"] is not None:
-            n_rows = held["reference"].num_data()
-            rows = dataset_fields.row_numbers(held["used_indices"], n_rows)
+            if whole is None:
+                raise ValueError(f"{owner} has 'used_indices', but no 'reference'")
+            rows = dataset_fields.row_numbers(held["used_indices"], whole.num_data())
             held["used_indices"], n_rows = rows, len(rows)
         if binned is not None:
             binned = binned_state.restored(binned)
@@ -1157,7 +1160,8 @@ class Dataset(Elsewhere):
             if binned is None:
                 raise ValueError(f"{owner} has no bins")
             inputs = BinningInputs.from_state(inputs, binned, owner)
-        fields = Fields(columns=columns, version=version).completed(arrays, n_rows)
+        fields = Fields(columns=columns, version=version)
+        fields = fields.completed(arrays | {"are_bounds": are_bounds}, n_rows)
         vars(self).update(
             held,
             _fields=fields,
@@ -1182,6 +1186,7 @@ _STATE_AS_IS: Types = {
     "_lock": Lock,
 }
 _STATE: Types = {
+    "_are_bounds": (bool, NoneType),
     "_by_name": dict,
     "_version": int,
     "_binned": (dict, NoneType),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -32,6 +33,9 @@ class Fields:
     group: NDArray[np.int64] | None = None
     init_score: NDArray[np.float64] | None = None
     position: NDArray[Any] | None = None
+    # Whether a label of two or three columns has bounds of times, and not events, if
+    # lifetimes are learned from it: some of its rows alone might tell otherwise.
+    are_bounds: bool | None = None
     # Fields that will be read from columns of the data: for the name of a field the
     # name of its column, or the names of several columns of start scores.
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
@@ -51,8 +55,7 @@ class Fields:
         none: Any = {name: None}
         if values is None:
             return replace(self, **none)
-        array: Any = {name: np.array(CHECKS[name](values, n_rows))}
-        return replace(self, version=self.version + 1, **array)
+        return replace(self, version=self.version + 1, **_checked(name, values, n_rows))
 
     def with_column(self, name: str, column: str | list[str]) -> Fields:
         """The fields, of which one will be read from columns of the data."""
@@ -65,11 +68,12 @@ class Fields:
         ValueError if fields are invalid, or not those of so many rows.
         """
         self.check(n_rows)
-        missing: Any = {
-            name: np.array(CHECKS[name](values[name], n_rows))
-            for name, array in self.arrays().items()
-            if array is None and values.get(name) is not None
-        }
+        missing: Any = {}
+        for name, array in self.arrays().items():
+            if array is None and values.get(name) is not None:
+                missing |= _checked(name, values[name], n_rows)
+        if "label" in missing and values.get("are_bounds") is not None:
+            missing["are_bounds"] = bool(values["are_bounds"])
         return replace(self, **missing)
 
     def added_to(self, fields: Fields) -> dict[str, NDArray[Any]]:
@@ -102,7 +106,20 @@ class Fields:
             scores = self.init_score.reshape(n_rows, -1, order="F")[rows]
             taken["init_score"] = scores[:, 0] if scores.shape[1] == 1 else scores
         copies: Any = {name: np.array(array) for name, array in taken.items()}
-        return Fields(**copies)
+        return Fields(**copies, are_bounds=self.are_bounds)
+
+
+def _checked(name: str, values: Any, n_rows: int | None) -> dict[str, Any]:
+    """The values of a field as an array, and what else is kept of them, by name."""
+    array = np.array(CHECKS[name](values, n_rows))
+    if name != "label":
+        return {name: array}
+    are_bounds = None
+    if array.ndim == 2:
+        # Other labels of several columns are targets, each of its own.
+        with suppress(ValueError):
+            are_bounds = lifetimes.read(values, len(array), "label").are_bounds
+    return {name: array, "are_bounds": are_bounds}
 
 
 def names_columns(value: Any) -> bool:
@@ -124,7 +141,7 @@ def read_columns(
     values = source.values(list(dict.fromkeys(chain.from_iterable(listed.values()))))
     fields = {}
     for name, chosen in listed.items():
-        if len(chosen) > 1 and name != "init_score":
+        if len(chosen) > 1 and name not in ("label", "init_score"):
             raise ValueError(f"{name} must be one column, got {chosen}.")
         arrays = [values[column] for column in chosen]
         fields[name] = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
@@ -174,10 +191,11 @@ def _check_shape(values: NDArray[Any], name: str, n_rows: int | None) -> None:
 
 
 def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
-    """Check a target: numbers, labels of classes, or bounds of lifetimes."""
+    """Check a target: numbers or labels of classes, in one column or several."""
+    several = targets.several_columns(values, n_rows, "label")
+    if several is not None:
+        return several.joined()
     column = _column(values, "label")
-    if lifetimes.has_several_columns(column):
-        return lifetimes.bounds(values, n_rows, f"label of shape {column.shape}")
     _check_shape(np.asarray(column), "label", n_rows)
     return targets.one_column(column, len(column), "Dataset", "label")
 

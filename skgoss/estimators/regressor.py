@@ -12,7 +12,7 @@ from sklearn.metrics import mean_pinball_loss, r2_score
 from sklearn.utils import Tags
 
 from skgoss.columns.floats import as_floats
-from skgoss.columns.lifetimes import bounds
+from skgoss.columns.lifetimes import bounds, is_of_order
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
@@ -136,8 +136,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             risk = np.asarray(self.predict(X), dtype=np.float64)
             if sample_weight is not None:
                 sample_weight = as_floats(sample_weight, "sample_weight")
-            data = bounds(y, len(risk)), risk[None], sample_weight, None, 1
-            return concordance(EvalData(*data))
+            y = bounds(y, len(risk), from_0=is_of_order(str(objective)))
+            return concordance(EvalData(y, risk[None], sample_weight, None, 1))
         if not levels:
             return self._r2(X, y, sample_weight)
         losses = [

@@ -164,8 +164,17 @@ class InputSet(NamedTuple):
     @property
     def target_name(self) -> str:
         """The name of the argument that the target comes from, for messages."""
-        is_label = isinstance(self.X, Dataset) and self.y is self.X.label
-        return "label" if is_label else f"{self.prefix}y"
+        return "label" if self._has_label else f"{self.prefix}y"
+
+    @property
+    def are_bounds(self) -> bool | None:
+        """Whether the label of a `Dataset` has bounds of times; None: unknown."""
+        return self.X._fields.are_bounds if self._has_label else None
+
+    @property
+    def _has_label(self) -> bool:
+        """Whether the target is the label of a `Dataset`."""
+        return isinstance(self.X, Dataset) and self.y is self.X.label
 
     def with_fields(self) -> InputSet:
         """The set, with what a `Dataset` holds where nothing else is passed."""

@@ -90,6 +90,7 @@ class FitData:
     schema: ColumnSchema  # the columns of the training set
     root: BinnedDataset | None  # the bins of the training set, if it is a `Dataset`
     rows: Rows  # the rows of the training set whose weight is not 0
+    are_bounds: bool | None  # see `Lifetimes`: the target of the training set
     fitted: Rows  # without the rows that are held out for early stopping
     n_scores: int  # the number of trees of a round
     # The levels of several quantiles; empty if the fit does not learn several.
@@ -333,9 +334,7 @@ class FitData:
         """The target of a set, and its name; the training set determines the task."""
         name, task = input_set.target_name, self.task
         if lives:
-            known = isinstance(input_set.X, Dataset) and np.ndim(input_set.y) == 2
-            y = input_set.y if known else lifetimes.bounds(input_set.y, n_rows, name)
-            return y, name
+            return self._bounds(input_set, n_rows), name
         learns = input_set.is_training and not task.tasks
         if input_set.parts is None and (task.takes_several if learns else task.tasks):
             several = targets.several_columns(input_set.y, n_rows, name)
@@ -347,6 +346,17 @@ class FitData:
         if learns:
             self.task = task.learned(y, input_set.parts)
         return y, name
+
+    def _bounds(self, input_set: InputSet, n_rows: int) -> Floats:
+        """The bounds of the lifetimes of a set, read as those of the training set."""
+        name, held = input_set.target_name, input_set.are_bounds
+        lives = lifetimes.read(input_set.y, n_rows, name, held)
+        if input_set.is_training:
+            self.are_bounds = lives.are_bounds
+        elif self.are_bounds and not lives.are_bounds:
+            lives = replace(lives, are_bounds=None)
+        objective = canonical_name(self.settings.objective)
+        return lives.bounds(from_0=lifetimes.is_of_order(objective))
 
     def _set_objective(self) -> None:
         """Set the objective, the link and the outputs."""

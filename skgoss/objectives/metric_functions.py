@@ -276,31 +276,45 @@ def cox_nll(data: EvalData, settings: Settings) -> float:
 def concordance(data: EvalData, settings: Settings | None = None) -> float:
     """Harrell's C: the share of pairs whose order of events is that of their risks.
 
+    Both rows of a pair are in the same stratum.
+
     F. E. Harrell et al., "Evaluating the Yield of Medical Tests", JAMA 247, 1982.
     """
-    rows, asks = data.cached("moments", lambda: _pairs_in_order(data.y))
+    rows, asks, begins, stratum = data.cached("pairs", lambda: _in_order(data.y))
     score = data.scores[0]
     if settings is not None and settings.objective not in COX:
         score = -score
     risk = np.unique(score, return_inverse=True)[1]
+    if stratum.any():
+        # Those of strata that come first are the largest.
+        risk = np.unique(risk - stratum * len(risk), return_inverse=True)[1]
     weight = np.ones(len(risk)) if data.weight is None else data.weight
-    right, equal, total = metric_kernels.pairs_in_order(rows, asks, risk, weight)
+    right, equal, total = metric_kernels.pairs_in_order(
+        rows, asks, begins, risk, weight
+    )
     return (right + 0.5 * equal) / total if total else nan
 
 
-def _pairs_in_order(bounds: Floats) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+def _in_order(bounds: Floats) -> tuple[NDArray[Any], ...]:
     """Rows in the order in which a row, that asks, meets all that live longer.
 
-    Going back in time, rows come in at the lower bound of their time, and ask at the
-    upper one. At one time, those who are known to die then come in last.
+    Going back in time in each stratum, rows come in at the lower bound of their time,
+    and ask at the upper one. At one time, those who are known to die then come in last.
+
+    Returns the rows, which of them ask and which are the first of a stratum, and the
+    number of each row's stratum.
     """
     n, (lower, upper) = len(bounds), bounds.T[:2]
+    strata = bounds[:, 2] if bounds.shape[1] > 2 else np.zeros(n)
+    stratum = np.unique(strata, return_inverse=True)[1]
     seen = np.flatnonzero(np.isfinite(upper))
     time = np.concatenate([lower, upper[seen]])
     turn = np.concatenate([np.where(lower == upper, 2, 0), np.ones(len(seen))])
     rows = np.concatenate([np.arange(n), seen])
-    order = np.lexsort((turn, -time))
-    return rows[order], (order >= n).astype(np.uint8)
+    order = np.lexsort((turn, -time, stratum[rows]))
+    begins = np.diff(stratum[rows[order]], prepend=-1) > 0
+    asks = (order >= n).astype(np.uint8)
+    return rows[order], asks, begins.astype(np.uint8), stratum
 
 
 # The levels of the times of events at which Brier scores are computed.

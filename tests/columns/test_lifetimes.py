@@ -53,8 +53,13 @@ def test_intervals_and_strata():
     np.testing.assert_array_equal(lifetimes.bounds(y, 2), y)
     y = np.column_stack([EVENT, TIME, [7, 8, 7]])
     np.testing.assert_array_equal(lifetimes.bounds(y, 3)[:, 2], [7, 8, 7])
-    assert lifetimes.has_several_columns(STRUCTURED)
-    assert not lifetimes.has_several_columns(np.zeros(3))
+
+
+def test_times_of_0_come_first():
+    y = [[0, 2.0], [1, 0.0], [0, 0.0]]
+    expected = [[2.0, np.inf], [0.0, 0.0], [0.0, np.inf]]
+    np.testing.assert_array_equal(lifetimes.bounds(y, 3), expected)
+    np.testing.assert_array_equal(lifetimes.bounds(expected, 3), expected)
 
 
 def changed(column, value, row=1, y=None):
@@ -73,13 +78,17 @@ def changed(column, value, row=1, y=None):
         (changed(1, 0.0), "column 1 of y must hold times above 0, but row 1 is 0.0"),
         (changed(1, -2.0), "column 1 of y must hold times above 0, but row 1 is -2.0"),
         (changed(1, np.inf), "column 1 of y must hold times above 0, but row 1 is inf"),
+        (
+            np.ma.array(BOUNDS, mask=[[0, 0], [1, 0], [0, 0]]),
+            "column 0 .* row 1 is nan",
+        ),
         (changed(1, np.nan), "column 1 of y must hold no missing values.*row 1 is nan"),
         (changed(0, np.nan), "column 0 of y must hold no missing values.*row 1 is nan"),
         (changed(0, 5.0), "column 1 of y must hold times of at least the lower bound"),
         (changed(0, -1.0, y=BOUNDS), "column 0 of y must hold times >= 0, but row 1"),
         (changed(0, np.inf, y=BOUNDS), "column 0 of y must hold times >= 0"),
         (changed(1, 2.5, y=BOUNDS), "lower bound. Events are 0 or 1, and come first"),
-        (changed(slice(None), 0.0, y=BOUNDS), "column 1 of y must hold times above 0"),
+        (changed(slice(0, 2), 0.0, y=BOUNDS), "column 1 of y must hold times above 0"),
         (
             pd.DataFrame({"status": ["dead", "alive", "dead"], "days": TIME}),
             "column 'status' of y must hold numbers, or True where the event was seen,"
@@ -93,23 +102,43 @@ def changed(column, value, row=1, y=None):
 )
 def test_errors_name_the_column_and_the_row(y, words):
     with pytest.raises(ValueError, match=words):
+        lifetimes.bounds(y, 3, from_0=False)
+
+
+@pytest.mark.parametrize("codes", [[1, 2, 1], [0, 1, 2], [2, 2, 2]])
+@pytest.mark.parametrize("strata", [[], [[7, 8, 7]]])
+def test_codes_of_events_are_not_taken_for_bounds(codes, strata):
+    """1 and 2 in R's survival; 2 is often a competing event."""
+    y = np.column_stack([codes, [3.0, 4.0, 5.0], *strata])
+    with pytest.raises(
+        ValueError, match=r"column 0 of y holds only .*status == 2, tim"
+    ):
         lifetimes.bounds(y, 3)
+    # Each way that the message names.
+    lives = lifetimes.bounds(np.column_stack([y[:, 0] == 2, y[:, 1:]]), 3)
+    np.testing.assert_array_equal(lives[:, 0], y[:, 1])
+    frame = pd.DataFrame(y).rename(columns={0: "lower"}).rename(columns=str)
+    np.testing.assert_array_equal(lifetimes.bounds(frame, 3), y)
+    y[2, 1] = np.inf
+    np.testing.assert_array_equal(lifetimes.bounds(y, 3), y)
 
 
 @pytest.mark.parametrize(
     ("y", "objective", "words"),
     [
         ([[0, 1.0], [0, 2.0], [0, 3.0]], "cox", "y has no event"),
-        ([[0, 1.0], [0, 2.0], [1, 3.0]], "cox", "other rows are censored before"),
-        ([[0, 2.0], [1, 3.0], [1, 3.0]], "cox", "other rows are censored before"),
+        ([[0, 1.0], [0, 2.0], [1, 3.0]], "cox", "known to outlive .* row 2 at 3"),
+        ([[0, 2.0], [1, 3.0], [1, 3.0]], "cox", "known to outlive .* row 1 at 3"),
+        ([[1, 3.0], [1, 3.0], [1, 3.0]], "cox", "known to outlive .* row 0 at 3"),
+        ([[1, 3, 1], [0, 2, 1], [1, 3, 2], [0, 1, 2]], "cox", r"at 3, in any stratum"),
         ([[1, 1, 5], [1, 2, 5], [1, 3, 6]], "cox", "stratum 6 of y has row 2 only"),
         ([[2, 2], [3, 4], [1, 1]], "cox_efron", "row 1 of y lies between 3 and 4"),
-        ([[2, 2], [0, 4], [1, 1]], "cox", "row 1 of y lies between 0 and 4.*'aft_n"),
+        ([[3, 3], [0, 4], [1, 1]], "cox", "row 1 of y lies between 0 and 4.*'aft_n"),
         ([[2, 2, 1], [3, 4, 1], [5, 5, 1]], "aft_normal", "Only 'cox' has strata"),
     ],
 )
 def test_what_objectives_cannot_learn_from(y, objective, words):
-    bounds = lifetimes.bounds(np.array(y, dtype=float), 3)
+    bounds = lifetimes.bounds(np.array(y, dtype=float), len(y))
     with pytest.raises(ValueError, match=words):
         lifetimes.check(bounds, None, objective, "y", is_training=True)
 

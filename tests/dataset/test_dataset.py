@@ -79,7 +79,7 @@ def test_fields_belong_to_the_data_set(name):
     [
         ("label", [1.0, np.nan, 2.0], "Input label contains NaN"),
         ("label", [1.0, 2.0], r"label must have one value for each of the 3 rows"),
-        ("label", np.zeros((3, 2)), r"label .* shape \(3, 2\)"),
+        ("label", np.zeros((4, 2)), r"numbers of samples: \[3, 4\] \(label"),
         ("label", np.ma.array([1, 2, 3], mask=[0, 1, 0]), "label has masked values"),
         ("weight", [1.0, np.nan, 2.0], "weight must hold finite numbers >= 0, got nan"),
         ("weight", [1.0, -1.0, 2.0], "weight must hold finite numbers >= 0, got -1"),

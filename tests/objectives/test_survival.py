@@ -318,7 +318,8 @@ def naive_concordance(bounds, risk, weight):
     for i in range(len(risk)):
         for j in range(len(risk)):
             (_, upper), (lower, other) = bounds[i, :2], bounds[j, :2]
-            if upper < lower or (upper == lower and other > lower):
+            is_pair = (bounds[i, 2:] == bounds[j, 2:]).all()
+            if is_pair and (upper < lower or (upper == lower and other > lower)):
                 pair = weight[i] * weight[j]
                 total += pair
                 right += pair * ((risk[i] > risk[j]) + 0.5 * (risk[i] == risk[j]))
@@ -330,9 +331,13 @@ def test_concordance_counts_pairs():
     upper = lower + np.round(RNG.choice([0.0, 0.2, 0.5, np.inf], 90), 1)
     bounds = np.column_stack([lower, upper])
     risk, weight = np.round(RNG.normal(size=90), 1), RNG.uniform(0.5, 2.0, 90)
-    for w in (None, weight):
-        ours = concordance(EvalData(bounds, risk[None], w, None, 1))
-        twin = naive_concordance(bounds, risk, np.ones(90) if w is None else w)
+    # Strata of many rows, pairs, and a row alone.
+    strata = np.minimum(np.arange(90) // 2, 20) % 17 + 0.5
+    for w, y in itertools.product(
+        (None, weight), (bounds, np.column_stack([bounds, RNG.permutation(strata)]))
+    ):
+        ours = concordance(EvalData(y, risk[None], w, None, 1))
+        twin = naive_concordance(y, risk, np.ones(90) if w is None else w)
         assert ours == pytest.approx(twin, rel=1e-12)
     alone = EvalData(np.array([[1.0, np.inf]] * 2), risk[None, :2], None, None, 1)
     assert np.isnan(concordance(alone))
@@ -572,7 +577,7 @@ def test_baselines_of_other_boosting_types(kind):
 
 def test_train_and_cv():
     data = Dataset(X, label=STRUCTURED)
-    np.testing.assert_array_equal(data.get_label(), lifetimes.bounds(Y, N))
+    np.testing.assert_array_equal(data.get_label(), Y)
     params = {"objective": "cox", "num_leaves": 5, "metric": ["concordance", "cox_nll"]}
     result = cv(params, data, num_boost_round=5, nfold=3)
     assert len(result["valid concordance-mean"]) == 5
@@ -593,7 +598,7 @@ def test_data_sets_in_files_keep_lifetimes(tmp_path):
     path = tmp_path / "data.bin"
     Dataset(X, label=STRUCTURED).save_binary(path)
     again = Dataset(path).construct()
-    np.testing.assert_array_equal(again.get_label(), lifetimes.bounds(Y, N))
+    np.testing.assert_array_equal(again.get_label(), Y)
 
 
 def test_searches():
@@ -604,6 +609,18 @@ def test_searches():
     name = "mean_test_score"
     np.testing.assert_array_equal(ours.cv_results_[name], theirs.cv_results_[name])
     assert ours.best_estimator_.predict_survival_function(X[:2], [1.0]).shape == (2, 1)
+
+
+def test_times_of_0_are_the_first_for_cox(model):
+    """Only the order of times matters to it."""
+    first = TIME.min()
+    earlier = np.column_stack([EVENT, np.where(first == TIME, 0.0, TIME)])
+    again = clone(model).fit(X, earlier)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.score(X, earlier) == model.score(X, Y)
+    found = again.predict_survival_function(X, [0.0, first])
+    expected = model.predict_survival_function(X, [first, first])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_early_stopping_holds_rows_out_and_training_goes_on(model):
@@ -823,11 +840,10 @@ def test_folds_share_out_events(name):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda y: y.assign(days=y.days - y.days.min()), "'days' .* times above 0"),
-        (lambda y: y.assign(days=-y.days), "column 'days' of y must hold times above"),
+        (lambda y: y.assign(days=-y.days), "column 'days' of y must hold times >= 0"),
         (lambda y: y.assign(days=np.nan), "column 'days' .* no missing values"),
         (lambda y: y.assign(dead=0), "y has no event"),
-        (lambda y: y.assign(dead=y.days == y.days.max()), "censored before the first"),
+        (lambda y: y.assign(dead=y.days == y.days.max()), "known to outlive one with"),
         (lambda y: y.assign(dead="yes"), "'dead' .* such as status == 'yes'"),
         (lambda y: y.assign(stratum=np.arange(N) == 3), "stratum 1 of y has row 3"),
     ],
@@ -850,7 +866,8 @@ def test_errors(model):
     with pytest.raises(
         ValueError, match=r"column 1 of y must hold times above 0.*row 7"
     ):
-        LGBMRegressor(objective="cox").fit(X, bad)
+        LGBMRegressor(objective="aft").fit(X, bad)
+    bad[7, 1] = -1.0
     with pytest.raises(ValueError, match=r"'late'.*column 1 of eval_y must.*row 7"):
         LGBMRegressor(objective="cox").fit(
             X, Y, eval_set=[(X, bad)], eval_names=["late"]

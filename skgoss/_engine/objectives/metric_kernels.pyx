@@ -512,15 +512,16 @@ def average_precision(y, score, weight, n_threads):
 
 
 def pairs_in_order(
-    const int64_t[::1] rows, const uint8_t[::1] asks, const int64_t[::1] rank,
-    const double[::1] weight,
+    const int64_t[::1] rows, const uint8_t[::1] asks, const uint8_t[::1] begins,
+    const int64_t[::1] rank, const double[::1] weight,
 ):
-    """The weight of the pairs of rows that ask with rows that came before.
+    """The weight of the pairs of rows that ask with rows of their stratum that came before.
 
-    Rows come in one after the other, or ask. Returns the weight of pairs in which the row
-    that asks has the larger ``rank``, of those with equal ranks, and of all. Sums of
-    ranks are in a tree: P. M. Fenwick, "A New Data Structure for Cumulative Frequency
-    Tables", Software: Practice and Experience 24, 1994.
+    Rows come in one after the other, or ask, stratum by stratum; the ranks of each stratum,
+    which ``begins`` with one of them, are below those of the strata before. Returns the
+    weight of pairs in which the row that asks has the larger ``rank``, of those with equal
+    ranks, and of all. Sums of ranks are in a tree: P. M. Fenwick, "A New Data Structure for
+    Cumulative Frequency Tables", Software: Practice and Experience 24, 1994.
     """
     cdef:
         int64_t n = rows.shape[0], n_rows = rank.shape[0], i, at
@@ -531,6 +532,8 @@ def pairs_in_order(
         for i in range(n):
             own = weight[rows[i]]
             at = rank[rows[i]]
+            if begins[i]:
+                come = 0.0
             if asks[i]:
                 equal += own * of_rank[at]
                 total += own * come

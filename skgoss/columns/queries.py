@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skgoss.columns import by_row
 from skgoss.columns.collectives import ALONE, Collectives
-from skgoss.columns.factorize import is_missing
 from skgoss.columns.floats import check_unmasked
 from skgoss.columns.row_partition import Parts, RowPartition, names_of_parts
 from skgoss.utils.messages import warn
@@ -140,31 +140,16 @@ def make(
 
 def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
     """The query of each row, as the user names it."""
-    check_unmasked(qid, name)
-    ids = np.asarray(qid)
-    if ids.ndim == 2 and ids.shape[1] == 1:
-        ids = ids[:, 0]
-    if ids.shape != (n_rows,):
-        raise ValueError(
-            f"{name} must have one value for each of the {n_rows} rows, got an array of"
-            f" shape {ids.shape}. Sizes of queries are passed as"
-            f" {name.replace('qid', 'group')}."
-        )
-    if any_missing(ids):
-        raise ValueError(f"{name} contains missing values; every row needs a query.")
-    return ids
+    advice = f" Sizes of queries are passed as {name.replace('qid', 'group')}."
+    return by_row.values(qid, n_rows, name, advice)
 
 
 def _ranks(
     ids: NDArray[Any], name: str, parts: Parts | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """The number of each row's query, and its number among the queries of all parts."""
-    try:
-        distinct, number = np.unique(ids, return_inverse=True)
-        keys = None if parts is None else _global_ranks(ids, distinct, name, parts)
-    except TypeError as error:
-        message = f"{name} must hold values that can be sorted: {error}."
-        raise ValueError(message) from error
+    distinct, number = by_row.distinct(ids, name)
+    keys = None if parts is None else _global_ranks(ids, distinct, name, parts)
     return number.astype(np.int64), keys
 
 
@@ -216,13 +201,6 @@ def _spread(query: str, parts: list[int]) -> ValueError:
         f"{query} has rows in the {names_of_parts(parts)} of the data, but the rows of"
         " a query must be in one part. Partition the data so that no query is cut."
     )
-
-
-def any_missing(ids: NDArray[Any]) -> bool:
-    """Whether a value is None or NaN."""
-    if ids.dtype.kind == "O":
-        return any(map(is_missing, ids))
-    return bool((ids != ids).any())
 
 
 def run_lengths(query: NDArray[Any]) -> NDArray[np.int64]:

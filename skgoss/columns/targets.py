@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from skgoss.columns import by_row
 from skgoss.columns.collectives import ALONE
 from skgoss.columns.factorize import is_missing
 from skgoss.columns.floats import as_floats, check_unmasked
 from skgoss.columns.row_partition import Parts, RowPartition
-from skgoss.utils import sklearn_private
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
@@ -77,9 +77,10 @@ def several_columns(
 def _unmasked(values: Any) -> NDArray[Any]:
     """The values as an array, with None for those that are masked."""
     array = np.asarray(values)
-    if not np.ma.is_masked(values):
-        return array
-    return np.where(np.ma.getmaskarray(values), None, array.astype(object))
+    if np.ma.is_masked(values):
+        array = array.astype(object)
+        array[np.ma.getmaskarray(values)] = None
+    return array
 
 
 def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]:
@@ -94,10 +95,30 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
         )
     if not _is_plain(y):
         check_unmasked(y, name)
-        y = column_or_1d(y, warn=True)
+        try:
+            y = column_or_1d(y, warn=True)
+        except ValueError as error:
+            message = str(error).replace("y should be", f"{name} should be")
+            raise ValueError(message) from error
         check_complete(y, name)
     _check_length(y, n_rows, name)
     return y
+
+
+def scored(y: Any, n_rows: int, owner: str) -> Floats:
+    """A target that predictions are compared with, of one or several columns.
+
+    NaN where one of several is missing. ValueError as for targets to learn from.
+    """
+    several = several_columns(y, n_rows)
+    if several is None:
+        return numbers(one_column(y, n_rows, owner), owner)
+    return np.column_stack(
+        [
+            numbers(column, owner, name, may_be_missing=True)
+            for column, name in zip(several.columns, several.names, strict=True)
+        ]
+    )
 
 
 def _is_plain(y: Any) -> bool:
@@ -266,15 +287,11 @@ def weights(
     """
     if sample_weight is None and class_weight is None:
         return None
-    name = f"{prefix}sample_weight"
-    values = as_floats(1.0 if sample_weight is None else sample_weight, name)
-    weight = np.empty(0)
-    if len(target):
-        weight = sklearn_private.sample_weights(
-            values if values.ndim else float(values),
-            target,
-            may_be_zero=partition is not None,
-        )
+    name, weight = f"{prefix}sample_weight", np.ones(len(target))
+    if sample_weight is not None:
+        given = as_floats(sample_weight, name)
+        given = given if given.ndim else np.full(len(target), given)
+        weight = by_row.weights(given, len(target), name)
     with np.errstate(over="ignore"):
         if class_weight is not None and labels is not None:
             number = target.astype(np.intp)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns import lifetimes, queries, targets
+from skgoss.columns import by_row, lifetimes, queries, targets
 from skgoss.columns.floats import as_floats, check_unmasked
 from skgoss.sources.source import Source
 from skgoss.utils.messages import hint
@@ -172,12 +172,12 @@ def canonical(name: str) -> str:
 
 
 def _column(values: Any, name: str) -> Any:
-    """Values of one dimension; a column of an array or data frame counts as such."""
+    """Values of one dimension; a column of an array, data frame or list counts so."""
     check_unmasked(values, name)
-    if len(getattr(values, "shape", ())) != 2:
+    array = np.asarray(values) if isinstance(values, list) else values
+    if np.shape(array)[1:] != (1,):
         return values
-    array = np.asarray(values)
-    return array[:, 0] if array.shape[1] == 1 else array
+    return np.asarray(array)[:, 0]
 
 
 def _check_shape(values: NDArray[Any], name: str, n_rows: int | None) -> None:
@@ -202,11 +202,7 @@ def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
 
 def check_weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     """Check weights of rows."""
-    weights = as_floats(_column(values, "weight"), "weight")
-    _check_shape(weights, "weight", n_rows)
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
-        raise ValueError(f"weight must hold finite numbers >= 0, got {wrong:g}.")
+    weights = by_row.weights(values, n_rows, "weight")
     if not weights.any():
         raise ValueError("weight must hold a number > 0: all weights are zero.")
     return weights
@@ -235,16 +231,7 @@ def check_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
 
 def check_position(values: Any, n_rows: int | None) -> NDArray[Any]:
     """Check the positions at which documents were shown."""
-    positions = np.asarray(_column(values, "position"))
-    _check_shape(positions, "position", n_rows)
-    if queries.any_missing(positions):
-        raise ValueError("position contains missing values; every row needs one.")
-    try:
-        np.unique(positions)
-    except TypeError as error:
-        message = f"position must hold values that can be sorted: {error}."
-        raise ValueError(message) from error
-    return positions
+    return by_row.sortable(values, n_rows, "position")
 
 
 CHECKS: dict[str, Check] = {
@@ -261,6 +248,7 @@ def row_numbers(used_indices: Any, n_rows: int) -> NDArray[np.int64]:
 
     ValueError if there is no row, or one does not exist or comes twice.
     """
+    check_unmasked(used_indices, "used_indices")
     numbers = np.asarray(used_indices)
     if numbers.dtype == bool:
         if numbers.shape != (n_rows,):

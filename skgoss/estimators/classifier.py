@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from skgoss.columns.floats import check_unmasked
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
@@ -199,6 +200,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         float
             From 0 to 1. For several targets, all classes of a row must be right.
         """
+        check_unmasked(y, "y")
         if not isinstance(self.classes_, list):
             return float(super().score(X, y, sample_weight))
         is_right = (np.asarray(y) == self.predict(X)).all(axis=1)

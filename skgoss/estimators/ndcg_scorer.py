@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skgoss.columns import queries
+from skgoss.columns import queries, targets
 from skgoss.objectives.ranking import mean_ndcg
-from skgoss.utils import sklearn_private
 
 
 class NDCGScorer:
@@ -35,13 +34,7 @@ class NDCGScorer:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """The mean NDCG of an estimator's predictions."""
-        grades = np.asarray(y, dtype=np.float64)
-        row_queries = queries.make(len(grades), group=group, qid=qid)
-        weight = sample_weight
-        if weight is not None:
-            weight = sklearn_private.sample_weights(weight, grades)
-        scores = np.ascontiguousarray(estimator.predict(X), dtype=np.float64)
-        return mean_ndcg(grades, scores, row_queries, k=self.k, weight=weight)
+        return ndcg(estimator, X, y, qid, group, sample_weight, k=self.k)
 
     def __repr__(self) -> str:
         return f"ndcg_scorer(k={self.k})"
@@ -74,6 +67,51 @@ class NDCGScorer:
             )
         self.requests |= requests
         return self
+
+
+def ndcg(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    qid: Any,
+    group: Any,
+    sample_weight: Any,
+    *,
+    k: int | None = None,
+    label_gain: Any = None,
+) -> float:
+    """The mean NDCG of an estimator's predictions: see `LGBMRanker.score`."""
+    owner = type(estimator).__name__
+    scores = np.ascontiguousarray(estimator.predict(X), dtype=np.float64)
+    if qid is None and group is None:
+        _check_one_query(estimator, len(scores))
+    grades = targets.one_column(y, len(scores), owner)
+    grades = targets.numbers(grades, owner)
+    return mean_ndcg(
+        grades,
+        scores,
+        queries.make(len(scores), group=group, qid=qid),
+        k=k,
+        label_gain=label_gain,
+        weight=targets.weights(sample_weight, None, grades, None),
+    )
+
+
+def _check_one_query(estimator: Any, n_rows: int) -> None:
+    """Check that rows may be one query of those that a model learns; else ValueError.
+
+    scikit-learn passes what ``fit`` gets to scorers only by metadata routing.
+    """
+    model = getattr(getattr(estimator, "_final_estimator", estimator), "_model", None)
+    largest = getattr(model, "largest_query", 0)
+    if 0 < largest < n_rows:
+        raise ValueError(
+            f"Neither qid nor group is passed with {n_rows} rows, but the largest query"
+            f" in fit has {largest}. Pass qid, or group=[{n_rows}] if the rows are one"
+            " query. In searches and cross-validation of scikit-learn, call"
+            " sklearn.set_config(enable_metadata_routing=True), and set_fit_request and"
+            " set_score_request of the ranker with qid=True."
+        )
 
 
 def ndcg_scorer(k: int | None = 10) -> NDCGScorer:

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
 from skgoss import parameters
-from skgoss.columns import queries, targets
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
+from skgoss.estimators.ndcg_scorer import ndcg
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Ranking
-from skgoss.objectives import ranking
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
 
@@ -116,7 +115,8 @@ class LGBMRanker(LGBMModel):
             The relevance grades of the documents.
         qid : array-like of shape (n_samples,), default=None
             Query id of each row. Without ``qid`` and ``group``, all rows belong to one
-            query.
+            query. This is an error if ``fit`` got several queries, and all of them have
+            fewer rows.
         group : array-like of shape (n_queries,), default=None
             Number of rows of each query. The rows of a query must be consecutive.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -131,14 +131,5 @@ class LGBMRanker(LGBMModel):
             have equal scores, it is the mean over their orders, as in scikit-learn's
             ``ndcg_score``.
         """
-        predicted = self.predict(X)
-        owner = self._owner
-        grades = targets.one_column(y, len(predicted), owner)
-        grades = targets.numbers(grades, owner)
-        return ranking.mean_ndcg(
-            grades,
-            predicted,
-            queries.make(len(predicted), group=group, qid=qid),
-            label_gain=parameters.checked_value("label_gain", self.label_gain, owner),
-            weight=targets.weights(sample_weight, None, grades, None),
-        )
+        gain = parameters.checked_value("label_gain", self.label_gain, self._owner)
+        return ndcg(self, X, y, qid, group, sample_weight, label_gain=gain)

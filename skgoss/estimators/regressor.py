@@ -11,8 +11,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import mean_pinball_loss, r2_score
 from sklearn.utils import Tags
 
+from skgoss.columns import lifetimes, targets
 from skgoss.columns.floats import as_floats
-from skgoss.columns.lifetimes import bounds, is_of_order
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
@@ -22,6 +22,8 @@ from skgoss.objectives.objectives import is_survival
 from skgoss.objectives.survival import Baseline
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
+
+Floats = NDArray[np.float64]
 
 
 class _OfLifetimes(NamedTuple):
@@ -132,36 +134,21 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             rows where it is not missing.
         """
         levels, objective = self._model.link.levels, self._model.objective
+        predicted = np.asarray(self.predict(X), dtype=np.float64)
+        n_rows, owner = len(predicted), self._owner
+        weight = targets.weights(sample_weight, None, predicted, None)
         if is_survival(objective):
-            risk = np.asarray(self.predict(X), dtype=np.float64)
-            if sample_weight is not None:
-                sample_weight = as_floats(sample_weight, "sample_weight")
-            y = bounds(y, len(risk), from_0=is_of_order(str(objective)))
-            return concordance(EvalData(y, risk[None], sample_weight, None, 1))
+            from_0 = lifetimes.is_of_order(str(objective))
+            y = lifetimes.bounds(y, n_rows, from_0=from_0)
+            return concordance(EvalData(y, predicted[None], weight, None, 1))
+        y = targets.scored(y, n_rows, owner)
         if not levels:
-            return self._r2(X, y, sample_weight)
+            return _r2(y, predicted, weight)
         losses = [
-            mean_pinball_loss(y, predicted, alpha=level, sample_weight=sample_weight)
-            for level, predicted in zip(levels, self.predict(X).T, strict=True)
+            mean_pinball_loss(y, values, alpha=level, sample_weight=weight)
+            for level, values in zip(levels, predicted.T, strict=True)
         ]
         return -float(np.mean(losses))
-
-    def _r2(self, X: Any, y: Any, sample_weight: Any) -> float:
-        predicted = self.predict(X)
-        targets = np.asarray(y, dtype=np.float64)
-        known = ~np.isnan(targets)
-        # Only one of several targets may be missing.
-        if targets.shape != predicted.shape or targets.ndim == 1 or known.all():
-            return float(r2_score(y, predicted, sample_weight=sample_weight))
-        weight = np.ones(len(targets)) if sample_weight is None else sample_weight
-        scores = [
-            r2_score(target[rows], values[rows], sample_weight=np.asarray(weight)[rows])
-            for target, values, rows in zip(
-                targets.T, predicted.T, known.T, strict=True
-            )
-            if rows.any()
-        ]
-        return float(np.mean(scores))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -403,3 +390,17 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         intervals.check_method(method)
         compute = model.for_intervals(self._owner, method).intervals
         return self._covering(model, X, coverage, kwargs, compute)
+
+
+def _r2(y: Floats, predicted: Floats, weight: Floats | None) -> float:
+    """R², for several targets the mean over them, of the rows that have them."""
+    known = ~np.isnan(y)
+    if known.all() or y.shape != predicted.shape:
+        return float(r2_score(y, predicted, sample_weight=weight))
+    weight = np.ones(len(y)) if weight is None else weight
+    scores = [
+        r2_score(target[rows], values[rows], sample_weight=weight[rows])
+        for target, values, rows in zip(y.T, predicted.T, known.T, strict=True)
+        if rows.any()
+    ]
+    return float(np.mean(scores))

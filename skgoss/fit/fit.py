@@ -408,6 +408,7 @@ class Fit:
             if self.limit is NO_LIMIT
             else self.search_results | self.limit.results(),
             out_of_fold=trained.out_of_fold,
+            largest_query=data.largest_query,
         )
 
     @property

@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows, check_init_score, held_out
 from skgoss.columns import (
+    by_row,
     categories,
     containers,
     lifetimes,
@@ -284,7 +285,7 @@ class FitData:
         if self.settings.folds is None and rows.weight is not None:
             kept = partition.all_gather(rows.weight > 0)
         if self.groups is not None:
-            groups = folds.check_by_row("groups", self.groups, partition.n_rows)
+            groups = by_row.sortable(self.groups, partition.n_rows, "groups")
             self.groups = groups[kept]
         if self.time is not None:
             self.time = folds.check_times(self.time, partition.n_rows)[kept]
@@ -538,6 +539,14 @@ class FitData:
         if is_survival(self.settings.objective):
             return np.isinf(rows.target[:, 1])
         return None if self.task.n_classes is None else rows.target
+
+    @property
+    def largest_query(self) -> int:
+        """The number of rows of the largest of several queries; 0 without them."""
+        queries = self.rows.queries
+        if queries is None or queries.n_global < 2:
+            return 0
+        return int(queries.sizes.max(initial=0))
 
     def all_groups(self) -> NDArray[Any] | None:
         """The groups of the rows of all processes, the user's or queries."""

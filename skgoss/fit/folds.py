@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
-from skgoss.columns.factorize import is_missing
+from skgoss.columns import by_row
 from skgoss.dataset import fields
 
 Indices = NDArray[np.int64]
@@ -36,10 +36,15 @@ def check_number(
         raise ValueError(f"{argument} must be an int of at least 2, got {n_folds!r}.")
     n, words = most(target, groups, stratify=stratify and len(target) >= int(n_folds))
     if n < n_folds:
+        advice = f"Set {argument} to a smaller number."
+        found = f"{n} (n_samples={len(target)})"
+        if n == 1 and groups is not None:
+            found = "only one, so that no rows are left to test on"
+            other = things if things == "groups" else argument
+            advice = f"Pass {things} that differ, or leave {other} out."
         raise ValueError(
             f"{argument}={n_folds} needs at least {n_folds} {words or things}, but"
-            f" {owner} has {n} (n_samples={len(target)}). Set {argument} to a smaller"
-            " number."
+            f" {owner} has {found}. {advice}"
         )
 
 
@@ -110,9 +115,10 @@ def by_time(
     """
     times, n_rows = np.unique(time, return_counts=True)
     if len(times) <= n_folds:
+        advice = "Set a smaller number" if len(times) > 2 else "Leave time out"
         raise ValueError(
             f"{argument} needs at least {n_folds + 1} different times, but there are"
-            f" {len(times)} (n_samples={len(time)}). Set a smaller number."
+            f" {len(times)} (n_samples={len(time)}). {advice}."
         )
     wanted = np.rint(np.linspace(first, 1, n_folds, endpoint=False) * len(time))
     number = np.arange(n_folds)
@@ -181,43 +187,19 @@ def pairs(
     return checked
 
 
-def check_by_row(name: str, values: Any, n_rows: int) -> NDArray[Any]:
-    """Groups or times as an array; ValueError unless there is one for each row."""
-    got = f"the str {values!r}: pass the column itself"
-    if not isinstance(values, str):
-        values = np.asarray(values)
-        got = f"the shape {values.shape}"
-    if np.shape(values) != (n_rows,):
-        raise ValueError(
-            f"{name} must have one value for each of the {n_rows} rows, got {got}."
-        )
-    # Only objects need a look at each: NaN and NaT differ from themselves.
-    if values.dtype.kind == "O":
-        is_hole = np.array([is_missing(value) for value in values], dtype=bool)
-    else:
-        is_hole = values != values
-    if is_hole.any():
-        row = int(is_hole.argmax())
-        raise ValueError(f"{name} must not be missing, got {values[row]} in row {row}.")
-    return values
-
-
 def check_times(time: Any, n_rows: int) -> Indices:
     """The times of the rows as numbers in their order, from 0.
 
     ValueError if one is missing or all are equal, TypeError if they are text.
     """
-    values = check_by_row("time", time, n_rows)
+    values = by_row.values(time, n_rows, "time")
     is_object = values.dtype.kind in "USO"
     if is_object and any(isinstance(value, str | bytes) for value in values):
         raise TypeError(
             "time must hold numbers or dates, got text, whose order may be another."
             " Convert it, for example by pandas.to_datetime."
         )
-    try:
-        number = np.unique(values, return_inverse=True)[1]
-    except TypeError as error:
-        raise TypeError(f"time must hold values that can be sorted: {error}") from error
+    number = by_row.distinct(values, "time")[1]
     if not number.any():
         raise ValueError(
             f"time must differ between rows, but all are {values[0]}. Leave time out."

@@ -130,6 +130,9 @@ class FittedModel:
     # The predictions for the test rows of folds; None without folds.
     out_of_fold: OutOfFold | None = None
     baseline: Baseline | None = None  # the baseline hazard of Cox's model
+    # The number of rows of the largest of several queries in training; 0 if there were
+    # none, and in models that were read from files.
+    largest_query: int = 0
 
     @property
     def header(self) -> Header:

@@ -25,6 +25,7 @@ from sklearn.utils import indexable
 
 from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
+from skgoss.columns import by_row
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit import folds as fold_rows
 from skgoss.fit import race
@@ -457,7 +458,7 @@ class FoldsByTime(GroupKFold):
         """The rows to learn from and to test on, of each fold."""
         time = fold_rows.check_times(self.time, len(y))
         if groups is not None:
-            groups = fold_rows.check_by_row("groups", groups, len(y))
+            groups = by_row.sortable(groups, len(y), "groups")
         pairs = fold_rows.by_time(self.n_splits, time, groups, f"cv={self.n_splits}")
         return iter(pairs)
 

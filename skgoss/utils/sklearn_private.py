@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection._validation import (
@@ -19,7 +17,6 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
-    _check_sample_weight,
     _get_feature_names,
 )
 
@@ -79,24 +76,6 @@ fit_and_score = functools.partial(
 safe_split = _safe_split
 warn_of_failures = _warn_or_raise_about_fit_failures
 insert_error_scores = _insert_error_scores
-
-_REFUSES_ZEROS = (
-    "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
-)
-
-
-def sample_weights(
-    sample_weight: Any, y: np.ndarray, *, may_be_zero: bool = False
-) -> np.ndarray:
-    """The weights as float64, checked by scikit-learn's rules.
-
-    ValueError if one is negative or not finite; since scikit-learn 1.9 also if all of
-    them are zero, unless they ``may_be_zero``.
-    """
-    options = {"allow_all_zero_weights": may_be_zero} if _REFUSES_ZEROS else {}
-    return _check_sample_weight(
-        sample_weight, y, dtype=np.float64, ensure_non_negative=True, **options
-    )
 
 
 @functools.lru_cache(maxsize=64)

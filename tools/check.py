@@ -18,6 +18,7 @@ from pathlib import Path
 
 from instrumented import ROOT, coverage, fuzz, run, sanitizers, threads
 from machines import machines
+from mutants import mutants
 from pages import notebooks, pages
 from wheels import dependencies, targets, twice, wheel
 
@@ -160,7 +161,7 @@ CHECKS = {
     check.__name__: check
     for check in (
         *(lint, types, docstrings, workflows, pages, notebooks, site),
-        *(coverage, sanitizers, threads, machines, mutations, fuzz),
+        *(coverage, sanitizers, threads, machines, mutations, mutants, fuzz),
         *(targets, wheel, twice, dependencies),
     )
 }

@@ -1,6 +1,6 @@
-"""Careless changes, one at a time, which the tests of the changed module must see.
+"""Careless changes of single modules, which the tests of the module must see.
 
-``python tools/mutants.py fit/race model/intervals`` makes some in these modules.
+``python tools/mutants.py fit/race model/*`` changes these modules.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ from collections.abc import Callable, Collection, Iterator
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
-# The modules that are changed, and how often each. Other numbers select other changes.
-CHANGED = ("fit/*", "model_selection/*", "objectives/survival", "objectives/distributions")
-SAMPLE = 50
+# The modules that are changed, and how often each.
+CHANGED = (
+    *("fit/*", "model_selection/*"),
+    *("objectives/survival", "objectives/distributions"),
+)
+CHANGES = 40
 
 # Tests stand in the file with the name of the module. These have others, or more.
 TESTS = {
@@ -32,79 +36,77 @@ TESTS = {
     "fit/lightgbm3": ("users/test_lightgbm_habits", "users/test_migrating"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
     "fit/train_arguments": ("booster/test_train", "booster/test_cv"),
+    "objectives/distributions": (
+        *("objectives/test_distributions", "objectives/test_survival"),
+    ),
 }
 
-# The share, in percent, that tests must see; some changes change nothing.
+# The share, in percent, that tests must see: some changes change nothing.
 LEAST_SEEN = 80
 
-# A change that makes tests so many times slower, or by so many seconds, is seen.
-SLOWER, SECONDS = 3, 30.0
+# A change is seen if tests need so many times their time, and seconds.
+TIMES, SECONDS = 3, 60.0
 
-
-def modules(patterns: Collection[str]) -> list[str]:
-    """The modules of these patterns, each as ``room/name``."""
-    found = [f for p in patterns for f in sorted(ROOT.glob(f"skgoss/{p}.py"))]
-    names = [str(f.relative_to(ROOT / "skgoss").with_suffix("")) for f in found]
-    return [name for name in names if not name.endswith("__init__")]
+PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
 
 
 # --- Changes --------------------------------------------------------------------------
 
 
-def changes(source: str, n: int, seed: str) -> list[str]:
-    """Sources of a module with one change each, inside of a function.
+def changed(source: str, n: int, seed: str) -> list[str]:
+    """The source of a module with a change inside of a function, each time another.
 
-    Words are not changed: those of errors may be said otherwise.
+    Words are not changed, because errors may say the same in others.
     """
     import libcst
     from mutmut.mutation.mutators import mutation_operators
 
-    class Visitor(libcst.CSTVisitor):
-        def __init__(self) -> None:
-            self.found: list[tuple[libcst.CSTNode, libcst.CSTNode]] = []
-            self.depth = 0
+    module = libcst.parse_module(source)
+    changes: list[tuple[libcst.CSTNode, libcst.CSTNode]] = []
+
+    def n_checks(node: libcst.CSTNode) -> int:
+        """How often a node says ``strict=True``, which checks what is always true."""
+        return module.code_for_node(node).count("strict=True")
+
+    class Changes(libcst.CSTVisitor):
+        depth = 0
 
         def on_visit(self, node: libcst.CSTNode) -> bool:
             if isinstance(node, libcst.Annotation | libcst.Decorator):
                 return False
-            for kind, operator in mutation_operators if self.depth else ():
-                if isinstance(node, kind) and not isinstance(node, libcst.BaseString):
-                    self.found.extend(
-                        (node, changed)
-                        for changed in operator(node)
-                        if n_checks(node) == n_checks(changed)
-                    )
+            if self.depth and not isinstance(node, libcst.BaseString):
+                for kind, operator in mutation_operators:
+                    made = operator(node) if isinstance(node, kind) else ()
+                    known = n_checks(node)
+                    changes.extend((node, m) for m in made if n_checks(m) == known)
             self.depth += isinstance(node, libcst.FunctionDef | libcst.Lambda)
             return True
 
         def on_leave(self, node: libcst.CSTNode) -> None:
             self.depth -= isinstance(node, libcst.FunctionDef | libcst.Lambda)
 
-    def n_checks(node: libcst.CSTNode) -> int:
-        """The number of ``strict=True``, which is for what is never wrong."""
-        return module.code_for_node(node).count("strict=True")
-
-    module, visitor = libcst.parse_module(source), Visitor()
-    module.visit(visitor)
-    chosen = sorted(random.Random(seed).sample(range(len(visitor.found)), k=min(n, len(visitor.found))))
-    return [module.deep_replace(*visitor.found[k]).code for k in chosen]
+    module.visit(Changes())
+    chosen = random.Random(seed).sample(range(len(changes)), min(n, len(changes)))
+    return [module.deep_replace(*changes[k]).code for k in sorted(chosen)]
 
 
-def difference(source: str, changed: str) -> tuple[int, list[str]]:
-    """The number of the first line that was changed, and the lines before and after."""
-    lines = list(difflib.unified_diff(source.splitlines(), changed.splitlines(), n=0))
-    first = next(k for k, pair in enumerate(zip(source.splitlines(), changed.splitlines(), strict=False)) if len(set(pair)) > 1)
-    return first + 1, [line for line in lines[3:] if not line.startswith("@@")]
+def difference(source: str, other: str) -> tuple[int, list[str]]:
+    """The number of the first line that differs; the lines before and after."""
+    old, new = source.splitlines(), other.splitlines()
+    pairs = zip(count(1), old, new, strict=False)
+    first = next(number for number, a, b in pairs if a != b)
+    lines = list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]
+    return first, [line for line in lines if not line.startswith("@@")]
 
 
 def statement(source: str, line: int) -> range:
-    """The lines of the innermost statement, without its body, that has a line."""
+    """The lines of the innermost statement that has a line, without its body."""
     found = range(line, line + 1)
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+        if isinstance(node, ast.stmt) and node.end_lineno is not None:
             body = getattr(node, "body", None)
-            stop = body[0].lineno if body else (node.end_lineno or 0) + 1
-            found = range(node.lineno, stop) if line < stop else found
+            lines = range(node.lineno, body[0].lineno if body else node.end_lineno + 1)
+            found = lines if line in lines else found
     return found
 
 
@@ -114,87 +116,85 @@ def statement(source: str, line: int) -> range:
 class Changed(SourceFileLoader, MetaPathFinder):
     """Imports a module from a source that is not that of its file."""
 
-    def __init__(self, module: str, source: str) -> None:
-        super().__init__(f"skgoss.{module.replace('/', '.')}", str(ROOT / "skgoss" / f"{module}.py"))
+    def __init__(self, path: Path, source: str) -> None:
+        name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        super().__init__(name, str(path))
         self.source = source
 
     def find_spec(self, name: str, *_: Any) -> Any:
-        if name == self.name:
-            return spec_from_file_location(name, self.path, loader=self)
-        return None
+        is_it = name == self.name
+        return spec_from_file_location(name, self.path, loader=self) if is_it else None
 
     def get_code(self, fullname: str) -> Any:
         return compile(self.source, self.path, "exec")
 
 
 class Order:
-    """A plugin of pytest: some tests come first; it notes the time that each takes."""
+    """A plugin of pytest: the tests that are named come first, the quick ones of them.
 
-    def __init__(self, first: dict[str, float]) -> None:
-        self.first = first
+    It notes the time that each takes.
+    """
+
+    def __init__(self, times: dict[str, float]) -> None:
+        self.times = times
         self.seconds: dict[str, float] = defaultdict(float)
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        if self.first:
-            items.sort(key=lambda item: self.first.get(item.nodeid, float("inf")))
+        items.sort(key=lambda item: self.times.get(item.nodeid, float("inf")))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.seconds[report.nodeid] += report.duration
 
 
-def tested(module: str, source: str, first: dict[str, float]) -> tuple[int, str]:
-    """Run the tests of a module with this source; the status, and the failed test."""
+def run_changed(
+    path: Path, source: str, tests: list[str], times: dict[str, float]
+) -> int:
+    """Run tests with a source of a module, until one fails; the status of pytest."""
     import pytest
 
-    sys.meta_path.insert(0, Changed(module, source))
-    order = Order(first)
-    arguments = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
-    status = pytest.main([*arguments, *files(module)], [order])
-    return int(status), list(order.seconds or [""])[-1]
+    sys.meta_path.insert(0, Changed(path, source))
+    return int(pytest.main([*PYTEST, "-x", *tests], [Order(times)]))
 
 
-def followed(module: str) -> tuple[int, dict[int, set[str]], dict[str, float]]:
-    """Run the tests of a module as it is: the tests of each line, and their times."""
+def run_followed(
+    path: Path, tests: list[str]
+) -> tuple[int, dict[int, set[str]], dict[str, float]]:
+    """Run tests; the status, those that run each line of a module, and their times."""
     import pytest
     from coverage import Coverage
 
-    path = str(ROOT / "skgoss" / f"{module}.py")
-    coverage = Coverage(data_file=None, include=[path])
+    coverage = Coverage(data_file=None, include=[str(path)])
 
-    class Follow(Order):
+    class Followed(Order):
         @pytest.hookimpl(wrapper=True)
         def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
             coverage.switch_context(item.nodeid)
-            result = yield
-            coverage.switch_context("")
-            return result
+            return (yield)
 
-    follow = Follow({})
-    coverage.start()
-    arguments = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
-    status = pytest.main([*arguments, *files(module)], [follow])
-    coverage.stop()
-    lines = coverage.get_data().contexts_by_lineno(path)
-    return int(status), {n: {*c} - {""} for n, c in lines.items()}, dict(follow.seconds)
-
-
-def files(module: str) -> list[str]:
-    room, name = module.split("/")
-    return [f"tests/{file}.py" for file in TESTS.get(module, (f"{room}/test_{name}",))]
+    followed = Followed({})
+    with coverage.collect():
+        status = pytest.main([*PYTEST, *tests], [followed])
+    by_line = coverage.get_data().contexts_by_lineno(str(path))
+    return (
+        int(status),
+        {line: set(names) for line, names in by_line.items()},
+        dict(followed.seconds),
+    )
 
 
 def forked(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns in a process of its own; None if it ends or is too slow."""
+    """What a function returns in another process; None if that ends or is too slow."""
 
     def call() -> None:
         os.setsid()
-        for number in (1, 2):
-            os.dup2(os.open(os.environ.get("SKGOSS_LOG", os.devnull), os.O_WRONLY | os.O_APPEND), number)
+        silence = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(silence, stream)
         sender.send(function(*arguments))
 
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=call)
+    forking = multiprocessing.get_context("fork")
+    receiver, sender = forking.Pipe(duplex=False)
+    process = forking.Process(target=call)
     process.start()
     sender.close()
     try:
@@ -209,43 +209,45 @@ def forked(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any
 # --- Report ---------------------------------------------------------------------------
 
 
-def seen(module: str, n: int, night: str) -> tuple[int, int]:
-    """Print the changes of a module that its tests do not see; how many are, of all."""
-    source = (ROOT / "skgoss" / f"{module}.py").read_text(encoding="utf-8")
-    status, by_line, times = forked(900.0, followed, module) or (-1, {}, {})
+def seen(path: Path, n: int, night: str) -> list[bool]:
+    """Which changes the tests of a module see; the others are printed."""
+    name = path.relative_to(ROOT / "skgoss").with_suffix("").as_posix()
+    usual = (name.replace("/", "/test_"),)
+    tests = [f"tests/{file}.py" for file in TESTS.get(name, usual)]
+    source = path.read_text(encoding="utf-8")
+    status, by_line, times = forked(1800.0, run_followed, path, tests) or (1, {}, {})
     if status:
-        sys.exit(f"{module}: the tests fail without a change, with status {status}.")
-    limit = SLOWER * sum(times.values()) + SECONDS
-    made = changes(source, n, f"{module} {night}")
-    n_seen = 0
-    for number, changed in enumerate(made):
-        line, text = difference(source, changed)
-        names = {t for k in statement(source, line) for t in by_line.get(k, ())}
-        first = {name: times[name] for name in names}
-        found, by = forked(limit, tested, module, changed, first) or (-1, "")
-        n_seen += found != 0
-        if not found:
-            print(f"{module}.py:{line}", *text, sep="\n    ", flush=True)
-    print(f"{module}: {n_seen} of {len(made)} changes are seen", flush=True)
-    return n_seen, len(made)
+        sys.exit(f"{name}: its tests fail although nothing was changed.")
+    limit, found = TIMES * sum(times.values()) + SECONDS, []
+    for other in changed(source, n, f"{name} {night}"):
+        line, lines = difference(source, other)
+        near = {t for k in statement(source, line) for t in by_line.get(k, ())}
+        first = {test: times[test] for test in near & times.keys()}
+        found.append(forked(limit, run_changed, path, other, tests, first) != 0)
+        if not found[-1]:
+            print(f"{name}.py:{line}", *lines, sep="\n    ", flush=True)
+    print(f"{name}: {sum(found)} of {len(found)} changes are seen", flush=True)
+    return found
 
 
-def mutants() -> int:
-    """Change modules carelessly, and see whether their tests fail."""
-    import numpy
-    return main(CHANGED)
-
-
-def main(patterns: Collection[str]) -> int:
+def mutants(patterns: Collection[str] = CHANGED) -> int:
+    """Change modules carelessly: others for each SKGOSS_NIGHT, a number."""
+    # What takes long to import, and is not ours.
     os.environ.setdefault("SCIPY_ARRAY_API", "1")
-    # What takes time to import, and is not ours.
-    import pandas, sklearn.model_selection  # noqa
+    __import__("sklearn.model_selection")
+    __import__("pandas")
     os.chdir(ROOT)
-    counts = [seen(m, SAMPLE, os.environ.get("SKGOSS_NIGHT", "0")) for m in modules(patterns)]
-    n_seen, n = (sum(column) for column in zip(*counts, strict=True))
-    print(f"{n_seen} of {n} changes are seen")
-    return n_seen < n * LEAST_SEEN / 100
+    night = os.environ.get("SKGOSS_NIGHT", "0")
+    paths = [p for name in patterns for p in sorted(ROOT.glob(f"skgoss/{name}.py"))]
+    found = [
+        is_seen
+        for path in paths
+        if path.stem != "__init__"
+        for is_seen in seen(path, CHANGES, night)
+    ]
+    print(f"{sum(found)} of {len(found)} changes are seen")
+    return sum(found) < len(found) * LEAST_SEEN / 100
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or CHANGED))
+    sys.exit(mutants(sys.argv[1:] or CHANGED))

@@ -185,6 +185,16 @@ def test_equal_targets_have_finite_starts(name):
     assert np.isfinite(most_likely(name, rows_of(y))).all()
 
 
+def test_spreads_are_no_smaller_than_the_digits_of_the_mean():
+    for spread in (0.0, 1e-12):
+        y = 3.0 + spread * RNG.normal(size=N)
+        mean, log_scale = most_likely("normal", rows_of(y))
+        assert mean == pytest.approx(3.0)
+        assert np.exp(log_scale) == pytest.approx(3e-8)
+    y = 3.0 + 1e-6 * RNG.normal(size=N)
+    assert np.exp(most_likely("normal", rows_of(y))[1]) == pytest.approx(np.std(y))
+
+
 @names
 def test_means_are_those_of_scipy_and_finite(name):
     distribution, scores = DISTRIBUTIONS[name], SCORES[name]

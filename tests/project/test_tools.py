@@ -5,8 +5,11 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 INSTRUMENTED = runpy.run_path(str(ROOT / "tools" / "instrumented.py"))
+MUTANTS = runpy.run_path(str(ROOT / "tools" / "mutants.py"))
 
 
 def test_the_tests_of_the_engine_are_there():
@@ -45,3 +48,45 @@ def test_report_counts_lines(capsys):
         ["b.pyx", "4", "75.0%", "5"],
         ["all", "6", "66.7%"],
     ]
+
+
+SOURCE = """
+LIMIT = 3
+
+
+def larger(x, other="words"):
+    if x > LIMIT and other:
+        return [
+            x + 1,
+            other,
+        ]
+    return max(x, LIMIT)
+"""
+
+
+def test_modules_that_are_changed_have_tests():
+    for pattern in MUTANTS["CHANGED"]:
+        assert list((ROOT / "skgoss").glob(f"{pattern}.py")), pattern
+    for module, files in MUTANTS["TESTS"].items():
+        assert (ROOT / "skgoss" / f"{module}.py").is_file()
+        assert [f for f in files if not (ROOT / "tests" / f"{f}.py").is_file()] == []
+
+
+def test_a_change_is_found_with_the_lines_of_its_statement():
+    other = SOURCE.replace("x + 1", "x - 1")
+    line, lines = MUTANTS["difference"](SOURCE, other)
+    assert (line, lines) == (8, ["-            x + 1,", "+            x - 1,"])
+    assert MUTANTS["statement"](SOURCE, line) == range(7, 11)
+    assert MUTANTS["statement"](SOURCE, 6) == range(6, 7)
+    assert MUTANTS["statement"](SOURCE, 11) == range(11, 12)
+
+
+def test_changes_are_made_inside_of_functions():
+    pytest.importorskip("mutmut")
+    made = MUTANTS["changed"](SOURCE, 100, "")
+    changed = {MUTANTS["difference"](SOURCE, other)[1][1].strip("+ ") for other in made}
+    assert {"x - 1,", "x + 2,", "if x >= LIMIT and other:"} <= changed
+    assert {"return max(None, LIMIT)", "return max(x, )"} <= changed
+    assert not any("LIMIT = " in line or "XX" in line for line in changed)
+    assert MUTANTS["changed"](SOURCE, 3, "a") == MUTANTS["changed"](SOURCE, 3, "a")
+    assert len(MUTANTS["changed"](SOURCE, 3, "b")) == 3

@@ -353,6 +353,16 @@ def test_quantiles_of_groups(has_ties):
         assert_array_equal(found[:, j], quantile(values, weight, coverage))
 
 
+def test_weights_below_are_those_of_smaller_scores():
+    rng = np.random.default_rng(1)
+    score, group = rng.integers(0, 6, 50) * 1.0, rng.integers(0, 3, 50)
+    weight, values = rng.uniform(size=50), rng.integers(-1, 7, (20, 3, 4)) * 1.0
+    scores = intervals.ConformityScores.from_groups(score, group, 3, weight)
+    smaller = score[:, None] < values[:, group]
+    expected = (smaller * weight[:, None]).sum(axis=1)
+    assert_allclose(scores.weight_below(values), expected, rtol=1e-12)
+
+
 def test_threads_and_numbers_of_rows_do_not_change_a_bit():
     X, y = numbers(5000)
     model = LGBMRegressor(**SMALL, folds=3).fit(X, y)

@@ -10,6 +10,7 @@ from sklearn.model_selection import (
 )
 
 from skgoss import LGBMRegressor
+from skgoss.model.out_of_fold import CalibrationRows
 
 
 def test_scores_are_means_over_folds_with_their_error():
@@ -52,6 +53,44 @@ def test_rows_that_are_tested_never_or_twice():
         model.oof_prediction_[tested], total[tested] / counts[tested], rtol=1e-12
     )
     assert np.isnan(alone[0].oof_score_error_["l2"])
+
+
+TESTED = {
+    "once": [[0, 2], [1, 3, 4]],
+    "some never": [[4], [0]],
+    "one fold": [[1, 2]],
+    "twice": [[0, 1], [2, 3, 4], [0, 3], [1, 2, 4]],
+    "twice or never": [[0, 1], [0, 1, 3], [3]],
+    "all by all": [[0, 1, 2, 3, 4]] * 2,
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", TESTED)
+def test_rows_know_the_folds_that_test_them(kind, weighted):
+    tested = [np.array(rows) for rows in TESTED[kind]]
+    target, weight = np.arange(5.0), np.arange(5.0) + 1 if weighted else None
+    rounds = np.arange(len(tested), dtype=np.int32)
+    rows = CalibrationRows.from_folds(target, weight, tested, rounds)
+    assert rows.tests.any(axis=1).all()
+    for row in range(5):
+        folds = [fold for fold, test in enumerate(tested) if row in test]
+        found = rows.test_of_row[row]
+        assert (found == -1) == (not folds)
+        if folds:
+            assert np.flatnonzero(rows.tests[found]).tolist() == folds
+    # What users change afterwards changes nothing.
+    target[:] = -1
+    np.testing.assert_array_equal(rows.target, np.arange(5.0))
+    if weighted:
+        weight[:] = -1
+        np.testing.assert_array_equal(rows.weight, np.arange(5.0) + 1)
+    alone = rows.for_one_model(7)
+    assert alone.tests.tolist() == [[True]]
+    np.testing.assert_array_equal(alone.test_of_row, np.minimum(rows.test_of_row, 0))
+    np.testing.assert_array_equal(alone.fold_of_round, np.zeros(7))
+    again = CalibrationRows.from_state(rows.state(), 5)
+    np.testing.assert_array_equal(again.test_of_row, rows.test_of_row)
 
 
 def test_attributes_need_folds():

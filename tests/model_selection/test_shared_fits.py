@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import sklearn.model_selection
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes
@@ -57,6 +58,31 @@ def test_leaves_of_other_sizes_have_the_same_bins(monkeypatch):
     grid = {"min_child_samples": [5, 30, 20]}
     GridSearchCV(LGBMRegressor(n_estimators=2), grid, cv=3, refit=False).fit(X, y)
     assert len(bins) == 3
+
+
+@pytest.mark.parametrize("kind", ["number", "missing", "category"])
+@pytest.mark.parametrize("n_rare", [4, 5, 6])
+def test_columns_with_just_enough_rows_are_not_lost(kind, n_rare):
+    """Bins of leaves of 30 rows leave a column out that leaves of 5 rows need."""
+    rare = (np.arange(300) % 200 < n_rare).astype(float)
+    target = 99 * rare + np.arange(300) % 7
+    if kind == "missing":
+        rare[rare > 0] = np.nan
+    columns = np.column_stack([rare, np.arange(300.0) % 7])
+    categories = [0] if kind == "category" else None
+    options = {"n_estimators": 3, "num_leaves": 3, "learning_rate": 1.0}
+    model = LGBMRegressor(**options, categorical_feature=categories)
+    grid = {"min_child_samples": [5, 30]}
+    # All rows of the column are learned from.
+    splits = [(np.arange(200), np.arange(200, 300))]
+    search, peer = (
+        search(model, grid, cv=splits, refit=False).fit(columns, target)
+        for search in (GridSearchCV, sklearn.model_selection.GridSearchCV)
+    )
+    found = search.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(found, peer.cv_results_["mean_test_score"])
+    assert found[1] < 0.5
+    assert (found[0] > 0.5) == (n_rare >= 5)
 
 
 CALLS = []

@@ -232,6 +232,28 @@ def test_crps_is_the_area_between_distributions(name):
         assert ours[i] == pytest.approx(area, rel=0.03)
 
 
+@names
+def test_crps_is_twice_the_mean_of_pinball_losses(name):
+    """At 99 levels, in the middle of each hundredth; of the normal one, at all."""
+    scores, y = SCORES[name][:, :3], TARGETS[name][:3]
+    n, close = (100_000, 1e-6) if name == "normal" else (99, 1e-10)
+    ours = DISTRIBUTIONS[name].crps(y, scores)
+    level = (np.arange(n)[:, None] + 0.5) / n
+    error = y - DISTRIBUTIONS[name].frozen(scores).ppf(level)
+    losses = np.where(error > 0, level * error, (level - 1) * error)
+    np.testing.assert_allclose(ours, 2 * losses.mean(axis=0), rtol=close)
+
+
+@names
+def test_tails_hold_the_target_itself(name):
+    scores, y = SCORES[name], TARGETS[name]
+    predicted = DISTRIBUTIONS[name].frozen(scores)
+    above = predicted.sf(y) + (predicted.pmf(y) if hasattr(predicted, "pmf") else 0.0)
+    expected = np.log(np.minimum(predicted.cdf(y), above))
+    ours = DISTRIBUTIONS[name].log_tail(y, scores)
+    np.testing.assert_allclose(ours, expected, rtol=1e-6)
+
+
 def digest_of_all():
     digest = hashlib.sha256()
     for name in CENTERS:

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from instrumented import ROOT, coverage, fuzz, run, sanitizers, threads
 from machines import machines
-from mutants import mutants
 from pages import notebooks, pages
 from wheels import dependencies, targets, twice, wheel
 
@@ -113,6 +112,11 @@ def mutations() -> int:
         python("tests/helpers/mutations.py", kind, str(night * n), str((night + 1) * n))
         for kind, n in MUTATIONS.items()
     )
+
+
+def mutants() -> int:
+    """Change modules carelessly: others for each SKGOSS_NIGHT, a number."""
+    return python("tools/mutants.py")
 
 
 def reference() -> list[str]:

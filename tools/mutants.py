@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import importlib
 import multiprocessing
 import os
 import random
@@ -20,6 +21,8 @@ from importlib.util import spec_from_file_location
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,7 +50,7 @@ LEAST_SEEN = 80
 # A change is seen if tests need so many times their time, and seconds.
 TIMES, SECONDS = 3, 60.0
 
-PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+PYTEST = ("-q", "-p", "no:cacheprovider")
 
 
 # --- Changes --------------------------------------------------------------------------
@@ -130,28 +133,63 @@ class Changed(SourceFileLoader, MetaPathFinder):
 
 
 class Order:
-    """A plugin of pytest: the tests that are named come first, the quick ones of them.
-
-    It notes the time that each takes.
-    """
+    """A plugin of pytest: runs the tests that are named, the quick ones first."""
 
     def __init__(self, times: dict[str, float]) -> None:
         self.times = times
-        self.seconds: dict[str, float] = defaultdict(float)
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items.sort(key=lambda item: self.times.get(item.nodeid, float("inf")))
+        items[:] = [item for item in items if item.nodeid in self.times]
+        items.sort(key=lambda item: self.times[item.nodeid])
+
+
+class Followed:
+    """A plugin of pytest: notes the time of each test, and which run each line.
+
+    What sets a fixture up that several tests share is run for each of them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from coverage import Coverage
+
+        self.path = str(path)
+        self.coverage = Coverage(data_file=None, include=[self.path])
+        self.times: dict[str, float] = defaultdict(float)
+        self.tests_of: dict[str, set[str]] = defaultdict(set)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        for name in (item.nodeid, *item.fixturenames):
+            self.tests_of[name].add(item.nodeid)
+        self.coverage.switch_context(item.nodeid)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+        if fixturedef.scope == "function":
+            return (yield)
+        self.coverage.switch_context(fixturedef.argname)
+        result = yield
+        self.coverage.switch_context(request._pyfuncitem.nodeid)
+        return result
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        self.seconds[report.nodeid] += report.duration
+        self.times[report.nodeid] += report.duration
+
+    def by_line(self) -> dict[int, set[str]]:
+        """The tests that run each line; all run those of the module itself."""
+        lines = self.coverage.get_data().contexts_by_lineno(self.path)
+        tests_of = self.tests_of | {"": set(self.times)}
+        return {
+            line: set().union(*(tests_of[name] for name in names))
+            for line, names in lines.items()
+        }
 
 
 def run_changed(
     path: Path, source: str, tests: list[str], times: dict[str, float]
 ) -> int:
     """Run tests with a source of a module, until one fails; the status of pytest."""
-    import pytest
-
     sys.meta_path.insert(0, Changed(path, source))
     return int(pytest.main([*PYTEST, "-x", *tests], [Order(times)]))
 
@@ -160,26 +198,10 @@ def run_followed(
     path: Path, tests: list[str]
 ) -> tuple[int, dict[int, set[str]], dict[str, float]]:
     """Run tests; the status, those that run each line of a module, and their times."""
-    import pytest
-    from coverage import Coverage
-
-    coverage = Coverage(data_file=None, include=[str(path)])
-
-    class Followed(Order):
-        @pytest.hookimpl(wrapper=True)
-        def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
-            coverage.switch_context(item.nodeid)
-            return (yield)
-
-    followed = Followed({})
-    with coverage.collect():
+    followed = Followed(path)
+    with followed.coverage.collect():
         status = pytest.main([*PYTEST, *tests], [followed])
-    by_line = coverage.get_data().contexts_by_lineno(str(path))
-    return (
-        int(status),
-        {line: set(names) for line, names in by_line.items()},
-        dict(followed.seconds),
-    )
+    return int(status), followed.by_line(), dict(followed.times)
 
 
 def forked(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -222,20 +244,22 @@ def seen(path: Path, n: int, night: str) -> list[bool]:
     for other in changed(source, n, f"{name} {night}"):
         line, lines = difference(source, other)
         near = {t for k in statement(source, line) for t in by_line.get(k, ())}
-        first = {test: times[test] for test in near & times.keys()}
-        found.append(forked(limit, run_changed, path, other, tests, first) != 0)
+        first = {test: times[test] for test in near}
+        status = forked(limit, run_changed, path, other, tests, first) if near else 0
+        found.append(status != 0)
         if not found[-1]:
             print(f"{name}.py:{line}", *lines, sep="\n    ", flush=True)
     print(f"{name}: {sum(found)} of {len(found)} changes are seen", flush=True)
     return found
 
 
-def mutants(patterns: Collection[str] = CHANGED) -> int:
-    """Change modules carelessly: others for each SKGOSS_NIGHT, a number."""
-    # What takes long to import, and is not ours.
+def main(patterns: Collection[str]) -> int:
+    """Change modules carelessly; 1 if tests see too few of the changes."""
+    # What takes long to import, and is not ours; conftest.py has the variable.
     os.environ.setdefault("SCIPY_ARRAY_API", "1")
-    __import__("sklearn.model_selection")
-    __import__("pandas")
+    for package in ("sklearn.model_selection", "pandas", "narwhals", "scipy.optimize"):
+        importlib.import_module(package)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.chdir(ROOT)
     night = os.environ.get("SKGOSS_NIGHT", "0")
     paths = [p for name in patterns for p in sorted(ROOT.glob(f"skgoss/{name}.py"))]
@@ -246,8 +270,8 @@ def mutants(patterns: Collection[str] = CHANGED) -> int:
         for is_seen in seen(path, CHANGES, night)
     ]
     print(f"{sum(found)} of {len(found)} changes are seen")
-    return sum(found) < len(found) * LEAST_SEEN / 100
+    return int(sum(found) < len(found) * LEAST_SEEN / 100)
 
 
 if __name__ == "__main__":
-    sys.exit(mutants(sys.argv[1:] or CHANGED))
+    sys.exit(main(sys.argv[1:] or CHANGED))

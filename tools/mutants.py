@@ -153,7 +153,8 @@ class Followed:
         from coverage import Coverage
 
         self.path = str(path)
-        self.coverage = Coverage(data_file=None, include=[self.path])
+        options = {"config_file": False, "include": [self.path]}
+        self.coverage = Coverage(data_file=None, **options)
         self.times: dict[str, float] = defaultdict(float)
         self.tests_of: dict[str, set[str]] = defaultdict(set)
 
@@ -195,9 +196,10 @@ def run_changed(
 
 
 def run_followed(
-    path: Path, tests: list[str]
+    path: Path, source: str, tests: list[str]
 ) -> tuple[int, dict[int, set[str]], dict[str, float]]:
     """Run tests; the status, those that run each line of a module, and their times."""
+    sys.meta_path.insert(0, Changed(path, source))
     followed = Followed(path)
     with followed.coverage.collect():
         status = pytest.main([*PYTEST, *tests], [followed])
@@ -237,7 +239,8 @@ def seen(path: Path, n: int, night: str) -> list[bool]:
     usual = (name.replace("/", "/test_"),)
     tests = [f"tests/{file}.py" for file in TESTS.get(name, usual)]
     source = path.read_text(encoding="utf-8")
-    status, by_line, times = forked(1800.0, run_followed, path, tests) or (1, {}, {})
+    followed = forked(1800.0, run_followed, path, source, tests)
+    status, by_line, times = followed or (1, {}, {})
     if status:
         sys.exit(f"{name}: its tests fail although nothing was changed.")
     limit, found = TIMES * sum(times.values()) + SECONDS, []

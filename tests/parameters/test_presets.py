@@ -16,7 +16,7 @@ import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.folds import of_equal_size
 from skgoss.fit.race import Racer, leave
-from skgoss.parameters import presets
+from skgoss.parameters import make_settings, presets
 
 ACCURATE = {"preset": "accurate"}
 
@@ -730,6 +730,102 @@ def test_forests_and_dropout_have_no_search():
         options = {"boosting_type": boosting, "n_estimators": 3, "folds": 2}
         model = LGBMRegressor(preset="best", early_stopping_round=0, **options)
         assert model.fit(X, y).search_results_ == {}
+
+
+def found_by(n_rows, most_categories=0, **options):
+    """How a preset finds the rounds of a fit with these options of a user."""
+    options = {"preset": "accurate", **options}
+    own = make_settings(options, "LGBMRegressor", options)
+    chosen = presets.chosen(own, own.passed, most_categories, may_fold=True)
+    settings = own.replaced(**chosen)
+    return presets.search(own, settings, chosen, most_categories, n_rows)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "options", "rate", "n_rounds"),
+    [
+        (1_999, {}, 0.15, 333),
+        (2_000, {}, 0.1, 500),
+        (1_999, {"learning_rate": 0.3}, 0.3, 1000),
+        (2_000, {"learning_rate": 0.12}, 0.12, 1000),
+        (500, {"learning_rate": 0.01}, 0.15, 67),
+        (500, {"folds": 3}, 0.1, 600),
+        (500, {"folds": 3, "n_estimators": 40}, 0.1, 40),
+    ],
+)
+def test_candidates_learn_with_larger_steps(n_rows, options, rate, n_rounds):
+    """In as many rounds as take steps of the same sum, but not on folds."""
+    found = found_by(n_rows, **options)
+    assert found.options == {
+        "learning_rate": rate,
+        "n_estimators": n_rounds,
+        "early_stopping_round": None,
+    }
+    assert found.is_rate_open == ("learning_rate" not in options)
+    assert (found.without.get("n_estimators") == 200) == ("n_estimators" not in options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_estimators": 100},
+        {"early_stopping_round": 5},
+        {"early_stopping_round": 5, "folds": 3},
+        {"boosting_type": "dart"},
+    ],
+)
+def test_rounds_that_the_user_says_are_not_searched(options):
+    assert found_by(500, **options) is None
+
+
+@pytest.mark.parametrize(
+    ("objective", "preset", "n_candidates"),
+    [
+        *(
+            ("regression", "accurate", 3),
+            ("cox", "accurate", 1),
+            ("aft", "accurate", 1),
+        ),
+        *(("regression", "best", 6), ("cox", "best", 6)),
+    ],
+)
+def test_candidates_differ(objective, preset, n_candidates):
+    candidates = found_by(500, objective=objective, preset=preset).candidates
+    assert len(candidates) == n_candidates
+    assert candidates[0] == {}
+    assert not any(options in candidates[:k] for k, options in enumerate(candidates))
+    own = make_settings({}, "LGBMRegressor")
+    if objective == "regression":
+        assert candidates[2]["num_leaves"] == own.num_leaves == 31
+
+
+@pytest.mark.parametrize("most_categories", [0, 5])
+def test_draws_lie_in_their_space(most_categories):
+    found = found_by(500, most_categories, preset="best", reg_alpha=0.0)
+    bounds = {name: (low, high) for name, low, high, _ in found.space}
+    of_categories = {"cat_l2", "cat_smooth", "max_cat_to_onehot", "min_data_per_group"}
+    assert "reg_alpha" not in bounds
+    assert (of_categories <= bounds.keys()) == (most_categories > 0)
+    drawn = [d for k in range(1, 60) for d in found.batch(k, seed=3)]
+    for name, (low, high) in bounds.items():
+        values = np.array([options[name] for options in drawn])
+        if name == "extra_trees":
+            assert {*values.tolist()} == {False, True}
+            continue
+        assert low * 0.99 <= values.min() < values.max() <= high * 1.01
+        whole = isinstance(getattr(LGBMRegressor(), name), int)
+        assert (values.dtype.kind == "i") == whole
+        middle = np.median(values)
+        if high > 10 * low:
+            assert middle == pytest.approx(np.sqrt(low * high), rel=0.5)
+        else:
+            assert middle == pytest.approx((low + high) / 2, rel=0.05)
+    assert found.batch(0, seed=3) == found.candidates
+    assert found.batch(4, seed=3) == found.batch(4, seed=3)
+    assert found.batch(4, seed=3) not in (
+        found.batch(5, seed=3),
+        found.batch(4, seed=2),
+    )
 
 
 def test_large_tables_have_larger_steps_and_a_sample():

@@ -114,7 +114,7 @@ static SIMD_INLINE likelihood student(const double *f, double y)
     double information = 0.25 * (trigamma(0.5 * v) - trigamma(0.5 * (v + 1.0)))
                          - (v + 5.0) / (2.0 * v * (v + 1.0) * (v + 3.0));
     likelihood of = {nll,
-                     {{weight * (f[0] - y), (v + 1.0) / (v + 3.0)},
+                     {{weight * (f[0] - y), weight},
                       {1.0 - (v + 1.0) * share, 2.0 * v / (v + 3.0)},
                       {0.5 * v * freedom, at_least(v * v * information, LEAST_INFORMATION)}}};
     return of;

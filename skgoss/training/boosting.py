@@ -481,9 +481,10 @@ class Boosting(Rounds):
     def _end_spread(self, spread: Spread) -> None:
         """Move all scores to the level of the round whose trees have been added."""
         changes = np.zeros((self.n_scores, self.dataset.n_rows))
-        self._new_trees().add(self.rows, 1.0, self.n_threads, changes)
-        rate = self.settings.learning_rate
-        level = spread.end(changes, rate, self.scores, self.n_threads)
+        trees, rate = self._new_trees(), self.settings.learning_rate
+        trees.add(self.rows, 1.0, self.n_threads, changes)
+        n_leaves = int(trees.leaf_start[1])
+        level = spread.end(changes, n_leaves, rate, self.scores, self.n_threads)
         self._add_level(self._scored_rows(), level)
 
     def _add_level(self, scored_rows: Sequence[ScoredRows], level: Floats) -> None:

@@ -60,7 +60,7 @@ class Spread:
     which there is nothing to learn (Rademacher complexity: V. Koltchinskii, "Rademacher
     Penalties and Structural Risk Minimization", IEEE Transactions on Information Theory
     47, 2001). A tree of the mean that explains no more has learned noise alone. The
-    more another one explains, the less its splits depend on noise.
+    more another one explains, the less its splits depend on noise, but its leaves do.
 
     **Steps**: the trees of the spread learn noise, too. So the less they explain, the
     shorter are the steps of the next ones.
@@ -71,6 +71,10 @@ class Spread:
         self.likelihood = objective.derivatives
         rows = objective.y, objective.row_weight, objective.partition
         self.rows = TrainingRows(*rows)
+        is_whole = objective.copies is not None
+        ones = np.ones(len(objective.y))
+        n_rows = objective.partition.n_rows
+        self.n_rows = self.rows.sum_of(ones) if is_whole else float(n_rows)
         n_scores = objective.n_scores
         self.bound = np.broadcast_to(objective.concordance, n_scores)
         steps = np.full(n_scores - 1, _FIRST_STEP, dtype=np.float32)
@@ -141,14 +145,21 @@ class Spread:
         self.noise = Noise(sum(explained) / (n * learning_rate), sum(shares) / n)
 
     def end(
-        self, changes: Floats, learning_rate: float, scores: Floats, n_threads: int
+        self,
+        changes: Floats,
+        n_leaves: int,
+        learning_rate: float,
+        scores: Floats,
+        n_threads: int,
     ) -> Floats:
-        """The level after a round whose trees have made these changes of the scores."""
+        """The level after a round whose trees have made these changes of the scores.
+
+        The tree of the first score has ``n_leaves``.
+        """
         assert self.noise is not None
         last = self.rounds[-1] if self.rounds else self.start
         explained = self.errors.explained(changes[0])
-        noise = self.noise.explained * learning_rate
-        noise = noise * noise / explained if explained > noise else max(explained, 0.0)
+        noise = self._noise_of(explained, learning_rate, n_leaves)
         of_spread = zip(self.slope[1:], self.curve[1:], changes[1:], strict=True)
         steps = [
             self._next_step(Errors(self.rows, slope, curve).share(change))
@@ -161,6 +172,21 @@ class Spread:
         self._tell()
         self.rounds[-1] = ended._replace(level=self.level(scores, n_threads))
         return self.rounds[-1].level
+
+    def _noise_of(
+        self, explained: float, learning_rate: float, n_leaves: int
+    ) -> float:
+        """The part of what a tree explains that is noise.
+
+        If its splits do not depend on noise, its leaves learn a share of it for each of
+        their number.
+        """
+        assert self.noise is not None
+        most = self.noise.explained * learning_rate
+        if explained <= most:
+            return max(explained, 0.0)
+        least = min(learning_rate * n_leaves / self.n_rows, most)
+        return least + (most - least) * most / explained
 
     def _next_step(self, share: float) -> float:
         assert self.noise is not None

@@ -157,7 +157,6 @@ def errors_of_the_mean(name, y, models):
         ("normal", {}),
         ("student", {"early_stopping_round": 3}),
         ("normal", {"linear_tree": True}),
-        ("normal", {"boosting_type": "rf", "subsample": 0.7, "subsample_freq": 1}),
     ],
 )
 def test_spreads_are_calibrated_by_rows_of_no_fold(name, options):

@@ -98,9 +98,11 @@ static SIMD_INLINE likelihood lognormal(const double *f, double y)
 /* --------------------------------------------------------------------------- student */
 
 /* Scores: the location, and the logarithms of scale and degrees of freedom. Derivatives by the
- * location are multiplied by the squared scale, as those of the normal distribution. K. L. Lange,
- * R. J. A. Little and J. M. G. Taylor, "Robust Statistical Modeling Using the t Distribution",
- * Journal of the American Statistical Association 84, 1989. */
+ * location are multiplied by the squared scale, as those of the normal distribution. Its second
+ * one is the weight of the row in least squares, not the information, which the same weight has
+ * near the location and far from it. K. L. Lange, R. J. A. Little and J. M. G. Taylor, "Robust
+ * Statistical Modeling Using the t Distribution", Journal of the American Statistical Association
+ * 84, 1989. */
 static SIMD_INLINE likelihood student(const double *f, double y)
 {
     double scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT);

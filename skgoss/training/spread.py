@@ -221,26 +221,27 @@ class Errors(NamedTuple):
     curve: Floats
 
     def explained(self, change: Floats) -> float:
-        """About the logarithm of the ratio of errors before and after a change."""
+        """About the logarithm of the ratio of errors before and after a change.
+
+        Those that have little weight in the mean have as little here.
+        """
         before, after = (
-            self._sum(s * s) for s in (self.slope, self.slope + self.curve * change)
+            self.rows.sum_of(slope * slope)
+            for slope in (self.slope, self.slope + self.curve * change)
         )
         return (before - after) / (before + after) if before > 0 else 0.0
 
     def share(self, change: Floats) -> float:
-        """The share of the squared errors that the best multiple of a change explains."""
-        total = self._sum(self.slope * self.slope)
+        """The share of squared errors that the best multiple of a change explains."""
+        squares = np.zeros(len(self.slope))
+        known = self.curve > 0
+        np.divide(self.slope * self.slope, self.curve, out=squares, where=known)
+        total = self.rows.sum_of(squares)
         size = self.rows.sum_of(self.curve * change * change)
         if not total * size > 0:
             return 0.0
         along = self.rows.sum_of(self.slope * change)
         return along / total * (along / size)
-
-    def _sum(self, squares: Floats) -> float:
-        """The sum of squared slopes, each divided by the curvature."""
-        errors = np.zeros(len(squares))
-        np.divide(squares, self.curve, out=errors, where=self.curve > 0)
-        return self.rows.sum_of(errors)
 
 
 def row_hashes(dataset: BinnedDataset, y: Floats) -> NDArray[np.uint64]:

@@ -202,7 +202,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
             math.log(max((variance - mean) / (mean * mean), _LEAST_DISPERSION)),
         ),
         concordance=(1.0, 1.0),
-        by_errors=(1.0, 0.0),
+        by_errors=(1.0, -1.0),
     ),
     "beta": Distribution(
         {"mean": "logistic", "precision": "exp"},
@@ -250,9 +250,10 @@ def with_errors(
 ) -> Floats:
     """The scores at which errors count as errors that are larger by a ratio.
 
-    ``by_errors`` has what is added to each score for a logarithm of 1: errors are larger
-    on a smaller scale. For counts, a part of the spread belongs to the mean. So the mean
-    itself moves away from the target, by a multiple of a Newton step, which is limited.
+    ``by_errors`` has what is added to each score for a logarithm of 1: errors are
+    larger on a smaller scale. For counts, a part of the spread belongs to the mean. So
+    the mean moves away from the target, too, by a multiple of a Newton step, which is
+    limited.
     """
     by_errors = np.array(DISTRIBUTIONS[name].by_errors)
     moved = scores + log_ratio * np.append(0.0, by_errors[1:])[:, None]

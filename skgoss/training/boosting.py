@@ -232,7 +232,7 @@ class Boosting(Rounds):
 
     @property
     def _levels(self) -> list[Floats]:
-        """What rounds add to the scores of all rows besides their trees; mostly none."""
+        """What rounds add to all rows besides their trees; none for most objectives."""
         return [] if self.spread is None else self.spread.levels
 
     def _factor_by_round(self) -> Floats | None:
@@ -458,7 +458,7 @@ class Boosting(Rounds):
             spread.measure_noise(changes_by, hashes, rate)
 
     def _changes_by(self, round_index: int, gradients: NDArray[np.float32]) -> Floats:
-        """The values for all rows of trees of the first score, one for each gradient."""
+        """The values for all rows of a tree of the first score for each gradient."""
         assert self.hessian is not None
         grower = self._grower(n_scores=1)
         changes = np.zeros((len(gradients), self.dataset.n_rows))

@@ -106,8 +106,8 @@ class FitSetup:
         if is_forest and objective.link.distribution is not None:
             raise ValueError(
                 f"objective={objective.name!r} cannot be learned by a random forest"
-                " (boosting_type='rf'): each of its trees would begin with the spread of"
-                " all targets. Use boosting_type='gbdt'."
+                " (boosting_type='rf'): each of its trees would begin with the spread"
+                " of all targets. Use boosting_type='gbdt'."
             )
 
     def _check_shared_trees(self, objective: Objective) -> None:

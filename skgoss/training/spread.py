@@ -1,4 +1,4 @@
-"""The spread of a distribution, which keeps up with the errors that its mean makes on new rows."""
+"""The spread of a distribution, which follows the errors of its mean on new rows."""
 
 from __future__ import annotations
 
@@ -110,11 +110,9 @@ class Spread:
         """
         by_errors = np.array(self.likelihood.by_errors)
         k = int(np.argmax(np.abs(by_errors[1:]))) + 1
-        # In counts, the dispersion grows with the square of errors.
-        direction = by_errors[k] or -2.0
         for _ in range(_TRUST_STEPS):
             before = self.start.optimism
-            step = self._level_step(scores, n_threads)[k] / direction
+            step = self._level_step(scores, n_threads)[k] / by_errors[k]
             self.start = self.start._replace(optimism=max(0.0, before + step))
             self._tell()
             if abs(self.start.optimism - before) < 0.1 * _SHORT_STEP:
@@ -173,9 +171,7 @@ class Spread:
         self.rounds[-1] = ended._replace(level=self.level(scores, n_threads))
         return self.rounds[-1].level
 
-    def _noise_of(
-        self, explained: float, learning_rate: float, n_leaves: int
-    ) -> float:
+    def _noise_of(self, explained: float, learning_rate: float, n_leaves: int) -> float:
         """The part of what a tree explains that is noise.
 
         If its splits do not depend on noise, its leaves learn a share of it for each of

@@ -17,7 +17,7 @@ def rows(seed=0):
 
 
 def errors(model, X, y):
-    """The errors of the location, in standard deviations, of the first and other rows."""
+    """The errors, in standard deviations, of the first rows and of the others."""
     predicted = model.predict_distribution(X)
     z = (y - predicted.mean()) / predicted.std()
     return np.sqrt(np.mean(z[:N] ** 2)), np.sqrt(np.mean(z[N:] ** 2))
@@ -65,7 +65,7 @@ def test_counts_are_no_more_certain_than_new_rows():
     model = LGBMRegressor(objective="negative_binomial", n_jobs=1)
     learned, new = errors(model.fit(X[:N], y[:N]), X, y)
     assert learned < 0.85
-    assert 0.8 < new < 1.2
+    assert 0.8 < new < 1.25
 
 
 @pytest.mark.parametrize("name", ["normal", "student"])
@@ -132,7 +132,7 @@ def test_a_model_that_goes_on_is_as_certain_as_one_fit(name):
 
 
 def test_forests_learn_no_distribution():
-    X, rng = rows()
+    X, _ = rows()
     forest = LGBMRegressor(boosting_type="rf", colsample_bytree=0.5)
     y = X[:, 0] + 1.0
     for name, target in (("normal", y), ("aft_normal", np.column_stack([y, y]))):

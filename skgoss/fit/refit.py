@@ -22,6 +22,7 @@ from skgoss.objectives.objectives import OBJECTIVES, is_survival
 from skgoss.objectives.training_objective import OPTIONS as OBJECTIVE_OPTIONS
 from skgoss.objectives.training_objective import Objective, make_objective
 from skgoss.parameters.settings import Settings
+from skgoss.training.spread import Spread
 from skgoss.utils.locks import cached_property
 
 Floats = NDArray[np.float64]
@@ -171,6 +172,8 @@ class Refit:
                 models.append(model)
                 if is_additive:
                     self._add(leaf, value, model, scores[k])
+            if is_additive and self._spread is not None:
+                self._move_level(self._spread, scores, values, models)
         linear_leaves = [leaves for leaves in models if leaves is not None]
         return ensemble.with_leaves(
             np.concatenate(values),
@@ -196,6 +199,27 @@ class Refit:
         return spec is not None and (
             spec.linear_above > 0 or spec.link == "exp" or spec.distribution is not None
         )
+
+    @cached_property
+    def _spread(self) -> Spread | None:
+        is_distribution = self.objective.link.distribution is not None
+        return Spread(self.objective) if is_distribution else None
+
+    def _move_level(
+        self,
+        spread: Spread,
+        scores_inout: Floats,
+        values_inout: list[Floats],
+        models_inout: list[LinearLeaves | None],
+    ) -> None:
+        """Move the spread to its most likely level, as after a round of a fit."""
+        level = (1.0 - self.decay_rate) * spread.level(scores_inout, self.n_threads)
+        scores_inout += level[:, None]
+        for k, shift in enumerate(level.tolist(), len(values_inout) - len(level)):
+            values_inout[k] = values_inout[k] + shift
+            model = models_inout[k]
+            if model is not None:
+                models_inout[k] = model.scaled(1.0, shift)
 
     @cached_property
     def _raw(self) -> RawColumns:

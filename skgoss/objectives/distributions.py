@@ -56,6 +56,10 @@ class Distribution:
     # About the scores of the distribution of targets with this mean and variance.
     start: Callable[[float, float], tuple[float, ...]]
     concordance: tuple[float, ...]  # see ``Objective``, for each score
+    # See `with_errors`.
+    by_errors: tuple[float, ...] = (0.0, -1.0)
+    # The logarithm of the factor of the scale from which the first score learns.
+    widening: float = 0.0
     # The prediction, from the parameters.
     mean_of: Callable[..., Floats] = lambda *parameters: parameters[0]
     # The CRPS of (y, *parameters), where it has a short formula.
@@ -181,6 +185,9 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         lambda loc, scale, df: {"df": df, "loc": loc, "scale": scale},
         lambda mean, variance: (mean, _half_log(0.8 * variance), log(10.0)),
         concordance=(0.0, 2.0, 1.0),
+        by_errors=(0.0, -1.0, 0.0),
+        # Far errors of early rounds are not those of outliers.
+        widening=math.log(2.0),
     ),
     "gamma_distribution": Distribution(
         {"mean": "exp", "shape": "exp"},
@@ -188,6 +195,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         lambda mean, shape: {"a": shape, "scale": mean / shape},
         lambda mean, variance: (log(mean), log(mean * mean / variance)),
         concordance=(1.0, 1.0),
+        by_errors=(0.0, 2.0),
     ),
     "negative_binomial": Distribution(
         {"mean": "exp", "dispersion": "exp"},
@@ -201,6 +209,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
             log(max((variance - mean) / (mean * mean), _LEAST_DISPERSION)),
         ),
         concordance=(1.0, 1.0),
+        by_errors=(1.0, -1.0),
     ),
     "beta": Distribution(
         {"mean": "logistic", "precision": "exp"},
@@ -211,6 +220,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
             log(max(mean * (1.0 - mean) / variance - 1.0, 1e-3)),
         ),
         concordance=(1.0, 1.0),
+        by_errors=(0.0, 2.0),
     ),
     "aft_normal": _failure_time("lognorm", _of_logarithm),
     "aft_logistic": _failure_time("fisk", _shape_and_scale),
@@ -230,6 +240,37 @@ def derivatives(
     kind = loss_kernels.DISTRIBUTIONS[name]
     loss_kernels.distribution(kind, scores, target, n_threads, *out)
     return out
+
+
+def widened(name: str, scores: Floats) -> Floats:
+    """The scores from which the first one learns."""
+    widening = DISTRIBUTIONS[name].widening
+    if widening == 0.0:
+        return scores
+    wide = scores.copy()
+    wide[1] += widening
+    return wide
+
+
+def with_errors(
+    name: str, target: Floats, scores: Floats, log_ratio: float, n_threads: int
+) -> Floats:
+    """The scores at which errors count as errors that are larger by a ratio.
+
+    ``by_errors`` has what is added to each score for a logarithm of 1: errors are
+    larger on a smaller scale. For counts, a part of the spread belongs to the mean. So
+    the mean moves away from the target, too, by a multiple of a Newton step, which is
+    limited.
+    """
+    by_errors = np.array(DISTRIBUTIONS[name].by_errors)
+    moved = scores + log_ratio * np.append(0.0, by_errors[1:])[:, None]
+    if by_errors[0] > 0 and log_ratio > 0:
+        slopes, information = derivatives(name, target, scores, n_threads)
+        slope, known = slopes[0].astype(np.float64), information[0].astype(np.float64)
+        step = np.divide(slope, known, out=np.zeros(len(slope)), where=known > 0)
+        ratio = _linked("exp", np.array([by_errors[0] * log_ratio]))[0]
+        moved[0] += (ratio - 1.0) * step / (1.0 + 0.5 * np.abs(step))
+    return moved
 
 
 def most_likely(name: str, rows: TrainingRows) -> Floats:

@@ -65,22 +65,46 @@ def softmax(
     )
 
 
-def distribution(
-    name: str,
-    y: Floats,
-    scores: Floats,
-    gradient_out: Singles,
-    hessian_out: Singles | None,
-    n_threads: int,
-) -> None:
+class Likelihood:
     """The negative log-likelihood of a distribution, whose parameters are the scores.
 
-    Hessians are the Fisher information. But for the first score, steps are a quarter as
-    long: what is learned of the spread of rows is soon too little, because their
-    residuals are smaller than those of new rows.
+    Hessians are the Fisher information. The spread learns from errors as large as those
+    of new rows, which are larger by ``exp(optimism)``. ``steps``, (n_scores - 1,), are
+    the lengths of its steps, as parts of a Newton step; those of refits, whose trees do
+    not change, are the first ones.
     """
-    distributions.derivatives(name, y, scores, n_threads, (gradient_out, hessian_out))
-    gradient_out[1:] *= 0.25
+
+    def __init__(self, name: str, y: Floats, n_scores: int) -> None:
+        self.name = name
+        self.y = y
+        self.optimism = 0.0
+        self.steps = np.full(n_scores - 1, 0.25, dtype=np.float32)
+
+    @property
+    def by_errors(self) -> tuple[float, ...]:
+        return distributions.DISTRIBUTIONS[self.name].by_errors
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        assert hessian_out is not None
+        out = gradient_out, hessian_out
+        wide = distributions.widened(self.name, scores)
+        distributions.derivatives(self.name, self.y, wide, n_threads, out)
+        if wide is not scores or self.optimism > 0:
+            gradient_out[1:], hessian_out[1:] = self.of_spread(scores, n_threads)
+        gradient_out[1:] *= self.steps[:, None]
+
+    def of_spread(self, scores: Floats, n_threads: int) -> Any:
+        """The slopes and the information of all scores but the first."""
+        honest = distributions.with_errors(
+            self.name, self.y, scores, self.optimism, n_threads
+        )
+        return distributions.derivatives(self.name, self.y, honest, n_threads)[:, 1:]
 
 
 def cross_entropy_lambda(

@@ -314,8 +314,9 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
 
 
 def _distribution(name: str, rows: TrainingRows) -> Parts:
-    derivatives = partial(gradients.distribution, name, kernel_target(rows.y))
-    return {"derivatives": derivatives, "average": most_likely(name, rows)}
+    average = most_likely(name, rows)
+    derivatives = gradients.Likelihood(name, kernel_target(rows.y), len(average))
+    return {"derivatives": derivatives, "average": average}
 
 
 def _ranking(

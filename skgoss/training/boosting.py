@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.rounds import Rounds
+from skgoss.training.spread import Spread, row_hashes
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +54,7 @@ class FinishedRounds:
     start: Floats
     factors: Floats | None
     linear: list[list[LinearLeaves]]
+    levels: list[Floats]  # of distributions, (n_scores,): see `Spread`
     n_drops: int
     ensemble: Ensemble | None = None
 
@@ -112,7 +115,10 @@ class Boosting(Rounds):
         self.has_default_start = not has_start
         self.initial_start = start
         self.start = self.initial_start
+        self.spread = None if objective.link.distribution is None else Spread(objective)
         self._reset_scores()
+        if self.spread is not None and init_ensemble is not None:
+            self.spread.trust(self.scores, n_threads)
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
@@ -145,17 +151,20 @@ class Boosting(Rounds):
         self._used_settings = self.settings
         self._publish()
 
-    def _grower(self, forest: Any = None) -> TreeGrower:
+    def _grower(self, forest: Any = None, n_scores: int | None = None) -> TreeGrower:
+        """A grower of the trees of all scores, or of the first ones."""
         partition = self.objective.partition
+        n_scores = n_scores or self.n_scores
+        concordance = np.broadcast_to(self.objective.concordance, self.n_scores)
         return TreeGrower(
             self.dataset,
             self.settings,
-            self.n_scores,
+            n_scores,
             self.n_threads,
             forest,
             self.constraints,
             self.copies,
-            self.objective.concordance if self.limits_steps else 0.0,
+            concordance[:n_scores] if self.limits_steps else 0.0,
             None if partition.collectives.n_ranks == 1 else partition,
         )
 
@@ -183,6 +192,7 @@ class Boosting(Rounds):
             self.start,
             self._factor_by_round(),
             list(self.linear),
+            self._levels,
             self.grower.forest.n_drops if self.can_split else 0,
         )
 
@@ -224,8 +234,15 @@ class Boosting(Rounds):
     def _start_by_round(self, finished: FinishedRounds) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
         starts = np.zeros((finished.n, self.n_scores))
-        starts[:1] = finished.start
+        if finished.levels:
+            starts += finished.levels
+        starts[:1] += finished.start
         return starts
+
+    @property
+    def _levels(self) -> list[Floats]:
+        """What rounds add to all rows besides their trees; none for most objectives."""
+        return [] if self.spread is None else self.spread.levels
 
     def _factor_by_round(self) -> Floats | None:
         """The factors of each round's trees, (n_rounds,); None: 1."""
@@ -375,6 +392,8 @@ class Boosting(Rounds):
             return
         self.initial_start, self.start = other.initial_start, other.start
         self.linear, self.n_constant = list(other.linear), other.n_constant
+        if self.spread is not None and other.spread is not None:
+            self.spread.take(other.spread)
         if self.can_split:
             self.grower = self._grower(other.grower.forest.part())
 
@@ -402,6 +421,8 @@ class Boosting(Rounds):
         else:
             self.n_constant = n_rounds
         self.linear = self.linear[:n_rounds]
+        if self.spread is not None:
+            self.spread.rewind(n_rounds)
         if n_rounds == 0:
             self.start = self.initial_start
 
@@ -436,6 +457,8 @@ class Boosting(Rounds):
         self.objective.gradients(
             self.scores, self.gradient, self.hessian, self.n_threads
         )
+        if self.spread is not None:
+            self._begin_spread(self.spread, round_index)
         sample = self.sampler.draw(
             round_index, self.gradient, self.hessian, self.n_threads
         )
@@ -452,7 +475,52 @@ class Boosting(Rounds):
             if raw is not None:
                 self.linear.append(self._fit_linear_leaves(raw, sample, scores))
             self._add_new_trees(added)
+            if self.spread is not None:
+                self._end_spread(self.spread)
         return grew
+
+    def _begin_spread(self, spread: Spread, round_index: int) -> None:
+        assert self.hessian is not None
+        spread.begin(self.gradient, self.hessian)
+        if spread.noise is None:
+            hashes = row_hashes(self.dataset, self.objective.y)
+            rate = self.settings.learning_rate
+            changes_by = partial(self._changes_by, round_index)
+            spread.measure_noise(changes_by, hashes, rate)
+
+    def _changes_by(self, round_index: int, gradients: NDArray[np.float32]) -> Floats:
+        """The values for all rows of a tree of the first score for each gradient."""
+        assert self.hessian is not None
+        grower = self._grower(n_scores=1)
+        changes = np.zeros((len(gradients), self.dataset.n_rows))
+        for index in range(len(gradients)):
+            gradient, hessian = gradients[index : index + 1], self.hessian[:1].copy()
+            sample = self.sampler.draw(round_index, gradient, hessian, self.n_threads)
+            grower.forest.drop(0)
+            grower.grow(
+                gradient,
+                sample.hessian,
+                self.copy_weight if self.copy_weight is None else self.copy_weight[:1],
+                sample.rows,
+                None,
+                round_index + ((_DRAWS + index) << 32),
+            )
+            trees = BinnedTrees(*grower.forest.arrays())
+            trees.add(self.rows, 1.0, self.n_threads, changes[index : index + 1])
+        return changes
+
+    def _end_spread(self, spread: Spread) -> None:
+        """Move all scores to the level of the round whose trees have been added."""
+        changes = np.zeros((self.n_scores, self.dataset.n_rows))
+        trees, rate = self._new_trees(), self.settings.learning_rate
+        trees.add(self.rows, 1.0, self.n_threads, changes)
+        n_leaves = int(trees.leaf_start[1])
+        level = spread.end(changes, n_leaves, rate, self.scores, self.n_threads)
+        self._add_level(self._scored_rows(), level)
+
+    def _add_level(self, scored_rows: Sequence[ScoredRows], level: Floats) -> None:
+        for _, scores in scored_rows:
+            scores += level[:, None]
 
     def _grow(
         self, sample: sampling.Sample, scores: Floats | None, round_index: int
@@ -604,8 +672,11 @@ class Boosting(Rounds):
 
     def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
-        for trees in self._trees_by_round() if scored_rows else ():
+        levels = self._levels
+        for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
             self._add_trees(scored_rows, trees)
+            if levels:
+                self._add_level(scored_rows, levels[index])
 
     def _trees_by_round(self) -> list[BinnedTrees]:
         """The trees of each round."""

@@ -86,10 +86,12 @@ class Dart(Boosting):
         self.factor = self._add_normalized(self._scored_rows(), index, self.factor)
 
     def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
-        factor = np.empty(0)
+        factor, levels = np.empty(0), self._levels
         for index, dropout in enumerate(self.dropouts):
             self._subtract(scored_rows, dropout, factor)
             factor = self._add_normalized(scored_rows, index, factor)
+            if levels:
+                self._add_level(scored_rows, levels[index])
 
     def _subtract(
         self, scored_rows: Sequence[ScoredRows], dropout: Dropout, factor: Floats

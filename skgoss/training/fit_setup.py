@@ -77,6 +77,7 @@ class FitSetup:
                 f"linear_tree must be False for objective={objective.name!r}, which"
                 " replaces the leaf values."
             )
+        self._check_forest(objective)
         self._check_shared_trees(objective)
         dataset = self.binned(rows)
         if objective.copies is not None:
@@ -99,6 +100,15 @@ class FitSetup:
                 "training", rows, metrics, None, is_training=True
             ),
         )
+
+    def _check_forest(self, objective: Objective) -> None:
+        is_forest = self.settings.boosting_type == "rf"
+        if is_forest and objective.link.distribution is not None:
+            raise ValueError(
+                f"objective={objective.name!r} cannot be learned by a random forest"
+                " (boosting_type='rf'): each of its trees would begin with the spread"
+                " of all targets. Use boosting_type='gbdt'."
+            )
 
     def _check_shared_trees(self, objective: Objective) -> None:
         is_shared = self.settings.multi_strategy == "multi_output_tree"

@@ -275,7 +275,6 @@ def errors_of_the_mean(name, y, models, weight, n_tests):
         ("normal", {}),
         ("student", {"early_stopping_round": 3}),
         ("normal", {"linear_tree": True}),
-        ("normal", {"boosting_type": "rf", "subsample": 0.7, "subsample_freq": 1}),
         ("normal", {"weight": np.linspace(0.1, 4.0, len(numbers()[1]))}),
         ("student", {"folds": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)}),
     ],

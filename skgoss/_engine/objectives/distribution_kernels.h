@@ -61,9 +61,11 @@ static SIMD_INLINE likelihood lognormal(const double *f, double y)
 /* --------------------------------------------------------------------------- student */
 
 /* Scores: the location, and the logarithms of scale and degrees of freedom. Derivatives by the
- * location are multiplied by the squared scale, as those of the normal distribution. K. L. Lange,
- * R. J. A. Little and J. M. G. Taylor, "Robust Statistical Modeling Using the t Distribution",
- * Journal of the American Statistical Association 84, 1989. */
+ * location are multiplied by the squared scale, as those of the normal distribution. Its second
+ * one is the weight of the row in least squares, not the information, which the same weight has
+ * near the location and far from it. K. L. Lange, R. J. A. Little and J. M. G. Taylor, "Robust
+ * Statistical Modeling Using the t Distribution", Journal of the American Statistical Association
+ * 84, 1989. */
 static SIMD_INLINE likelihood student(const double *f, double y)
 {
     double scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT);
@@ -77,7 +79,7 @@ static SIMD_INLINE likelihood student(const double *f, double y)
     double information = 0.25 * (trigamma(0.5 * v) - trigamma(0.5 * (v + 1.0)))
                          - (v + 5.0) / (2.0 * v * (v + 1.0) * (v + 3.0));
     likelihood of = {nll,
-                     {{weight * (f[0] - y), (v + 1.0) / (v + 3.0)},
+                     {{weight * (f[0] - y), weight},
                       {1.0 - (v + 1.0) * share, 2.0 * v / (v + 3.0)},
                       {0.5 * v * freedom, at_least(v * v * information, LEAST_INFORMATION)}}};
     return of;

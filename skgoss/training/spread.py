@@ -1,0 +1,257 @@
+"""The spread of a distribution, which follows the errors of its mean on new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.objectives.gradients import Likelihood
+from skgoss.objectives.training_objective import Objective
+from skgoss.objectives.training_rows import TrainingRows
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+# So many trees measure the noise.
+NOISE_TREES = 4
+# Rows are told apart by their targets and so many columns at most.
+_MOST_COLUMNS = 16
+
+# The longest and the shortest steps of the spread, as parts of a Newton step, and the
+# first ones.
+_STEP = 0.5
+_LEAST_STEP = 0.01
+_FIRST_STEP = 0.25
+
+# A level is found by so many Newton steps at most, which end with a short one.
+_LEVEL_STEPS = 5
+_SHORT_STEP = 0.02
+_TRUST_STEPS = 20
+
+
+class RoundOfSpread(NamedTuple):
+    """What a round leaves behind."""
+
+    level: Floats  # (n_scores,): is added to the scores of all rows
+    optimism: float  # see `Likelihood`
+    steps: Singles  # see `Likelihood`
+
+
+class Noise(NamedTuple):
+    """What trees explain of noise, as `Errors` tell."""
+
+    explained: float
+    share: float
+
+
+class Spread:
+    """What the parameters but the first need besides their trees.
+
+    **Levels**: after each round, the scores of all rows move to the most likely level.
+    So the spread follows the errors of the mean even where its trees have no split.
+
+    **Optimism**: errors of learned rows shrink with each round, in part because their
+    noise is learned. Only the other part is true of new rows. How much of noise a tree
+    explains is measured once, by trees that are grown on errors with random signs, of
+    which there is nothing to learn (Rademacher complexity: V. Koltchinskii, "Rademacher
+    Penalties and Structural Risk Minimization", IEEE Transactions on Information Theory
+    47, 2001). A tree of the mean that explains no more has learned noise alone. The
+    more another one explains, the less its splits depend on noise, but its leaves do.
+
+    **Steps**: the trees of the spread learn noise, too. So the less they explain, the
+    shorter are the steps of the next ones.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        assert isinstance(objective.derivatives, Likelihood)
+        self.likelihood = objective.derivatives
+        rows = objective.y, objective.row_weight, objective.partition
+        self.rows = TrainingRows(*rows)
+        is_whole = objective.copies is not None
+        ones = np.ones(len(objective.y))
+        n_rows = objective.partition.n_rows
+        self.n_rows = self.rows.sum_of(ones) if is_whole else float(n_rows)
+        n_scores = objective.n_scores
+        self.bound = np.broadcast_to(objective.concordance, n_scores)
+        steps = np.full(n_scores - 1, _FIRST_STEP, dtype=np.float32)
+        self.start = RoundOfSpread(np.zeros(n_scores), 0.0, steps)
+        self.rounds: list[RoundOfSpread] = []
+        self.noise: Noise | None = None
+        self._tell()
+
+    @property
+    def levels(self) -> list[Floats]:
+        return [of_round.level for of_round in self.rounds]
+
+    def _tell(self) -> None:
+        """Let the next gradients know of the last round."""
+        last = self.rounds[-1] if self.rounds else self.start
+        self.likelihood.optimism, self.likelihood.steps = last.optimism, last.steps
+
+    def take(self, other: Spread) -> None:
+        """Go on from the rounds of another fit."""
+        self.rounds, self.start = list(other.rounds), other.start
+        self.noise = other.noise
+        self._tell()
+
+    def rewind(self, n_rounds: int) -> None:
+        """Forget later rounds."""
+        del self.rounds[n_rounds:]
+        self._tell()
+
+    def trust(self, scores: Floats, n_threads: int) -> None:
+        """Begin with the optimism that makes the spread of these scores most likely.
+
+        They are those of an earlier model, whose spread is taken for that of new rows.
+        """
+        by_errors = np.array(self.likelihood.by_errors)
+        k = int(np.argmax(np.abs(by_errors[1:]))) + 1
+        for _ in range(_TRUST_STEPS):
+            before = self.start.optimism
+            step = self._level_step(scores, n_threads)[k] / by_errors[k]
+            self.start = self.start._replace(optimism=max(0.0, before + step))
+            self._tell()
+            if abs(self.start.optimism - before) < 0.1 * _SHORT_STEP:
+                break
+
+    def begin(self, gradient: Singles, hessian: Singles) -> None:
+        """Keep the derivatives of a round, which samples of rows change in place."""
+        self.slope, self.curve = gradient.astype(np.float64), hessian.astype(np.float64)
+        self.errors = Errors(self.rows, self.slope[0], self.curve[0])
+
+    def measure_noise(
+        self,
+        changes_by: Callable[[Singles], Floats],
+        hashes: NDArray[np.uint64],
+        learning_rate: float,
+    ) -> None:
+        """Measure what trees explain of noise.
+
+        ``changes_by(gradients)`` returns the values for all rows of a tree of each of
+        the gradients, which are those of the first score with other signs.
+        """
+        bits = np.arange(20, 20 + NOISE_TREES, dtype=np.uint64)[:, None]
+        signs = 1.0 - 2.0 * (hashes >> bits & np.uint64(1)).astype(np.float64)
+        changes = changes_by((signs * self.slope[0]).astype(np.float32)) * signs
+        explained = [self.errors.explained(change) for change in changes]
+        shares = [self.errors.share(change) for change in changes]
+        n = NOISE_TREES
+        self.noise = Noise(sum(explained) / (n * learning_rate), sum(shares) / n)
+
+    def end(
+        self,
+        changes: Floats,
+        n_leaves: int,
+        learning_rate: float,
+        scores: Floats,
+        n_threads: int,
+    ) -> Floats:
+        """The level after a round whose trees have made these changes of the scores.
+
+        The tree of the first score has ``n_leaves``.
+        """
+        assert self.noise is not None
+        last = self.rounds[-1] if self.rounds else self.start
+        explained = self.errors.explained(changes[0])
+        noise = self._noise_of(explained, learning_rate, n_leaves)
+        of_spread = zip(self.slope[1:], self.curve[1:], changes[1:], strict=True)
+        steps = [
+            self._next_step(Errors(self.rows, slope, curve).share(change))
+            for slope, curve, change in of_spread
+        ]
+        ended = RoundOfSpread(
+            np.zeros(len(scores)), last.optimism + noise, np.array(steps, np.float32)
+        )
+        self.rounds.append(ended)
+        self._tell()
+        self.rounds[-1] = ended._replace(level=self.level(scores, n_threads))
+        return self.rounds[-1].level
+
+    def _noise_of(self, explained: float, learning_rate: float, n_leaves: int) -> float:
+        """The part of what a tree explains that is noise.
+
+        If its splits do not depend on noise, its leaves learn a share of it for each of
+        their number.
+        """
+        assert self.noise is not None
+        most = self.noise.explained * learning_rate
+        if explained <= most:
+            return max(explained, 0.0)
+        least = min(learning_rate * n_leaves / self.n_rows, most)
+        return least + (most - least) * most / explained
+
+    def _next_step(self, share: float) -> float:
+        assert self.noise is not None
+        if share <= self.noise.share:
+            return _LEAST_STEP
+        return max(_LEAST_STEP, _STEP * (1.0 - self.noise.share / share))
+
+    def level(self, scores: Floats, n_threads: int) -> Floats:
+        """What makes the spread most likely if it is added to all scores."""
+        level = np.zeros(len(scores))
+        for _ in range(_LEVEL_STEPS):
+            step = self._level_step(scores + level[:, None], n_threads)
+            level += step
+            if np.abs(step).max() < _SHORT_STEP:
+                break
+        return level
+
+    def _level_step(self, scores: Floats, n_threads: int) -> Floats:
+        slopes, information = (
+            np.array([self.rows.sum_of(v.astype(np.float64)) for v in values])
+            for values in self.likelihood.of_spread(scores, n_threads)
+        )
+        step = np.append(0.0, -slopes / information)
+        return step / (1.0 + 0.5 * self.bound * np.abs(step))
+
+
+class Errors(NamedTuple):
+    """Derivatives of a loss by one score, as errors: Newton's steps to the targets."""
+
+    rows: TrainingRows
+    slope: Floats
+    curve: Floats
+
+    def explained(self, change: Floats) -> float:
+        """About the logarithm of the ratio of errors before and after a change.
+
+        Those that have little weight in the mean have as little here.
+        """
+        before, after = (
+            self.rows.sum_of(slope * slope)
+            for slope in (self.slope, self.slope + self.curve * change)
+        )
+        return (before - after) / (before + after) if before > 0 else 0.0
+
+    def share(self, change: Floats) -> float:
+        """The share of squared errors that the best multiple of a change explains."""
+        squares = np.zeros(len(self.slope))
+        known = self.curve > 0
+        np.divide(self.slope * self.slope, self.curve, out=squares, where=known)
+        total = self.rows.sum_of(squares)
+        size = self.rows.sum_of(self.curve * change * change)
+        if not total * size > 0:
+            return 0.0
+        along = self.rows.sum_of(self.slope * change)
+        return along / total * (along / size)
+
+
+def row_hashes(dataset: BinnedDataset, y: Floats) -> NDArray[np.uint64]:
+    """A number for each row that depends only on its target and its bins.
+
+    So copies of a row have the same one, in any order of the rows.
+    """
+    last = len(dataset.feature) - 1
+    chosen = np.unique(np.linspace(0, last, _MOST_COLUMNS).astype(np.intp)).tolist()
+    # -0.0 becomes 0.0.
+    bits = (y.reshape(len(y), -1).T + 0.0).view(np.uint64)
+    hashes = np.zeros(len(y), dtype=np.uint64)
+    for column in (*bits, *map(dataset.bins, chosen)):
+        hashes ^= column
+        hashes *= np.uint64(0xBF58476D1CE4E5B9)
+        hashes ^= hashes >> np.uint64(31)
+    return hashes

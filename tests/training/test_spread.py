@@ -1,0 +1,140 @@
+"""The spread of distributions is that of the errors that the mean makes on new rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skgoss import Booster, Dataset, LGBMRegressor, train
+
+N = 1000
+
+
+def rows(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(2 * N, 4))
+    return X, rng
+
+
+def errors(model, X, y):
+    """The errors, in standard deviations, of the first rows and of the others."""
+    predicted = model.predict_distribution(X)
+    z = (y - predicted.mean()) / predicted.std()
+    return np.sqrt(np.mean(z[:N] ** 2)), np.sqrt(np.mean(z[N:] ** 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("normal", {}),
+        ("normal", {"reg_alpha": 1.0}),
+        ("normal", {"min_split_gain": 0.5, "learning_rate": 0.3}),
+        ("normal", {"boosting_type": "dart"}),
+        ("student", {"min_split_gain": 0.1}),
+        ("normal", {"subsample": 0.6, "subsample_freq": 1}),
+        ("normal", {"data_sample_strategy": "goss"}),
+        ("gamma_distribution", {"min_split_gain": 0.1}),
+        ("aft_normal", {"min_split_gain": 0.1}),
+        ("lognormal", {"min_split_gain": 0.1}),
+    ],
+)
+def test_the_spread_of_nearly_certain_targets_is_small(name, options):
+    X, rng = rows()
+    signal = 3.0 * X[:, 0] + np.sin(6.0 * X[:, 1])
+    y = signal + 0.05 * rng.normal(size=2 * N)
+    is_positive = name in ("gamma_distribution", "lognormal", "aft_normal")
+    model = LGBMRegressor(objective=name, **options, n_jobs=1)
+    target = np.exp(y[:N]) if is_positive else y[:N]
+    if name == "aft_normal":
+        target = np.column_stack([target, target])
+    model.fit(X[:N], target)
+    score = model.predict(X, raw_score=True)
+    error = np.sqrt(np.mean((score[N:, 0] - y[N:]) ** 2))
+    spread = model.predict_distribution(X[N:])
+    if is_positive:
+        deviation = np.median(spread.std() / spread.mean())
+    else:
+        deviation = np.median(spread.std())
+    assert 1 / 1.5 < deviation / error < 1.5
+    assert error < 0.3
+
+
+def test_counts_are_no_more_certain_than_new_rows():
+    X, rng = rows()
+    y = rng.negative_binomial(3, 3.0 / (3.0 + np.exp(1.0 + X[:, 0])))
+    model = LGBMRegressor(objective="negative_binomial", n_jobs=1)
+    learned, new = errors(model.fit(X[:N], y[:N]), X, y)
+    assert learned < 0.85
+    assert 0.8 < new < 1.25
+
+
+@pytest.mark.parametrize("name", ["normal", "student"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_noise_that_is_learned_does_not_make_a_model_certain(name, weighted):
+    X, rng = rows(1)
+    y = 5.0 * rng.normal(size=2 * N) + X[:, 0]
+    weight = np.full(N, 0.01) if weighted else None
+    options = {"min_sum_hessian_in_leaf": 0.0, "n_jobs": 1}
+    model = LGBMRegressor(objective=name, **options).fit(X[:N], y[:N], weight)
+    learned, new = errors(model, X, y)
+    assert learned < 0.6
+    assert 0.85 < new < 1.25
+    # What there is to learn of the spread is nothing.
+    assert model.predict(X, raw_score=True)[:, 1].std() < 0.15
+
+
+def test_the_spread_has_trees_where_it_differs():
+    X, rng = rows(2)
+    deviation = np.where(X[:, 2] > 0.5, 3.0, 0.5)
+    y = X[:, 0] + deviation * rng.normal(size=2 * N)
+    model = LGBMRegressor(objective="normal", n_jobs=1).fit(X[:N], y[:N])
+    predicted = model.predict_distribution(X[N:]).std()
+    wide = deviation[N:] > 1.0
+    assert np.median(predicted[wide]) > 2.0 * np.median(predicted[~wide])
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "dart"])
+def test_levels_are_a_part_of_the_trees(boosting):
+    X, rng = rows(3)
+    y = 3.0 * X[:, 0] + 0.1 * rng.normal(size=2 * N)
+    params = {"objective": "normal", "boosting": boosting, "num_leaves": 8}
+    params |= {"min_gain_to_split": 0.1, "num_threads": 1}
+    model = train(params, Dataset(X, y), 12, keep_training_booster=True)
+    by_hand = Booster(params, Dataset(X, y))
+    for _ in range(15):
+        by_hand.update()
+    for _ in range(3):
+        by_hand.rollback_one_iter()
+    for other in (by_hand, Booster(model_str=model.model_to_string())):
+        for part in ({}, {"num_iteration": 5}, {"pred_contrib": True}):
+            raw = {"raw_score": True} | part
+            np.testing.assert_array_equal(
+                other.predict(X, **raw), model.predict(X, **raw)
+            )
+    for booster in (by_hand, model):
+        booster.update()
+    score = by_hand.predict(X, raw_score=True)
+    np.testing.assert_array_equal(score, model.predict(X, raw_score=True))
+    told = dict(name_and_value[1:3] for name_and_value in by_hand.eval_train())
+    nll = score[:, 1] + 0.5 * ((y - score[:, 0]) / np.exp(score[:, 1])) ** 2
+    assert told["nll"] == pytest.approx(nll.mean() + 0.5 * np.log(2 * np.pi), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["normal", "gamma_distribution", "negative_binomial"])
+def test_a_model_that_goes_on_is_as_certain_as_one_fit(name):
+    X, rng = rows(4)
+    y = rng.poisson(np.exp(1.0 + 2.0 * X[:, 0])) + (name != "negative_binomial")
+    model = LGBMRegressor(objective=name, n_estimators=40, n_jobs=1)
+    first = LGBMRegressor(**model.get_params()).fit(X[:N], y[:N])
+    model.fit(X[:N], y[:N], init_model=first)
+    whole = LGBMRegressor(objective=name, n_estimators=80, n_jobs=1).fit(X[:N], y[:N])
+    assert errors(model, X, y)[1] == pytest.approx(errors(whole, X, y)[1], rel=0.12)
+
+
+def test_forests_learn_no_distribution():
+    X, _ = rows()
+    forest = LGBMRegressor(boosting_type="rf", colsample_bytree=0.5)
+    y = X[:, 0] + 1.0
+    for name, target in (("normal", y), ("aft_normal", np.column_stack([y, y]))):
+        with pytest.raises(ValueError, match=f"{name}.*Use boosting_type='gbdt'"):
+            forest.set_params(objective=name).fit(X, target)

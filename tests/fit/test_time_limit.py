@@ -50,11 +50,13 @@ def test_a_limit_and_its_parts(clock):
     assert not limit.is_over()
     assert limit.results() == {"is_limit_reached": False}
     clock.now = 2.0
-    assert limit.after_round()(3, None)
+    assert not limit.after_round(4)(3, None)  # the last round ends by itself
+    assert not limit.is_reached
+    assert limit.after_round(5)(3, None)
     assert limit.results() == {"is_limit_reached": True}
     none = TimeLimit(None)
     assert none.left == none.part(0.1).left == np.inf
-    assert none.after_round() is None
+    assert none.after_round(5) is None
     assert not none.is_over()
     assert none.results() == {}
 

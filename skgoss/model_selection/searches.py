@@ -335,11 +335,9 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     def _compared_so_far(self, compared: list[Racer]) -> list[Racer]:
         """The candidates that have scores; of a screening, the best one."""
         scored = [racer for racer in compared if racer.rounds]
-        if self._shared.grows:
-            return scored
-        if scored:
+        if scored and not self._shared.grows:
             return race.survivors(scored, 1)
-        return compared[:1] if self._screened else []
+        return scored or (compared[:1] if self._screened else [])
 
     def _run_stages(self, compared: Sequence[Racer], end: float) -> None:
         """Let candidates grow until all have ended or left, or no time is left."""
@@ -472,16 +470,20 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
 
     def _race_results(self, n_splits: int, out: Sequence[Any]) -> Any:
         """The results of a race; ``out`` are those of the candidates that it kept."""
-        kept: dict[Racer, Sequence[Any]] = {}
         racers, left_out = self._racers, _left_out(out[0])
+        kept = {racer: [left_out] * n_splits for racer in racers}
         for racer, (result,) in self._screened.items():
-            kept[racer] = [result, *[left_out] * (n_splits - 1)]
+            if racer.rounds:  # else Ctrl-C has ended the stage for which it survived
+                kept[racer] = [result, *[left_out] * (n_splits - 1)]
         for racer, results in zip(self._running, _batched(out, n_splits), strict=True):
-            kept[racer] = results
+            kept[racer] = [*results]
             if not racer.rounds:
                 racer.note(self._values(results))
         # Rounding errors could make another number of rounds the best one below.
-        params = [racer.candidate(racer.best_rounds) for racer in racers]
+        params = [
+            racer.candidate(racer.best_rounds if racer.rounds else racer.most_rounds)
+            for racer in racers
+        ]
         for racer in self._running:
             # Stages of our own score but for rounding errors.
             racer.means[racer.best] = race.mean(self._values(kept[racer]))
@@ -491,7 +493,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             return super()._format_results(
                 params,
                 n_splits,
-                [r for racer in racers for r in kept.get(racer, [left_out] * n_splits)],
+                [result for racer in racers for result in kept[racer]],
                 {
                     "n_rounds": [max(racer.rounds, default=0) for racer in racers],
                     "scores_by_rounds": [racer.scores_by_rounds for racer in racers],

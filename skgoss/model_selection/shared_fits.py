@@ -164,7 +164,7 @@ class SharedFits:
 
     def _run(self, fit: Fit | FitOnFolds) -> Result:
         # Functions of users need not be ready to be called by several threads at once.
-        has_functions = fit.main.plan.has_functions or fit.main.calls
+        has_functions = fit.main.plan.has_functions or fit.main.data.arguments.callbacks
         with self._one_by_one if has_functions else nullcontext():
             return run(fit)
 

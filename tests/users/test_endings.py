@@ -5,11 +5,12 @@ from __future__ import annotations
 import _thread
 import threading
 import time
-import warnings
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.feature_selection import SelectFromModel
 from sklearn.pipeline import make_pipeline
@@ -23,127 +24,135 @@ from skgoss.training.boosting import Boosting
 X, y = load_diabetes(return_X_y=True)
 X, y = X[:120], y[:120]
 TWO = np.column_stack([y, -y])
-# It would take minutes.
+# They would take minutes.
 ENDLESS = {"n_estimators": 10**6, "learning_rate": 1e-4, "min_child_samples": 1}
-LEVELS = {"objective": "quantile", "alpha": (0.2, 0.8)}
-FOLDS = {"folds": 3, "early_stopping_round": 0}
+FOLDS = {**ENDLESS, "folds": 3, "early_stopping_round": 0}
+LEVELS = {**ENDLESS, "objective": "quantile", "alpha": (0.2, 0.8)}
+ACCURATE, BEST = {"preset": "accurate"}, {"preset": "best"}
+SCALED, SELECTED = "behind a scaler", "behind a choice of columns"
 
 
-def model(**options):
-    return LGBMRegressor(**ENDLESS | options)
+def fit(options, target=y):
+    """Fits an estimator with these options, and others."""
+
+    def fitted(more, **passed):
+        return LGBMRegressor(**options, **more).fit(X, target, **passed)
+
+    return fitted
 
 
-def search(estimator, path="", kind=GridSearchCV, **options):
-    grid = {f"{path}num_leaves": [7, 15]}
-    return kind(estimator, grid, cv=2, error_score="raise", **options)
-
-
-def last(*steps):
-    """A pipeline and the path to the parameters of its last step."""
-    return make_pipeline(*steps), "lgbmregressor__"
-
-
-def of_train(function, **options):
-    def fit(n_jobs, **passed):
-        params = ENDLESS | {"verbosity": -1, "n_jobs": n_jobs} | options
+def train(function, options=ENDLESS):
+    def trained(more, **passed):
+        params = {"verbosity": -1, **options, **more}
         return function(params, Dataset(X, y), **passed)
 
-    return fit
+    return trained
 
 
-def of(make, target=y):
-    """Fits the estimator that a function makes of a number of threads."""
-
-    def fit(n_jobs, **passed):
-        return make(n_jobs).fit(X, target, **passed)
-
-    return fit
-
-
-def searched(estimator, path="", target=y, **options):
+def search(options, target=y, step=None, kind=GridSearchCV, **options_of_search):
     """Fits a search, whose number of threads is that of all fits together."""
-    return of(lambda n_jobs: search(estimator, path, n_jobs=n_jobs, **options), target)
+
+    def searched(more, **passed):
+        model, path = LGBMRegressor(**options, **more), ""
+        if step is not None:
+            path = "lgbmregressor__"
+            passed = {path + name: value for name, value in passed.items()}
+        if step == SCALED:
+            model = make_pipeline(StandardScaler(), model)
+        if step == SELECTED:
+            model = make_pipeline(SelectFromModel(model), LGBMRegressor(num_leaves=2))
+        found = kind(
+            model,
+            {f"{path}num_leaves": [7, 15]},
+            cv=2,
+            error_score="raise",
+            n_jobs=more.get("n_jobs"),
+            **options_of_search,
+        )
+        return found.fit(X, target, **passed)
+
+    return searched
 
 
-# Its stages are jobs of scikit-learn.
-RACE = {"strategy": "race", "scoring": "neg_max_error"}
 FITS = {
-    "fit": of(lambda n: model(n_jobs=n)),
-    "folds": of(lambda n: model(**FOLDS, n_jobs=n)),
-    "accurate": of(lambda n: LGBMRegressor(preset="accurate", n_jobs=n)),
-    "best": of(lambda n: LGBMRegressor(preset="best", n_jobs=n)),
-    "outputs": of(lambda n: model(n_jobs=n), TWO),
-    "quantiles": of(lambda n: model(**LEVELS, n_jobs=n)),
-    "folds of outputs": of(lambda n: model(**FOLDS, n_jobs=n), TWO),
-    "train": of_train(skgoss.train),
-    "train on folds": of_train(skgoss.train, **FOLDS),
-    "cv": of_train(skgoss.cv),
+    "fit": fit(ENDLESS),
+    "folds": fit(FOLDS),
+    "accurate": fit(ACCURATE),
+    "best": fit(BEST),
+    "outputs": fit(ENDLESS, TWO),
+    "quantiles": fit(LEVELS),
+    "folds of outputs": fit(FOLDS, TWO),
+    "train": train(skgoss.train),
+    "train on folds": train(skgoss.train, FOLDS),
+    "cv": train(skgoss.cv),
 }
 SEARCHES = {
-    "search": searched(model()),
-    "race": searched(model(), **RACE),
-    "race of our own": searched(model(), strategy="race"),
-    "random": searched(model(), kind=RandomizedSearchCV, n_iter=2),
-    "search of folds": searched(model(**FOLDS)),
-    "search of presets": searched(LGBMRegressor(preset="best")),
-    "race of folds": searched(model(**FOLDS), **RACE),
-    "race of outputs": searched(model(), target=TWO, **RACE),
-    "search of outputs": searched(model(**FOLDS), target=TWO),
-    "search of pipelines": searched(*last(StandardScaler(), model())),
-    "race of pipelines": searched(*last(StandardScaler(), model()), **RACE),
-    "search with a step that is ours": searched(
-        *last(SelectFromModel(model(**FOLDS)), LGBMRegressor(n_estimators=1))
-    ),
-    "race with a step that is ours": searched(
-        *last(SelectFromModel(model(**FOLDS)), LGBMRegressor(n_estimators=1)), **RACE
-    ),
+    "search": search(ENDLESS),
+    "random search": search(ENDLESS, kind=RandomizedSearchCV, n_iter=2),
+    "search of folds": search(FOLDS),
+    "search of presets": search(BEST),
+    "search of folds of outputs": search(FOLDS, TWO),
+    "search of pipelines": search(ENDLESS, step=SCALED),
+    "search beyond a step of ours": search(FOLDS, step=SELECTED),
 }
-NESTINGS = FITS | SEARCHES
+# Stages of the first are our own, of others jobs of scikit-learn. Folds have no stages.
+race = partial(search, strategy="race", scoring="neg_median_absolute_error")
+RACES = {
+    "race": search(ENDLESS, strategy="race"),
+    "race by jobs": race(ENDLESS),
+    "race of folds": race(FOLDS),
+    "race of outputs": race(ENDLESS, TWO),
+    "race of pipelines": race(ENDLESS, step=SCALED),
+    "race beyond a step of ours": race(FOLDS, step=SELECTED),
+}
+NESTINGS = FITS | SEARCHES | RACES
 
 
 class Rounds:
-    """Counts rounds, and makes something happen at the beginning of one."""
+    """Counts rounds, and makes something happen when one begins."""
 
-    def __init__(self, number, happens):
-        self.n, self.number, self.happens = 0, number, happens
-        self.boost, self.lock = Boosting.boost, threading.Lock()
+    def __init__(self, monkeypatch, number, happens):
+        self.n, self.lock, boost = 0, threading.Lock(), Boosting.boost
 
-    def patched(self):
-        def boost(state, begin=None):
+        def counted(state, begin=None):
             with self.lock:
                 self.n += 1
-                is_now = self.n == self.number
+                is_now = self.n == number
             if is_now:
-                self.happens()
-            return self.boost(state, begin)
+                happens()
+            return boost(state, begin)
 
-        return boost
+        monkeypatch.setattr(Boosting, "boost", counted)
 
 
-def fails():
-    raise ZeroDivisionError("a round")
+@pytest.fixture
+def no_thread_is_left():
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) <= before
+
+
+def fail(*_):
+    raise ZeroDivisionError
 
 
 EVENTS = {
     "Ctrl-C": (_thread.interrupt_main, KeyboardInterrupt),
-    "error": (fails, ZeroDivisionError),
+    "error": (fail, ZeroDivisionError),
 }
-# What fails in a stage of our own is tried again by scikit-learn, and succeeds here.
-CASES = [c for c in product(NESTINGS, EVENTS) if c != ("race of our own", "error")]
+# What fails once in a stage of our own, scikit-learn does again.
+ENDS = [case for case in product(NESTINGS, EVENTS) if case != ("race", "error")]
 
 
-@pytest.mark.usefixtures("interruptible")
+@pytest.mark.usefixtures("interruptible", "no_thread_is_left")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("nesting", "event"), CASES)
-def test_all_threads_end_within_a_round(monkeypatch, nesting, event, n_jobs):
+@pytest.mark.parametrize(("nesting", "event"), ENDS)
+def test_all_ends_within_a_round(monkeypatch, nesting, event, n_jobs):
     happens, error = EVENTS[event]
-    rounds, before = Rounds(15, happens), set(threading.enumerate())
-    monkeypatch.setattr(Boosting, "boost", rounds.patched())
-    begin = time.monotonic()
+    rounds, begin = Rounds(monkeypatch, 15, happens), time.monotonic()
     with pytest.raises(error):
-        NESTINGS[nesting](n_jobs)
+        NESTINGS[nesting]({"n_jobs": n_jobs})
     assert time.monotonic() - begin < 10
-    assert set(threading.enumerate()) <= before
     # Nobody boosts beside the next fit, which is as ever.
     n_rounds = rounds.n
     found = LGBMRegressor(n_estimators=5, n_jobs=n_jobs).fit(X, y)
@@ -152,3 +161,123 @@ def test_all_threads_end_within_a_round(monkeypatch, nesting, event, n_jobs):
 
 
 FIVE_ROUNDS = LGBMRegressor(n_estimators=5).fit(X, y).predict(X)
+
+
+# --- Errors of users' functions -------------------------------------------------------
+
+
+def fails_later(value):
+    """A function of a user that fails when it is called for the ninth time."""
+    calls = []
+
+    def function(first, second=None):
+        calls.append(1)
+        return value(first, second) if len(calls) < 9 else fail()
+
+    return function
+
+
+def nothing(*_):
+    pass
+
+
+def derivatives(first, second):
+    return np.linspace(-1, 1, len(y))[: len(first)], np.ones(len(first))
+
+
+def metric(first, second):
+    return "one", 1.0, True
+
+
+# By the kind of a function: options and arguments, and the fits that have such a one.
+ALONE = "fit", "train", "cv", "search", "search of pipelines", "race by jobs"
+ON_FOLDS = "folds", "search of folds", "race of folds"
+FUNCTIONS = {
+    "callback": (
+        lambda: ({}, {"callbacks": [fails_later(nothing)]}),
+        (*ALONE[:-1], *ON_FOLDS[:-1], "outputs", "quantiles", "folds of outputs"),
+    ),
+    "objective": (
+        lambda: ({"objective": fails_later(derivatives)}, {}),
+        (*ALONE, *ON_FOLDS, "train on folds"),
+    ),
+    "metric": (lambda: ({}, {"eval_metric": fails_later(metric)}), ON_FOLDS),
+}
+
+
+@pytest.mark.usefixtures("no_thread_is_left")
+@pytest.mark.parametrize(
+    ("kind", "nesting"),
+    [(kind, nesting) for kind, (_, names) in FUNCTIONS.items() for nesting in names],
+)
+def test_errors_of_functions_end_all(monkeypatch, kind, nesting):
+    options, passed = FUNCTIONS[kind][0]()
+    rounds = Rounds(monkeypatch, 0, fail)
+    with pytest.raises(ZeroDivisionError):
+        NESTINGS[nesting]({"n_jobs": 2, **options}, **passed)
+    assert rounds.n < 1000
+
+
+@pytest.mark.usefixtures("no_thread_is_left")
+@pytest.mark.parametrize("strategy", ["all", "race"])
+@pytest.mark.parametrize("options", [{"boosting_type": "dart"}, {"folds": 2}])
+def test_an_error_of_a_scorer_ends_all(monkeypatch, options, strategy):
+    rounds = Rounds(monkeypatch, 0, fail)
+    model, scoring = LGBMRegressor(**ENDLESS | options), fail
+    grid = [{"n_estimators": [1]}, {"num_leaves": [7]}]  # one has no end
+    found = {"n_jobs": 2, "error_score": "raise", "strategy": strategy}
+    found["cv"] = [(np.arange(99), np.arange(99, 120))]
+    with pytest.raises(ZeroDivisionError):
+        GridSearchCV(model, grid, scoring=scoring, **found).fit(X, y)
+    assert 1 < rounds.n < 10_000
+
+
+# --- Time limits ----------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:time_limit")
+@pytest.mark.usefixtures("no_thread_is_left")
+@pytest.mark.parametrize("nesting", NESTINGS)
+def test_time_limits_end_all(nesting):
+    begin = time.monotonic()
+    found = NESTINGS[nesting]({"n_jobs": 2, "time_limit": 0.02})
+    assert time.monotonic() - begin < 10
+    found = getattr(found, "best_estimator_", found)
+    if nesting in ("search beyond a step of ours", "race beyond a step of ours"):
+        found = found[0].estimator_
+    elif nesting.endswith("pipelines"):
+        found = found[-1]
+    if isinstance(found, LGBMRegressor):
+        assert found.time_limit_reached_
+
+
+# --- What was there before ------------------------------------------------------------
+
+FITTED = {
+    "folds": LGBMRegressor(n_estimators=3, folds=3),
+    "outputs": LGBMRegressor(n_estimators=3),
+    "search": GridSearchCV(LGBMRegressor(n_estimators=3), {"num_leaves": [7, 15]}),
+    "race": GridSearchCV(
+        LGBMRegressor(n_estimators=3), {"num_leaves": [7, 15]}, strategy="race"
+    ),
+}
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("kind", FITTED)
+def test_the_model_of_an_earlier_fit_stays(monkeypatch, kind, event):
+    happens, error = EVENTS[event]
+    target = TWO if kind == "outputs" else y
+    found = clone(FITTED[kind]).set_params(n_jobs=2).fit(X, target)
+    before = found.predict(X), getattr(found, "cv_results_", None)
+    if isinstance(found, GridSearchCV):
+        found.set_params(scoring="neg_max_error", error_score="raise")
+        found.estimator.set_params(**ENDLESS)
+    else:
+        found.set_params(**ENDLESS)
+    Rounds(monkeypatch, 15, happens)
+    with pytest.raises(error):
+        found.fit(X, -target)
+    np.testing.assert_array_equal(found.predict(X), before[0])
+    assert getattr(found, "cv_results_", None) is before[1]

@@ -204,6 +204,25 @@ def test_ctrl_c_raises_if_nobody_asked_or_it_comes_twice():
     assert not hasattr(model, "n_iter_")
 
 
+def test_an_error_leaves_the_block_too():
+    with pytest.raises(ZeroDivisionError), skgoss.keep_on_interrupt():
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        raise ZeroDivisionError
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert not time_limit.BLOCKS
+    with pytest.raises(KeyboardInterrupt):
+        LGBMRegressor().fit(X, y, callbacks=[pressed(3)])
+
+
+def test_of_two_blocks_the_inner_one_keeps():
+    model = LGBMRegressor()
+    with skgoss.keep_on_interrupt():
+        with skgoss.keep_on_interrupt(), pytest.warns(match="after 4 of 100 rounds"):
+            model.fit(X, y, callbacks=[pressed(3)])
+        with pytest.warns(match="after 6 of 100 rounds"):
+            model.fit(X, y, callbacks=[pressed(5)])
+
+
 def test_ctrl_c_keeps_the_folds_that_have_ended():
     options = {"n_estimators": 20, "folds": 4, "n_jobs": 1}
     with skgoss.keep_on_interrupt(), pytest.warns(UserWarning, match="2 of 4 models"):

@@ -22,6 +22,7 @@ from skgoss.columns.columns import Columns
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound, MakeModel
+from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.train_arguments import NAME_OF_ROUNDS, TRAIN, TrainOptions, check_label
 from skgoss.model import dump, explanation, predictions
 from skgoss.model.ensemble import Ensemble
@@ -35,7 +36,13 @@ from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import disk, optional, threads
 from skgoss.utils.locks import cached_property
-from skgoss.utils.messages import Elsewhere, by_name, type_name, warn
+from skgoss.utils.messages import (
+    Elsewhere,
+    UnusedParameterWarning,
+    by_name,
+    type_name,
+    warn,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -1172,13 +1179,16 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     word = options.task.objective
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
-    if options.options.get("folds") is not None:
-        raise ValueError(
-            "folds cannot be used with Booster(params, train_set), whose rounds are"
-            " trained one by one. Use train."
-        )
     # The rounds are the user's, so no rows are held out to end them.
-    fit = options.start(train_set, FitArguments(early_stopping_round=0)).main
+    started = options.start(train_set, FitArguments(early_stopping_round=0))
+    fit = started.main
+    by_round = "with Booster(params, train_set), whose rounds are trained one by one"
+    if isinstance(started, FitOnFolds) and started.folds is not None:
+        is_chosen = "folds" in fit.data.preset_params
+        option = f"preset={fit.settings.preset!r}" if is_chosen else "folds"
+        raise ValueError(f"{option} cannot be used {by_round}. Use train.")
+    if fit.settings.time_limit is not None:
+        warn(f"time_limit has no effect {by_round}.", UnusedParameterWarning)
     if fit.record is not None and "n_estimators" not in options.names:
         del fit.record.parameters[NAME_OF_ROUNDS]
     return fit

@@ -333,7 +333,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     calls, limit = fits[0].calls, fits[0].limit
     ahead = AHEAD if may_lag(calls) and not limit.has_end else 0
     with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
-        is_over = limit.after_round()
+        is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(
             together, model, history=history, callbacks=calls, after_round=is_over
         )

@@ -376,7 +376,7 @@ class Fit:
             self.state,
             model,
             callbacks=CallbackList(self.calls).before,
-            after_round=self.limit.after_round(),
+            after_round=self.limit.after_round(n_rounds),
             n_rounds=n_rounds,
         ).ensemble
         self.warn_of_limit(n_rounds, has_best=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
 from skgoss.training.callback_api import Recorder
-from skgoss.training.concurrent_fits import at_once
+from skgoss.training.concurrent_fits import at_once, call_side_by_side
 from skgoss.training.evaluation import NamedRows
 from skgoss.training.loop import Trained
 from skgoss.utils.messages import UnusedParameterWarning, warn
@@ -56,9 +56,7 @@ def start(
     tells the columns.
     """
     has_end = settings.time_limit is not None or BLOCKS
-    limit = TimeLimit(settings.time_limit) if has_end else NO_LIMIT
-    if limit.interrupted.is_set():
-        raise KeyboardInterrupt
+    limit = TimeLimit.begun(settings.time_limit) if has_end else NO_LIMIT
     training, *others = sets
     is_evaluated = not all(other.holds_same_rows(training) for other in others)
     data = FitData(
@@ -382,19 +380,15 @@ class FitOnFolds:
         begun: dict[int, fold_fits.FoldModel] = {}
         ended: set[int] = set()
 
-        def fold_model(number: int, is_cancelled: Callable[[], bool]) -> None:
+        def fold_model(number: int) -> None:
             if number > 0 and whole.interrupted.is_set():
                 return
             of_fold = self._begun(self.main, number, pairs[number], n_threads)
             state, test = of_fold.state, pairs[number][1]
             model, calls = make_model(of_fold), of_fold.new_callbacks()
             limit = whole.part(1 / -(-(n - number) // n_at_once))
-            trained = loop.train(
-                state,
-                model,
-                callbacks=calls,
-                after_round=lambda *_: is_cancelled() or limit.is_over(),
-            )
+            is_over = limit.after_round(state.settings.n_estimators)
+            trained = loop.train(state, model, callbacks=calls, after_round=is_over)
             trees, history = trained.ensemble, trained.history
             begun[number] = fold_fits.FoldModel.from_rounds(
                 state, trees.n_rounds - state.first_round, test, history, trees=trees
@@ -404,7 +398,7 @@ class FitOnFolds:
                 ended.add(number)
 
         calls = [partial(fold_model, number) for number in range(n)]
-        fold_fits.side_by_side(calls, n_at_once)
+        call_side_by_side(calls, n_at_once)
         kept = sorted(ended or begun)
         self._tell_of_interrupt(f"fits on folds: {len(kept)} of {n} models are kept")
         return [pairs[i] for i in kept], [begun[i] for i in kept]
@@ -535,9 +529,7 @@ class FitOnFolds:
         n_folds = len(batch[0].pairs)
         n_at_once, n_threads = self._at_once(batch[0].fit, n_folds)
 
-        def grow(
-            candidate: _Candidate, number: int, is_cancelled: Callable[[], bool]
-        ) -> None:
+        def grow(candidate: _Candidate, number: int) -> None:
             # There is always a model.
             is_first = candidate is batch[0] and not (rivals or candidate.racer.rounds)
             if not is_first and self._is_over(limit):
@@ -547,15 +539,13 @@ class FitOnFolds:
                 fit = self._begun(candidate.fit, number, pair, n_threads)
                 fold = fold_fits.GrowingFold(fit.state, is_kept=self.folds is not None)
                 candidate.grown[number] = fold
-            candidate.grown[number].grow(
-                candidate.racer.next_rounds,
-                lambda: is_cancelled() or self._is_over(limit),
-            )
+            next_rounds = candidate.racer.next_rounds
+            candidate.grown[number].grow(next_rounds, partial(self._is_over, limit))
 
         running = list(batch)
         while running:
             jobs = [(c, number) for c in running for number in range(n_folds)]
-            fold_fits.side_by_side([partial(grow, *job) for job in jobs], n_at_once)
+            call_side_by_side([partial(grow, *job) for job in jobs], n_at_once)
             running = [c for c in running if all(c.grown)]
             for candidate in running:
                 losses = [min(fold.losses.values()) for fold in candidate.grown]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from threading import Event
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +21,6 @@ from skgoss.objectives.distributions import calibrated, newton_step
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.training.callback_api import EvalResult, History, record
-from skgoss.training.concurrent_fits import Result, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
 from skgoss.training.rounds import Rounds
@@ -182,18 +179,6 @@ def tell(models: Iterable[FoldModel]) -> None:
         for name, scores in model.history.items():
             words = "".join(f", {k} {v[last]:g}" for k, v in scores.items() if v)
             say(f"{name}: {model.n_rounds} rounds{words}")
-
-
-def side_by_side(
-    fits: Sequence[Callable[[Callable[[], bool]], Result]], n_at_once: int
-) -> list[Result]:
-    """Call functions that fit the models of folds: see `call_side_by_side`.
-
-    Each takes a function that tells whether its fit is to end, because another failed.
-    """
-    cancelled = Event()
-    calls = [partial(fit, cancelled.is_set) for fit in fits]
-    return call_side_by_side(calls, n_at_once, cancelled.set)
 
 
 def joined(

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
+from skgoss.utils.cancellation import CURRENT_SCOPE
+
 # Of each block of `keep_on_interrupt`, what Ctrl-C sets.
 BLOCKS: list[Event] = []
 
@@ -19,10 +21,12 @@ def keep_on_interrupt() -> Iterator[None]:
 
     In the block, which the main thread enters, Ctrl-C (SIGINT) ends a fit with the
     round that it is in. A preset ends its search with the best candidates so far, and
-    its last fit goes on until the next Ctrl-C. With the option ``folds``, the models
-    that have ended are kept. Warnings tell what was ended. Fits that begin after one
-    was ended raise KeyboardInterrupt, and so does Ctrl-C if nothing has reacted to the
-    last one. Searches of `skgoss.model_selection` keep nothing.
+    its last fit goes on until the next Ctrl-C. So does a race of
+    `skgoss.model_selection`, where candidates without scores of all folds get NaN. With
+    the option ``folds``, the models that have ended are kept. Warnings tell what was
+    ended. Fits that begin after one was ended raise KeyboardInterrupt, and so does
+    Ctrl-C if nothing has reacted to the last one. Searches with ``strategy='all'``
+    raise it, too: they compare all candidates or none.
 
     Yields
     ------
@@ -56,15 +60,28 @@ def keep_on_interrupt() -> Iterator[None]:
 
 
 class TimeLimit:
-    """A number of seconds from now on; None: only Ctrl-C, if it is asked for."""
+    """A number of seconds from now on, and an event that Ctrl-C may set."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, interrupted: Event | None = None) -> None:
         self.seconds = seconds
-        self.interrupted = BLOCKS[-1] if BLOCKS else Event()
-        self.has_end = seconds is not None or bool(BLOCKS)
+        self.interrupted = interrupted or Event()
+        self.has_end = seconds is not None or interrupted is not None
         # Whether it has ended anything: `is_over` or that of a part has said so.
         self.is_reached = False
         self._end = float("inf") if seconds is None else time.monotonic() + seconds
+
+    @classmethod
+    def begun(cls, seconds: float | None) -> TimeLimit:
+        """The limit of a fit or a search that begins now.
+
+        In a block of `keep_on_interrupt`, Ctrl-C ends it, unless it is a part of
+        search. KeyboardInterrupt if Ctrl-C has come before.
+        """
+        block = BLOCKS[-1] if BLOCKS and CURRENT_SCOPE.get() is None else None
+        if block is not None and block.is_set():
+            raise KeyboardInterrupt
+        has_end = seconds is not None or block is not None
+        return cls(seconds, block) if has_end else NO_LIMIT
 
     @property
     def left(self) -> float:
@@ -77,9 +94,13 @@ class TimeLimit:
         self.is_reached |= is_over
         return is_over
 
-    def after_round(self) -> Callable[..., bool] | None:
-        """What `loop.train` calls after each round; None if there is no limit."""
-        return (lambda *_: self.is_over()) if self.has_end else None
+    def after_round(self, n_planned: int) -> Callable[..., bool] | None:
+        """What ``loop.train`` calls after each of some rounds; None without a limit."""
+
+        def ends(index: int, *_: Any) -> bool:
+            return index + 1 < n_planned and self.is_over()
+
+        return ends if self.has_end else None
 
     def results(self) -> dict[str, bool]:
         """What a model keeps of it."""
@@ -87,7 +108,8 @@ class TimeLimit:
 
     def part(self, share: float) -> TimeLimit:
         """The limit of a part of the fit, which takes a share of the time left."""
-        return TimeLimit(None if self.seconds is None else max(0.0, share * self.left))
+        seconds = None if self.seconds is None else max(0.0, share * self.left)
+        return TimeLimit(seconds, self.interrupted if self.has_end else None)
 
 
 NO_LIMIT = TimeLimit(None)

@@ -133,8 +133,7 @@ class OwnFold:
         if shared.grows:
             growing = shared.growing((*self._keys, options_of_rounds(settings)))
         start = partial(self._begun, settings)
-        how = start, shared.is_over, _evaluated
-        result, *_ = growing.grown(racer.next_rounds, *how)
+        result, *_ = growing.grown(racer.next_rounds, start, _evaluated)
         value = result.metric_value if result.maximize else -result.metric_value
         return {
             "fit_error": None,

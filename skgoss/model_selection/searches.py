@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 import numbers
-import threading
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
-from itertools import product
+from itertools import chain, product
+from multiprocessing.pool import ThreadPool
+from threading import Event
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from joblib import parallel_config
+from joblib.parallel import ThreadingBackend
 from numpy.typing import NDArray
 from sklearn import config_context, get_config, model_selection
 from sklearn.base import clone, is_classifier
@@ -30,6 +32,7 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.fit import folds as fold_rows
 from skgoss.fit import race
 from skgoss.fit.race import Racer
+from skgoss.fit.time_limit import TimeLimit
 from skgoss.model_selection.racers import (
     METRICS,
     OwnFold,
@@ -42,6 +45,8 @@ from skgoss.parameters import docstrings
 from skgoss.parameters.settings import CHANGEABLE
 from skgoss.training.concurrent_fits import at_once, call_side_by_side
 from skgoss.utils import threads
+from skgoss.utils.cancellation import Cancelled, CancelScope
+from skgoss.utils.messages import warn
 from skgoss.utils.sklearn_private import (
     DocumentedMixin,
     fit_and_score,
@@ -73,8 +78,11 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     A search is fitted by a copy of it, whose estimator shares its fits.
     """
 
-    # Of the copy: what the fits share, and which candidate is evaluated when.
+    # Of the copy: what the fits share, what ends them, what Ctrl-C sets to do so, and
+    # which candidate is evaluated when.
     _shared: SharedFits
+    _scope: CancelScope
+    _interrupted: Event
     _order: Sequence[int]
     # Of a race: the data and arguments, all candidates, and those that it kept.
     _given: Sequence[Any]
@@ -116,6 +124,9 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         ValueError
             If a parameter of a candidate does not exist, ``strategy`` or ``time_limit``
             is wrong, a race gets callbacks, or scikit-learn's search raises it.
+        KeyboardInterrupt
+            After Ctrl-C. In `keep_on_interrupt`, a race raises it only before the first
+            candidate has scores of all folds, or a screening of one.
         """
         self._validate_params()
         self._check_strategy(params)
@@ -128,19 +139,20 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         search.n_jobs = threads.n_threads(
             model.n_jobs if self.n_jobs is None else self.n_jobs
         )
-        search._given, threads_before = indexable(X, y), set(threading.enumerate())
+        search._given = indexable(X, y)
+        search._interrupted = TimeLimit.begun(None).interrupted
+        search._scope = CancelScope(search._interrupted.is_set)
         search._shared = SharedFits()
         search._shared.attach(search.estimator)
         try:
             # Threads change the filters of warnings, for all, until they have ended.
-            with parallel_config("threading"), warnings.catch_warnings():
+            backend = _ThreadsOfScope(search._scope)
+            with parallel_config(backend), warnings.catch_warnings():
                 try:
                     super(SharedSearch, search).fit(X, y, **params)
                 except BaseException:
-                    search._shared.end()
-                    until = time.monotonic() + 1
-                    for thread in set(threading.enumerate()) - threads_before:
-                        thread.join(max(0, until - time.monotonic()))
+                    search._scope.cancel()
+                    search._scope.join()
                     raise
         finally:
             search._shared.close(search.estimator)
@@ -215,7 +227,8 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     ) -> None:
         # scikit-learn < 1.9 has no callbacks.
         context = {} if callback_ctx is None else {"callback_ctx": callback_ctx}
-        super()._run_search(partial(self._evaluate, evaluate_candidates), **context)
+        with self._scope.entered():
+            super()._run_search(partial(self._evaluate, evaluate_candidates), **context)
         # The best candidate is fitted like any other estimator.
         self._shared.close(self.estimator)
 
@@ -290,24 +303,56 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         path = f"{prefix(self.estimator)}n_estimators"
         compared = self._racers = racers(candidates, self._models(candidates), path)
         self._own_folds, self._screened = self._make_own_folds(), {}
-        for stage, n_left in race.screenings(len(compared)):
-            compared = self._survivors(compared, stage, n_left)
-        # Of the many that are screened, few survive: their short fits are not kept.
-        shared.grows = True
+
+        results = None
+        try:
+            for stage, n_left in race.screenings(len(compared)):
+                compared = self._survivors(compared, stage, n_left)
+            # Of the many that are screened, few survive: their short fits are not kept.
+            shared.grows = True
+            self._run_stages(compared, end)
+            results = self._evaluated(evaluate_candidates, compared)
+        except Cancelled:
+            self._scope.join()
+            compared = self._compared_so_far(compared)
+            if not (compared and self._interrupted.is_set()):
+                raise
+        if self._interrupted.is_set():
+            warn(
+                "Ctrl-C ended the race. Candidates with scores of all folds:"
+                f" {len(compared)} of {len(self._racers)}."
+            )
+            self._interrupted.clear()
+        return results or self._evaluated(evaluate_candidates, compared)
+
+    def _evaluated(
+        self, evaluate_candidates: Callable[..., Any], compared: Iterable[Racer]
+    ) -> Any:
+        """The results, which are what scikit-learn makes of the fits of candidates."""
+        self._running = sorted(compared, key=lambda racer: -racer.cost)
+        best = [racer.candidate(racer.best_rounds) for racer in self._running]
+        return evaluate_candidates(best, cv=check_cv(self._pairs))
+
+    def _compared_so_far(self, compared: list[Racer]) -> list[Racer]:
+        """The candidates that have scores; of a screening, the best one."""
+        scored = [racer for racer in compared if racer.rounds]
+        if scored and not self._shared.grows:
+            return race.survivors(scored, 1)
+        return scored or (compared[:1] if self._screened else [])
+
+    def _run_stages(self, compared: Sequence[Racer], end: float) -> None:
+        """Let candidates grow until all have ended or left, or no time is left."""
         running = [racer for racer in compared if racer.path is not None]
         while running:
             begin = time.monotonic()
             self._grow(running, len(self._pairs))
+            self._scope.check()
             race.leave([racer for racer in compared if racer.rounds])
             running = [racer for racer in running if racer.goes_on]
             now = time.monotonic()
             # The next stage takes longer than this one, unless candidates have left.
             if now + race.GROWTH * (now - begin) > end:
                 break
-        # What the results say of a candidate is what scikit-learn makes of its fits.
-        self._running = sorted(compared, key=lambda racer: -racer.cost)
-        best = [racer.candidate(racer.best_rounds) for racer in self._running]
-        return evaluate_candidates(best, cv=check_cv(self._pairs))
 
     def _make_own_folds(self) -> list[OwnFold] | None:
         """The folds of stages that do without scikit-learn; None: they need it.
@@ -340,7 +385,8 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     def _grow(self, running: Sequence[Racer], n_folds: int) -> dict[Racer, Any]:
         """Let candidates grow to their next stage on the first folds.
 
-        Returns what ``_fit_and_score`` of scikit-learn returns, of each fold.
+        Returns what ``_fit_and_score`` of scikit-learn returns, of each fold. If the
+        search is cancelled, candidates that have not got there are left out.
         """
         options = {
             "scorer": self._get_scorers()[0],
@@ -362,11 +408,17 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             with config_context(**config):  # each thread has one
                 return job(train=train, test=test, parameters=params)
 
+        def result(racer: Racer, number: int) -> Any:
+            with suppress(Cancelled):
+                self._scope.check()
+                return evaluated(racer, number)
+
         ordered = sorted(running, key=lambda racer: -racer.cost)
-        jobs = [partial(evaluated, *job) for job in product(ordered, range(n_folds))]
-        out = call_side_by_side(jobs, self.n_jobs, self._shared.end)
-        insert_error_scores(out, self.error_score)
-        grown = dict(zip(ordered, _batched(out, n_folds), strict=True))
+        jobs = [partial(result, *job) for job in product(ordered, range(n_folds))]
+        out = call_side_by_side(jobs, self.n_jobs)
+        by_racer = zip(ordered, _batched(out, n_folds), strict=True)
+        grown = {racer: results for racer, results in by_racer if all(results)}
+        insert_error_scores(list(chain(*grown.values())), self.error_score)
         for racer, results in grown.items():
             racer.note(self._values(results))
         return grown
@@ -380,6 +432,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         grown = self._grow(candidates, 1)
         warn_of_failures([result for (result,) in grown.values()], self.error_score)
         self._screened |= grown
+        self._scope.check()
         return race.survivors(candidates, n_left)
 
     def _values(self, results: Iterable[Any]) -> NDArray[np.float64]:
@@ -418,30 +471,48 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
 
     def _race_results(self, n_splits: int, out: Sequence[Any]) -> Any:
         """The results of a race; ``out`` are those of the candidates that it kept."""
-        kept: dict[Racer, Sequence[Any]] = {}
-        racers = self._racers
-        # Rounding errors could make another number of rounds the best one below.
-        params = [racer.candidate(racer.best_rounds) for racer in racers]
+        racers, left_out = self._racers, _left_out(out[0])
+        kept = {racer: [left_out] * n_splits for racer in racers}
         for racer, (result,) in self._screened.items():
-            kept[racer] = [result, *[_left_out(result)] * (n_splits - 1)]
+            if racer.rounds:  # else Ctrl-C has ended the stage for which it survived
+                kept[racer] = [result, *[left_out] * (n_splits - 1)]
         for racer, results in zip(self._running, _batched(out, n_splits), strict=True):
-            kept[racer] = results
-            if racer.path is None:
+            kept[racer] = [*results]
+            if not racer.rounds:
                 racer.note(self._values(results))
+        # Rounding errors could make another number of rounds the best one below.
+        params = [
+            racer.candidate(racer.best_rounds if racer.rounds else racer.most_rounds)
+            for racer in racers
+        ]
+        for racer in self._running:
             # Stages of our own score but for rounding errors.
-            racer.means[racer.best] = race.mean(self._values(results))
+            racer.means[racer.best] = race.mean(self._values(kept[racer]))
         with warnings.catch_warnings():
-            if self._screened:
+            if len(self._running) < len(racers):
                 warnings.filterwarnings("ignore", "One or more of the .* scores")
             return super()._format_results(
                 params,
                 n_splits,
                 [result for racer in racers for result in kept[racer]],
                 {
-                    "n_rounds": [racer.rounds[-1] for racer in racers],
+                    "n_rounds": [max(racer.rounds, default=0) for racer in racers],
                     "scores_by_rounds": [racer.scores_by_rounds for racer in racers],
                 },
             )
+
+
+class _ThreadsOfScope(ThreadingBackend):
+    """The threads of joblib, whose jobs are in a scope."""
+
+    def __init__(self, scope: CancelScope) -> None:
+        super().__init__()
+        self._scope = scope
+
+    def _get_pool(self) -> ThreadPool:
+        if self._pool is None:
+            self._pool: ThreadPool = ThreadPool(self._n_jobs, self._scope.adopt_thread)
+        return self._pool
 
 
 class FoldsByTime(GroupKFold):

@@ -25,6 +25,7 @@ from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
 from skgoss.training.loop import Trained
+from skgoss.utils.cancellation import Cancelled
 
 # A model, and the attributes that callbacks have set.
 Result = tuple[FittedModel, dict[str, Any]]
@@ -61,7 +62,7 @@ class SharedFits:
     """
 
     def __init__(self) -> None:
-        self.is_open = True  # clones share no more once it is closed, and fits end
+        self.is_open = True  # clones share no more once it is closed
         self.n_threads = 1  # of each fit and prediction
         self.keeps_models = False  # for fits of fewer rounds
         self.grows = False  # whether fits are kept, and go on for more rounds
@@ -81,13 +82,9 @@ class SharedFits:
             elif isinstance(part, Pipeline) and part.memory is None:
                 part.memory = SharedSteps(self)
 
-    def end(self) -> None:
-        """Let all fits end after their next round."""
-        self.is_open = False
-
     def close(self, estimator: Any) -> None:
-        """End all fits, and let the estimator share nothing from now on."""
-        self.end()
+        """Let the estimator share nothing from now on."""
+        self.is_open = False
         self._models.clear()
         self._growing.clear()
         self._recent.clear()
@@ -117,7 +114,7 @@ class SharedFits:
         if grows and None not in key:
             growing, of_callbacks = self.growing(key), {}
             result = partial(_model, n_rounds=n_rounds)
-            model = growing.grown(n_rounds, start, self.is_over, result)
+            model = growing.grown(n_rounds, start, result)
         else:
             most, (model, of_callbacks), fit = self._once(
                 self._models, key, lambda: self._fitted(n_rounds, start())
@@ -180,13 +177,9 @@ class SharedFits:
 
     def _run(self, fit: Fit | FitOnFolds) -> Result:
         # Functions of users need not be ready to be called by several threads at once.
-        has_functions = fit.main.plan.has_functions or fit.main.calls
+        has_functions = fit.main.plan.has_functions or fit.main.data.arguments.callbacks
         with self._one_by_one if has_functions else nullcontext():
-            return run(fit, self.is_over)
-
-    def is_over(self, *_round: Any) -> bool:
-        """Whether fits end, because the search does."""
-        return not self.is_open
+            return run(fit)
 
     def bins(self, data: str | None, *args: Any, **options: Any) -> BinnedDataset:
         """What stands for `BinnedDataset.build`."""
@@ -248,6 +241,8 @@ class SharedFits:
                 future.set_result(make())
             except BaseException as error:
                 future.set_exception(error)
+                if isinstance(error, Cancelled):  # others may need it later
+                    results.pop(key, None)
         return future.result()
 
 
@@ -266,7 +261,6 @@ class GrowingFit:
         self,
         n_rounds: int,
         start: Callable[[], Fit | FitOnFolds],
-        is_over: Callable[..., bool],
         result: Callable[[Any], Any],
     ) -> Any:
         """The result of the fit after so many rounds; fewer if no tree can grow.
@@ -280,8 +274,7 @@ class GrowingFit:
             missing = n_rounds - fit.n_rounds
             if missing > 0 and not self._ended:
                 # No model is made before it is asked for.
-                options = {"after_round": is_over, "n_rounds": missing}
-                loop.run(fit.state, None, history={}, **options)
+                loop.run(fit.state, None, history={}, n_rounds=missing)
                 self._ended = fit.n_rounds < n_rounds
                 if self._rests:
                     fit.state.rest()
@@ -316,6 +309,7 @@ def are_rounds_alike(options: LGBMModel | Settings) -> bool:
         options.boosting_type in ("gbdt", "goss")
         and options.folds is None
         and options.preset is None
+        and options.time_limit is None
         and not options.early_stopping_round
     )
 

@@ -27,6 +27,7 @@ from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.rounds import Rounds
 from skgoss.training.spread import Spread, row_hashes
+from skgoss.utils.cancellation import CURRENT_SCOPE
 
 Floats = NDArray[np.float64]
 
@@ -276,6 +277,8 @@ class Boosting(Rounds):
         """Do nothing: a round needs the scores of the one before."""
 
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
+        if (scope := CURRENT_SCOPE.get()) is not None:
+            scope.check()
         with self._lock:
             self._undo_failed_round()
             before = self._n_grown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from skgoss.training.callback_api import EvalResult, History, record
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.rounds import Rounds
+from skgoss.utils.cancellation import CancelScope
 
 Result = TypeVar("Result")
 
@@ -38,29 +39,31 @@ def at_once(n_fits: int, n_threads: int) -> tuple[int, int]:
 
 
 def call_side_by_side(
-    functions: Sequence[Callable[[], Result]],
-    n_at_once: int,
-    cancel: Callable[[], None] = lambda: None,
+    functions: Sequence[Callable[[], Result]], n_at_once: int
 ) -> list[Result]:
     """Call functions, several at once, and return their results.
 
     If ``n_at_once`` is 1, they are called one after the other in this thread. If one
-    raises, ``cancel`` is called, so that the others may end, and the first error, in
-    the order of the functions, is raised.
+    raises, the others are cancelled, and the first error, in the order of the
+    functions, is raised once they have ended.
     """
     if n_at_once == 1 or len(functions) == 1:
         return [function() for function in functions]
-    with ThreadPoolExecutor(n_at_once, thread_name_prefix="skgoss-fit") as pool:
-        pending = [pool.submit(function) for function in functions]
+    scope = CancelScope()
+    pending: list[Future[Result]] = []
+    with ThreadPoolExecutor(n_at_once, "skgoss-fit", scope.adopt_thread) as pool:
         try:
+            pending += map(pool.submit, functions)
             while not all(future.done() for future in pending):
                 wait(pending, _SIGNAL_INTERVAL, "FIRST_EXCEPTION")
                 failed = [f for f in pending if f.done() and f.exception()]
                 if failed:
                     failed[0].result()
         except BaseException:
-            cancel()
+            scope.cancel()
             pool.shutdown(wait=False, cancel_futures=True)
+            # The pool does not know of a thread that Ctrl-C has kept it from noting.
+            scope.join()
             raise
         return [future.result() for future in pending]
 
@@ -85,6 +88,7 @@ class ConcurrentFits:
         self._ahead = ahead
         self._limit = 0
         self._closed = False
+        self._scope = CancelScope()
         lock = threading.Lock()
         self._work_available = threading.Condition(lock)
         self._round_done = threading.Condition(lock)
@@ -158,6 +162,7 @@ class ConcurrentFits:
 
     def _work(self) -> None:
         """Advance fits until `__exit__` is called."""
+        self._scope.adopt_thread()
         while (fit := self._next_fit()) is not None:
             fit.advance()
             with self._work_available:

@@ -152,12 +152,12 @@ class MultiOutput(Rounds):
         """
         rounds: list[list[_Round]] = [[] for _ in self.parts]
         waiting = {k for k, ended in enumerate(self._has_ended) if not ended}
-        lock, is_over = threading.Lock(), threading.Event()
+        lock = threading.Lock()
 
         def take() -> int | None:
             with lock:
                 ready = [k for k in waiting if len(rounds[k]) < n_rounds]
-                if not ready or is_over.is_set():
+                if not ready:
                     return None
                 k = min(ready, key=lambda k: (len(rounds[k]), k))
                 waiting.remove(k)
@@ -172,7 +172,7 @@ class MultiOutput(Rounds):
                     with lock:
                         waiting.add(k)
 
-        call_side_by_side([work] * self.n_at_once, self.n_at_once, is_over.set)
+        call_side_by_side([work] * self.n_at_once, self.n_at_once)
         for index in range(max(map(len, rounds))):
             self._grown.append(
                 {k: part[index] for k, part in enumerate(rounds) if index < len(part)}

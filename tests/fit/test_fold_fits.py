@@ -86,25 +86,6 @@ def test_functions_of_users_are_never_called_by_two_threads():
     assert seen == {threading.get_ident()}
 
 
-def test_an_error_in_one_fold_ends_the_others():
-    ended, started = [], threading.Event()
-
-    def wrong(is_cancelled):
-        started.wait()
-        raise ValueError("this fold")
-
-    def endless(is_cancelled):
-        started.set()
-        while not is_cancelled():
-            pass
-        ended.append(1)
-
-    with pytest.raises(ValueError, match=r"this fold"):
-        fold_fits.side_by_side([endless, wrong, endless], 2)
-    # The last one may begin before the error is known, and then it ends as well.
-    assert ended in ([1], [1, 1])
-
-
 # --- Several sets of options ----------------------------------------------------------
 
 

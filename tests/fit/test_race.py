@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy import stats
 
+from skgoss import parameters
 from skgoss.fit import race
 from skgoss.fit.race import Racer, leave, screenings, survivors
 
@@ -47,6 +49,75 @@ def test_quantiles_of_the_test_are_not_where_machines_round_differently():
     assert (np.abs(exact % 1.0 - 0.5) > 1e-4).all()
     found = [[race._quantile(level, k) for k in n] for level in levels[:, 0]]
     np.testing.assert_allclose(1e6 * np.array(found), exact, atol=0.5, rtol=0)
+
+
+def test_candidates_are_compared_after_the_same_stage():
+    old, young = racer(1, 3, 3.2, 8, 9), racer(1, 3, 3.1)
+    leave([young, old])
+    assert not young.left
+    behind, longer = racer(1, 3, 3.05), racer(1, 2, 3, 3.5)
+    leave([behind, longer, old])
+    assert [behind.left, longer.left] == [True, True]
+    # The best one may have been best before, or have ended before.
+    for best in (racer(1, 5, 2), racer(1, 5), racer(2, 5, 2, 2)):
+        behind, ahead = racer(1, 3, 3.5), racer(1, 3, 4.1)
+        leave([behind, best, ahead])
+        assert [behind.left, best.left, ahead.left] == [True, False, False]
+
+
+@pytest.mark.parametrize(("are_members", "level"), [(False, 0.4), (True, 0.05)])
+def test_who_is_behind_is_a_test_on_the_folds(are_members, level):
+    rng, found, p_values = np.random.default_rng(0), [], []
+    for n_folds in (2, 3, 5):
+        for _ in range(150):
+            best, other = (Racer({}, "n_estimators", 10_000, 0.1, 31) for _ in range(2))
+            for stage in range(3):
+                best.note(rng.normal(21 + stage / 2, 1, n_folds))
+                other.note(rng.normal(20 + stage / 2, 1, n_folds))
+            if not other.goes_on or max(other.means) > max(best.means):
+                continue
+            leave([other, best], are_members=are_members)
+            found.append(other.left)
+            # Another gain as the last one would bring it so far, but none is lost.
+            last, gain = other.scores[-1], other.means[-1] - other.means[-2]
+            gap = best.scores[best.best] - last - max(gain, 0)
+            correction = 1 + n_folds / (n_folds - 1)  # of Nadeau and Bengio
+            t = gap.mean() / np.sqrt(gap.var(ddof=1) / n_folds * correction)
+            p_values.append(stats.t.sf(t, n_folds - 1))
+    assert np.min(np.abs(np.array(p_values) - level)) > 1e-6
+    assert found == [p < level for p in p_values]
+    assert 10 < sum(found) < len(found) - 10
+
+
+def test_one_fold_says_too_little():
+    ahead, behind = (Racer({}, "n_estimators", 10_000, 0.1, 31) for _ in range(2))
+    for score in (1.0, 2.0, 3.0):
+        ahead.note(np.array([10 * score]))
+        behind.note(np.array([0.0]))
+    leave([ahead, behind])
+    assert not behind.left
+
+
+def test_candidates_of_presets():
+    options = {"n_estimators": 12, "learning_rate": 0.2, "num_leaves": 31}
+    found = Racer.of(parameters.make_settings(options, "LGBMRegressor"))
+    assert found.candidate(5) == {"n_estimators": 5}
+    assert found.cost == 4 * 31
+    for score in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0):
+        found.note(np.array([score]))
+    assert found.rounds == [4, 5, 5, 6, 7, 8]
+    assert found.goes_on
+    while found.rounds[-1] < 12:
+        found.note(np.array([7.0 + found.stage]))
+    assert not found.goes_on
+    # One without a path is evaluated as it is.
+    whole = Racer({"a": 1}, None, 1, 0.1, 31)
+    assert whole.candidate(whole.next_rounds) == {"a": 1}
+    assert whole.next_rounds == whole.best_rounds == 1
+    whole.note(np.array([np.nan, 1.0]))
+    assert whole.means == [-np.inf]
+    assert whole.scores_by_rounds == {1: -np.inf}
+    assert not whole.goes_on
 
 
 def test_nobody_leaves_after_the_first_stage_of_few():

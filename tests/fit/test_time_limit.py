@@ -50,11 +50,13 @@ def test_a_limit_and_its_parts(clock):
     assert not limit.is_over()
     assert limit.results() == {"is_limit_reached": False}
     clock.now = 2.0
-    assert limit.after_round()(3, None)
+    assert not limit.after_round(4)(3, None)  # the last round ends by itself
+    assert not limit.is_reached
+    assert limit.after_round(5)(3, None)
     assert limit.results() == {"is_limit_reached": True}
     none = TimeLimit(None)
     assert none.left == none.part(0.1).left == np.inf
-    assert none.after_round() is None
+    assert none.after_round(5) is None
     assert not none.is_over()
     assert none.results() == {}
 
@@ -200,6 +202,29 @@ def test_ctrl_c_raises_if_nobody_asked_or_it_comes_twice():
     with skgoss.keep_on_interrupt(), pytest.raises(KeyboardInterrupt):
         model.fit(X, y, callbacks=calls)
     assert not hasattr(model, "n_iter_")
+
+
+def test_an_error_leaves_the_block_too():
+    def fail():
+        with skgoss.keep_on_interrupt():
+            assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert not time_limit.BLOCKS
+    with pytest.raises(KeyboardInterrupt):
+        LGBMRegressor().fit(X, y, callbacks=[pressed(3)])
+
+
+def test_of_two_blocks_the_inner_one_keeps():
+    model = LGBMRegressor()
+    with skgoss.keep_on_interrupt():
+        with skgoss.keep_on_interrupt(), pytest.warns(match="after 4 of 100 rounds"):
+            model.fit(X, y, callbacks=[pressed(3)])
+        with pytest.warns(match="after 6 of 100 rounds"):
+            model.fit(X, y, callbacks=[pressed(5)])
 
 
 def test_ctrl_c_keeps_the_folds_that_have_ended():

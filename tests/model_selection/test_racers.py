@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import skgoss
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
 from skgoss.model_selection.racers import OwnFold
@@ -220,6 +223,114 @@ def test_callbacks_need_fits_that_end():
     pipeline = make_pipeline(StandardScaler(), LGBMRegressor())
     with pytest.raises(ValueError, match="callbacks need strategy='all'"):
         race(pipeline, {}).fit(X, y, lgbmregressor__callbacks=[print])
+
+
+# --- What ends a race -----------------------------------------------------------------
+
+
+def rounds_before(monkeypatch, number, happens):
+    """A list with an element for each round; before one of them something happens."""
+    rounds, boost = [], Boosting.boost
+
+    def counting(self, begin=None):
+        rounds.append(1)
+        if len(rounds) == number:
+            happens()
+        return boost(self, begin)
+
+    monkeypatch.setattr(Boosting, "boost", counting)
+    return rounds
+
+
+def ended(monkeypatch, number, grid, warns=r"Ctrl-C ended the race\. .*", **options):
+    """A race that Ctrl-C ends before a round, in `keep_on_interrupt`."""
+    press = partial(signal.raise_signal, signal.SIGINT)
+    rounds_before(monkeypatch, number, press)
+    with skgoss.keep_on_interrupt(), pytest.warns(match=warns):
+        return race(grid=grid, **options).fit(X, y)
+
+
+# Numbers of rounds of the whole race: 4 folds of each candidate.
+PRESSED = {"first stage": 60, "second stage": 150, "later": 300}
+RACED = {"num_leaves": [3, 6], "learning_rate": [0.1, 0.3], "n_estimators": [40]}
+
+
+@cache
+def whole_race():
+    return race(grid=RACED, n_jobs=1, refit=False).fit(X, y).cv_results_
+
+
+@pytest.mark.parametrize(
+    ("when", "n_jobs"), [*((when, 1) for when in PRESSED), ("second stage", 2)]
+)
+def test_ctrl_c_ends_a_race_with_the_scores_so_far(monkeypatch, when, n_jobs):
+    whole = whole_race()
+    search = ended(monkeypatch, PRESSED[when], RACED, n_jobs=n_jobs)
+    results = search.cv_results_
+    is_scored = results["n_rounds"] > 0
+    assert 0 < is_scored.sum() < 4 or when != "first stage"
+    assert results["n_rounds"].sum() < whole["n_rounds"].sum()
+    best = -np.inf
+    for i, by_rounds in enumerate(results["scores_by_rounds"]):
+        # Stages that have ended are those of the whole race.
+        stages = list(whole["scores_by_rounds"][i].items())[: len(by_rounds)]
+        assert by_rounds == pytest.approx(dict(stages), rel=1e-12)
+        score, n_rounds = results["mean_test_score"][i], results["n_rounds"][i]
+        if not by_rounds:
+            assert np.isnan(score)
+            assert n_rounds == 0
+            continue
+        assert n_rounds == max(by_rounds)
+        assert score == max(by_rounds.values())
+        assert results["params"][i]["n_estimators"] in by_rounds
+        best = max(best, score)
+    assert search.best_score_ == best
+    same = LGBMRegressor(**search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(search.predict(X), same.predict(X))
+
+
+def test_ctrl_c_before_the_first_scores_ends_a_race(monkeypatch):
+    rounds = rounds_before(monkeypatch, 9, partial(signal.raise_signal, signal.SIGINT))
+    search = race(grid=RACED, n_jobs=1)
+    with skgoss.keep_on_interrupt(), pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert len(rounds) == 9
+    assert not hasattr(search, "cv_results_")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_what_is_evaluated_once(monkeypatch, n_jobs):
+    # 30 rounds of 4 folds in stages, and then those of the other candidates.
+    grid = {"boosting_type": ["gbdt", "dart", "rf"], "n_estimators": [30]}
+    grid |= {"subsample_freq": [1], "subsample": [0.5]}
+    search = ended(monkeypatch, 150, grid, n_jobs=n_jobs)
+    results = search.cv_results_
+    assert list(np.isfinite(results["mean_test_score"])) == [True, False, False]
+    assert list(results["n_rounds"]) == [30, 0, 0]
+    assert search.best_params_["boosting_type"] == "gbdt"
+    assert search.best_estimator_.n_estimators_ == search.best_params_["n_estimators"]
+
+
+@pytest.mark.parametrize(("pressed", "n_screened"), [(30, 5), (70, 7), (200, 9)])
+def test_ctrl_c_ends_a_screening_with_its_best(monkeypatch, pressed, n_screened):
+    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
+    monkeypatch.setattr("skgoss.fit.race._LEAST", 1)
+    grid = {"num_leaves": range(2, 11), "n_estimators": [40]}
+    search = ended(monkeypatch, pressed, grid, n_jobs=1)
+    results = search.cv_results_
+    (best,) = np.flatnonzero(np.isfinite(results["mean_test_score"]))
+    assert best == search.best_index_
+    scores = cross_val_score(LGBMRegressor(**search.best_params_), X, y, cv=FOLDS)
+    assert scores.mean() == search.best_score_
+    first, (train, test) = results["split0_test_score"], next(FOLDS.split(X))
+    assert np.isfinite(first).sum() == np.count_nonzero(results["n_rounds"])
+    assert np.isfinite(first).sum() == n_screened
+    for params, score in zip(results["params"], first, strict=True):
+        if np.isfinite(score):
+            model = LGBMRegressor(**params).fit(X[train], y[train])
+            assert score == pytest.approx(model.score(X[test], y[test]), rel=1e-12)
+        else:
+            assert params["n_estimators"] == 40
 
 
 def test_time_limit():

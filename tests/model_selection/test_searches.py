@@ -223,7 +223,7 @@ def test_failed_fits_get_the_error_score():
     with pytest.raises(ValueError, match="learning_rate"):
         GridSearchCV(model, grid, **options).fit(*TWO)
     # Threads that outlive the error would change the filters of the next warnings.
-    assert set(threading.enumerate()) == before
+    assert set(threading.enumerate()) <= before
     assert warnings.filters is filters
 
 

@@ -29,13 +29,19 @@ from skgoss.model.fitted import FittedModel, whole
 from skgoss.model_files import model_file as model_files
 from skgoss.objectives.objectives import NOT_BUILT_IN
 from skgoss.parameters import docstrings
-from skgoss.sources import text_files
+from skgoss.sources import input_rows, text_files
 from skgoss.sources.source import Source
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import disk, optional, threads
 from skgoss.utils.locks import cached_property
-from skgoss.utils.messages import Elsewhere, by_name, type_name, warn
+from skgoss.utils.messages import (
+    Elsewhere,
+    UnusedParameterWarning,
+    by_name,
+    type_name,
+    warn,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -212,12 +218,17 @@ class Booster(Elsewhere):
         model = self._model
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_threads = self._n_threads(kwargs)
+        n_threads = self._n_threads(kwargs, self.predict)
 
         def compute(rows: Any) -> Any:
             columns = self._columns(model, rows, validate_features)
             return predictions.compute(model, columns, output, rounds, n_threads)
 
+        if data_has_header and not input_rows.is_file(data):
+            warn(
+                "data_has_header has no effect: data are not the path of a file.",
+                UnusedParameterWarning,
+            )
         open_file = partial(self._open_file, model, header=data_has_header)
         return predictions.in_batches(
             data, model.schema, compute, open_file, to_parquet
@@ -254,7 +265,7 @@ class Booster(Elsewhere):
         """
         model = self._model
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_threads = self._n_threads(kwargs)
+        n_threads = self._n_threads(kwargs, self.explain)
         return explanation.explanation(
             model,
             self._loaded_columns(model, data),
@@ -264,8 +275,8 @@ class Booster(Elsewhere):
             interactions=interactions,
         )
 
-    def _n_threads(self, kwargs: Mapping[str, Any], method: str = "predict") -> int:
-        """The number of threads of a call with some other arguments."""
+    def _n_threads(self, kwargs: Mapping[str, Any], method: Callable[..., Any]) -> int:
+        """The number of threads of a call of a method with some other arguments."""
         owner = type(self).__name__
         return threads.n_threads(parameters.n_jobs(kwargs, None, owner, method))
 
@@ -782,7 +793,7 @@ class Booster(Elsewhere):
             model.schema.n_features,
             "the model",
         )
-        n_threads = self._n_threads(kwargs, "refit")
+        n_threads = self._n_threads(kwargs, self.refit)
         columns = self._loaded_columns(model, data, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)

@@ -84,8 +84,8 @@ class Booster(Elsewhere):
     ----------
     params : dict, default=None
         The training parameters, by any of their names: see `LGBMModel`. Parameters of
-        early stopping have no effect. If a model is read, its own parameters are used,
-        and ``params`` has no effect.
+        early stopping and ``time_limit`` have no effect. If a model is read, its own
+        parameters are used, and ``params`` has no effect.
     train_set : Dataset, default=None
         The training data. The model has no trees until `update` is called.
     model_file : str or path, default=None
@@ -1174,6 +1174,10 @@ def _attributes(model: FittedModel | Fit) -> dict[str, Any]:
     }
 
 
+# Options that end rounds, which a Booster does not do by itself.
+_OF_ROUNDS = ("early_stopping_round", "time_limit")
+
+
 def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     """Start to train a model, without a round."""
     if not isinstance(train_set, Dataset):
@@ -1190,6 +1194,15 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
         )
     # The rounds are the user's, so no rows are held out to end them.
     fit = options.start(train_set, FitArguments(early_stopping_round=0)).main
+    ignored = [
+        name for name in _OF_ROUNDS if (options.passed_options.get(name) or 0) > 0
+    ]
+    if ignored:
+        warn(
+            f"Options without effect: {' and '.join(ignored)}. The rounds of a Booster"
+            " are trained one by one. Use train.",
+            UnusedParameterWarning,
+        )
     if fit.record is not None and "n_estimators" not in options.names:
         del fit.record.parameters[NAME_OF_ROUNDS]
     return fit

@@ -475,9 +475,7 @@ def _auc_mu_costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
     return costs
 
 
-def ndcg(
-    data: EvalData, settings: Settings, *, averages_ties: bool = True
-) -> Floats:
+def ndcg(data: EvalData, settings: Settings, *, averages_ties: bool = True) -> Floats:
     """NDCG of each query, (n_levels, n_queries)."""
 
     def graded_queries() -> ranking.GradedQueries:

@@ -238,9 +238,7 @@ class GradedQueries:
         # Documents of the same gain are no ties that it would depend on.
         self.ideal = self.dcg(gain, averages_ties=False, n_threads=n_threads)
 
-    def dcg(
-        self, scores: Floats, *, averages_ties: bool, n_threads: int = 1
-    ) -> Floats:
+    def dcg(self, scores: Floats, *, averages_ties: bool, n_threads: int = 1) -> Floats:
         """The discounted cumulative gains by level and query."""
         values = np.empty((len(self.at), len(self.boundaries) - 1))
         ranking_kernels.dcg(

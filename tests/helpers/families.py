@@ -13,14 +13,15 @@ from skgoss.objectives.objectives import OBJECTIVES
 N_ROWS = 96
 _RANDOM = np.random.default_rng(0)
 # Numbers, some of them missing, some of them 0; and numbers of categories.
-X = _RANDOM.standard_normal((N_ROWS, 5))
-X[:, 2] *= _RANDOM.random(N_ROWS) < 0.5
-X[_RANDOM.random(N_ROWS) < 0.2, 1] = np.nan
-X[:, 4] = _RANDOM.integers(0, 12, N_ROWS)
+X = _RANDOM.standard_normal((N_ROWS, 6))
+X[_RANDOM.random(N_ROWS) < 0.4, 1] = np.nan
+X[:, 2:4] *= _RANDOM.random((N_ROWS, 2)) < 0.4
+X[:, 4] = _RANDOM.integers(0, 7, N_ROWS)
 CATEGORIES = 4  # the number of their column
 
-_SIGNAL = X[:, 0] + 0.5 * np.sin(5 * X[:, 4]) + np.nan_to_num(X[:, 1]) * X[:, 2]
-_SIGNAL = _SIGNAL + 0.3 * _RANDOM.standard_normal(N_ROWS)
+_SIGNAL = X[:, 0] + 2 * np.sin(5 * X[:, 4]) + np.nan_to_num(X[:, 1]) + X[:, 2] - X[:, 3]
+_SIGNAL += 2.0 * np.isnan(X[:, 1]) - 1.0 * (X[:, 2] == 0)
+_SIGNAL += 0.3 * _RANDOM.standard_normal(N_ROWS)
 _RANKS = _SIGNAL.argsort().argsort()
 _TARGETS = {
     "regression": _SIGNAL * 4,
@@ -77,7 +78,7 @@ FAMILIES = {
         {},
     ),
     "several targets": Family(
-        LGBMRegressor, np.column_stack([_SIGNAL, X[:, 3]]), {}, {}
+        LGBMRegressor, np.column_stack([_SIGNAL, X[:, 5] + X[:, 0]]), {}, {}
     ),
     "several targets of classes": Family(
         LGBMClassifier, np.column_stack([_TARGETS["2"], _TARGETS["3"]]), {}, {}

@@ -90,7 +90,7 @@ def plain(result):
     if inspect.isgenerator(result) or isinstance(result, list):
         return [plain(part) for part in result]
     if hasattr(result, "ppf"):
-        return result.ppf(0.3)
+        return np.stack([result.ppf(0.3), result.mean()])
     return np.asarray(getattr(result, "values", result))
 
 

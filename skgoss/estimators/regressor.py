@@ -353,7 +353,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
                 f" (objective={model.objective!r}), which has no strata."
             )
         frozen = distribution.frozen(self._raw_scores(X, span, *how).T)
-        return what.of_distribution(frozen, at[:, None]).T
+        # SciPy's formulas have infinite powers where a probability is 0.
+        with np.errstate(over="ignore"):
+            return what.of_distribution(frozen, at[:, None]).T
 
     @docstrings.of_prediction
     def predict_interval(

@@ -30,7 +30,7 @@ from skgoss.model.fitted import FittedModel, whole
 from skgoss.model_files import model_file as model_files
 from skgoss.objectives.objectives import NOT_BUILT_IN
 from skgoss.parameters import docstrings
-from skgoss.sources import text_files
+from skgoss.sources import input_rows, text_files
 from skgoss.sources.source import Source
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
@@ -85,8 +85,8 @@ class Booster(Elsewhere):
     ----------
     params : dict, default=None
         The training parameters, by any of their names: see `LGBMModel`. Parameters of
-        early stopping have no effect. If a model is read, its own parameters are used,
-        and ``params`` has no effect.
+        early stopping and ``time_limit`` have no effect. If a model is read, its own
+        parameters are used, and ``params`` has no effect.
     train_set : Dataset, default=None
         The training data. The model has no trees until `update` is called.
     model_file : str or path, default=None
@@ -219,12 +219,17 @@ class Booster(Elsewhere):
         model = self._model
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_threads = self._n_threads(kwargs)
+        n_threads = self._n_threads(kwargs, self.predict)
 
         def compute(rows: Any) -> Any:
             columns = self._columns(model, rows, validate_features)
             return predictions.compute(model, columns, output, rounds, n_threads)
 
+        if data_has_header and not input_rows.is_file(data):
+            warn(
+                "data_has_header has no effect: data are not the path of a file.",
+                UnusedParameterWarning,
+            )
         open_file = partial(self._open_file, model, header=data_has_header)
         return predictions.in_batches(
             data, model.schema, compute, open_file, to_parquet
@@ -261,7 +266,7 @@ class Booster(Elsewhere):
         """
         model = self._model
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_threads = self._n_threads(kwargs)
+        n_threads = self._n_threads(kwargs, self.explain)
         return explanation.explanation(
             model,
             self._loaded_columns(model, data),
@@ -271,8 +276,8 @@ class Booster(Elsewhere):
             interactions=interactions,
         )
 
-    def _n_threads(self, kwargs: Mapping[str, Any], method: str = "predict") -> int:
-        """The number of threads of a call with some other arguments."""
+    def _n_threads(self, kwargs: Mapping[str, Any], method: Callable[..., Any]) -> int:
+        """The number of threads of a call of a method with some other arguments."""
         owner = type(self).__name__
         return threads.n_threads(parameters.n_jobs(kwargs, None, owner, method))
 
@@ -789,7 +794,7 @@ class Booster(Elsewhere):
             model.schema.n_features,
             "the model",
         )
-        n_threads = self._n_threads(kwargs, "refit")
+        n_threads = self._n_threads(kwargs, self.refit)
         columns = self._loaded_columns(model, data, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
@@ -1170,6 +1175,10 @@ def _attributes(model: FittedModel | Fit) -> dict[str, Any]:
     }
 
 
+# Options that end rounds, which a Booster does not do by itself.
+_OF_ROUNDS = ("early_stopping_round", "time_limit")
+
+
 def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     """Start to train a model, without a round."""
     if not isinstance(train_set, Dataset):
@@ -1187,8 +1196,15 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
         is_chosen = "folds" in fit.data.preset_params
         option = f"preset={fit.settings.preset!r}" if is_chosen else "folds"
         raise ValueError(f"{option} cannot be used {by_round}. Use train.")
-    if fit.settings.time_limit is not None:
-        warn(f"time_limit has no effect {by_round}.", UnusedParameterWarning)
+    ignored = [
+        name for name in _OF_ROUNDS if (options.passed_options.get(name) or 0) > 0
+    ]
+    if ignored:
+        warn(
+            f"Options without effect: {' and '.join(ignored)}. The rounds of a Booster"
+            " are trained one by one. Use train.",
+            UnusedParameterWarning,
+        )
     if fit.record is not None and "n_estimators" not in options.names:
         del fit.record.parameters[NAME_OF_ROUNDS]
     return fit

@@ -36,7 +36,7 @@ from skgoss.training import loop
 from skgoss.training.callback_api import EarlyStopException, History, may_lag
 from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
 from skgoss.utils import threads
-from skgoss.utils.messages import type_name
+from skgoss.utils.messages import said_once, type_name
 
 # The rows to learn from, and those to test on.
 Parts = tuple[Dataset, Dataset]
@@ -213,16 +213,17 @@ def cv(
     parts = _parts_of_folds(train_set, folds)
     n_at_once, n_threads = _threads(options, train_set, arguments, len(parts))
     fits = []
-    for train, test in parts:
-        if fpreproc is not None:
-            train, test, changed = fpreproc(train, test, dict(params or {}))
-            options = make_options(changed)
-        sets = [train, test] if eval_train_metric else [test]
-        with_sets = replace(arguments, eval_set=sets)
-        fit = options.start(
-            train, with_sets, earlier, n_threads=n_threads, searches=False
-        )
-        fits.append(fit.main)
+    with said_once():
+        for train, test in parts:
+            if fpreproc is not None:
+                train, test, changed = fpreproc(train, test, dict(params or {}))
+                options = make_options(changed)
+            sets = [train, test] if eval_train_metric else [test]
+            with_sets = replace(arguments, eval_set=sets)
+            fit = options.start(
+                train, with_sets, earlier, n_threads=n_threads, searches=False
+            )
+            fits.append(fit.main)
     return _boost(fits, n_at_once, return_cvbooster)
 
 

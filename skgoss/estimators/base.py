@@ -536,8 +536,9 @@ class LGBMModel(
         """
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         span = start_iteration, num_iteration
+        n_threads = self._n_threads(kwargs, self.predict)
         return self._output(
-            X, output, span, validate_features, kwargs, self._finish, to_parquet
+            X, output, span, validate_features, n_threads, self._finish, to_parquet
         )
 
     def _finish(self, model: FittedModel, values: NDArray[np.float64]) -> Any:
@@ -550,7 +551,7 @@ class LGBMModel(
         output: predictions.PredictionKind,
         span: tuple[int, int | None],
         validate_features: bool,
-        kwargs: Mapping[str, Any],
+        n_threads: int,
         finish: Finish,
         to_parquet: str | PathLike[str] | None = None,
     ) -> Any:
@@ -558,7 +559,7 @@ class LGBMModel(
 
         ``span`` is the first round and the number of rounds.
         """
-        model, n_threads = self._model, self._n_threads(kwargs)
+        model = self._model
         rounds = model.rounds(*span)
 
         def compute(rows: Any) -> Any:
@@ -576,12 +577,11 @@ class LGBMModel(
         model: FittedModel,
         X: ArrayLike,
         coverage: Any,
-        kwargs: Mapping[str, Any],
+        n_threads: int,
         compute: Callable[[Columns, NDArray[np.float64], int], NDArray[Any]],
     ) -> NDArray[Any]:
         """Intervals or sets of classes; the last axis is that of several coverages."""
         coverages, is_one = intervals.checked_coverage(coverage)
-        n_threads = self._n_threads(kwargs)
         covering = predictions.in_batches(
             X,
             model.schema,
@@ -631,7 +631,7 @@ class LGBMModel(
             If shap is not installed.
         """
         model = self._model
-        n_threads = self._n_threads(kwargs)
+        n_threads = self._n_threads(kwargs, self.explain)
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
             model,
@@ -661,13 +661,20 @@ class LGBMModel(
         has_names = model.feature_names != names.default(len(model.feature_names))
         return self.booster_._open_file(model, path, has_names)
 
-    def _n_threads(self, kwargs: Mapping[str, Any] = MappingProxyType({})) -> int:
-        """The number of threads of a prediction with some other arguments."""
+    def _n_threads(
+        self,
+        kwargs: Mapping[str, Any] = MappingProxyType({}),
+        method: Callable[..., Any] | None = None,
+    ) -> int:
+        """The number of threads of a prediction by a method with some other arguments.
+
+        TypeError if one of these belongs to another method.
+        """
         if self._shared is not None and not kwargs:
             return self._shared.n_threads
         n_jobs = self.n_jobs
         if kwargs or not (n_jobs is None or type(n_jobs) is int):
-            n_jobs = parameters.n_jobs(kwargs, n_jobs, type(self).__name__)
+            n_jobs = parameters.n_jobs(kwargs, n_jobs, type(self).__name__, method)
         return threads.n_threads(n_jobs)
 
     # --- The fitted model -------------------------------------------------------------

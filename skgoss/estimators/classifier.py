@@ -18,7 +18,7 @@ from skgoss.columns.floats import check_unmasked
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
-from skgoss.model import intervals, predictions
+from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel, scores_of_targets
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
@@ -177,8 +177,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         """
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         span = start_iteration, num_iteration
+        n_threads = self._n_threads(kwargs, self.predict_proba)
         return self._output(
-            X, output, span, validate_features, kwargs, _probabilities, to_parquet
+            X, output, span, validate_features, n_threads, _probabilities, to_parquet
         )
 
     def score(
@@ -239,8 +240,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             What ``predict_proba`` returns with ``raw_score``.
         """
         span = start_iteration, num_iteration
+        n_threads = self._n_threads(kwargs, self.decision_function)
         return self._output(
-            X, "raw_score", span, validate_features, kwargs, _probabilities
+            X, "raw_score", span, validate_features, n_threads, _probabilities
         )
 
     @docstrings.of_prediction
@@ -297,10 +299,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         >>> [model.classes_[row].tolist() for row in sets]
         [[0], [1, 2], [0, 1]]
         """
-        intervals.check_arguments(kwargs)
-        model = self._model
+        model, n_threads = self._model, self._n_threads(kwargs, self.predict_set)
         compute = model.for_sets(self._owner).sets
-        return self._covering(model, X, coverage, kwargs, compute)
+        return self._covering(model, X, coverage, n_threads, compute)
 
     @property
     def oof_prediction_(self) -> NDArray[np.float64]:

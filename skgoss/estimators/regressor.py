@@ -156,7 +156,15 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         return tags
 
     @docstrings.of_prediction
-    def predict_distribution(self, X: ArrayLike, **kwargs: Any) -> Any:
+    def predict_distribution(
+        self,
+        X: ArrayLike,
+        *,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         """Predict the distribution of the target, as an object of SciPy.
 
         For objectives that learn one: 'normal', 'lognormal' and others, which
@@ -194,9 +202,32 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
                 f" {self._model.objective!r}. Fit with objective='normal' or another"
                 " that learns a distribution."
             )
-        # Predictions of Dask collections are lazy.
-        scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
+        scores = self._raw_scores(
+            X,
+            (start_iteration, num_iteration),
+            validate_features,
+            kwargs,
+            self.predict_distribution,
+        )
         return distribution.frozen(scores.T)
+
+    def _raw_scores(
+        self,
+        X: Any,
+        span: tuple[int, int | None],
+        validate_features: bool,
+        kwargs: Mapping[str, Any],
+        method: Callable[..., Any],
+    ) -> NDArray[np.float64]:
+        """Raw scores for a method; also of Dask collections, whose scores are lazy.
+
+        ``span`` is the first round and the number of rounds.
+        """
+        options: dict[str, Any] = {"validate_features": validate_features}
+        options["start_iteration"], options["num_iteration"] = span
+        if kwargs:
+            options["n_jobs"] = self._n_threads(kwargs, method)
+        return np.asarray(self.predict(X, raw_score=True, **options))
 
     @docstrings.of_prediction
     def predict_survival_function(
@@ -205,6 +236,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         times: ArrayLike,
         *,
         strata: ArrayLike | None = None,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[np.float64]:
         """Predict the probability that the event comes later than each time.
@@ -246,7 +280,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         times = as_floats(times, "times")
         if times.ndim != 1 or np.isnan(times).any():
             raise ValueError("times must have one dimension and no missing values.")
-        return self._of_lifetimes(X, times, strata, kwargs, _SURVIVAL)
+        span = start_iteration, num_iteration
+        rows = X, span, validate_features, kwargs, self.predict_survival_function
+        return self._of_lifetimes(_SURVIVAL, times, strata, *rows)
 
     @docstrings.of_prediction
     def predict_quantile(
@@ -255,6 +291,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         q: float | Sequence[float] = 0.5,
         *,
         strata: ArrayLike | None = None,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[np.float64]:
         """Predict quantiles of the target, or of the time of the event.
@@ -284,27 +323,39 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         if levels.ndim > 1 or not ((levels > 0) & (levels < 1)).all():
             raise ValueError(f"q must be between 0 and 1, got {q!r}.")
         each = np.atleast_1d(levels)
-        values = self._of_lifetimes(X, each, strata, kwargs, _QUANTILES)
+        span = start_iteration, num_iteration
+        rows = X, span, validate_features, kwargs, self.predict_quantile
+        values = self._of_lifetimes(_QUANTILES, each, strata, *rows)
         return values if levels.ndim else values[:, 0]
 
     def _of_lifetimes(
         self,
-        X: Any,
+        what: _OfLifetimes,
         at: Any,
         strata: Any,
-        kwargs: Mapping[str, Any],
-        what: _OfLifetimes,
+        X: Any,
+        span: tuple[int, int | None],
+        *how: Any,
     ) -> NDArray[np.float64]:
-        """Probabilities at some times, or times of some probabilities."""
+        """Probabilities at some times, or times of some probabilities.
+
+        The arguments from ``X`` on are those of `_raw_scores`.
+        """
         model = self._model
         distribution = model.link.distribution
         if distribution is None:
-            span = kwargs.get("start_iteration", 0), kwargs.get("num_iteration")
             baseline = model.baseline_of(self._owner, what.words, *span)
-            risk = np.asarray(self.predict(X, raw_score=True, **kwargs))
+            risk = self._raw_scores(X, span, *how)
             return what.of_baseline(baseline, risk, at, strata)
-        scores = np.asarray(self.predict(X, raw_score=True, **kwargs))
-        return what.of_distribution(distribution.frozen(scores.T), at[:, None]).T
+        if strata is not None:
+            raise ValueError(
+                f"strata must be None: {self._owner} has learned a distribution"
+                f" (objective={model.objective!r}), which has no strata."
+            )
+        frozen = distribution.frozen(self._raw_scores(X, span, *how).T)
+        # SciPy's formulas have infinite powers where a probability is 0.
+        with np.errstate(over="ignore"):
+            return what.of_distribution(frozen, at[:, None]).T
 
     @docstrings.of_prediction
     def predict_interval(
@@ -385,11 +436,10 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         >>> print(((lower <= y[342:]) & (y[342:] <= upper)).mean())
         0.82
         """
-        model = self._model
-        intervals.check_arguments(kwargs)
+        model, n_threads = self._model, self._n_threads(kwargs, self.predict_interval)
         intervals.check_method(method)
         compute = model.for_intervals(self._owner, method).intervals
-        return self._covering(model, X, coverage, kwargs, compute)
+        return self._covering(model, X, coverage, n_threads, compute)
 
 
 def _r2(y: Floats, predicted: Floats, weight: Floats | None) -> float:

@@ -16,7 +16,7 @@ from skgoss.binning.rows import Rows
 from skgoss.columns import names
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks, unused_options
+from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.several_outputs import joint_link
@@ -75,8 +75,8 @@ def checked_settings(
 
     Arguments of fit replace ``options``. Of these, the ones that the user has
     ``passed`` replace the options of a `Dataset`, and those replace the defaults of the
-    others. If one that is ``written`` has no effect, there is a warning; None: these
-    are all that are passed. Messages name the ``owner`` of the options.
+    others. If one that is ``written`` has no effect, the fit warns; None: these are all
+    that are passed. Messages name the ``owner`` of the options.
     """
     categorical = arguments.categorical_feature
     replaced = {
@@ -90,12 +90,11 @@ def checked_settings(
         verbosity = parameters.checked_options(options, ["verbosity"], owner)
         with callbacks.shown_reads(**verbosity):
             replaced = X._options_besides(passed) | replaced
-    settings = parameters.make_settings({**options, **replaced}, owner, passed)
+    written = passed.keys() if written is None else written
+    options = {**options, **replaced}
+    settings = parameters.make_settings(options, owner, passed, written)
     if isinstance(settings.objective, str):
         objectives.canonical_name(settings.objective)
-    written = passed if written is None else written
-    if not unused_options.NEEDS.keys().isdisjoint(written):
-        unused_options.warn_of(written, settings, arguments)
     return settings
 
 

@@ -381,11 +381,6 @@ class FitData:
         if settings.multi_strategy == "multi_output_tree":
             parts = [part.task.n_scores for part in self.outputs] or [self.n_scores]
             if max(parts) == 1 or self.link.distribution is not None:
-                warn(
-                    "multi_strategy='multi_output_tree' has no effect: it needs three"
-                    " classes or more.",
-                    UnusedParameterWarning,
-                )
                 settings = settings.replaced(multi_strategy="one_output_per_tree")
         self.settings = settings.replaced(objective=objective)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
 from skgoss.columns.columns import RELEASED
-from skgoss.fit import callbacks, fold_fits, folds, race
+from skgoss.fit import callbacks, fold_fits, folds, race, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, BuildBins, Fit, MakeModel
 from skgoss.fit.fit_data import FitData
@@ -65,6 +65,8 @@ def start(
     named = [data.evaluation_set(input_set) for input_set in others] if others else []
     data, named = data.with_held_out(named)
     fit = Fit(data, record, n_threads, build_bins, limit)
+    if not unused_options.NAMES.isdisjoint(settings.written):
+        unused_options.warn_of(settings, data, fit.plan.metrics)
     if data.settings.folds is not None or settings.preset is not None:
         return FitOnFolds(fit, named)
     if data.fitted is data.rows:

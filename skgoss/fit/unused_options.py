@@ -2,74 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from skgoss import parameters
-from skgoss.fit.arguments import FitArguments
-from skgoss.objectives import objectives
+from skgoss.fit.fit_data import FitData
+from skgoss.objectives.metrics import METRICS
+from skgoss.objectives.objectives import OBJECTIVES
+from skgoss.objectives.output_metrics import AnyMetric, names_of
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import UnusedParameterWarning, warn
 
-
-class Need(NamedTuple):
-    """What an option needs, in words, and whether a fit has it."""
-
-    words: str
-    is_met: Callable[[Settings, FitArguments], bool]
+Readers = dict[str, list[str]]
 
 
-def _loss(*names: str) -> Need:
-    """The option belongs to some losses, as objectives or as metrics."""
-
-    def is_met(settings: Settings, arguments: FitArguments) -> bool:
-        if settings.metric is not None or arguments.eval_metric is not None:
-            return True  # it may be theirs
-        objective = settings.objective
-        if isinstance(settings.alpha, tuple):
-            return True  # an error says where several levels belong
-        if isinstance(objective, str):
-            return objectives.canonical_name(objective) in names
-        return objective is not None
-
-    return Need(f"objective={' or '.join(map(repr, names))}", is_met)
+def _readers(options_of: Iterable[tuple[str, Iterable[str]]]) -> Readers:
+    """The names of what reads an option, by option."""
+    found: Readers = {}
+    for name, options in options_of:
+        for option in options:
+            found.setdefault(option, []).append(name)
+    return found
 
 
-_DART = Need("boosting_type='dart'", lambda s, _: s.boosting_type == "dart")
-_GOSS = Need(
-    "data_sample_strategy='goss'", lambda s, _: s.data_sample_strategy == "goss"
-)
-_MONOTONE = Need("monotone_constraints", lambda s, _: bool(s.monotone_constraints))
-NEEDS = {
-    "alpha": _loss("huber", "quantile", "expectile"),
-    "fair_c": _loss("fair"),
-    "tweedie_variance_power": _loss("tweedie"),
-    "subsample": Need("subsample_freq=1", lambda s, _: s.subsample_freq > 0),
-    "top_rate": _GOSS,
-    "other_rate": _GOSS,
-    "drop_rate": _DART,
-    "max_drop": _DART,
-    "skip_drop": _DART,
-    "linear_lambda": Need("linear_tree=True", lambda s, _: s.linear_tree),
-    "monotone_penalty": _MONOTONE,
-    "monotone_constraints_method": _MONOTONE,
-    "validation_fraction": Need(
-        "early_stopping_round",
-        lambda s, _: s.preset is not None or bool(s.early_stopping_round),
-    ),
-}
+# The objectives and metrics that read an option. Others have all options in common.
+_OBJECTIVES = _readers((name, spec.options) for name, spec in OBJECTIVES.items())
+_METRICS = _readers((name, spec.options) for name, spec in METRICS.items())
+
+# The options that do not always have an effect.
+_NEEDS = {option.name: option.needs for option in parameters.OPTIONS if option.needs}
+NAMES = frozenset({*_NEEDS, *_OBJECTIVES, *_METRICS})
 
 
-def warn_of(
-    passed: Collection[str], settings: Settings, arguments: FitArguments
-) -> None:
-    """Warn once of all options that were passed, changed and have no effect."""
-    unused = [
-        f"{name} needs {need.words}"
-        for name, need in NEEDS.items()
-        if name in passed
-        and getattr(settings, name) != parameters.DEFAULTS[name]
-        and not need.is_met(settings, arguments)
-    ]
+def known(data: FitData) -> Mapping[str, Any]:
+    """The options of a fit, and what else gives options an effect, by name."""
+    names = _objectives(data)
+    return vars(data.settings) | {
+        "categories": bool(data.schema.categories.vocabularies),
+        "holds rows out": data.fitted is not data.rows,
+        "positions": data.rows.position is not None,
+        "queries": data.rows.queries is not None,
+        "start score": any(OBJECTIVES[name].has_start for name in names),
+    }
+
+
+def _objectives(data: FitData) -> list[str]:
+    """The names of the objectives of all outputs, but for functions."""
+    objective = data.settings.objective
+    each = objective if isinstance(objective, list | tuple) else [objective]
+    return [name for name in each if isinstance(name, str)]
+
+
+def _or(words: str, names: Sequence[str]) -> str:
+    return f"{words}={' or '.join(map(repr, names))}"
+
+
+def _missing(
+    option: str, of_fit: Mapping[str, Any], objectives: set[str], metrics: set[str]
+) -> Iterator[str]:
+    """What an option needs and the fit does not have, in words."""
+    for need in _NEEDS.get(option, ()):
+        if not need.is_met(of_fit):
+            yield need.words
+    readers = _OBJECTIVES.get(option, []), _METRICS.get(option, [])
+    is_read = objectives.intersection(readers[0]) or metrics.intersection(readers[1])
+    if not is_read and any(readers):
+        yield _or("objective", readers[0]) if readers[0] else _or("metric", readers[1])
+
+
+def warn_of(asked: Settings, data: FitData, metrics: Sequence[AnyMetric]) -> None:
+    """Warn once of all options that were written, changed and have no effect.
+
+    ``asked`` are the options before a preset has chosen others.
+    """
+    of_fit, names = known(data), {*_objectives(data)}
+    computed = {name for metric in metrics for name in names_of(metric)}
+    unused = []
+    for name, default in parameters.DEFAULTS.items():
+        if name in NAMES and name in asked.written and getattr(asked, name) != default:
+            missing = list(_missing(name, of_fit, names, computed))
+            if missing:
+                unused.append(f"{name} needs {' and '.join(missing)}")
     if unused:
         warn(f"Options without effect: {'; '.join(unused)}.", UnusedParameterWarning)

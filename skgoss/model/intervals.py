@@ -26,7 +26,7 @@ V. Chernozhukov, K. Wuethrich and Y. Zhu, "Distributional conformal prediction",
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -81,23 +81,6 @@ def checked_coverage(coverage: Any) -> tuple[Floats, bool]:
             " 0.9."
         )
     return np.atleast_1d(values).astype(np.float64), values.ndim == 0
-
-
-# What other libraries call the coverage, or 1 minus it.
-_COVERAGE = {"confidence", "confidence_level", "conf_level", "level"}
-_MISCOVERAGE = {"alpha", "significance", "significance_level"}
-
-
-def check_arguments(arguments: Iterable[str]) -> None:
-    """Raise TypeError if the coverage was passed by a name that it does not have."""
-    for name in arguments:
-        if name in _MISCOVERAGE:
-            raise TypeError(
-                f"There is no argument {name!r} here: pass 1 - {name} as coverage, as"
-                " in coverage=0.95 for 0.05."
-            )
-        if name in _COVERAGE:
-            raise TypeError(f"There is no argument {name!r} here: pass coverage=0.95.")
 
 
 def check_method(method: Any) -> None:

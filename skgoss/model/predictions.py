@@ -21,7 +21,13 @@ from skgoss.objectives.link import Link
 from skgoss.sources import input_rows
 from skgoss.sources.source import Source, read
 from skgoss.utils import disk
-from skgoss.utils.messages import errors_at, said_once, type_name
+from skgoss.utils.messages import (
+    UnusedParameterWarning,
+    errors_at,
+    said_once,
+    type_name,
+    warn,
+)
 
 Floats = NDArray[np.float64]
 
@@ -30,21 +36,34 @@ PredictionKind = Literal[
 ]
 
 
+# What the arguments of a prediction ask for.
+_KINDS: dict[str, PredictionKind] = {
+    "pred_interactions": "interactions",
+    "pred_contrib": "contributions",
+    "pred_leaf": "leaf",
+    "raw_score": "raw_score",
+}
+
+
 def kind(
     raw_score: bool, pred_leaf: bool, pred_contrib: bool, pred_interactions: bool
 ) -> PredictionKind:
-    """The output that the arguments of a prediction ask for."""
+    """The output that the arguments of a prediction ask for.
+
+    Warns if they ask for several: it is the first in the order of ``_KINDS``.
+    """
     if raw_score is not False and np.ndim(raw_score):
         raise TypeError(
             f"raw_score must be a bool, got {type_name(raw_score)}: predict takes no y."
         )
-    if pred_interactions:
-        return "interactions"
-    if pred_contrib:
-        return "contributions"
-    if pred_leaf:
-        return "leaf"
-    return "raw_score" if raw_score else "prediction"
+    passed = pred_interactions, pred_contrib, pred_leaf, raw_score
+    asked = [name for name, value in zip(_KINDS, passed, strict=True) if value]
+    if len(asked) > 1:
+        warn(
+            f"{' and '.join(asked[1:])}: no effect beside {asked[0]}=True.",
+            UnusedParameterWarning,
+        )
+    return _KINDS[asked[0]] if asked else "prediction"
 
 
 def compute(

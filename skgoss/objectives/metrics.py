@@ -72,12 +72,23 @@ class MetricSpec:
     # 'distribution'; 'survival' or 'cox'.
     task: str = "regression"
     targets: TargetRange = ANY  # the targets that it is defined for
+    options: tuple[str, ...] = ()  # those that it reads
 
 
-def _of_ranking(compute: Callable[..., Floats], *aliases: str) -> MetricSpec:
+def _of_ranking(
+    compute: Callable[..., Floats], *aliases: str, options: tuple[str, ...]
+) -> MetricSpec:
     return MetricSpec(
-        compute, aliases, maximize=True, uses_raw_scores=True, task="ranking"
+        compute,
+        aliases,
+        maximize=True,
+        uses_raw_scores=True,
+        task="ranking",
+        options=options,
     )
+
+
+_OF_NDCG = "eval_at", "label_gain"
 
 
 METRICS: dict[str, MetricSpec] = {
@@ -86,16 +97,25 @@ METRICS: dict[str, MetricSpec] = {
     "l1": MetricSpec(functions.mean_of("l1")),
     # The mean loss of an objective is a metric of its name.
     **{
-        name: MetricSpec(functions.mean_of(name, spec.option), targets=spec.targets)
+        name: MetricSpec(
+            functions.mean_of(name, spec.option),
+            targets=spec.targets,
+            options=() if spec.option is None else (spec.option,),
+        )
         for name, spec in OBJECTIVES.items()
         if spec.metric is None
     },
     "interval_coverage": MetricSpec(
-        functions.interval_coverage, maximize=True, task="quantiles"
+        functions.interval_coverage,
+        maximize=True,
+        task="quantiles",
+        options=("alpha",),
     ),
-    "interval_width": MetricSpec(functions.interval_width, task="quantiles"),
+    "interval_width": MetricSpec(
+        functions.interval_width, task="quantiles", options=("alpha",)
+    ),
     "poisson": MetricSpec(functions.mean_of("poisson")),
-    "tweedie": MetricSpec(functions.tweedie),
+    "tweedie": MetricSpec(functions.tweedie, options=("tweedie_variance_power",)),
     "gamma_deviance": MetricSpec(functions.gamma_deviance, targets=POSITIVE),
     "r2": MetricSpec(functions.r2, maximize=True),
     "binary_logloss": MetricSpec(functions.mean_of("binary_logloss"), task="binary"),
@@ -126,16 +146,29 @@ METRICS: dict[str, MetricSpec] = {
         functions.brier, ("integrated_brier",), uses_raw_scores=True, task="survival"
     ),
     "multi_logloss": MetricSpec(functions.multi_logloss, task="multiclass"),
-    "multi_error": MetricSpec(functions.multi_error, task="multiclass"),
-    "auc_mu": MetricSpec(
-        functions.auc_mu, maximize=True, uses_raw_scores=True, task="multiclass"
+    "multi_error": MetricSpec(
+        functions.multi_error, task="multiclass", options=("multi_error_top_k",)
     ),
-    "ndcg": _of_ranking(functions.ndcg),
-    "map": _of_ranking(functions.mean_average_precision, "mean_average_precision"),
+    "auc_mu": MetricSpec(
+        functions.auc_mu,
+        maximize=True,
+        uses_raw_scores=True,
+        task="multiclass",
+        options=("auc_mu_weights",),
+    ),
+    "ndcg": _of_ranking(functions.ndcg, options=_OF_NDCG),
+    "map": _of_ranking(
+        functions.mean_average_precision,
+        "mean_average_precision",
+        options=("eval_at",),
+    ),
     # As LightGBM, which ranks documents of equal scores in the order of their rows.
-    "ndcg_lightgbm": _of_ranking(partial(functions.ndcg, averages_ties=False)),
+    "ndcg_lightgbm": _of_ranking(
+        partial(functions.ndcg, averages_ties=False), options=_OF_NDCG
+    ),
     "map_lightgbm": _of_ranking(
-        partial(functions.mean_average_precision, averages_ties=False)
+        partial(functions.mean_average_precision, averages_ties=False),
+        options=("eval_at",),
     ),
 }
 

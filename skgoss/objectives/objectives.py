@@ -137,6 +137,7 @@ class ObjectiveSpec:
     has_slope: bool = False  # whether the option ``sigmoid`` is the slope of the link
     # Whether ``reg_sqrt`` makes it learn the square root of the target.
     learns_roots: bool = False
+    reads: str = ""  # other options that it reads and not all objectives do
     # The best constant raw score, or an estimate of it, for regression.
     start: Callable[[TrainingRows, Settings], float] = _mean
     constant_hessian: bool = False  # whether the hessian is 1 everywhere
@@ -156,6 +157,22 @@ class ObjectiveSpec:
     # The distribution of the target whose parameters are the scores. The loss is the
     # negative log-likelihood.
     distribution: Distribution | None = None
+
+    @property
+    def has_start(self) -> bool:
+        """Whether there is a best constant score; else only differences count."""
+        is_partial = self.task == "survival" and self.distribution is None
+        return self.ranks is None and not is_partial
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that it reads and not all objectives do."""
+        flags = {
+            self.option: self.option is not None,
+            "reg_sqrt": self.learns_roots,
+            "sigmoid": self.has_slope,
+        }
+        return (*(str(name) for name in flags if flags[name]), *self.reads.split())
 
     @property
     def is_of_lightgbm(self) -> bool:
@@ -264,6 +281,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
             correct_rounding.exp(settings.poisson_max_delta_step),
             0.0,
         ),
+        reads="poisson_max_delta_step",
         metric="poisson",
         link="exp",
         start=_log_mean,
@@ -288,6 +306,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
             1.0 - settings.tweedie_variance_power,
             2.0 - settings.tweedie_variance_power,
         ),
+        reads="tweedie_variance_power",
         metric="tweedie",
         link="exp",
         start=_log_mean,
@@ -363,6 +382,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         metric="binary_logloss",
         link="logistic",
         has_slope=True,
+        reads="is_unbalance scale_pos_weight pos_bagging_fraction neg_bagging_fraction",
         concordance=lambda settings: settings.sigmoid,
     ),
     "multiclass": ObjectiveSpec(
@@ -384,6 +404,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         metric="multi_logloss",
         link="logistic",
         has_slope=True,
+        reads="is_unbalance scale_pos_weight",
         concordance=lambda settings: settings.sigmoid,
     ),
     "lambdarank": ObjectiveSpec(
@@ -392,6 +413,8 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         suits="grades of documents",
         metric="ndcg",
         ranks=ranking.LambdaRank,
+        reads="sigmoid lambdarank_truncation_level lambdarank_norm"
+        " lambdarank_position_bias_regularization label_gain",
         concordance=lambda settings: 2.0 * settings.sigmoid,
     ),
     "rank_xendcg": ObjectiveSpec(

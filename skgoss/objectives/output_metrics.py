@@ -45,6 +45,12 @@ class OutputMean:
 AnyMetric = Metric | CustomMetric | OutputMean
 
 
+def names_of(metric: AnyMetric) -> list[str]:
+    """The names of a metric in the table, which differ where those of outputs do."""
+    of_outputs = metric.by_output if isinstance(metric, OutputMean) else [metric]
+    return [one.name for one in of_outputs]
+
+
 def make(
     names: Iterable[str],
     settings: Settings,

@@ -33,6 +33,10 @@ COX = ("cox", "cox_efron")
 # Risks are no smaller than exp(-60) of the largest one, as their sums have 92 bits.
 _SCORE_RANGE = 60.0
 
+# Exponentials of larger numbers, times a hazard or the like, are not finite. Data that
+# a column separates have such scores.
+_LARGEST = 700.0
+
 
 class PartialLikelihood:
     """Cox's negative log partial likelihood of rows, and its derivatives.
@@ -233,6 +237,7 @@ class Baseline:
     def survival(self, score: Floats, times: Floats, strata: Any = None) -> Floats:
         """The probability that each row lives longer: (n_rows, n_times)."""
         out = np.empty((len(score), len(times)))
+        score = np.minimum(score, _LARGEST)
         for rows, time, hazard in self._of(strata, len(score)):
             at = np.searchsorted(time, times, side="right")
             cumulative = np.append(0.0, hazard)[at]
@@ -243,6 +248,7 @@ class Baseline:
     def quantiles(self, score: Floats, levels: Floats, strata: Any = None) -> Floats:
         """The first time up to which the event has these probabilities, or infinity."""
         out = np.empty((len(score), len(levels)))
+        score = np.maximum(score, -_LARGEST)
         for rows, time, hazard in self._of(strata, len(score)):
             needed = -log1p(-levels) * exp(-score[rows])[:, None]
             out[rows] = np.append(time, np.inf)[np.searchsorted(hazard, needed)]

@@ -76,7 +76,8 @@ subsample
     unless ``subsample_freq`` > 0.
 subsample_freq
     Bagging frequency: a new sample of rows is drawn every ``subsample_freq``
-    rounds. Values <= 0 turn bagging off, and every tree uses all rows.
+    rounds. Values <= 0 turn bagging off, and every tree uses all rows. It has no
+    effect unless ``subsample`` < 1.
 pos_bagging_fraction
     Fraction of the rows of the positive class that are sampled. It replaces
     ``subsample`` for these rows, for example to sample unbalanced classes
@@ -86,7 +87,8 @@ neg_bagging_fraction
     ``subsample`` for these rows. It needs ``subsample_freq`` > 0 and the objective
     'binary'.
 bagging_by_query
-    Whether ``subsample`` samples whole queries instead of rows. Only for rankers.
+    Whether ``subsample`` samples whole queries instead of rows. Only if there are
+    queries.
 data_sample_strategy
     How rows are sampled. 'bagging': uniformly, see ``subsample``. 'goss':
     gradient-based one-side sampling (Ke et al., algorithm 2). It keeps the rows
@@ -205,7 +207,9 @@ multi_strategy
     classes share the splits, which separate a random half of the classes from the
     others, and only leaf values are their own. With ten or more classes, a round takes
     a third of the time or less, and predictions are often better, with more rounds. It
-    cannot be used with ``monotone_constraints`` or ``path_smooth``.
+    cannot be used with ``monotone_constraints`` or ``path_smooth``, nor with the
+    weights that ``is_unbalance`` or ``scale_pos_weight`` give to the classes of
+    'multiclassova'.
 feature_fraction_bynode
     Fraction of the columns that are sampled for each node, from those that
     ``colsample_bytree`` has sampled for the tree.
@@ -239,11 +243,12 @@ forcedsplits_filename
     gain or with too few rows are left out, together with the splits below them.
 boost_from_average
     Whether boosting starts from the best constant, such as the mean of the target.
-    If False, it starts from 0.
+    If False, it starts from 0. For rankings, 'cox', 'cox_efron' and functions it always
+    does.
 reg_sqrt
     Whether to fit the signed square root of the target, and to square the
-    predictions. It can help if the target has a large range. For objectives of
-    regression that are defined for any numbers, except 'huber'.
+    predictions. It can help if the target has a large range. For the objectives
+    'regression', 'regression_l1', 'fair', 'quantile', 'expectile' and 'mape'.
 is_unbalance
     Whether to increase the weight of the rarer class, so that both classes have the
     same total weight. Predicted probabilities of the rarer class increase too. For

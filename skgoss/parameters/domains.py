@@ -41,6 +41,17 @@ class Domain(NamedTuple):
         return is_empty and "list" in self.type
 
 
+class Need(NamedTuple):
+    """What an option needs to have an effect, in words, and whether a fit has it.
+
+    ``is_met`` gets the options of the fit, and what is known of its data, by name: see
+    `unused_options.known`.
+    """
+
+    words: str
+    is_met: Callable[[Mapping[str, Any]], bool]
+
+
 @dataclass(frozen=True)
 class Option:
     """One row of the table of options."""
@@ -52,6 +63,8 @@ class Option:
     lightgbm: str  # LightGBM's main name
     # All other names, including LightGBM's main name if it is not ``name``.
     aliases: tuple[str, ...]
+    # What it needs besides an objective or a metric that reads it.
+    needs: tuple[Need, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from skgoss.parameters.aliases import (
@@ -13,11 +14,10 @@ from skgoss.parameters.aliases import (
     preferred,
     warn_no_effect,
 )
-from skgoss.parameters.descriptions import PREDICTION
 from skgoss.parameters.other_libraries import OF_PREDICTIONS, OF_REFIT
 from skgoss.parameters.settings import derived_seeds, draw_seed
 from skgoss.parameters.table import FILE_OPTIONS
-from skgoss.utils.messages import hint
+from skgoss.utils.messages import by_name, hint
 
 
 def checked_value(name: str, value: Any, owner: str) -> Any:
@@ -61,38 +61,84 @@ def file_options(
     return of_files, others
 
 
-# How messages begin that are about other arguments of a method, by its name; what to do
-# instead; and the arguments that may be meant.
+# All arguments of methods that predict, but the rows. What one of the methods does not
+# take is an error, with this advice.
+ARGUMENTS = by_name(
+    {
+        "It belongs to predict.": (
+            "raw_score pred_leaf pred_contrib pred_interactions to_parquet"
+            " validate_features data_has_header"
+        ),
+        "Intervals and sets are calibrated for all rounds of the model.": (
+            "start_iteration num_iteration"
+        ),
+        "Use predict_interval(X, coverage=0.9).": "coverage",
+        "It belongs to predict_interval.": "method",
+        "It belongs to predict_quantile.": "q",
+        "It belongs to predict_survival_function.": "times",
+        "It belongs to predict_quantile and predict_survival_function.": "strata",
+        "It belongs to explain.": "interactions",
+    }
+)
+# What other libraries call the coverage, or 1 minus it.
+_COVERAGE = by_name(
+    {
+        "Pass coverage=0.95.": "confidence confidence_level conf_level level",
+        "Pass 1 minus it as coverage, as in coverage=0.95 for 0.05.": (
+            "alpha significance significance_level"
+        ),
+    }
+)
+
 _ROUNDS = OPTION["n_estimators"].names
-_METHODS = {
-    "predict": (
-        "Predictions of {} have",
-        OF_PREDICTIONS | dict.fromkeys(_ROUNDS, " Did you mean 'num_iteration'?"),
-        PREDICTION,
-    ),
-    "refit": (
-        "{}.refit has",
-        OF_REFIT | dict.fromkeys(_ROUNDS, " To add trees, use init_model of train."),
-        ("decay_rate", "group", "init_score", "weight"),
-    ),
+# What a method refuses, and what to use instead of names without effect.
+_Advice = tuple[dict[str, str], dict[str, str]]
+_OF_PREDICTIONS: _Advice = (
+    ARGUMENTS,
+    OF_PREDICTIONS | dict.fromkeys(_ROUNDS, " Did you mean 'num_iteration'?"),
+)
+_OF_COVERAGE: _Advice = (
+    ARGUMENTS | _COVERAGE | dict.fromkeys(_ROUNDS, ARGUMENTS["num_iteration"]),
+    OF_PREDICTIONS,
+)
+_OF_REFIT: _Advice = (
+    {},
+    OF_REFIT | dict.fromkeys(_ROUNDS, " To add trees, use init_model of train."),
+)
+_ADVICE = {
+    "predict_interval": _OF_COVERAGE,
+    "predict_set": _OF_COVERAGE,
+    "refit": _OF_REFIT,
 }
 
 
 def n_jobs(
-    kwargs: Mapping[str, Any], default: Any, owner: str, method: str = "predict"
+    kwargs: Mapping[str, Any],
+    default: Any,
+    owner: str,
+    method: Callable[..., Any] | None = None,
 ) -> int | None:
-    """Return the option ``n_jobs`` from the ``**kwargs`` of a prediction or a refit.
+    """Return the option ``n_jobs`` from the ``**kwargs`` of a method.
 
-    Other options have no effect on them. Unknown names give a warning.
+    Other options have no effect on a prediction or a refit. Arguments that only other
+    methods have are an error, and unknown names give a warning.
     """
-    option, (subject, instead, arguments) = OPTION["n_jobs"], _METHODS[method]
-    if not kwargs:
+    option = OPTION["n_jobs"]
+    if not kwargs or method is None:
         return option.checked(default, owner)
+    name_of_method = f"{owner}.{method.__name__}"
+    refused, instead = _ADVICE.get(method.__name__, _OF_PREDICTIONS)
+    for name in kwargs:
+        if name in refused:
+            raise TypeError(
+                f"{name_of_method} has no argument {name!r}. {refused[name]}"
+            )
     by_option, unknown = group_by_option(kwargs)
+    names = [*inspect.signature(method).parameters, *option.precedence]
     for name in [*unknown, *by_option.get("n_estimators", ())]:
         warn_no_effect(
-            f"{subject.format(owner)} no argument {name!r}",
-            instead.get(name) or hint(name, [*arguments, *option.precedence]),
+            f"{name_of_method} has no argument {name!r}",
+            instead.get(name) or hint(name, names),
         )
     values = by_option.get("n_jobs", {"n_jobs": default})
     return option.checked(preferred(option, values, owner), owner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,20 +25,26 @@ CHANGEABLE = frozenset(_OF_TREES.split())
 class Settings:
     """The checked values of all options for one fit, as attributes. Seeds are ints."""
 
-    __slots__ = ("__dict__", "passed")
+    __slots__ = ("__dict__", "passed", "written")
 
     # The options that the user has passed, with the values as they were passed.
     passed: Mapping[str, Any]
+    # Those of them that the user has written: if one has no effect, there is a warning.
+    written: Collection[str]
 
     # Not a dataclass: one of a hundred fields would take long to make and to change.
     def __init__(
-        self, options: Mapping[str, Any], passed: Mapping[str, Any] | None = None
+        self,
+        options: Mapping[str, Any],
+        passed: Mapping[str, Any] | None = None,
+        written: Collection[str] = (),
     ) -> None:
         vars(self).update(options)
         object.__setattr__(self, "passed", passed or {})
+        object.__setattr__(self, "written", written)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Settings, (vars(self), self.passed)
+        return Settings, (vars(self), self.passed, self.written)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"Settings never change: use replaced({name}=...).")
@@ -62,7 +68,7 @@ class Settings:
 
         Such as the number of a column in place of its name: they are not checked again.
         """
-        return Settings(vars(self) | options, self.passed)
+        return Settings(vars(self) | options, self.passed, self.written)
 
     def checked(self, options: Mapping[str, Any], owner: str) -> Settings:
         """Return settings with other values of some options, which are checked.
@@ -73,7 +79,7 @@ class Settings:
             name: OPTION[name].checked(value, owner) for name, value in options.items()
         }
         _check_together(checked, owner)
-        return Settings(checked, self.passed)
+        return Settings(checked, self.passed, self.written)
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """Return settings with other values of options in ``CHANGEABLE``.
@@ -117,13 +123,17 @@ def _is_same(name: str, value: Any, kept: Any) -> bool:
 
 
 def make_settings(
-    values: Mapping[str, Any], owner: str, passed: Mapping[str, Any] | None = None
+    values: Mapping[str, Any],
+    owner: str,
+    passed: Mapping[str, Any] | None = None,
+    written: Collection[str] = (),
 ) -> Settings:
     """Check all options and resolve the seeds.
 
     Options that are absent have their defaults. A generator in ``random_state`` draws a
-    number. ``passed`` are the options that the user has passed. ValueError if an option
-    is outside its domain, or options contradict each other.
+    number. ``passed`` are the options that the user has passed, and ``written`` those
+    of them that the user has written. ValueError if an option is outside its domain, or
+    options contradict each other.
     """
     options = dict(DEFAULTS)
     for name, value in values.items():
@@ -146,7 +156,7 @@ def make_settings(
     for name, derived in derived_seeds(seed).items():
         if options[name] is None:
             options[name] = derived
-    return Settings(options, passed)
+    return Settings(options, passed, written)
 
 
 def changed_values(

@@ -1,10 +1,11 @@
-"""The table of options: names, defaults and domains.
+"""The table of options: names, defaults, domains, and what they need.
 
 Their meanings are in `descriptions.MEANINGS`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from skgoss.parameters.descriptions import MEANINGS
@@ -36,6 +37,7 @@ from skgoss.parameters.domains import (
     RANDOM_STATE,
     SEED,
     Domain,
+    Need,
     Option,
     choice,
     integer,
@@ -50,19 +52,68 @@ def _option(
     domain: Domain,
     lightgbm: str | None = None,
     aliases: str = "",
+    needs: tuple[Need, ...] = (),
 ) -> Option:
     """One row: ``lightgbm`` is None if it is ``name``, ``aliases`` are the others."""
     names = tuple(aliases.split())
     if lightgbm is not None:
         names = lightgbm, *names
     meaning = MEANINGS.get(name, "")
-    return Option(name, default, domain, meaning, lightgbm or name, names)
+    return Option(name, default, domain, meaning, lightgbm or name, names, needs)
 
 
 def _by_reason(table: dict[str, str]) -> dict[str, tuple[str, ...]]:
     """The names of options that do nothing, by the reason."""
     return {reason: tuple(names.split()) for reason, names in table.items()}
 
+
+# --- What options need ----------------------------------------------------------------
+
+
+def _samples_rows(options: Mapping[str, Any]) -> bool:
+    names = "subsample", "pos_bagging_fraction", "neg_bagging_fraction"
+    return min(options[name] for name in names) < 1
+
+
+def _stops_early(options: Mapping[str, Any]) -> bool:
+    return (options["early_stopping_round"] or 0) > 0 or options["folds"] is not None
+
+
+_BAGGING = (Need("subsample_freq=1", lambda options: options["subsample_freq"] > 0),)
+_SAMPLES = (Need("subsample < 1", _samples_rows),)
+_DART = (Need("boosting_type='dart'", lambda o: o["boosting_type"] == "dart"),)
+_GOSS = (
+    Need("data_sample_strategy='goss'", lambda o: o["data_sample_strategy"] == "goss"),
+)
+_BUNDLES = (Need("enable_bundle=True", lambda options: options["enable_bundle"]),)
+_LINEAR = (Need("linear_tree=True", lambda options: options["linear_tree"]),)
+_MONOTONE = (Need("monotone_constraints", lambda o: bool(o["monotone_constraints"])),)
+_EARLY_STOPPING = (Need("early_stopping_round, or folds", _stops_early),)
+_HELD_OUT = (
+    Need(
+        "early_stopping_round without an evaluation set",
+        lambda known: known["holds rows out"],
+    ),
+)
+_REFIT = (
+    Need(
+        "folds, or early_stopping_round without an evaluation set",
+        lambda known: known["folds"] is not None or known["holds rows out"],
+    ),
+)
+_CATEGORIES = (Need("a column of categories", lambda known: known["categories"]),)
+_POSITIONS = (Need("a Dataset with positions", lambda known: known["positions"]),)
+_QUERIES = (Need("queries", lambda known: known["queries"]),)
+_START = (Need("an objective with a start score", lambda known: known["start score"]),)
+# The fit has replaced an option that has no effect.
+_CLASSES = (
+    Need(
+        "three classes or more",
+        lambda options: options["multi_strategy"] == "multi_output_tree",
+    ),
+)
+
+# --- The table ------------------------------------------------------------------------
 
 OPTIONS: tuple[Option, ...] = (
     _option(
@@ -115,29 +166,38 @@ OPTIONS: tuple[Option, ...] = (
         "min_data_in_leaf",
         "min_data_per_leaf min_data min_samples_leaf",
     ),
-    _option("subsample", 1.0, POSITIVE_FRACTION, "bagging_fraction", "sub_row bagging"),
-    _option("subsample_freq", 0, ANY_INT, "bagging_freq"),
+    _option(
+        "subsample",
+        1.0,
+        POSITIVE_FRACTION,
+        "bagging_fraction",
+        "sub_row bagging",
+        _BAGGING,
+    ),
+    _option("subsample_freq", 0, ANY_INT, "bagging_freq", needs=_SAMPLES),
     _option(
         "pos_bagging_fraction",
         1.0,
         POSITIVE_FRACTION,
         aliases="pos_sub_row pos_subsample pos_bagging",
+        needs=_BAGGING,
     ),
     _option(
         "neg_bagging_fraction",
         1.0,
         POSITIVE_FRACTION,
         aliases="neg_sub_row neg_subsample neg_bagging",
+        needs=_BAGGING,
     ),
-    _option("bagging_by_query", False, BOOL),
+    _option("bagging_by_query", False, BOOL, needs=(*_QUERIES, *_SAMPLES, *_BAGGING)),
     _option("data_sample_strategy", "bagging", choice("bagging", "goss")),
-    _option("top_rate", 0.2, FRACTION),
-    _option("other_rate", 0.1, FRACTION),
-    _option("drop_rate", 0.1, FRACTION, aliases="rate_drop"),
-    _option("max_drop", 50, ANY_INT),
-    _option("skip_drop", 0.5, FRACTION),
-    _option("uniform_drop", False, BOOL),
-    _option("xgboost_dart_mode", False, BOOL),
+    _option("top_rate", 0.2, FRACTION, needs=_GOSS),
+    _option("other_rate", 0.1, FRACTION, needs=_GOSS),
+    _option("drop_rate", 0.1, FRACTION, aliases="rate_drop", needs=_DART),
+    _option("max_drop", 50, ANY_INT, needs=_DART),
+    _option("skip_drop", 0.5, FRACTION, needs=_DART),
+    _option("uniform_drop", False, BOOL, needs=_DART),
+    _option("xgboost_dart_mode", False, BOOL, needs=_DART),
     _option(
         "colsample_bytree", 1.0, POSITIVE_FRACTION, "feature_fraction", "sub_feature"
     ),
@@ -156,7 +216,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("zero_as_missing", False, BOOL),
     _option("feature_pre_filter", True, BOOL),
     _option("enable_bundle", True, BOOL, aliases="is_enable_bundle bundle"),
-    _option("max_conflict_rate", 0.0, real(0, 1, closed="left")),
+    _option("max_conflict_rate", 0.0, real(0, 1, closed="left"), needs=_BUNDLES),
     _option("is_enable_sparse", True, BOOL, aliases="is_sparse enable_sparse sparse"),
     _option(
         "categorical_feature",
@@ -164,20 +224,21 @@ OPTIONS: tuple[Option, ...] = (
         CATEGORICAL_FEATURE,
         aliases="cat_feature categorical_column cat_column categorical_features",
     ),
-    _option("max_cat_to_onehot", 4, integer(1)),
-    _option("max_cat_threshold", 32, integer(1)),
-    _option("cat_smooth", 10.0, NOT_NEGATIVE),
-    _option("cat_l2", 10.0, NOT_NEGATIVE),
-    _option("min_data_per_group", 100, integer(1)),
+    _option("max_cat_to_onehot", 4, integer(1), needs=_CATEGORIES),
+    _option("max_cat_threshold", 32, integer(1), needs=_CATEGORIES),
+    _option("cat_smooth", 10.0, NOT_NEGATIVE, needs=_CATEGORIES),
+    _option("cat_l2", 10.0, NOT_NEGATIVE, needs=_CATEGORIES),
+    _option("min_data_per_group", 100, integer(1), needs=_CATEGORIES),
     _option("max_delta_step", 0.0, real(), aliases="max_tree_output max_leaf_output"),
     _option("linear_tree", False, BOOL, aliases="linear_trees"),
-    _option("linear_lambda", 0.0, NOT_NEGATIVE),
+    _option("linear_lambda", 0.0, NOT_NEGATIVE, needs=_LINEAR),
     _option("path_smooth", 0.0, NOT_NEGATIVE),
     _option("extra_trees", False, BOOL, aliases="extra_tree"),
     _option(
         "multi_strategy",
         "one_output_per_tree",
         choice("one_output_per_tree", "multi_output_tree"),
+        needs=_CLASSES,
     ),
     _option(
         "feature_fraction_bynode",
@@ -202,12 +263,14 @@ OPTIONS: tuple[Option, ...] = (
         "basic",
         choice("basic", "intermediate", "advanced"),
         aliases="monotone_constraining_method mc_method",
+        needs=_MONOTONE,
     ),
     _option(
         "monotone_penalty",
         0.0,
         NOT_NEGATIVE,
         aliases="monotone_splits_penalty ms_penalty mc_penalty",
+        needs=_MONOTONE,
     ),
     _option("interaction_constraints", None, INTERACTION_CONSTRAINTS),
     _option(
@@ -216,7 +279,7 @@ OPTIONS: tuple[Option, ...] = (
         FORCED_SPLITS,
         aliases="fs forced_splits_filename forced_splits_file forced_splits",
     ),
-    _option("boost_from_average", True, BOOL),
+    _option("boost_from_average", True, BOOL, needs=_START),
     _option("reg_sqrt", False, BOOL),
     _option("is_unbalance", False, BOOL, aliases="unbalance unbalanced_sets"),
     _option("scale_pos_weight", 1.0, POSITIVE),
@@ -227,7 +290,9 @@ OPTIONS: tuple[Option, ...] = (
     _option("tweedie_variance_power", 1.5, real(1, 2, closed="left")),
     _option("lambdarank_truncation_level", 30, integer(1)),
     _option("lambdarank_norm", True, BOOL),
-    _option("lambdarank_position_bias_regularization", 0.0, NOT_NEGATIVE),
+    _option(
+        "lambdarank_position_bias_regularization", 0.0, NOT_NEGATIVE, needs=_POSITIONS
+    ),
     _option("label_gain", None, LABEL_GAIN),
     _option("metric", None, METRIC, aliases="metrics metric_types"),
     _option("multi_error_top_k", 1, integer(1)),
@@ -244,10 +309,10 @@ OPTIONS: tuple[Option, ...] = (
         optional(ANY_INT),
         aliases="early_stopping_rounds early_stopping n_iter_no_change",
     ),
-    _option("first_metric_only", False, BOOL),
-    _option("early_stopping_min_delta", 0.0, MIN_DELTA),
-    _option("validation_fraction", 0.1, real(0, 1)),
-    _option("refit", False, BOOL),
+    _option("first_metric_only", False, BOOL, needs=_EARLY_STOPPING),
+    _option("early_stopping_min_delta", 0.0, MIN_DELTA, needs=_EARLY_STOPPING),
+    _option("validation_fraction", 0.1, real(0, 1), needs=_HELD_OUT),
+    _option("refit", False, BOOL, needs=_REFIT),
     _option("folds", None, FOLDS, aliases="n_folds nfold"),
     _option("preset", None, optional(choice("accurate", "best"))),
     _option("time_limit", None, optional(POSITIVE)),

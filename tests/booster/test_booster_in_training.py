@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skgoss import Booster, Dataset, LGBMRegressor, early_stopping, train
+from skgoss import (
+    Booster,
+    Dataset,
+    LGBMRegressor,
+    UnusedParameterWarning,
+    early_stopping,
+    train,
+)
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(240, 5))
@@ -490,9 +497,11 @@ def test_what_a_booster_is_made_of():
     assert Booster(None, None, None, text).num_trees() == 1
 
 
-def test_early_stopping_does_not_hold_rows_out():
-    booster = started(early_stopping_round=2)
-    assert_same_trees(updated(booster), updated(started()))
+@pytest.mark.parametrize("option", ["early_stopping_round", "time_limit"])
+def test_options_that_end_rounds_have_no_effect(option):
+    with pytest.warns(UnusedParameterWarning, match=f"{option}.* Use train"):
+        booster = started(**{option: 1})
+    assert_same_trees(updated(booster), updated(started(early_stopping_round=-1)))
 
 
 def test_the_end_of_training(tmp_path):

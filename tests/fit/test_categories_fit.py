@@ -117,6 +117,14 @@ def test_unknown_and_missing_categories_go_where_the_rest_goes():
     assert np.ptp(model.predict(unknown)) > 0
 
 
+def test_fractions_in_a_prediction_are_no_categories():
+    X = np.repeat(np.arange(4.0), 50)[:, None]
+    model = LGBMRegressor(n_estimators=5, categorical_feature=[0])
+    model.fit(X, (X[:, 0] == 2) * 5.0 + (X[:, 0] == 0))
+    found = model.predict([[2.7], [np.nan], [99.0], [2.0]])
+    assert found[0] == found[1] == found[2] != found[3]
+
+
 @pytest.mark.parametrize("n_towns", [3, 60, 700])
 @pytest.mark.parametrize("options", [{}, {"subsample": 0.6, "subsample_freq": 1}])
 def test_predictions_are_the_scores_of_training(n_towns, options):

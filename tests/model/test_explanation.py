@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import (
+    Booster,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    UnusedParameterWarning,
+)
 
 N, F = 300, 4
 rng = np.random.default_rng(0)
@@ -44,10 +50,13 @@ def test_values_add_up_to_raw_scores(model):
     np.testing.assert_allclose(
         by_score.sum(axis=2), raw.reshape(N, n_scores), rtol=0, atol=1e-10 * scale
     )
-    np.testing.assert_array_equal(
-        values, model.booster_.predict(X, pred_contrib=True, pred_leaf=True)
-    )
-    pairs = model.predict(X, pred_interactions=True, pred_contrib=True)
+    with pytest.warns(UnusedParameterWarning, match="pred_leaf and raw_score: no eff"):
+        found = model.booster_.predict(
+            X, pred_contrib=True, pred_leaf=True, raw_score=True
+        )
+    np.testing.assert_array_equal(values, found)
+    with pytest.warns(UnusedParameterWarning, match="effect beside pred_interactions"):
+        pairs = model.predict(X, pred_interactions=True, pred_contrib=True)
     shape = (N, F + 1, F + 1) if n_scores == 1 else (N, n_scores, F + 1, F + 1)
     assert pairs.shape == shape
     np.testing.assert_allclose(

@@ -468,6 +468,16 @@ def test_survival_functions_fall_from_1_and_their_quantiles_lie_on_them(model):
     assert (np.diff(survival[order], axis=0) <= 0).all()
 
 
+def test_scores_of_any_size_have_probabilities():
+    baseline = Baseline(np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0.1, 1, 7]))
+    score = np.array([-2000.0, 0.0, 2000.0])
+    survival = baseline.survival(score, np.array([0.5, 1.0, 9.0]))
+    expected = [[1, 1, 1], [1, np.exp(-0.1), np.exp(-7)], [1, 0, 0]]
+    np.testing.assert_allclose(survival, expected)
+    quantiles = baseline.quantiles(score, np.array([0.01, 0.5]))
+    np.testing.assert_array_equal(quantiles, [[np.inf, np.inf], [1, 2], [1, 1]])
+
+
 def test_models_of_files_and_pickles_know_the_baseline(model, tmp_path):
     expected = model.predict_survival_function(X, [0.2, 1.0])
     path = tmp_path / "model.txt"
@@ -908,3 +918,6 @@ def test_distributions_have_survival_functions_and_quantiles():
     survival = model.predict_survival_function(X, [0.1, 1.0])
     np.testing.assert_allclose(survival[:, 1], predicted.sf(1.0))
     np.testing.assert_allclose(model.predict_quantile(X), predicted.median())
+    for predict in (model.predict_survival_function, model.predict_quantile):
+        with pytest.raises(ValueError, match=r"strata must be None: .*distribution"):
+            predict(X, [0.5], strata=STRATA)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,30 @@ def test_predictions_take_the_options_of_lightgbm():
         model.predict(X, n_jobs=1, num_threads=64_000)
     with pytest.raises(ValueError, match="The 'n_jobs' parameter of LGBMClassifier"):
         model.predict(X, num_threads="all")
+
+
+BELONGS = {
+    ("predict_interval", "num_iteration"): "calibrated for all rounds of the model",
+    ("predict_interval", "n_estimators"): "calibrated for all rounds of the model",
+    ("predict_interval", "raw_score"): "It belongs to predict",
+    ("predict_interval", "level"): "Pass coverage=0.95",
+    ("predict_interval", "alpha"): "Pass 1 minus it as coverage",
+    ("predict", "coverage"): "Use predict_interval",
+    ("predict", "strata"): "predict_quantile and predict_survival_function",
+    ("predict_distribution", "pred_leaf"): "It belongs to predict",
+    ("predict_quantile", "to_parquet"): "It belongs to predict",
+    ("explain", "pred_contrib"): "It belongs to predict",
+}
+
+
+@pytest.mark.parametrize(("method", "argument"), BELONGS)
+def test_an_argument_of_another_method_is_an_error(method, argument):
+    X, y = np.arange(60.0)[:, None], np.arange(60.0)
+    model = LGBMRegressor(objective="normal", n_estimators=2, folds=2).fit(X, y)
+    message = f"LGBMRegressor.{method} has no argument '{argument}'"
+    with pytest.raises(TypeError, match=message) as error:
+        getattr(model, method)(X, **{argument: 1})
+    assert re.search(BELONGS[method, argument], str(error.value))
 
 
 def test_a_refit_speaks_of_itself():

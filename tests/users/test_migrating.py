@@ -364,6 +364,10 @@ CHECKED_BY |= {
         "training/test_a_seed_draws_its_samples",
     ],
     "sampling by goss": ["training/test_rows_are_the_twins"],
+    "options that other options or objectives leave without effect": [
+        "fit/test_there_is_one_warning_of_all",
+        "fit/test_all_options",
+    ],
     "metrics of custom objectives": [
         "training/test_custom_objectives_of_classes_are_measured_as_log_odds",
         "booster/test_objectives_of_ones_own",
@@ -394,6 +398,9 @@ CHECKED_BY |= {
     ],
     "other numbers in categorical_feature": [
         "columns/test_numbers_that_are_not_whole_are_refused",
+    ],
+    "fractions in a categorical column of a prediction": [
+        "fit/test_fractions_in_a_prediction_are_no_categories",
     ],
     "the training set in eval_set, twice": [
         "training/test_the_training_set_more_than_once_with_other_weights",

@@ -36,6 +36,7 @@ from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import disk, optional, threads
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import Elsewhere, by_name, type_name, warn
+from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
     import pandas
@@ -66,6 +67,7 @@ _ELSEWHERE = {
 }
 
 
+@set_module("skgoss")
 @docstrings.of_chain("The model.")
 class Booster(Elsewhere):
     """A trained model, or a model in training, without an estimator.

@@ -35,6 +35,7 @@ from skgoss.parameters.settings import Settings, changed_values
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.messages import Elsewhere, by_name
+from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
     import shap
@@ -96,6 +97,7 @@ _ELSEWHERE = {
 }
 
 
+@set_module("skgoss")
 @docstrings.of_chain("The estimator.")
 @docstrings.of_estimator
 class LGBMModel(

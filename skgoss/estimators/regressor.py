@@ -21,8 +21,10 @@ from skgoss.objectives.metric_functions import EvalData, concordance
 from skgoss.objectives.objectives import is_survival
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
+from skgoss.utils.public import set_module
 
 
+@set_module("skgoss")
 @docstrings.of_estimator
 class LGBMRegressor(RegressorMixin, LGBMModel):
     """Gradient boosted trees for regression, by the LightGBM algorithm.

@@ -27,6 +27,7 @@ from skgoss.export.to_onnx import (
     add_output,
     exported_model,
 )
+from skgoss.utils.public import set_module
 
 _DTYPES = {types.StringTensorType: STRING, types.DoubleTensorType: DOUBLE}
 
@@ -96,6 +97,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     container.node_domain_version_pair_sets.update(OPERATORS.items())
 
 
+@set_module("skgoss.onnx")
 def register(estimator_class: type[LGBMModel]) -> None:
     """Register a class of estimators with skl2onnx.
 

@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
+from skgoss.utils.public import set_module
+
 # Of each block of `keep_on_interrupt`, what Ctrl-C sets.
 BLOCKS: list[Event] = []
 
 
+@set_module("skgoss")
 @contextmanager
 def keep_on_interrupt() -> Iterator[None]:
     """Let Ctrl-C end fits as ``time_limit`` does, which keep what they have learned.

@@ -6,7 +6,10 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
+from skgoss.utils.public import set_module
 
+
+@set_module("skgoss")
 class EvalResult(tuple[Any, ...]):
     """One metric of one evaluation set in one round.
 
@@ -115,6 +118,7 @@ class EvalResult(tuple[Any, ...]):
         return f"{type(self).__name__}({items})"
 
 
+@set_module("skgoss.callback")
 class CallbackEnv(NamedTuple):
     """The argument of a callback.
 
@@ -157,6 +161,7 @@ class CallbackEnv(NamedTuple):
     evaluation_result_list: list[EvalResult]
 
 
+@set_module("skgoss")
 class EarlyStopException(Exception):
     """Ends the training when a callback raises it.
 

@@ -50,9 +50,7 @@ class DocumentedMixin:
     _doc_link_template = "https://skgoss.github.io/skgoss/api/{home}.{name}.html"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
-        room, name = type(self).__module__.split(".")[1], type(self).__name__
-        home = "skgoss" if room == "estimators" else f"skgoss.{room}"
-        return {"home": home, "name": name}
+        return {"home": type(self).__module__, "name": type(self).__name__}
 
 
 class SummaryMixin(DocumentedMixin, BaseEstimator):

@@ -306,6 +306,8 @@ class CallbackList:
         for callback in sorted(callbacks, key=lambda c: getattr(c, "order", -1)):
             is_before = getattr(callback, "before_iteration", False)
             (self.before if is_before else self.after).append(callback)
+        # Whether somebody wants to hear of rounds that add no trees.
+        self.has_watchers = any(not isinstance(c, Recorder) for c in callbacks)
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
         """A round begins; returns whether it must not, as the fit is over."""
@@ -313,10 +315,15 @@ class CallbackList:
             callback(make_env())
         return False
 
-    def after_round(self, env: CallbackEnv, index: int) -> bool:
-        """A round has ended; returns whether the fit is over."""
+    def after_round(self, env: CallbackEnv, index: int, *, is_new: bool = True) -> bool:
+        """A round has ended; returns whether the fit is over.
+
+        Not ``is_new``: no tree could grow, so the metrics are those of the last round,
+        and are not recorded again.
+        """
         for callback in self.after:
-            callback(env)
+            if is_new or not isinstance(callback, Recorder):
+                callback(env)
         return self._after_round is not None and self._after_round(index)
 
     def at_end(self) -> None:

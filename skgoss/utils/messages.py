@@ -19,6 +19,9 @@ LISTENER: ContextVar[Callable[[str, type[Warning] | None], None] | None] = Conte
     "LISTENER", default=None
 )
 
+# Whether skgoss stands for LightGBM in this process: see `skgoss.as_lightgbm`.
+_STANDS_FOR_LIGHTGBM = False
+
 
 class UnusedParameterWarning(UserWarning):
     """Warns that a parameter or a metric has no effect.
@@ -97,6 +100,22 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def stand_for_lightgbm() -> None:
+    """Tolerate in this process what programs for LightGBM may do: see `refuse`."""
+    global _STANDS_FOR_LIGHTGBM
+    _STANDS_FOR_LIGHTGBM = True
+
+
+def refuse(error: ValueError, tolerated: str) -> None:
+    """Raise the error of a mistake that LightGBM accepts in silence.
+
+    Where skgoss stands for LightGBM, warn instead: ``tolerated`` says what happens.
+    """
+    if not _STANDS_FOR_LIGHTGBM:
+        raise error
+    warn(f"{error} {tolerated}")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ LISTENER: ContextVar[Callable[[str, type[Warning] | None], None] | None] = Conte
 )
 
 # Whether skgoss stands for LightGBM in this process: see `skgoss.as_lightgbm`.
-_STANDS_FOR_LIGHTGBM = False
+STANDS_FOR_LIGHTGBM = threading.Event()
 
 
 class UnusedParameterWarning(UserWarning):
@@ -102,18 +103,12 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def stand_for_lightgbm() -> None:
-    """Tolerate in this process what programs for LightGBM may do: see `refuse`."""
-    global _STANDS_FOR_LIGHTGBM
-    _STANDS_FOR_LIGHTGBM = True
-
-
 def refuse(error: ValueError, tolerated: str) -> None:
     """Raise the error of a mistake that LightGBM accepts in silence.
 
     Where skgoss stands for LightGBM, warn instead: ``tolerated`` says what happens.
     """
-    if not _STANDS_FOR_LIGHTGBM:
+    if not STANDS_FOR_LIGHTGBM.is_set():
         raise error
     warn(f"{error} {tolerated}")
 

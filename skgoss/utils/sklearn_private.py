@@ -123,7 +123,8 @@ def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None
         present = feature_names(X)
         if fitted is None or present is None or not set(fitted) <= set(present):
             raise
-        words = f"{error}Select and order the columns: X[model.feature_names_in_].\n"
+        names_in_fit = "feature_name()" if owner == "Booster" else "feature_names_in_"
+        words = f"{error}Select and order the columns: X[model.{names_in_fit}].\n"
         raise ValueError(words) from error
 
 

@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise optional.missing("skgoss.onnx", "skl2onnx") from error
 
-from skgoss.estimators.base import SHAPE_CALCULATORS, LGBMModel
+from skgoss.estimators.base import LGBMModel
 from skgoss.export.onnx_graph import OPERATORS, Graph
 from skgoss.export.to_onnx import (
     DOUBLE,
@@ -127,4 +127,3 @@ def register(estimator_class: type[LGBMModel]) -> None:
         _convert,
         options=_OPTIONS if issubclass(estimator_class, ClassifierMixin) else None,
     )
-    SHAPE_CALCULATORS[estimator_class] = _set_shapes

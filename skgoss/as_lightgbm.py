@@ -18,7 +18,16 @@ from typing import Any
 import skgoss
 from skgoss import *  # noqa: F403
 from skgoss import __all__ as __all__
-from skgoss import basic, callback, compat, engine, plotting, sklearn
+from skgoss import (
+    basic,
+    callback,
+    compat,
+    engine,
+    lightgbm_private,
+    plotting,
+    sklearn,
+)
+from skgoss.utils import messages
 
 # The version of LightGBM that the names are of.
 __version__ = "4.7.0"
@@ -28,7 +37,10 @@ __path__: list[str] = []
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(skgoss, name)
+    try:
+        return getattr(skgoss, name)
+    except ImportError as error:  # of Dask, for example: tools ask `hasattr`
+        raise AttributeError(str(error)) from error
 
 
 # The modules that stand for those of LightGBM, by its names. Dask is imported only if
@@ -68,6 +80,10 @@ def _install() -> None:
             " may be in use. Import it first, before packages that import lightgbm."
         )
     sys.modules.update(_PARTS, lightgbm=sys.modules[__name__])
+    for part, names in lightgbm_private.NAMES.items():
+        vars(_PARTS[f"lightgbm.{part}"]).update(names)
+    lightgbm_private.install()
+    messages.STANDS_FOR_LIGHTGBM.set()
     if not any(type(finder).__name__ == "_Finder" for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 

@@ -5,7 +5,6 @@ from skgoss.fit.callbacks import (
     log_evaluation,
     record_evaluation,
     reset_parameter,
-    show,
 )
 from skgoss.fit.lightgbm3 import print_evaluation
 from skgoss.training.callback_api import CallbackEnv, EarlyStopException, EvalResult
@@ -20,8 +19,3 @@ __all__ = [
     "record_evaluation",
     "reset_parameter",
 ]
-
-
-def _format_eval_result(value: EvalResult, show_stdv: bool = True) -> str:
-    """Write a result as text. LightGBM's is private, but public scripts import it."""
-    return show([value], show_stdv)

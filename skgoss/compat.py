@@ -1,18 +1,13 @@
 """LightGBM's module of flags that say which packages are installed.
 
-LightGBM's names that begin with an underscore, and those of pandas, are private. They
-are here because public code imports them.
+The names of pandas are private in LightGBM. They are here because public code imports
+them.
 """
 
 from importlib.util import find_spec
 from typing import Any
 
-from sklearn import __version__ as _sklearn_version  # noqa: F401
-from sklearn.base import BaseEstimator as _LGBMModelBase  # noqa: F401
-from sklearn.base import ClassifierMixin as _LGBMClassifierBase  # noqa: F401
-from sklearn.base import RegressorMixin as _LGBMRegressorBase  # noqa: F401
 from sklearn.exceptions import NotFittedError as LGBMNotFittedError
-from sklearn.preprocessing import LabelEncoder as _LGBMLabelEncoder  # noqa: F401
 
 __all__ = [
     "DASK_INSTALLED",
@@ -34,7 +29,7 @@ SKLEARN_INSTALLED = True
 
 def __getattr__(name: str) -> Any:
     """Import pandas for its names only."""
-    if name not in ("pd_DataFrame", "pd_Series"):
+    if name not in ("pd_CategoricalDtype", "pd_DataFrame", "pd_Series"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if not PANDAS_INSTALLED:
         return type(name, (), {})

@@ -1,7 +1,5 @@
 """Re-exports under LightGBM's module name: the estimators."""
 
-from sklearn.base import BaseEstimator as _LGBMModelBase  # noqa: F401
-
 from skgoss.basic import LightGBMError as LightGBMError
 from skgoss.booster.train import train as train
 from skgoss.estimators.base import LGBMModel

@@ -222,7 +222,7 @@ with mlflow.start_run():
     info = mlflow.lightgbm.log_model(
         classifier,
         name="model",
-        skops_trusted_types=["skgoss.estimators.classifier.LGBMClassifier"],
+        skops_trusted_types=["skgoss.LGBMClassifier"],
         pip_requirements=["mlflow", "skgoss", "skops"],
     )
 again = mlflow.lightgbm.load_model(info.model_uri)
@@ -281,7 +281,7 @@ arguments = {
 with mlflow.start_run():
     info = mlflow.sklearn.log_model(
         classifier,
-        skops_trusted_types=["skgoss.estimators.classifier.LGBMClassifier"],
+        skops_trusted_types=["skgoss.LGBMClassifier"],
         **arguments,
     )
     try:

@@ -43,6 +43,7 @@ from skgoss.utils.messages import (
     type_name,
     warn,
 )
+from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
     import pandas
@@ -73,6 +74,7 @@ _ELSEWHERE = {
 }
 
 
+@set_module("skgoss")
 @docstrings.of_chain("The model.")
 class Booster(Elsewhere):
     """A trained model, or a model in training, without an estimator.
@@ -212,9 +214,9 @@ class Booster(Elsewhere):
         OSError
             If ``data`` is the path of a file that cannot be read.
         ValueError
-            If ``data`` does not have the columns of the training set; if
-            ``validate_features=True`` and the column names differ; or if a file does
-            not hold numbers in rows of equal length.
+            If ``data`` does not have the columns of the training set, or not in its
+            order; if ``validate_features=True`` and the column names differ; or if a
+            file does not hold numbers in rows of equal length.
         """
         model = self._model
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
@@ -284,11 +286,12 @@ class Booster(Elsewhere):
     def _columns(
         self, model: FittedModel, rows: Any, validate_features: bool = False
     ) -> Columns:
-        """The columns of rows in memory, by place."""
+        """The columns of rows in memory."""
         if validate_features:
             model.check_names(rows)
+        by_name = model.checks_names_of(rows)
         owner = type(self).__name__
-        return containers.columns(rows, model.schema, owner=owner, by_name=False)
+        return containers.columns(rows, model.schema, owner=owner, by_name=by_name)
 
     def _loaded_columns(
         self, model: FittedModel, X: Any, validate_features: bool = False

@@ -37,6 +37,7 @@ from skgoss.training.callback_api import EarlyStopException, History, may_lag
 from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
 from skgoss.utils import threads
 from skgoss.utils.messages import said_once, type_name
+from skgoss.utils.public import set_module
 
 # The rows to learn from, and those to test on.
 Parts = tuple[Dataset, Dataset]
@@ -47,6 +48,7 @@ Preprocess = Callable[
 _NAMES = ("train", "valid")
 
 
+@set_module("skgoss")
 @signatures.helpful(
     {
         "folds, or nfold for their number": "cv",

@@ -9,8 +9,10 @@ from typing import Any, Self
 from skgoss.booster.booster import Booster
 from skgoss.parameters import docstrings
 from skgoss.utils import disk
+from skgoss.utils.public import set_module
 
 
+@set_module("skgoss")
 @docstrings.of_chain("The models.")
 class CVBooster:
     """The models of the folds of a cross-validation.

@@ -24,8 +24,10 @@ from skgoss.fit.train_arguments import (
 )
 from skgoss.parameters import signatures
 from skgoss.utils.messages import type_name
+from skgoss.utils.public import set_module
 
 
+@set_module("skgoss")
 @signatures.helpful(
     {
         "Dataset(X, label=y, weight=sample_weight)": "sample_weight weight",

@@ -25,7 +25,7 @@ from skgoss.columns.factorize import (
 )
 from skgoss.columns.floats import NO_NUMBERS, as_floats
 from skgoss.columns.names import unknown_column
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import refuse, warn
 from skgoss.utils.plain_values import Types, entries
 
 # float32 holds all integers up to this one exactly.
@@ -359,7 +359,11 @@ def declare(
     for column in categorical_feature:
         number = place.get(column, -1) if isinstance(column, str) else column
         if not 0 <= number < n_features:
-            raise unknown_column("categorical_feature", column, names, n_features)
+            error = unknown_column("categorical_feature", column, names, n_features)
+            if number < 0:
+                raise error
+            refuse(error, "It is ignored, as by LightGBM.")
+            continue
         if number in declared:
             raise ValueError(
                 f"categorical_feature lists column {column!r} twice; list it once."

@@ -27,6 +27,7 @@ from skgoss.model.fitted import EstimatorRecord, constructor_defaults
 from skgoss.parameters import descriptions, docstrings
 from skgoss.training.callback_api import Recorder
 from skgoss.utils import disk, messages
+from skgoss.utils.public import set_module
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Cluster = TypeVar("Cluster", bound="_OnCluster")
@@ -248,6 +249,7 @@ class _OnCluster(LGBMModel):
         return local
 
 
+@set_module("skgoss.dask")
 @_documented
 class DaskLGBMClassifier(_OnCluster, LGBMClassifier):
     """LGBMClassifier for data on the workers of a Dask cluster.
@@ -269,6 +271,7 @@ class DaskLGBMClassifier(_OnCluster, LGBMClassifier):
     score = _of_collections(LGBMClassifier.score)
 
 
+@set_module("skgoss.dask")
 @_documented
 class DaskLGBMRegressor(_OnCluster, LGBMRegressor):
     """LGBMRegressor for data on the workers of a Dask cluster.
@@ -287,6 +290,7 @@ class DaskLGBMRegressor(_OnCluster, LGBMRegressor):
     score = _of_collections(LGBMRegressor.score)
 
 
+@set_module("skgoss.dask")
 @_documented
 class DaskLGBMRanker(_OnCluster, LGBMRanker):
     """LGBMRanker for data on the workers of a Dask cluster.

@@ -35,6 +35,7 @@ from skgoss.utils import threads
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import Elsewhere, by_name, type_name, warn
 from skgoss.utils.plain_values import Types, entries
+from skgoss.utils.public import set_module
 
 # The most data sets in a chain of references, as in LightGBM's `get_ref_chain`.
 MAX_REFERENCES = 100
@@ -95,6 +96,7 @@ class _FieldAttribute:
             dataset._fields = dataset._with_field(self.name, value)
 
 
+@set_module("skgoss")
 @docstrings.of_chain("The data set.")
 class Dataset(Elsewhere):
     """Training data that is binned once for any number of fits.

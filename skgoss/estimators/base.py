@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -35,6 +36,7 @@ from skgoss.parameters.settings import Settings, changed_values
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.messages import Elsewhere, by_name
+from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
     import shap
@@ -46,9 +48,6 @@ Finish = Callable[[FittedModel, NDArray[np.float64]], Any]
 
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
-
-# What tells skl2onnx the types of outputs, by the classes that `skgoss.onnx` registers.
-SHAPE_CALCULATORS: dict[type[LGBMModel], Callable[[Any], None]] = {}
 
 # What to use instead of methods and attributes of other estimators.
 _ELSEWHERE = {
@@ -96,6 +95,7 @@ _ELSEWHERE = {
 }
 
 
+@set_module("skgoss")
 @docstrings.of_chain("The estimator.")
 @docstrings.of_estimator
 class LGBMModel(
@@ -930,17 +930,18 @@ class LGBMModel(
         Returns
         -------
         callable
-            A function of an operator of skl2onnx.
-
-        Raises
-        ------
-        RuntimeError
-            If the class is not registered: see `skgoss.onnx`.
+            A function of an operator of skl2onnx. It raises RuntimeError if the class
+            is not registered, neither by `skgoss.onnx` nor by a converter of the user.
         """
-        if type(self) in SHAPE_CALCULATORS:
-            return SHAPE_CALCULATORS[type(self)]
+        return self._set_onnx_shapes
+
+    def _set_onnx_shapes(self, operator: Any) -> None:
+        # The registry of skl2onnx has set the type of the operator.
+        if operator.type is not None:
+            operator.infer_types()
+            return
         register = f"skgoss.onnx.register({self._owner})"
-        first = register if SHAPE_CALCULATORS else "import skgoss.onnx"
+        first = register if "skgoss.onnx" in sys.modules else "import skgoss.onnx"
         raise RuntimeError(
             f"{self._owner} is not registered with skl2onnx: write `{first}` first. For"
             " a model alone, use skgoss.to_onnx."

@@ -23,6 +23,7 @@ from skgoss.model.fitted import FittedModel, scores_of_targets
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
 from skgoss.utils.messages import warn
+from skgoss.utils.public import set_module
 
 
 def _has_one_target(classifier: LGBMClassifier) -> bool:
@@ -36,6 +37,7 @@ def _has_one_target(classifier: LGBMClassifier) -> bool:
     return True
 
 
+@set_module("skgoss")
 @docstrings.of_estimator
 class LGBMClassifier(ClassifierMixin, LGBMModel):
     """Gradient boosted trees for classification, by the LightGBM algorithm.

@@ -10,6 +10,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgoss.columns import queries, targets
 from skgoss.objectives.ranking import mean_ndcg
+from skgoss.utils.public import set_module
 
 
 class NDCGScorer:
@@ -38,6 +39,10 @@ class NDCGScorer:
 
     def __repr__(self) -> str:
         return f"ndcg_scorer(k={self.k})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickles name what users import.
+        return ndcg_scorer, (self.k,), vars(self)
 
     def get_metadata_routing(self) -> MetadataRequest:
         """The metadata that the scorer asks scikit-learn for."""
@@ -114,6 +119,7 @@ def _check_one_query(estimator: Any, n_rows: int) -> None:
         )
 
 
+@set_module("skgoss")
 def ndcg_scorer(k: int | None = 10) -> NDCGScorer:
     """Create an NDCG scorer for rankers, for ``scoring`` of searches.
 

@@ -15,8 +15,10 @@ from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Ranking
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
+from skgoss.utils.public import set_module
 
 
+@set_module("skgoss")
 @docstrings.of_estimator
 class LGBMRanker(LGBMModel):
     """Gradient boosted trees for ranking, by the LightGBM algorithm.

@@ -22,6 +22,7 @@ from skgoss.objectives.objectives import is_survival
 from skgoss.objectives.survival import Baseline
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
+from skgoss.utils.public import set_module
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +43,7 @@ _QUANTILES = _OfLifetimes(
 )
 
 
+@set_module("skgoss")
 @docstrings.of_estimator
 class LGBMRegressor(RegressorMixin, LGBMModel):
     """Gradient boosted trees for regression, by the LightGBM algorithm.

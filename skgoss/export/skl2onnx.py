@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise optional.missing("skgoss.onnx", "skl2onnx") from error
 
-from skgoss.estimators.base import SHAPE_CALCULATORS, LGBMModel
+from skgoss.estimators.base import LGBMModel
 from skgoss.export.onnx_graph import OPERATORS, Graph
 from skgoss.export.to_onnx import (
     DOUBLE,
@@ -27,6 +27,7 @@ from skgoss.export.to_onnx import (
     add_output,
     exported_model,
 )
+from skgoss.utils.public import set_module
 
 _DTYPES = {types.StringTensorType: STRING, types.DoubleTensorType: DOUBLE}
 
@@ -96,6 +97,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     container.node_domain_version_pair_sets.update(OPERATORS.items())
 
 
+@set_module("skgoss.onnx")
 def register(estimator_class: type[LGBMModel]) -> None:
     """Register a class of estimators with skl2onnx.
 
@@ -125,4 +127,3 @@ def register(estimator_class: type[LGBMModel]) -> None:
         _convert,
         options=_OPTIONS if issubclass(estimator_class, ClassifierMixin) else None,
     )
-    SHAPE_CALCULATORS[estimator_class] = _set_shapes

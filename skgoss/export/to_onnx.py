@@ -28,6 +28,7 @@ from skgoss.model.fitted import scores_of_targets
 from skgoss.objectives.link import Link
 from skgoss.utils import optional
 from skgoss.utils.messages import type_name, warn
+from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
     import onnx
@@ -60,6 +61,7 @@ class ExportedModel(NamedTuple):
     is_raw: bool  # whether raw scores are computed instead of predictions
 
 
+@set_module("skgoss")
 def to_onnx(
     model: LGBMModel | Booster,
     X: ArrayLike | None = None,

@@ -32,6 +32,7 @@ from skgoss.training.callback_api import (
     Recorder,
 )
 from skgoss.utils.messages import LISTENER, warn
+from skgoss.utils.public import set_module
 
 LOGGER = logging.getLogger("skgoss")
 
@@ -50,6 +51,7 @@ def say(message: str) -> None:
         print(message)
 
 
+@set_module("skgoss")
 def register_logger(
     logger: Any, info_method_name: str = "info", warning_method_name: str = "warning"
 ) -> None:
@@ -121,6 +123,7 @@ def show(results: Sequence[EvalResult], show_stdv: bool = True) -> str:
     )
 
 
+@set_module("skgoss")
 @signatures.helpful({"period": "every n_rounds verbose"})
 def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     """Create a callback that prints the metrics after each round.
@@ -176,6 +179,7 @@ class _LogEvaluation:
             say(f"[{number}]\t{show(results, self.show_stdv)}")
 
 
+@set_module("skgoss")
 def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callback:
     """Create a callback that records the metrics of all rounds.
 
@@ -221,6 +225,7 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
     return Recorder(eval_result)
 
 
+@set_module("skgoss")
 def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
     """Create a callback that changes parameters from round to round.
 
@@ -287,6 +292,7 @@ class _ResetParameter:
         return values[index]
 
 
+@set_module("skgoss")
 @signatures.helpful(
     {
         "first_metric_only=True, and pass this metric first": "metric monitor",
@@ -598,7 +604,7 @@ _CALLS = {
     "record_evaluation": "record_evaluation({})",
     "reset_parameter": "reset_parameter(learning_rate=...)",
 }
-_MODULES = (__name__, "lightgbm.callback")
+_MODULES = ("skgoss", "lightgbm.callback")
 
 # Callbacks of lightgbm need its Booster; ours replace them, with the same settings.
 _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {

@@ -16,7 +16,7 @@ from skgoss.model.fitted import FittedModel
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import OBJECTIVES, canonical_name, make_link
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import refuse, warn
 
 # The objectives of classification, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
@@ -300,10 +300,16 @@ class TrainTask(Task):
         if objective is not None:
             self.check_objective(objective)
         if objective in _MANY_CLASSES:
-            _check_codes(target, range(self.num_class), f"num_class={self.num_class}")
+            by = f"num_class={self.num_class}"
+            error = _other_codes(target, range(self.num_class), by)
+            if error is not None:
+                raise error
         elif objective == "binary":
             other = -1 if (target < 0).any() else 0
-            _check_codes(target, (other, 1), "objective='binary'")
+            error = _other_codes(target, (other, 1), "objective='binary'")
+            if error is not None:
+                refuse(error, "Labels above 0 are the second class, as in LightGBM.")
+                return (target > 0).astype(np.float64)
         return target
 
     def queries(self, rows: InputSet, n_rows: int) -> queries.Queries | None:
@@ -328,18 +334,19 @@ class TrainTask(Task):
             raise ValueError(f"objective={name!r} needs num_class=1.")
 
 
-def _check_codes(
+def _other_codes(
     target: NDArray[np.float64], codes: Sequence[int], needed_by: str
-) -> None:
-    """Check that the numbers of a target are those of classes."""
+) -> ValueError | None:
+    """The error of a target whose numbers are not those of classes, if it is one."""
     is_code = np.isin(target, codes)
-    if not is_code.all():
-        to = "and" if len(codes) == 2 else "to"
-        raise ValueError(
-            f"The label must hold the numbers {codes[0]} {to} {codes[-1]} for"
-            f" {needed_by}, got {target[~is_code][0]:g}. For codes of other labels, use"
-            " numpy.unique(y, return_inverse=True)[1]."
-        )
+    if is_code.all():
+        return None
+    to = "and" if len(codes) == 2 else "to"
+    return ValueError(
+        f"The label must hold the numbers {codes[0]} {to} {codes[-1]} for"
+        f" {needed_by}, got {target[~is_code][0]:g}. For codes of other labels, use"
+        " numpy.unique(y, return_inverse=True)[1]."
+    )
 
 
 # --- The tasks of models --------------------------------------------------------------

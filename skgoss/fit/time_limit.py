@@ -10,11 +10,13 @@ from threading import Event
 from typing import Any
 
 from skgoss.utils.cancellation import CURRENT_SCOPE
+from skgoss.utils.public import set_module
 
 # Of each block of `keep_on_interrupt`, what Ctrl-C sets.
 BLOCKS: list[Event] = []
 
 
+@set_module("skgoss")
 @contextmanager
 def keep_on_interrupt() -> Iterator[None]:
     """Let Ctrl-C end fits as ``time_limit`` does, which keep what they have learned.

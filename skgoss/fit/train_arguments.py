@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import fit_on_folds
@@ -17,7 +19,7 @@ from skgoss.fit.task import TrainTask
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
+from skgoss.utils.messages import UnusedParameterWarning, refuse, type_name, warn
 
 # What models of `train` have been trained by, in their records.
 TRAIN = "train"
@@ -197,7 +199,7 @@ def check_training_set(train_set: Any, owner: str) -> None:
 
 
 def check_label(rows: Dataset, options: TrainOptions, name: str) -> None:
-    """Check that a `Dataset` has a label; else ValueError.
+    """Check that a `Dataset` has a label; see `refuse`.
 
     A file that has not been read yet is read by the options of files.
     """
@@ -207,10 +209,12 @@ def check_label(rows: Dataset, options: TrainOptions, name: str) -> None:
     with shown_reads(**verbosity):
         label = rows.get_label()
     if label is None:
-        raise ValueError(
+        error = ValueError(
             f"The label of {name} is None: pass Dataset(X, label=y), or call"
             " set_label(y)."
         )
+        refuse(error, "All labels are 0, as in LightGBM.")
+        rows.set_label(np.zeros(rows.num_data()))
 
 
 def check_rounds(num_boost_round: Any) -> None:

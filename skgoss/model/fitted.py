@@ -299,6 +299,23 @@ class FittedModel:
         names = containers.names(X)
         return names is not None and list(names) == self.feature_names
 
+    def checks_names_of(self, X: Any) -> bool:
+        """Whether names of a frame's columns must be those of the training set.
+
+        Without a frame on both sides, columns are taken by place. ValueError if ``X``
+        has the names that users gave the columns of an array, but in another order.
+        """
+        if self.is_foreign or isinstance(X, np.ndarray):
+            return False
+        names = containers.names(X)
+        if names is None:
+            return False
+        if self.schema.feature_names is not None:
+            return True
+        if sorted(names) == sorted(self.feature_names):
+            self.check_names(X)
+        return False
+
     def check_names(self, X: Any) -> None:
         """Check the names of a data frame's columns; ValueError if they differ."""
         pairs = zip(self.feature_names, containers.names(X) or (), strict=False)

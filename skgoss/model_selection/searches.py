@@ -47,6 +47,7 @@ from skgoss.training.concurrent_fits import at_once, call_side_by_side
 from skgoss.utils import threads
 from skgoss.utils.cancellation import Cancelled, CancelScope
 from skgoss.utils.messages import warn
+from skgoss.utils.public import set_module
 from skgoss.utils.sklearn_private import (
     DocumentedMixin,
     fit_and_score,
@@ -623,6 +624,7 @@ def _described(cls: Search) -> Search:
     return cls
 
 
+@set_module("skgoss.model_selection")
 @_described
 class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
     """Search over a grid: scikit-learn's GridSearchCV, whose fits share their work.
@@ -690,6 +692,7 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         super().__init__(**_of_peer(self, locals()))
 
 
+@set_module("skgoss.model_selection")
 @_described
 class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
     """Search over random candidates: scikit-learn's, with fits that share their work.

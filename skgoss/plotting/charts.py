@@ -18,6 +18,7 @@ from skgoss.parameters import docstrings
 from skgoss.plotting.plot_arguments import Pair, axes, check, check_name, optional
 from skgoss.utils import messages
 from skgoss.utils.messages import hint
+from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 History = Mapping[str, Mapping[str, Sequence[float]]]
 
 
+@set_module("skgoss")
 @docstrings.of_plot(
     'ax = plot_importance(model, importance_type="gain")',
     "Booster.feature_importance : The numbers.",
@@ -130,6 +132,7 @@ def _importance_label(value: float, precision: int | None) -> str:
     return f"{value:.{precision}f}"
 
 
+@set_module("skgoss")
 @docstrings.of_plot(
     'ax = plot_split_value_histogram(model, "bmi")',
     "Booster.get_split_value_histogram : The numbers.",
@@ -192,6 +195,7 @@ def plot_split_value_histogram(
     return _finish(ax, title, xlabel, ylabel, grid, marks, figure)
 
 
+@set_module("skgoss")
 @docstrings.of_plot(
     "ax = plot_metric(model)",
     "record_evaluation : The metrics of a fit in a dictionary.",

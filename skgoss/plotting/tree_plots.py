@@ -20,6 +20,7 @@ from skgoss.parameters import docstrings
 from skgoss.plotting.plot_arguments import Orientation, Pair, axes, check, optional
 from skgoss.plotting.tree_labels import NodeLabel, TreeLabels, tree_labels
 from skgoss.utils import messages
+from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
     from graphviz import Digraph
@@ -39,6 +40,7 @@ _CONSTRAINT_NAMES = {1: "increasing", -1: "decreasing"}
 _RANKDIR = {"horizontal": "LR", "vertical": "TB"}
 
 
+@set_module("skgoss")
 @docstrings.of_plot(
     "graph = create_tree_digraph(model, tree_index=3)",
     "draw_tree : A tree as text.",
@@ -137,6 +139,7 @@ _TEXT = dict(_PLAIN, size=_FONT_SIZE, ha="center", va="center", ma="center")
 _EDGE_TEXT = dict(_PLAIN, size=_EDGE_FONT_SIZE, va="bottom", color="#707070")
 
 
+@set_module("skgoss")
 @docstrings.of_plot(
     "ax = plot_tree(model, tree_index=3)",
     "draw_tree : A tree as text.",

@@ -12,6 +12,7 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.parameters import docstrings
 from skgoss.plotting.plot_arguments import Orientation, check
 from skgoss.plotting.tree_labels import NodeLabel, tree_labels
+from skgoss.utils.public import set_module
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +50,7 @@ class TreeText:
     __str__ = __repr__ = to_text
 
 
+@set_module("skgoss")
 @docstrings.of_tree
 def draw_tree(
     booster: Booster | LGBMModel,

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from skgoss.sources.memory import FileState
 from skgoss.sources.source import Batch, Source, batch_rows, check_needed
 from skgoss.utils.messages import errors_at
+from skgoss.utils.public import set_module
 
 
+@set_module("skgoss")
 class Sequence(ABC):
     """Base class of data that is read in batches, for example from a file.
 

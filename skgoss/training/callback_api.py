@@ -6,7 +6,10 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
+from skgoss.utils.public import set_module
 
+
+@set_module("skgoss")
 class EvalResult(tuple[Any, ...]):
     """One metric of one evaluation set in one round.
 
@@ -115,6 +118,7 @@ class EvalResult(tuple[Any, ...]):
         return f"{type(self).__name__}({items})"
 
 
+@set_module("skgoss.callback")
 class CallbackEnv(NamedTuple):
     """The argument of a callback.
 
@@ -157,6 +161,7 @@ class CallbackEnv(NamedTuple):
     evaluation_result_list: list[EvalResult]
 
 
+@set_module("skgoss")
 class EarlyStopException(Exception):
     """Ends the training when a callback raises it.
 
@@ -301,6 +306,8 @@ class CallbackList:
         for callback in sorted(callbacks, key=lambda c: getattr(c, "order", -1)):
             is_before = getattr(callback, "before_iteration", False)
             (self.before if is_before else self.after).append(callback)
+        # Whether somebody wants to hear of rounds that add no trees.
+        self.has_watchers = any(not isinstance(c, Recorder) for c in callbacks)
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
         """A round begins; returns whether it must not, as the fit is over."""
@@ -308,10 +315,15 @@ class CallbackList:
             callback(make_env())
         return False
 
-    def after_round(self, env: CallbackEnv, index: int) -> bool:
-        """A round has ended; returns whether the fit is over."""
+    def after_round(self, env: CallbackEnv, index: int, *, is_new: bool = True) -> bool:
+        """A round has ended; returns whether the fit is over.
+
+        Not ``is_new``: no tree could grow, so the metrics are those of the last round,
+        and are not recorded again.
+        """
         for callback in self.after:
-            callback(env)
+            if is_new or not isinstance(callback, Recorder):
+                callback(env)
         return self._after_round is not None and self._after_round(index)
 
     def at_end(self) -> None:

@@ -73,6 +73,8 @@ class DistributedCallbacks(CallbackList):
                 [] if self._broadcasts else [c.on_other_ranks() for c in by_metrics]
             )
         super().__init__([*callbacks, recorder], after_round)
+        has_watchers = self.has_watchers
+        self.has_watchers = self.collectives.broadcast(lambda: has_watchers)
         self._settings = boosting.settings
         self._is_over = False
         # Whether an exception comes from a callback, which may end the fit by it.
@@ -91,9 +93,9 @@ class DistributedCallbacks(CallbackList):
             super().before_round(make_env)
         return self._synchronize()
 
-    def after_round(self, env: CallbackEnv, index: int) -> bool:
+    def after_round(self, env: CallbackEnv, index: int, *, is_new: bool = True) -> bool:
         with self._calling():
-            self._is_over = super().after_round(env, index)
+            self._is_over = super().after_round(env, index, is_new=is_new)
         return self._is_over
 
     def at_end(self) -> None:

@@ -92,7 +92,10 @@ def run(
 ) -> EarlyStopException | None:
     """Run the rounds: see `train`.
 
-    Returns what a callback ended them with; None if none did.
+    If no tree of a round can be split, neither can those of later rounds. Callbacks are
+    still told of these, with the same metrics: reports may be needed in each round.
+
+    Returns what a callback ended the rounds with; None if none did.
     """
     first, n_planned = boosting.first_round, boosting.settings.n_estimators
     collectives = boosting.partition.collectives
@@ -109,23 +112,27 @@ def run(
             model, params, first + index, first, first + n_planned, results
         )
 
-    env: CallbackEnv | None = None
+    env = env_of(0, [])
+    grows = True
     try:
         for index in range(n_rounds or n_planned):
             if caller.before_round(partial(env_of, index, [])):
                 break
-            grew = boosting.boost()
-            if not grew and index > 0:
+            grows = grows and boosting.boost()
+            is_new = grows or index == 0
+            if is_new:
+                env = env_of(index, boosting.evaluate() if boosting.sets else [])
+            elif not caller.has_watchers:
                 break
-            env = env_of(index, boosting.evaluate() if boosting.sets else [])
-            if caller.after_round(env, index) or not grew:
+            shown = env._replace(iteration=first + index)
+            if caller.after_round(shown, index, is_new=is_new):
                 break
         caller.at_end()
     except Exception as error:
         stop = caller.stop_from(error)
         if stop is None:
             raise
-        recorder.complete(env or env_of(0, []))
+        recorder.complete(env)
         return stop
     finally:
         caller.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ _NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
 LISTENER: ContextVar[Callable[[str, type[Warning] | None], None] | None] = ContextVar(
     "LISTENER", default=None
 )
+
+# Whether skgoss stands for LightGBM in this process: see `skgoss.as_lightgbm`.
+STANDS_FOR_LIGHTGBM = threading.Event()
 
 
 class UnusedParameterWarning(UserWarning):
@@ -97,6 +101,16 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def refuse(error: ValueError, tolerated: str) -> None:
+    """Raise the error of a mistake that LightGBM accepts in silence.
+
+    Where skgoss stands for LightGBM, warn instead: ``tolerated`` says what happens.
+    """
+    if not STANDS_FOR_LIGHTGBM.is_set():
+        raise error
+    warn(f"{error} {tolerated}")
 
 
 @contextmanager

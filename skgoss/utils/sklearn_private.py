@@ -47,9 +47,7 @@ class DocumentedMixin:
     _doc_link_template = "https://skgoss.github.io/skgoss/api/{home}.{name}.html"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
-        room, name = type(self).__module__.split(".")[1], type(self).__name__
-        home = "skgoss" if room == "estimators" else f"skgoss.{room}"
-        return {"home": home, "name": name}
+        return {"home": type(self).__module__, "name": type(self).__name__}
 
 
 class SummaryMixin(DocumentedMixin, BaseEstimator):
@@ -104,7 +102,8 @@ def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None
         present = feature_names(X)
         if fitted is None or present is None or not set(fitted) <= set(present):
             raise
-        words = f"{error}Select and order the columns: X[model.feature_names_in_].\n"
+        names_in_fit = "feature_name()" if owner == "Booster" else "feature_names_in_"
+        words = f"{error}Select and order the columns: X[model.{names_in_fit}].\n"
         raise ValueError(words) from error
 
 

@@ -21,6 +21,9 @@ onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
 from onnx_sessions import assert_same, session  # noqa: E402
+from skl2onnx.common.shape_calculator import (  # noqa: E402
+    calculate_linear_regressor_output_shapes,
+)
 
 import skgoss.onnx  # noqa: E402
 
@@ -75,6 +78,24 @@ class Small(LGBMClassifier):
     def __init__(self, size=2, **options):
         super().__init__(**options)
         self.size = size
+
+
+def test_converters_of_users_are_called(data):
+    class Own(LGBMRegressor):
+        pass
+
+    def convert(scope, operator, container):
+        first, last = operator.inputs[0].full_name, operator.outputs[0].full_name
+        container.add_node("ReduceSum", first, last, op_version=11, axes=[1])
+
+    X = np.nan_to_num(data[0]).astype(np.float32)
+    model = make_pipeline(StandardScaler(), Own(n_estimators=1, n_jobs=1))
+    model.fit(X, data[1])
+    shapes = calculate_linear_regressor_output_shapes
+    skl2onnx.update_registered_converter(Own, "OwnConverter", shapes, convert)
+    converted = skl2onnx.to_onnx(model, X[:1], target_opset=11)
+    [found] = session(converted).run(None, {"X": X})
+    assert np.allclose(found[:, 0], model[0].transform(X).sum(axis=1), atol=1e-4)
 
 
 def test_subclasses_are_registered():

@@ -466,7 +466,7 @@ def test_skops_files_of_boosters_name_the_booster_alone(kind):
     booster = mutations.models()[kind][0].booster_
     skops = skops_io()
     trusted = skops.get_untrusted_types(data=skops.dumps(booster))
-    assert trusted == ["skgoss.booster.booster.Booster"]
+    assert trusted == ["skgoss.Booster"]
 
 
 def test_arguments_of_the_constructor(tmp_path):

@@ -1,0 +1,156 @@
+"""Private names of LightGBM that public tools use, for `skgoss.as_lightgbm` alone."""
+
+from __future__ import annotations
+
+import copyreg
+import ctypes
+import json
+from typing import Any
+
+import numpy as np
+from sklearn import __version__ as sklearn_version
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.preprocessing import LabelEncoder
+
+from skgoss.basic import LightGBMError, restored_booster
+from skgoss.booster.booster import Booster
+from skgoss.dataset.dataset import Dataset
+from skgoss.estimators.base import LGBMModel
+from skgoss.fit.callbacks import register_logger, show
+from skgoss.parameters.aliases import OPTIONS, all_names
+from skgoss.parameters.table import FILE_OPTIONS
+from skgoss.training.callback_api import EvalResult
+from skgoss.utils.messages import warn
+
+
+class ConfigAliases:
+    """The names of parameters."""
+
+    aliases = {
+        option.lightgbm: list(option.precedence) for option in OPTIONS + FILE_OPTIONS
+    } | {"num_class": ["num_class", "num_classes"]}
+
+    @classmethod
+    def _get_all_param_aliases(cls) -> dict[str, list[str]]:
+        """All names of each parameter, by its main name."""
+        return {name: list(names) for name, names in cls.aliases.items()}
+
+    @staticmethod
+    def get(*args: str) -> set[str]:
+        """All names of some parameters; an unknown name stands for itself."""
+        return {name for arg in args for name in all_names(arg)}
+
+    get_by_alias = get
+
+    @staticmethod
+    def get_sorted(name: str) -> list[str]:
+        """All names of a parameter: this one, then the others by length."""
+        return [name, *sorted(set(all_names(name)) - {name}, key=len)]
+
+
+IMPORTANCE_TYPES = {"split": 0, "gain": 1}
+
+
+class Library:
+    """The one function of LightGBM's C library that onnxmltools calls.
+
+    The handle of a Booster is the Booster itself.
+    """
+
+    @staticmethod
+    def LGBM_BoosterDumpModel(
+        handle: Booster,
+        start_iteration: Any,
+        num_iteration: Any,
+        importance_type: Any,
+        size: Any,
+        needed: Any,
+        buffer: Any,
+    ) -> int:
+        """Write the model as JSON, if the buffer is large enough."""
+        kind = list(IMPORTANCE_TYPES)[importance_type.value]
+        dumped = handle.dump_model(num_iteration.value, start_iteration.value, kind)
+        text = json.dumps(dumped, default=json_default_with_numpy).encode() + b"\0"
+        needed._obj.value = len(text)
+        if len(text) <= size.value:
+            ctypes.memmove(buffer, text, len(text))
+        return 0
+
+
+def safe_call(result: int) -> None:
+    """Take what a function of `Library` returns: errors are Python's."""
+
+
+def json_default_with_numpy(value: Any) -> Any:
+    """A value that JSON can write; only NumPy's are changed."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def format_eval_result(value: EvalResult, show_stdv: bool = True) -> str:
+    """A result as text."""
+    return show([value], show_stdv)
+
+
+# By the modules of LightGBM: names, and what they stand for.
+NAMES: dict[str, dict[str, Any]] = {
+    "basic": {
+        "_ConfigAliases": ConfigAliases,
+        "_FEATURE_IMPORTANCE_TYPE_MAPPER": IMPORTANCE_TYPES,
+        "_LIB": Library,
+        "_json_default_with_numpy": json_default_with_numpy,
+        "_log_warning": warn,
+        "_safe_call": safe_call,
+        "register_logger": register_logger,
+    },
+    "callback": {"_format_eval_result": format_eval_result},
+    "compat": {
+        "_LGBMClassifierBase": ClassifierMixin,
+        "_LGBMGroupKFold": GroupKFold,
+        "_LGBMLabelEncoder": LabelEncoder,
+        "_LGBMModelBase": BaseEstimator,
+        "_LGBMRegressorBase": RegressorMixin,
+        "_LGBMStratifiedKFold": StratifiedKFold,
+        "_sklearn_version": sklearn_version,
+    },
+    "engine": {"LightGBMError": LightGBMError},
+    "sklearn": {
+        "Booster": Booster,
+        "Dataset": Dataset,
+        "LGBMNotFittedError": NotFittedError,
+        "_LGBMModelBase": BaseEstimator,
+    },
+}
+
+
+class _Instead:
+    """An attribute of instances that shows another one, unless they set their own."""
+
+    def __init__(self, name: str, *default: Any) -> None:
+        self.arguments = name, *default
+
+    def __get__(self, owner: Any, _: type | None = None) -> Any:
+        return self if owner is None else getattr(owner, *self.arguments)
+
+
+# The attributes of estimators that hummingbird and others read.
+_ATTRIBUTES = {
+    "_Booster": _Instead("booster_"),
+    "_n_classes": _Instead("n_classes_", -1),
+    "_n_features": _Instead("n_features_in_"),
+    "_objective": _Instead("objective_"),
+}
+
+
+def install() -> None:
+    """Give the classes what tools expect of them."""
+    for name, attribute in _ATTRIBUTES.items():
+        setattr(LGBMModel, name, attribute)
+    Booster._handle = property(lambda booster: booster)  # type: ignore[attr-defined]
+    # mlflow reads a model as text if its class has this name. Other processes may not
+    # stand for LightGBM, so pickles of Boosters do not contain it.
+    Booster.__module__ = "lightgbm.basic"
+    copyreg.pickle(
+        Booster, lambda booster: (restored_booster, (booster.__getstate__(),))
+    )

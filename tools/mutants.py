@@ -35,7 +35,9 @@ CHANGES = 40
 
 # Tests stand in the file with the name of the module. These have others, or more.
 TESTS = {
-    "fit/fit": ("fit/test_fit", "fit/test_shared_bins"),
+    "fit/arguments": ("fit/test_arguments", "training/test_evaluation"),
+    "fit/fit": ("fit/test_fit", "fit/test_shared_bins", "booster/test_booster"),
+    "fit/fold_fits": ("fit/test_fold_fits", "fit/test_fit_on_folds"),
     "fit/lightgbm3": ("users/test_lightgbm_habits", "users/test_migrating"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
     "fit/train_arguments": ("booster/test_train", "booster/test_cv"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, input_sets
+from skgoss.parameters import make_settings
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +73,240 @@ def test_ones_are_no_weights(two_classes):
     for weight in (np.ones(100), [1] * 100, 1, np.ones(100, dtype=np.float32)):
         model = small(LGBMClassifier).fit(X, y, weight)
         np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+# --- Evaluation sets ------------------------------------------------------------------
+
+# Only their identity matters.
+X, Y, A, B, C, D = (np.arange(float(k)) for k in range(3, 9))
+V = object()
+
+
+def sets_of(given, **training):
+    """Of each evaluation set what it is: names of its values, and None without them."""
+    known = {id(X): "X", id(Y): "Y", id(A): "A", id(B): "B", id(C): "C", id(D): "D"}
+    arguments = FitArguments(**training, **given)
+    settings = make_settings({}, "LGBMRegressor")
+    first, *sets = input_sets(X, Y, arguments, settings)
+    assert (first.name, first.prefix, first.is_training) == ("training", "", True)
+    assert {input_set.prefix for input_set in sets} <= {"eval_"}
+    fields = ("sample_weight", "class_weight", "init_score", "group", "qid")
+    return [
+        (
+            e.name,
+            known[id(e.X)] + known[id(e.y)],
+            {k: getattr(e, k) for k in fields if getattr(e, k) is not None},
+        )
+        for e in sets
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"eval_set": [(A, B)]}, [("valid_0", "AB", {})]),
+        ({"eval_set": (A, B)}, [("valid_0", "AB", {})]),
+        ({"eval_set": [[A, B]], "eval_names": "a"}, [("a", "AB", {})]),
+        (
+            {"eval_set": ((A, B), (C, D))},
+            [("valid_0", "AB", {}), ("valid_1", "CD", {})],
+        ),
+        ({"eval_X": A, "eval_y": B}, [("valid_0", "AB", {})]),
+        (
+            {"eval_X": (A, C), "eval_y": (B, D), "eval_names": ["a"]},
+            [("a", "AB", {}), ("valid_1", "CD", {})],
+        ),
+        # The training set comes first, and has its own values.
+        (
+            {"eval_set": [(A, B), (X, Y), (X, Y)]},
+            [
+                ("training", "XY", {"sample_weight": "w", "init_score": "s"}),
+                ("valid_2", "XY", {"sample_weight": "w", "init_score": "s"}),
+                ("valid_0", "AB", {}),
+            ],
+        ),
+        (
+            {"eval_set": [(X, Y)], "eval_sample_weight": [V], "eval_names": ["t"]},
+            [("t", "XY", {"sample_weight": V, "init_score": "s"})],
+        ),
+        (
+            {"eval_set": [(X, B), (A, Y)]},
+            [("valid_0", "XB", {}), ("valid_1", "AY", {})],
+        ),
+        # Lists may be shorter, and dictionaries go by number.
+        (
+            {"eval_set": [(A, B), (C, D)], "eval_sample_weight": ["v"]},
+            [("valid_0", "AB", {"sample_weight": "v"}), ("valid_1", "CD", {})],
+        ),
+        (
+            {"eval_set": [(A, B), (C, D)], "eval_init_score": {1: "v"}},
+            [("valid_0", "AB", {}), ("valid_1", "CD", {"init_score": "v"})],
+        ),
+        (
+            {"eval_set": [(A, B)], "eval_init_score": "v"},
+            [("valid_0", "AB", {"init_score": "v"})],
+        ),
+        (
+            {"eval_set": [(A, B)], "eval_sample_weight": [1.0, 2.0]},
+            [("valid_0", "AB", {"sample_weight": [1.0, 2.0]})],
+        ),
+        (
+            {"eval_set": [(A, B), (C, D)], "eval_class_weight": "balanced"},
+            [
+                ("valid_0", "AB", {"class_weight": "balanced"}),
+                ("valid_1", "CD", {"class_weight": "balanced"}),
+            ],
+        ),
+        (
+            {"eval_set": [(A, B), (C, D)], "eval_class_weight": {0: 2.0, 1: 1.0}},
+            [
+                ("valid_0", "AB", {"class_weight": {0: 2.0, 1: 1.0}}),
+                ("valid_1", "CD", {"class_weight": {0: 2.0, 1: 1.0}}),
+            ],
+        ),
+        (
+            {"eval_set": [(A, B), (C, D)], "eval_class_weight": {1: "balanced"}},
+            [("valid_0", "AB", {}), ("valid_1", "CD", {"class_weight": "balanced"})],
+        ),
+        (
+            {"eval_set": [(A, B), (C, D)], "eval_class_weight": [None, {0: 2.0}]},
+            [("valid_0", "AB", {}), ("valid_1", "CD", {"class_weight": {0: 2.0}})],
+        ),
+    ],
+)
+def test_each_evaluation_set_has_its_own_values(given, expected):
+    assert sets_of(given, sample_weight="w", init_score="s") == expected
+
+
+def test_queries_replace_queries():
+    assert sets_of({"eval_set": [(X, Y)], "eval_qid": [V]}, group="g") == [
+        ("training", "XY", {"qid": V})
+    ]
+    assert sets_of({"eval_set": [(X, Y)]}, group="g") == [
+        ("training", "XY", {"group": "g"})
+    ]
+    assert sets_of({"eval_set": [(A, B)], "eval_group": [V]}, qid="q") == [
+        ("valid_0", "AB", {"group": V})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "given", "message"),
+    [
+        (
+            ValueError,
+            {"eval_set": [(A, B)], "eval_X": A, "eval_y": B},
+            "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both",
+        ),
+        (ValueError, {"eval_set": [(A, B)], "eval_y": B}, "Specify either"),
+        (ValueError, {"eval_X": A}, "must specify eval_X and eval_y, not just one"),
+        (ValueError, {"eval_y": A}, "must specify eval_X and eval_y, not just one"),
+        (ValueError, {"eval_X": (A,), "eval_y": B}, "eval_y must be a tuple of same"),
+        (ValueError, {"eval_X": A, "eval_y": (B,)}, "eval_y must be a tuple of same"),
+        (ValueError, {"eval_X": (A, C), "eval_y": (B,)}, "must be a tuple of same"),
+        (TypeError, {"eval_set": 3}, r"list of pairs, \[\(X, y\)\], got int"),
+        (TypeError, {"eval_set": [A]}, "but its item 0 is a numpy.ndarray"),
+        (TypeError, {"eval_set": [(A, B), (A,)]}, "its item 1 is a tuple of length 1"),
+        (
+            ValueError,
+            {"eval_set": [(A, B), (C, D)], "eval_names": ["a", "a"]},
+            r"eval_names must differ from each other, got \['a', 'a'\]",
+        ),
+        (
+            ValueError,
+            {"eval_set": [(A, B), (C, D)], "eval_names": ["valid_1"]},
+            "eval_names must differ from each other",
+        ),
+        (TypeError, {"eval_set": [(A, B)], "eval_names": [3]}, "must be a list of str"),
+        (
+            ValueError,
+            {"eval_set": [(A, B), (C, D)], "eval_sample_weight": {2: A}},
+            "eval_sample_weight has the key 2; .* are the numbers .*, 0 to 1",
+        ),
+        (
+            ValueError,
+            {"eval_set": [(A, B)], "eval_sample_weight": [A, B]},
+            r"Length of eval_sample_weight \(2\) not equal to .* eval_set \(1\)",
+        ),
+        (
+            ValueError,
+            {"eval_set": [(A, B), (C, D)], "eval_group": [A]},
+            r"Length of eval_group \(1\) not equal to length of eval_set \(2\)",
+        ),
+        (
+            TypeError,
+            {"eval_set": [(A, B), (C, D)], "eval_sample_weight": A},
+            "eval_sample_weight should be dict or list: .* each of the 2",
+        ),
+        (
+            ValueError,
+            {"eval_set": [(A, B)], "eval_group": [A]},
+            "evaluation set 'valid_0' has queries, but the training set has none",
+        ),
+    ],
+)
+def test_evaluation_sets_that_are_none(error, given, message):
+    with pytest.raises(error, match=message):
+        sets_of(given)
+
+
+def test_queries_of_evaluation_sets_must_be_passed():
+    for given in ({"eval_set": [(A, B)]}, {"eval_set": [(A, B)], "eval_group": [None]}):
+        with pytest.raises(ValueError, match=r"eval_group cannot be None .* 'valid_0'"):
+            sets_of(given, group="g")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"eval_sample_weight": [A]}, "eval_sample_weight is not used: there is no"),
+        ({"eval_qid": {0: A}}, "eval_qid is not used: there is no evaluation set"),
+        ({"eval_class_weight": "balanced"}, "eval_class_weight is not used"),
+        (
+            {"eval_set": [(A, B)], "eval_names": ["a", "b", "c"]},
+            "has 3 names for 1 evaluation sets: the last 2 are not used",
+        ),
+        ({"eval_sample_weight": [None]}, None),
+        ({"eval_init_score": {0: None}}, None),
+        ({"eval_names": ["a"]}, None),
+    ],
+)
+def test_arguments_without_an_evaluation_set_are_told(given, message):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sets_of(given)
+    assert len(caught) == (message is not None)
+    if message is not None:
+        assert message in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "expected"), [(None, None), (0, 0), (False, 0), (7, 7), (True, True)]
+)
+def test_early_stopping_rounds_that_are_false_are_none(rounds, expected):
+    given = {"self": None, "X": X, "y": Y, "early_stopping_rounds": rounds}
+    found = FitArguments.from_locals(given)
+    assert found.early_stopping_round is expected or (
+        found.early_stopping_round == expected
+    )
+    assert not found.early_stopping_messages
+
+
+def test_errors_name_the_set_and_what_may_be_wrong():
+    settings = make_settings({}, "LGBMRegressor")
+    rows = np.zeros((4, 2))
+    for given, message in (
+        ((rows, A), "^The evaluation set 'valid_0': odd"),
+        ((A, rows), "^The evaluation set 'valid_0': Are X and y swapped"),
+    ):
+        arguments = FitArguments(eval_set=[given])
+        training, input_set = input_sets(*given, FitArguments(), settings), None
+        _, input_set = input_sets(X, Y, arguments, settings)
+        for kind in (ValueError, TypeError):
+            with pytest.raises(kind, match=message), input_set.named_in_errors():
+                raise kind("odd")
+        with pytest.raises(KeyError), input_set.named_in_errors():
+            raise KeyError("odd")
+        words = "^odd" if given[0] is rows else "^Are X and y swapped.* odd"
+        with pytest.raises(ValueError, match=words), training[0].named_in_errors():
+            raise ValueError("odd")

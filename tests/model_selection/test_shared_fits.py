@@ -6,6 +6,7 @@ import _thread
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.model_selection
 from sklearn.base import clone
@@ -83,6 +84,93 @@ def test_columns_with_just_enough_rows_are_not_lost(kind, n_rare):
     np.testing.assert_array_equal(found, peer.cv_results_["mean_test_score"])
     assert found[1] < 0.5
     assert (found[0] > 0.5) == (n_rare >= 5)
+
+
+FIRST = LGBMRegressor(n_estimators=2).fit(X, y)
+EVALUATED = {"eval_set": [(X[::2], y[::2])]}
+OTHERS = {
+    "plain": ({}, {}),
+    "weights": ({}, {"sample_weight": np.arange(len(y)) % 3}),
+    "evaluated": ({"metric": ["l1", "l2"]}, EVALUATED),
+    "training set": ({}, {"eval_X": X, "eval_y": y}),
+    "stopped": ({"early_stopping_round": 1, "learning_rate": 2.0}, EVALUATED),
+    "goes on": ({}, {"init_model": FIRST}),
+    "callbacks": ({}, {"callbacks": ["a function"]}),
+    "folds": ({"folds": 2}, {}),
+    "preset": ({"preset": "accurate"}, {}),
+    "dropout": ({"boosting_type": "dart", "drop_rate": 0.9}, {}),
+    "forest": ({"boosting_type": "rf", "colsample_bytree": 0.5}, {}),
+    "goss": ({"data_sample_strategy": "goss", "learning_rate": 0.5}, {}),
+}
+
+
+@pytest.mark.parametrize("mode", ["keeps_models", "grows"])
+@pytest.mark.parametrize("rounds", [(5, 3, 4), (3, 5)])
+@pytest.mark.parametrize("case", OTHERS)
+def test_fits_that_share_are_those_of_each_alone(case, rounds, mode):
+    options, arguments = OTHERS[case]
+    shared, calls = SharedFits(), []
+    setattr(shared, mode, True)
+    shared.most_recent = 9
+    if "callbacks" in arguments:
+        arguments = {"callbacks": [calls.append]}
+    for n_rounds in rounds:
+        calls.clear()
+        alone = LGBMRegressor(n_estimators=n_rounds, num_leaves=5, **options)
+        alone.fit(X, y, **arguments)
+        n_calls = len(calls)
+        model = clone(alone)
+        shared.attach(model)
+        model.fit(X, y, **arguments)
+        assert len(calls) == 2 * n_calls
+        text, expected = (m.booster_.model_to_string() for m in (model, alone))
+        # A fit that goes on has begun with the rounds of another.
+        begun = expected.replace(f"[num_iterations: {n_rounds}]", "[num_iterations: 3]")
+        assert text in (expected, begun if mode == "grows" else expected)
+        for name in ("evals_result_", "best_score_", "best_iteration_", "n_iter_"):
+            assert getattr(model, name) == getattr(alone, name)
+
+
+def test_fits_of_other_data_share_nothing():
+    shared = SharedFits()
+    shared.keeps_models, shared.most_recent = True, 99
+    weight = np.arange(len(y)) % 3
+    frame = pd.DataFrame(X).add_prefix("x")
+    whole = np.digitize(X, [-0.03, 0.0, 0.03]) * 1.0
+    for data, arguments in (
+        ((X, y), {}),
+        ((X, -y), {}),
+        ((X[:, ::-1], y), {}),
+        ((X, y), {"sample_weight": weight}),
+        ((X, y), {"sample_weight": weight[::-1]}),
+        ((X, y), {"init_score": y}),
+        ((whole, y), {}),
+        ((whole, y), {"categorical_feature": [1]}),
+        ((X, y), {"feature_name": [f"y{k}" for k in range(X.shape[1])]}),
+        ((frame, y), {}),
+    ):
+        for options in ({}, {"reg_lambda": 3.0}, {"max_bin": 9}):
+            alone = LGBMRegressor(n_estimators=2, min_data_per_group=5, **options)
+            alone.fit(*data, **arguments)
+            model = clone(alone)
+            shared.attach(model)
+            model.fit(*data, **arguments)
+            text, expected = (m.booster_.model_to_string() for m in (model, alone))
+            assert text == expected
+
+
+def test_models_are_kept_only_for_fits_of_fewer_rounds(monkeypatch):
+    rounds = counted(monkeypatch, Boosting, "boost")
+    shared = SharedFits()
+    shared.most_recent = 9
+    for keeps, n_boosted in ((False, 6), (True, 3)):
+        shared.keeps_models = keeps
+        rounds.clear()
+        for _ in range(2):
+            model = LGBMRegressor(n_estimators=3)
+            shared.attach(model)
+            model.fit(X, y)
+        assert len(rounds) == n_boosted
 
 
 CALLS = []

@@ -90,6 +90,20 @@ def test_a_naive_twin(weight, rate, l2):
     assert (n_limited > 0) == (rate == 1.0)
 
 
+def test_gradients_of_many_rows_are_summed_in_blocks():
+    """Ten copies of each row are as good as weights of ten, and fill two blocks."""
+    options = {"min_child_samples": 1, "min_data_in_bin": 1, "num_leaves": 15}
+    weighted, copied = (
+        LGBMClassifier(**SHARED | options, n_jobs=2).fit(*data)
+        for data in (
+            (X, Y, np.full(len(Y), 10.0)),
+            (np.tile(X, (10, 1)), np.tile(Y, 10)),
+        )
+    )
+    expected = weighted.predict_proba(X, raw_score=True)
+    np.testing.assert_array_equal(copied.predict_proba(X, raw_score=True), expected)
+
+
 def test_columns_of_a_round_are_those_of_its_first_tree():
     """Each column is as good as any other, so a tree uses all that are drawn for it."""
     rng = np.random.default_rng(5)

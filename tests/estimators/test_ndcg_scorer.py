@@ -65,7 +65,7 @@ def test_folds_are_not_scored_as_one_query(scoring, make):
         params = {"lgbmranker__qid": QID}
     cv = list(GroupKFold(3).split(X, Y, QID))
     for search in (cross_val_score, in_search):
-        with pytest.raises(ValueError, match="Neither qid nor group .*_routing"):
+        with pytest.raises(ValueError, match=r"Neither qid nor group .*_routing"):
             search(model, X, Y, params=params, cv=cv, scoring=scoring, **RAISE)
     with config_context(enable_metadata_routing=True):
         ready = ranker().set_fit_request(qid=True).set_score_request(qid=True)

@@ -1149,7 +1149,8 @@ class Dataset(Elsewhere):
         are_bounds, columns, version, binned, inputs, options, data, passed_names = (
             entries(state, _STATE, owner)
         )
-        n_rows, whole = None, held["reference"]
+        raw, whole = RawData(data, options), held["reference"]
+        n_rows = raw.shape[0]
         if held["used_indices"] is not None:
             if whole is None:
                 raise ValueError(f"{owner} has 'used_indices', but no 'reference'")
@@ -1162,6 +1163,10 @@ class Dataset(Elsewhere):
             if binned is None:
                 raise ValueError(f"{owner} has no bins")
             inputs = BinningInputs.from_state(inputs, binned, owner)
+        try:
+            passed_names = names.checked(passed_names)
+        except TypeError as error:
+            raise ValueError(f"{owner}: {error}") from error
         fields = Fields(columns=columns, version=version)
         fields = fields.completed(arrays | {"are_bounds": are_bounds}, n_rows)
         vars(self).update(
@@ -1169,9 +1174,9 @@ class Dataset(Elsewhere):
             _fields=fields,
             _binned=binned,
             _inputs=inputs,
-            _raw=RawData(data, options),
+            _raw=raw,
             _mapped=None,
-            _passed_names=names.checked(passed_names),
+            _passed_names=passed_names,
         )
 
 

@@ -97,7 +97,8 @@ def shape(X: Any) -> tuple[int | None, int | None]:
     own = getattr(X, "shape", None)
     if isinstance(own, tuple) and len(own) == 2:
         return int(own[0]), int(own[1])
-    is_sized = isinstance(X, Sized) and not isinstance(X, str | Mapping)
+    # An array without dimensions has no length.
+    is_sized = isinstance(X, Sized) and not isinstance(X, str | Mapping) and own != ()
     return (len(X) if is_sized and not is_source(X) else None), None
 
 

@@ -58,8 +58,8 @@ def test_neither_is_one_query_and_a_warning_for_many_rows():
         ({"group": np.ma.array([2, 1, 3], mask=[0, 0, 1])}, "group has masked values"),
         ({"qid": np.ma.array([2, 1, 3], mask=[0, 0, 1])}, "qid has masked values"),
         ({"qid": [1, 2]}, r"qid must have one value for each of the 3 rows.*\(2,\)"),
-        ({"qid": [1.0, np.nan, 2]}, "qid contains missing values"),
-        ({"qid": ["a", None, "b"]}, "qid contains missing values"),
+        ({"qid": [1.0, np.nan, 2]}, "qid must not be missing, got nan in row 1"),
+        ({"qid": ["a", None, "b"]}, "qid must not be missing, got None in row 1"),
         ({"qid": ["a", 1, "b"]}, "qid must hold values that can be sorted"),
     ],
 )
@@ -76,7 +76,7 @@ def test_marks_of_pandas_may_be_missing():
     pandas = pytest.importorskip("pandas")
     for marks in (["a", pandas.NA, "b"], [1, pandas.NA, 2]):
         for dtype in (object, None):
-            with pytest.raises(ValueError, match="qid contains missing values"):
+            with pytest.raises(ValueError, match="qid must not be missing, got"):
                 queries.make(3, qid=pandas.Series(marks, dtype=dtype))
 
 

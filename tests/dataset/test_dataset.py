@@ -693,8 +693,11 @@ def test_changed_states(tmp_path):
         {"_inputs": {**state["_inputs"], "feature_names_in_": ["a"]}},
         {"_binned": {}},
         {"params": None},
+        {"used_indices": np.array([1, 2])},
+        {"feature_name": [1, 2, 3, 4]},
     ]
-    for change in changes:
+    raw = {"_binned": None, "_inputs": None, "data": X}
+    for change in [*changes, {**raw, "label": y[1:]}]:
         changed = Dataset.__new__(Dataset)
         with pytest.raises(ValueError, match=r"\w"):
             changed.__setstate__({**state, **change})

@@ -349,6 +349,14 @@ def test_folds_larger_than_classes_or_groups():
         LGBMClassifier(folds=5).fit(X, y, groups=np.arange(240) % 3)
     with pytest.raises(ValueError, match=r"folds=5 needs at least 5 queries"):
         LGBMRanker(folds=5).fit(X, y, group=[100, 140])
+    with pytest.raises(
+        ValueError, match=r"2 groups, but X has only one.* or leave groups out"
+    ):
+        LGBMClassifier(folds=2).fit(X, y, groups=np.zeros(240))
+    with pytest.raises(
+        ValueError, match=r"2 queries, but X has only one.* or leave folds out"
+    ):
+        LGBMRanker(folds=2).fit(X, y, group=[240])
 
 
 def test_contradictions_name_both():

@@ -427,7 +427,12 @@ def test_missing_times_are_named(kind):
         (
             {"folds": 5},
             {"time": TIME // 20},
-            r"folds=5 needs at least 6 different times, but there are 4",
+            r"folds=5 needs at least 6 different times, but there are 4.* smaller",
+        ),
+        (
+            {"folds": 2},
+            {"time": TIME // 40},
+            r"folds=2 needs at least 3 different times.* are 2.* Leave time out",
         ),
         (
             {"early_stopping_round": 5},

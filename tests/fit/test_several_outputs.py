@@ -114,6 +114,11 @@ def test_columns_of_data_frames():
         LGBMRegressor(**SMALL).fit(X, integers).predict(X),
         LGBMRegressor(**SMALL).fit(X, expected).predict(X),
     )
+    masked = np.ma.masked_array(np.nan_to_num(expected), np.isnan(expected))
+    np.testing.assert_array_equal(
+        LGBMRegressor(**SMALL).fit(X, masked).predict(X),
+        LGBMRegressor(**SMALL).fit(X, expected).predict(X),
+    )
     # Columns keep their types.
     kinds = pd.DataFrame({"word": LABELS["words"][:, 0], "number": C[:, 1]})
     model = LGBMClassifier(**SMALL).fit(X, kinds)
@@ -172,8 +177,8 @@ def test_columns_that_are_refused():
         LGBMRegressor(**SMALL, objective="poisson"),
         np.column_stack([np.abs(Y[:, 0]), -np.abs(Y[:, 1])]),
     )
-    masked = np.ma.masked_array(Y, Y > 1)
-    refused("y has masked values", numbers, masked)
+    masked = np.ma.masked_array(C, put(np.zeros(C.shape), (3, 1), 1))
+    refused("(?i)column 1 of y contains missing values", labels, masked)
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(Y.copy(), columns=["a", "b", "c"])
     frame.loc[2, "b"] = np.inf

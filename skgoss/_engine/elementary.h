@@ -14,6 +14,8 @@
 #include "simd.h"
 
 #define EXP_LIMIT 708.0
+#define LN2 0x1.62e42fefa39efp-1
+#define PER_LN2 0x1.71547652b82fep0
 
 /* 2**k for a whole k held in the low bits of the mantissa of k + 1.5 * 2**52. */
 static SIMD_INLINE double power_of_two(double shifted)
@@ -38,7 +40,7 @@ typedef struct {
 static SIMD_INLINE scaled_exponential limited_exponential(double x)
 {
     const double shift = 0x1.8p52;
-    double shifted = x * 0x1.71547652b82fep0 + shift;
+    double shifted = x * PER_LN2 + shift;
     double k = shifted - shift;
     double r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
     double q = 0x1.af38a9b0ec855p-26;
@@ -68,6 +70,16 @@ static SIMD_INLINE double exponential(double x)
 {
     scaled_exponential e = reduced_exponential(x);
     return (1.0 + e.rest) * e.scale;
+}
+
+/* 2**x for x <= 1023, within 2 units in the last place, and no smaller than 2**-1022; exact
+ * for whole x. */
+static SIMD_INLINE double exponential_2(double x)
+{
+    const double shift = 0x1.8p52;
+    x = x < -1022.0 ? -1022.0 : x;
+    double shifted = x + shift, rest = x - (shifted - shift);
+    return (1.0 + limited_exponential(rest * LN2).rest) * power_of_two(shifted);
 }
 
 /* exp(x) - 1 within 3 units in the last place, also where x is small. */
@@ -137,17 +149,19 @@ static SIMD_INLINE odds logistic(double x)
 
 static SIMD_INLINE double at_least(double x, double low) { return x < low ? low : x; }
 
-/* log(x) within 2 units in the last place, x no less than the smallest normal number.
- *
- * x = 2**k m with m between sqrt(1/2) and sqrt(2); for m = 1 + f and s = f / (2 + f), log m
+/* log(x) = k log(2) + f - rest. */
+typedef struct {
+    double k, f, rest;
+} logarithm_parts;
+
+/* x = 2**k m with m between sqrt(1/2) and sqrt(2); for m = 1 + f and s = f / (2 + f), log m
  * = 2 atanh(s) = f - s (f - z r(z)) with z = s * s, where r interpolates at the seven
  * Chebyshev nodes. */
-static SIMD_INLINE double logarithm(double x)
+static SIMD_INLINE logarithm_parts parts_of_logarithm(double x)
 {
     const uint64_t one = (uint64_t)1023 << 52, root_of_half = 0x3FE6A09E667F3BCDu;
     double m, k;
     uint64_t bits, exponent;
-    x = at_least(x, DBL_MIN);
     memcpy(&bits, &x, sizeof bits);
     bits += one - root_of_half;
     /* A number whose last bits are the exponent: 2**52 + 1023 + k. */
@@ -164,12 +178,28 @@ static SIMD_INLINE double logarithm(double x)
     r = r * z + 0x1.2492492df148dp-2;
     r = r * z + 0x1.99999999952e2p-2;
     r = r * z + 0x1.5555555555558p-1;
-    double found = k * LN2_HIGH + (f - (s * (f - z * r) - k * LN2_LOW));
+    logarithm_parts parts = {k, f, s * (f - z * r)};
+    return parts;
+}
+
+/* log(x) within 2 units in the last place, x no less than the smallest normal number. */
+static SIMD_INLINE double logarithm(double x)
+{
+    x = at_least(x, DBL_MIN);
+    logarithm_parts l = parts_of_logarithm(x);
+    double found = l.k * LN2_HIGH + (l.f - (l.rest - l.k * LN2_LOW));
     /* Infinity and NaN stay. */
     return x <= DBL_MAX ? found : x;
 }
 
-/* log(1 + x) for x >= 0, with what rounding 1 + x loses. */
+/* The same to base 2; exact for powers of two. */
+static SIMD_INLINE double logarithm_2(double x)
+{
+    logarithm_parts l = parts_of_logarithm(x);
+    return l.k + (l.f - l.rest) * PER_LN2;
+}
+
+/* log(1 + x) for x > -1, with what rounding 1 + x loses. */
 static SIMD_INLINE double logarithm_1p(double x)
 {
     double above = 1.0 + x;

@@ -79,6 +79,6 @@ def packed(
         value = np.array(values)
         is_zero = np.abs(value) <= kernels.ZERO_BOUND
         rank = np.where(is_zero, INT32_MAX, np.cumsum(~is_zero) - 1)
-        parts.append(np.column_stack([value, rank])[np.argsort(value)])
+        parts.append(np.column_stack([value, rank])[np.argsort(value, kind="stable")])
     bound, rank = np.ascontiguousarray(np.concatenate(parts).T)
     return start, bound, rank.astype(np.int32)

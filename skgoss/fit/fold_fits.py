@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from skgoss._engine.objectives.exact_sum import weighted_sum
 from skgoss.binning.rows import Rows
 from skgoss.columns.row_partition import RowPartition
 from skgoss.fit.callbacks import say
@@ -27,6 +28,7 @@ from skgoss.training.concurrent_fits import Result, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
 from skgoss.training.rounds import Rounds
+from skgoss.utils.elementary import geometric_mean
 
 Floats = NDArray[np.float64]
 
@@ -289,8 +291,9 @@ def _noise(learned: Sequence[tuple[Any, Any]], rows: Rows, *kind: Any) -> float:
     noise = error = 0.0
     for at, scores in learned:
         step, information = newton_step(rows.target[at], scores, *kind)
-        noise += (unbiased[at] * information) @ (scores[0] - mean[at]) ** 2
-        error += (weight[at] * information) @ step**2
+        difference = scores[0] - mean[at]
+        noise += weighted_sum(difference**2, unbiased[at] * information)
+        error += weighted_sum(step**2, weight[at] * information)
     return noise / error if error > 0 else 0.0
 
 
@@ -333,7 +336,7 @@ def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:
 
 def mean_rounds(n_rounds: Sequence[int]) -> float:
     """The geometric mean of numbers of rounds: a single large one counts little."""
-    return float(np.exp(np.log(np.maximum(1, n_rounds)).mean()))
+    return geometric_mean([max(1, n) for n in n_rounds])
 
 
 def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:

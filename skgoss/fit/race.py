@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from skgoss.parameters.settings import Settings
+from skgoss.utils.elementary import power
 
 # The rounds of the first stage at a learning rate of 0.1 and with 31 leaves. Others are
 # compared after as many rounds as take steps of the same sum, and small trees, which
@@ -49,9 +50,18 @@ def screenings(n_racers: int) -> list[tuple[int, int]]:
     if n_racers <= _MANY:
         return []
     ratio = _LEAST / n_racers
-    n = min(math.ceil(-math.log(ratio, _SURVIVORS)), len(_SCREENINGS))
-    left = [round(n_racers * ratio ** (k / n)) for k in range(1, n + 1)]
+    n = 1
+    while n < len(_SCREENINGS) and n_racers > _LEAST * _SURVIVORS**n:
+        n += 1
+    left = [round(n_racers * power(ratio, k / n)) for k in range(1, n + 1)]
     return list(zip(_SCREENINGS[-n:], left, strict=True))
+
+
+@cache
+def _usual_rounds(stage: float, n_leaves: int) -> float:
+    """The rounds after a stage of trees of so many leaves, at the usual rate."""
+    of_stage = _FIRST_ROUNDS * power(GROWTH, stage)
+    return of_stage * power(_USUAL_LEAVES / n_leaves, _POWER_OF_LEAVES)
 
 
 @dataclass(eq=False)
@@ -83,8 +93,7 @@ class Racer:
     @property
     def next_rounds(self) -> int:
         """The number of rounds after the next stage."""
-        usual = _FIRST_ROUNDS * GROWTH**self.stage
-        usual *= (_USUAL_LEAVES / self.n_leaves) ** _POWER_OF_LEAVES
+        usual = _usual_rounds(self.stage, self.n_leaves)
         wanted = max(1, round(usual * USUAL_RATE / self.rate))
         return self.most_rounds if self.path is None else min(wanted, self.most_rounds)
 
@@ -185,4 +194,9 @@ def _is_behind(racer: Racer, best: Racer, level: float) -> bool:
         return False
     # The rows that folds learn from overlap.
     error = gap.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
-    return bool(gap.mean() > student.ppf(1 - level, n_folds - 1) * error)
+    return bool(gap.mean() > _quantile(1 - level, n_folds - 1) * error)
+
+
+def _quantile(level: float, n: int) -> float:
+    """That of Student's distribution; its last digits depend on the machine."""
+    return round(float(student.ppf(level, n)), 6)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
+from skgoss._engine.objectives.function_kernels import log1p
 from skgoss.binning.rows import Rows, check_init_score
 from skgoss.columns import queries, targets
 from skgoss.columns.columns import Columns
@@ -260,7 +261,7 @@ class Refit:
         bound = concordance[tree % n_scores]
         if self._starts_far and bound > 0:
             # A longer step could increase the loss, as in a fit.
-            most = np.log1p(bound * np.abs(optimal)) / bound
+            most = log1p(bound * np.abs(optimal)) / bound
             steps = np.clip(steps, -most, most)
         values = self._moved(old, start + steps)
         if self.ensemble.linear is None:

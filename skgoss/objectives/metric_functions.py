@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
-from math import isnan, nan
+from math import fsum, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives import exact_sum, loss_kernels, metric_kernels
+from skgoss._engine.objectives import (
+    exact_sum,
+    function_kernels,
+    loss_kernels,
+    metric_kernels,
+)
 from skgoss._engine.objectives.ranking_kernels import (
     average_precision as precision_of_queries,
 )
@@ -311,18 +316,31 @@ def brier(data: EvalData, settings: Settings) -> float:
     Medicine 18, 1999.
     """
     times, weights, is_over = data.cached("censoring", lambda: _censoring(data))
-    distribution = spec_of(str(settings.objective)).distribution
-    if distribution is None:
+    if settings.objective in COX:
         baseline = _partial_likelihood(data, settings).baseline(data.scores)
         strata = data.y[:, 2] if data.y.shape[1] > 2 else None
         survival = baseline.survival(data.scores[0], times, strata)
     else:
-        survival = distribution.frozen(data.scores).sf(times[:, None]).T
+        survival = _survival(str(settings.objective), data.scores, times)
     errors = weights * (survival - 1.0 + is_over) ** 2
     scores = np.array([_mean(column.copy(), data) for column in errors.T])
     if len(times) < 2:
         return float(scores[0])
-    return float(np.diff(times) @ (scores[1:] + scores[:-1])) / 2 / np.ptp(times)
+    areas = np.diff(times) * (scores[1:] + scores[:-1])
+    return float(areas.sum() / 2 / np.ptp(times))
+
+
+def _survival(name: str, scores: Floats, times: Floats) -> Floats:
+    """The probability that each row lives longer, for a distribution of times.
+
+    That is the likelihood of a row that lives until then.
+    """
+    kind, n_rows = loss_kernels.DISTRIBUTIONS[name], scores.shape[1]
+    losses = np.empty((len(times), n_rows))
+    for time, of_time in zip(times, losses, strict=True):
+        bounds = np.repeat([time, np.inf], n_rows)
+        loss_kernels.likelihoods(kind, bounds, scores, of_time)
+    return function_kernels.exp(-losses).T
 
 
 def _censoring(data: EvalData) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -407,7 +425,7 @@ def auc_mu(data: EvalData, settings: Settings) -> float:
         area = metric_kernels.auc(of_i, distance, weight, data.n_threads)
         if not isnan(area):
             areas.append(area)
-    return sum(areas) / len(areas) if areas else nan
+    return fsum(areas) / len(areas) if areas else nan
 
 
 def _rows_by_class(

@@ -19,6 +19,7 @@ from skgoss.objectives import ranking
 from skgoss.objectives.distributions import DISTRIBUTIONS, Distribution
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
+from skgoss.utils import elementary
 from skgoss.utils.messages import by_name, did_you_mean, hint
 
 if TYPE_CHECKING:
@@ -72,15 +73,10 @@ COUNTS = TargetRange("0, 1, 2 and so on", least=0.0, is_whole=True)
 # --- Start scores ---------------------------------------------------------------------
 
 
-def log(x: float) -> float:
-    """The logarithm; NumPy's has other last bits on processors with AVX-512."""
-    return math.log(x) if x > 0.0 else -math.inf
-
-
 def log_odds(p: float) -> float:
     """log(p / (1 - p)), finite for 0 and 1."""
     p = min(max(p, MIN_PRIOR), 1.0 - MIN_PRIOR)
-    return log(p / (1.0 - p))
+    return elementary.log(p / (1.0 - p))
 
 
 def _mean(rows: TrainingRows, settings: Settings) -> float:
@@ -88,7 +84,7 @@ def _mean(rows: TrainingRows, settings: Settings) -> float:
 
 
 def _log_mean(rows: TrainingRows, settings: Settings) -> float:
-    return log(rows.mean())
+    return elementary.log(rows.mean())
 
 
 def _expectile(rows: TrainingRows, settings: Settings) -> float:
@@ -265,7 +261,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         suits=">= 0, such as counts",
         needs_positive_mean=True,
         parameters=lambda settings: (
-            float(np.exp(settings.poisson_max_delta_step)),
+            elementary.exp(settings.poisson_max_delta_step),
             0.0,
         ),
         metric="poisson",
@@ -316,7 +312,9 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         targets=PROBABILITIES,
         metric="cross_entropy_lambda",
         link="log1p_exp",
-        start=lambda rows, settings: log(math.expm1(max(rows.mean(), MIN_PRIOR))),
+        start=lambda rows, settings: elementary.log(
+            elementary.expm1(max(rows.mean(), MIN_PRIOR))
+        ),
         weighs_rows=True,
         concordance=lambda settings: 1.0,
     ),

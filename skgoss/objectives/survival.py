@@ -10,11 +10,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, polygamma, psi
 
-from skgoss._engine.objectives import link_kernels
+from skgoss._engine.objectives import exact_sum, link_kernels
+from skgoss._engine.objectives.function_kernels import (
+    digamma,
+    exp,
+    log,
+    log1p,
+    log_gamma,
+    trigamma,
+)
 from skgoss.columns.floats import as_floats
 from skgoss.objectives.percentiles import are_copies
+from skgoss.utils import elementary
 from skgoss.utils.plain_values import entries, vector
 
 Floats = NDArray[np.float64]
@@ -119,8 +127,8 @@ class PartialLikelihood:
             return np.array([hazard, hazard / at_risk])
         of_all = np.zeros((4, len(self.first)))
         ties, d, x, one = self._efron_terms(at_risk, dying)
-        hazard = (psi(x + 1) - psi(x - d + 1)) / one
-        square = (polygamma(1, x - d + 1) - polygamma(1, x + 1)) / one**2
+        hazard = (digamma(x + 1) - digamma(x - d + 1)) / one
+        square = (trigamma(x - d + 1) - trigamma(x + 1)) / one**2
         # A row that is one of d events counts 1 - l / d at the l-th of them.
         rest, share = 1.0 - x / d, 1.0 / (d * one)
         own = rest * hazard + d * share
@@ -164,19 +172,20 @@ class PartialLikelihood:
         risk, unit = self._risks(scores, n_threads)
         at_risk, dying = self._sums(risk)
         seen = self.n_events > 0
-        d, total = self.n_events[seen], np.log(at_risk[seen])
+        d, total = self.n_events[seen], log(at_risk[seen])
         if self.efron:
             _, d, x, one = self._efron_terms(at_risk, dying)
-            total = np.log(one) + (gammaln(x + 1) - gammaln(x - d + 1)) / d
+            total = log(one) + (log_gamma(x + 1) - log_gamma(x - d + 1)) / d
         own = scores[0][self.order][self.event] - unit
         weight = self.weight[self.event]
-        return float((d @ total - weight @ own) / weight.sum())
+        of_rows = exact_sum.weighted_sum(own, weight)
+        return (exact_sum.weighted_sum(total, d) - of_rows) / float(weight.sum())
 
     def baseline(self, scores: Floats, n_threads: int = 1) -> Baseline:
         """Breslow's estimate of the hazard of a row whose score is 0."""
         risk, unit = self._risks(scores, n_threads)
         hazards = self._hazards(*self._sums(risk))
-        cumulative = self._cumulative(hazards[0]) * np.exp(-unit)
+        cumulative = self._cumulative(hazards[0]) * elementary.exp(-unit)
         seen = self.n_events > 0
         return Baseline(self.stratum[seen], self.time[seen], cumulative[seen])
 
@@ -226,13 +235,13 @@ class Baseline:
             at = np.searchsorted(time, times, side="right")
             cumulative = np.append(0.0, hazard)[at]
             with np.errstate(over="ignore"):
-                out[rows] = np.exp(-np.exp(score[rows])[:, None] * cumulative)
+                out[rows] = exp(-exp(score[rows])[:, None] * cumulative)
         return out
 
     def quantiles(self, score: Floats, levels: Floats, strata: Any = None) -> Floats:
         """The first time up to which the event has these probabilities, or infinity."""
         out = np.empty((len(score), len(levels)))
         for rows, time, hazard in self._of(strata, len(score)):
-            needed = -np.log1p(-levels) * np.exp(-score[rows])[:, None]
+            needed = -log1p(-levels) * exp(-score[rows])[:, None]
             out[rows] = np.append(time, np.inf)[np.searchsorted(hazard, needed)]
         return out

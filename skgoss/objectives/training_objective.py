@@ -27,7 +27,6 @@ from skgoss.objectives.objectives import (
     ObjectiveSpec,
     canonical_name,
     check_queries,
-    log,
     log_odds,
     make_link,
 )
@@ -35,6 +34,7 @@ from skgoss.objectives.percentiles import GroupedRows, percentiles
 from skgoss.objectives.survival import PartialLikelihood
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters.settings import Settings
+from skgoss.utils import elementary
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
@@ -354,7 +354,7 @@ def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -
     label_weight = None
     if name == "multiclass":
         derivatives = partial(gradients.softmax, y)
-        average = np.array([log(max(p, MIN_PRIOR)) for p in prior])
+        average = np.array([elementary.log(max(p, MIN_PRIOR)) for p in prior])
     else:
         parameters = [(sigmoid, code) for code in codes]
         derivatives = partial(gradients.pointwise, "binary", y, parameters)

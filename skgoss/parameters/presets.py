@@ -9,6 +9,7 @@ import numpy as np
 
 from skgoss.parameters.settings import Settings
 from skgoss.parameters.table import DEFAULTS
+from skgoss.utils.elementary import exp, log, power
 
 # What a preset does not choose for a boosting type: the rounds of forests do not
 # correct each other, and early stopping is not possible with dropout.
@@ -71,8 +72,9 @@ class Search(NamedTuple):
     def _drawn(self, random: np.random.Generator) -> dict[str, Any]:
         options: dict[str, Any] = {}
         for name, low, high, is_log in self.space:
-            draw = random.uniform(*(np.log([low, high]) if is_log else (low, high)))
-            value = float(f"{np.exp(draw) if is_log else draw:.3g}")
+            low, high = (log(low), log(high)) if is_log else (low, high)
+            draw = low + (high - low) * random.random()
+            value = float(f"{exp(draw) if is_log else draw:.3g}")
             is_whole = isinstance(DEFAULTS[name], int)
             options[name] = type(DEFAULTS[name])(round(value) if is_whole else value)
         return options
@@ -90,7 +92,7 @@ class Search(NamedTuple):
         of a fit on folds, and time for ``most`` rounds: steps are larger for fewer.
         """
         rate, steps = self.rate, n_rounds * self.options["learning_rate"]
-        steps *= ratio**_POWER_OF_ROWS
+        steps *= power(ratio, _POWER_OF_ROWS)
         if n_rows >= _MANY_ROWS:
             most = min(most, _MOST_LEAVES / n_leaves)
         if self.is_rate_open and steps > rate * most:

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "elementary.h"
+#include "gamma_functions.h"
 #include "loss_kernels.h"
 
 #define MOST_SCORES 3
@@ -23,7 +24,6 @@
 /* Where a parameter has little effect, steps by its information would be long. */
 #define LEAST_INFORMATION 0.05
 #define PI 3.14159265358979323846
-#define HALF_LOG_2_PI 0.91893853320467274178
 
 typedef struct {
     double nll;
@@ -34,43 +34,6 @@ static SIMD_INLINE double limited(double x, double low, double high)
 {
     x = x < low ? low : x;
     return x > high ? high : x;
-}
-
-/* ---------------------------------------------- the logarithm of gamma, and its derivatives */
-
-/* Of x > 0, by recurrence from their asymptotic series at x + 8: M. Abramowitz and I. Stegun,
- * "Handbook of Mathematical Functions", 1964, 6.1.41, 6.3.18 and 6.4.12. */
-
-static SIMD_INLINE double log_gamma(double x)
-{
-    double z = x + 8.0, w = 1.0 / (z * z), product = x;
-    for (int i = 1; i < 8; i++)
-        product *= x + i;
-    /* x is rounded to z where the product would be infinite. */
-    product = x < 1e30 ? product : 1.0;
-    double series = 1 / 1260.0 - w * (1 / 1680.0 - w * (1 / 1188.0));
-    series = (1 / 12.0 - w * (1 / 360.0 - w * series)) / z;
-    return (z - 0.5) * logarithm(z) - z + HALF_LOG_2_PI + series - logarithm(product);
-}
-
-static SIMD_INLINE double digamma(double x)
-{
-    double z = x + 8.0, w = 1.0 / (z * z), sum = 0.0;
-    for (int i = 0; i < 8; i++)
-        sum += 1.0 / (x + i);
-    double series = 1 / 252.0 - w * (1 / 240.0 - w * (1 / 132.0 - w * (691 / 32760.0)));
-    series = w * (1 / 12.0 - w * (1 / 120.0 - w * series));
-    return logarithm(z) - 0.5 / z - series - sum;
-}
-
-static SIMD_INLINE double trigamma(double x)
-{
-    double z = x + 8.0, w = 1.0 / (z * z), sum = 0.0;
-    for (int i = 0; i < 8; i++)
-        sum += 1.0 / ((x + i) * (x + i));
-    double series = 1 / 30.0 - w * (5 / 66.0 - w * (691 / 2730.0 - w * (7 / 6.0)));
-    series = 1 / 6.0 - w * (1 / 30.0 - w * (1 / 42.0 - w * series));
-    return (1.0 + 0.5 / z + w * series) / z + sum;
 }
 
 /* ------------------------------------------------------------------ normal, lognormal */
@@ -263,7 +226,7 @@ static SIMD_INLINE double deviation(double location, double log_scale, double ti
         double scale = exponential(log_scale);                                               \
         double z = deviation(f[0], log_scale, lower), w = deviation(f[0], log_scale, upper); \
         tail l = base##_tail(z), u = base##_tail(w);                                         \
-        int seen = same(l, u), is_bounded = upper < INFINITY;                                \
+        int is_bounded = upper < INFINITY, seen = is_bounded & same(l, u);                   \
         double own = l.hazard - l.slope / l.hazard;                                          \
         double share = -exponential_minus_1(u.log_survival - l.log_survival);                \
         double nll = seen ? log_scale + logarithm(lower) - logarithm(l.hazard)               \

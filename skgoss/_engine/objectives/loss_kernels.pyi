@@ -23,6 +23,10 @@ def distribution(
     kind: int, scores: NDArray[np.float64], y: NDArray[np.float64],
     n_threads: int, gradient_out: NDArray[np.float32], hessian_out: NDArray[np.float32],
 ) -> None: ...
+def likelihoods(
+    kind: int, y: NDArray[np.float64], scores: NDArray[np.float64],
+    losses_out: NDArray[np.float64],
+) -> None: ...
 def sum_values(
     kind: int, y: NDArray[np.float64], prediction: NDArray[np.float64],
     weight: NDArray[np.float64] | None, parameter: float, n_threads: int,

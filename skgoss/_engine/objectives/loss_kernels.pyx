@@ -172,6 +172,15 @@ def distribution(
         )
 
 
+def likelihoods(
+    int kind, const double[::1] y, const double[:, ::1] scores, double[::1] losses_out,
+):
+    """The negative log-likelihood of each row: see `distribution`."""
+    cdef int64_t n = scores.shape[1]
+    if n:
+        LIKELIHOOD_KERNELS[kind](&scores[0, 0], &y[0], n, n, &losses_out[0])
+
+
 # ------------------------------------------------------------------------ sums of values
 
 

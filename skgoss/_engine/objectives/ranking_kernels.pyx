@@ -6,7 +6,7 @@ take whole queries and every result is the same on any number of them.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport NAN, log2
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from skgoss._engine.random cimport XENDCG, draw, key
@@ -14,6 +14,9 @@ from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 import numpy as np
+
+cdef extern from "elementary.h" nogil:
+    double logarithm_2(double x) noexcept
 
 cdef extern from "ranking_kernels.h" nogil:
     enum:
@@ -184,7 +187,13 @@ cdef void visit_queries(
 
 def discounts(const int64_t[::1] boundaries):
     """1 / log2(2 + rank) for the ranks of the longest query."""
-    return 1 / np.log2(np.arange(2.0, padded(longest_query(boundaries)) + 3))
+    cdef double[::1] discount_out
+    cdef int64_t rank
+    discount = np.empty(padded(longest_query(boundaries)) + 1)
+    discount_out = discount
+    for rank in range(discount_out.shape[0]):
+        discount_out[rank] = 1 / logarithm_2(2.0 + rank)
+    return discount
 
 
 # ---------------------------------------------------------------------------- the losses
@@ -219,7 +228,7 @@ cdef void lambdarank_query(
         1 / max_dcg if max_dcg > 0 else 0.0, offset, slope, task.sigmoid, odds, gradient,
         hessian, &magnitude)
     if task.norm and magnitude > 0:
-        factor = log2(1 + 2 * magnitude) / (2 * magnitude)
+        factor = logarithm_2(1 + 2 * magnitude) / (2 * magnitude)
     for i in range(n):
         task.gradient[start + documents[i].row] = <float>(gradient[i] * factor)
         task.hessian[start + documents[i].row] = <float>(hessian[i] * factor)

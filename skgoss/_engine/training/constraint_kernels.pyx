@@ -11,7 +11,7 @@ is ADVANCED. It is enough, too, that all leaves below a node that splits a monot
 keep to the middle of its children's outputs, each on its side: BASIC.
 """
 
-from libc.math cimport INFINITY, pow
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -19,6 +19,9 @@ from skgoss._engine.training.layout cimport Binned
 from skgoss._engine.training.split cimport BinRange, FeatureBounds, PartialBound
 from skgoss._engine.training.workspace cimport (
     ADVANCED, BASIC, INTERMEDIATE, UNBOUNDED, Constraints, Leaf, Node, Shared, Workspace)
+
+cdef extern from "elementary.h" nogil:
+    double exponential_2(double x) noexcept
 
 # What remains of the gain of a monotone feature where the penalty forbids it: it is split
 # there if nothing else can be.
@@ -250,8 +253,8 @@ cdef double penalty_factor(double penalty, int depth) noexcept nogil:
     if penalty >= depth + 1:
         return LEAST_FACTOR
     if penalty <= 1:
-        return 1 - penalty / pow(2, depth) + LEAST_FACTOR
-    return 1 - pow(2, penalty - 1 - depth) + LEAST_FACTOR
+        return 1 - penalty * exponential_2(-depth) + LEAST_FACTOR
+    return 1 - exponential_2(penalty - 1 - depth) + LEAST_FACTOR
 
 
 cdef void prepare_constraints(

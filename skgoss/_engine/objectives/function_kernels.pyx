@@ -1,0 +1,58 @@
+# cython: language_level=3
+"""Functions of arrays: exponentials, logarithms, and those of gamma.
+
+Like those of `elementary.h`, which NumPy's and SciPy's are not, they are the same on every machine.
+"""
+
+from libc.stdint cimport int64_t
+
+import numpy as np
+
+ctypedef void (*function_of_each)(double* x, int64_t n) noexcept nogil
+
+cdef extern from "function_kernels.h" nogil:
+    void exp_of_each(double* x, int64_t n) noexcept
+    void log_of_each(double* x, int64_t n) noexcept
+    void log1p_of_each(double* x, int64_t n) noexcept
+    void log_gamma_of_each(double* x, int64_t n) noexcept
+    void digamma_of_each(double* x, int64_t n) noexcept
+    void trigamma_of_each(double* x, int64_t n) noexcept
+
+
+cdef object mapped(function_of_each function, values):
+    """The function of each number of an array of any shape."""
+    found = np.array(values, dtype=np.float64, order="C")
+    cdef double[::1] flat = found.reshape(-1)
+    if flat.shape[0]:
+        function(&flat[0], flat.shape[0])
+    return found
+
+
+def exp(values):
+    """e to the power of each number."""
+    return mapped(exp_of_each, values)
+
+
+def log(values):
+    """The natural logarithm of each number, none smaller than 2**-1022."""
+    return mapped(log_of_each, values)
+
+
+def log1p(values):
+    """log(1 + x) of each number x > -1."""
+    return mapped(log1p_of_each, values)
+
+
+def log_gamma(values):
+    """The logarithm of gamma of each number above 0."""
+    return mapped(log_gamma_of_each, values)
+
+
+def digamma(values):
+    """The derivative of `log_gamma`."""
+    return mapped(digamma_of_each, values)
+
+
+def trigamma(values):
+    """The derivative of `digamma`."""
+    return mapped(trigamma_of_each, values)

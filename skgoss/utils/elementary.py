@@ -1,0 +1,52 @@
+"""Elementary functions of one number, rounded correctly: the same on every machine.
+
+Those of `math` and NumPy differ in the last bit between processors, C libraries and
+compilers. These are computed with more digits by `decimal`, which knows no processor.
+They take some ten microseconds. Kernels and arrays have functions of the engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Context, Decimal
+
+# Twice the digits of a float. What is too large becomes infinite.
+_DIGITS = Context(prec=40, traps=[])
+# Where x**2 / 2 is below half of the last digit of x.
+_LINEAR = 1e-17
+
+
+def exp(x: float) -> float:
+    """e to the power of x."""
+    return float(_DIGITS.exp(Decimal(x)))
+
+
+def expm1(x: float) -> float:
+    """exp(x) - 1, also where x is small."""
+    if abs(x) < _LINEAR:
+        return x
+    return float(_DIGITS.subtract(_DIGITS.exp(Decimal(x)), 1))
+
+
+def log(x: float) -> float:
+    """The natural logarithm; that of 0 is minus infinity."""
+    return float(_DIGITS.ln(Decimal(x)))
+
+
+def log1p(x: float) -> float:
+    """log(1 + x), also where x is small."""
+    if abs(x) < _LINEAR:
+        return x
+    return float(_DIGITS.ln(_DIGITS.add(1, Decimal(x))))
+
+
+def power(base: float, exponent: float) -> float:
+    """A power of a positive number."""
+    return float(_DIGITS.power(Decimal(base), Decimal(exponent)))
+
+
+def geometric_mean(numbers: Sequence[int]) -> float:
+    """The geometric mean of positive whole numbers."""
+    root = _DIGITS.divide(1, len(numbers))
+    return float(_DIGITS.power(math.prod(numbers), root))

@@ -13,11 +13,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import erf
 
-from skgoss._engine.objectives import exact_sum, link_kernels, loss_kernels
+from skgoss._engine.objectives import (
+    exact_sum,
+    function_kernels,
+    link_kernels,
+    loss_kernels,
+)
+from skgoss.objectives.minimum import minimum
 from skgoss.objectives.training_rows import TrainingRows
+from skgoss.utils.elementary import log, log1p
 
 Floats = NDArray[np.float64]
 
@@ -109,12 +115,12 @@ def _normal_crps(y: Floats, loc: Floats, scale: Floats) -> Floats:
 
 
 def _half_log(variance: float) -> float:
-    return 0.5 * math.log(variance)
+    return 0.5 * log(variance)
 
 
 def _log_moments(mean: float, variance: float) -> tuple[float, float]:
-    ratio = math.log1p(variance / (mean * mean))
-    return math.log(mean) - 0.5 * ratio, _half_log(ratio)
+    ratio = log1p(variance / (mean * mean))
+    return log(mean) - 0.5 * ratio, _half_log(ratio)
 
 
 def _of_logarithm(mu: Floats, sigma: Floats) -> dict[str, Floats]:
@@ -148,7 +154,8 @@ def _middle(y: Floats) -> Floats:
     """About the logarithm of times between bounds."""
     lower, upper = y.T
     lower = np.where(lower > 0, lower, 0.5 * upper)
-    return 0.5 * np.log(lower) + 0.5 * np.log(np.where(upper < np.inf, upper, lower))
+    both = lower, np.where(upper < np.inf, upper, lower)
+    return 0.5 * function_kernels.log(both).sum(axis=0)
 
 
 DISTRIBUTIONS: dict[str, Distribution] = {
@@ -172,14 +179,14 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         {"loc": "identity", "scale": "exp", "df": "exp"},
         "t",
         lambda loc, scale, df: {"df": df, "loc": loc, "scale": scale},
-        lambda mean, variance: (mean, _half_log(0.8 * variance), math.log(10.0)),
+        lambda mean, variance: (mean, _half_log(0.8 * variance), log(10.0)),
         concordance=(0.0, 2.0, 1.0),
     ),
     "gamma_distribution": Distribution(
         {"mean": "exp", "shape": "exp"},
         "gamma",
         lambda mean, shape: {"a": shape, "scale": mean / shape},
-        lambda mean, variance: (math.log(mean), math.log(mean * mean / variance)),
+        lambda mean, variance: (log(mean), log(mean * mean / variance)),
         concordance=(1.0, 1.0),
     ),
     "negative_binomial": Distribution(
@@ -190,8 +197,8 @@ DISTRIBUTIONS: dict[str, Distribution] = {
             "p": 1.0 / (1.0 + dispersion * mean),
         },
         lambda mean, variance: (
-            math.log(mean),
-            math.log(max((variance - mean) / (mean * mean), _LEAST_DISPERSION)),
+            log(mean),
+            log(max((variance - mean) / (mean * mean), _LEAST_DISPERSION)),
         ),
         concordance=(1.0, 1.0),
     ),
@@ -200,8 +207,8 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         "beta",
         lambda mean, precision: {"a": mean * precision, "b": (1 - mean) * precision},
         lambda mean, variance: (
-            math.log(mean / (1.0 - mean)),
-            math.log(max(mean * (1.0 - mean) / variance - 1.0, 1e-3)),
+            log(mean / (1.0 - mean)),
+            log(max(mean * (1.0 - mean) / variance - 1.0, 1e-3)),
         ),
         concordance=(1.0, 1.0),
     ),
@@ -252,7 +259,8 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
             for values in derivatives(name, target, of_rows)
         )
         step = -total / information
-        limited = np.log1p(bound * np.abs(step)) / np.where(bound > 0, bound, 1.0)
+        limited = np.array([log1p(each) for each in bound * np.abs(step)])
+        limited /= np.where(bound > 0, bound, 1.0)
         step = np.where(bound > 0, np.copysign(limited, step), step)
         if np.abs(step / np.maximum(1.0, np.abs(scores))).max() < _LAST_STEP:
             break
@@ -295,7 +303,7 @@ def calibrated(
         slope = slopes[1:].astype(np.float64)
         by_change = *(slope * (scores[1:] - center[:, None])), *slope
         slope = _PRIOR * change + [rows.sum_of(values) for values in by_change]
-        penalty = 0.5 * _PRIOR * change @ change
+        penalty = 0.5 * _PRIOR * (change * change).sum()
         return float(exact_sum.rounded(total) + penalty) / n_rows, slope / n_rows
 
-    return mapping(minimize(loss, np.zeros(2 * n_spreads), jac=True, method="BFGS").x)
+    return mapping(minimum(loss, np.zeros(2 * n_spreads)))

@@ -35,9 +35,8 @@ def gains(
     them ``name``, if one is not a whole number >= 0 or has no gain, or if the sum of
     the gains overflows.
     """
-    table = np.asarray(
-        2.0 ** np.arange(N_GRADES) - 1 if label_gain is None else label_gain, float
-    )
+    usual = np.ldexp(1.0, np.arange(N_GRADES)) - 1
+    table = np.asarray(usual if label_gain is None else label_gain, float)
     is_whole = bool(((grades >= 0) & (grades % 1 == 0)).all())
     local = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
     whole, lows, highs = zip(*collectives.all_gather(local), strict=True)

@@ -5,6 +5,7 @@ Targets are bounds of times: see `skgoss.columns.lifetimes`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -91,10 +92,11 @@ class PartialLikelihood:
         """
         at_risk, dying = np.zeros((2, len(self.first)))
         rest, unit = risk * self.share, 1.0
+        factor = math.ldexp(1.0, self.n_bits)
         total = np.zeros(len(risk) + 1, dtype=np.int64)
         for _ in range(2):
-            rest *= 2.0**self.n_bits
-            unit *= 0.5**self.n_bits
+            rest *= factor
+            unit /= factor
             counts = rest.astype(np.int64)
             rest -= counts
             counts *= self.copies

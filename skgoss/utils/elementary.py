@@ -18,7 +18,7 @@ _LINEAR = 1e-17
 
 
 def exp(x: float) -> float:
-    """e to the power of x."""
+    """The exponential."""
     return float(_DIGITS.exp(Decimal(x)))
 
 

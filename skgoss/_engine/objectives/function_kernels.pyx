@@ -29,7 +29,7 @@ cdef object mapped(function_of_each function, values):
 
 
 def exp(values):
-    """e to the power of each number."""
+    """The exponential of each number."""
     return mapped(exp_of_each, values)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from instrumented import ROOT, coverage, fuzz, run, sanitizers, threads
+from machines import machines
 from pages import notebooks, pages
 from wheels import dependencies, targets, twice, wheel
 
@@ -159,7 +160,7 @@ CHECKS = {
     check.__name__: check
     for check in (
         *(lint, types, docstrings, workflows, pages, notebooks, site),
-        *(coverage, sanitizers, threads, mutations, fuzz),
+        *(coverage, sanitizers, threads, machines, mutations, fuzz),
         *(targets, wheel, twice, dependencies),
     )
 }

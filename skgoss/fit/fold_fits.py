@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from skgoss._engine.objectives.exact_sum import weighted_sum
 from skgoss.binning.rows import Rows
 from skgoss.columns.row_partition import RowPartition
 from skgoss.fit.callbacks import say
@@ -28,7 +27,7 @@ from skgoss.training.concurrent_fits import Result, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
 from skgoss.training.rounds import Rounds
-from skgoss.utils.elementary import geometric_mean
+from skgoss.utils.correct_rounding import geometric_mean
 
 Floats = NDArray[np.float64]
 
@@ -292,8 +291,8 @@ def _noise(learned: Sequence[tuple[Any, Any]], rows: Rows, *kind: Any) -> float:
     for at, scores in learned:
         step, information = newton_step(rows.target[at], scores, *kind)
         difference = scores[0] - mean[at]
-        noise += weighted_sum(difference**2, unbiased[at] * information)
-        error += weighted_sum(step**2, weight[at] * information)
+        noise += float((unbiased[at] * information * difference**2).sum())
+        error += float((weight[at] * information * step**2).sum())
     return noise / error if error > 0 else 0.0
 
 

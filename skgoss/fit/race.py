@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from skgoss.parameters.settings import Settings
-from skgoss.utils.elementary import power
+from skgoss.utils.correct_rounding import power
 
 # The rounds of the first stage at a learning rate of 0.1 and with 31 leaves. Others are
 # compared after as many rounds as take steps of the same sum, and small trees, which

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
-from skgoss._engine.objectives.function_kernels import log1p
 from skgoss.binning.rows import Rows, check_init_score
 from skgoss.columns import queries, targets
 from skgoss.columns.columns import Columns
@@ -256,12 +255,9 @@ class Refit:
         else:
             optimal = self._optimal(total(gradients.gradient), total(gradients.hessian))
         steps = self.shrinkage[tree] * optimal
-        n_scores = self.ensemble.n_scores
-        concordance = np.broadcast_to(self.objective.concordance, n_scores)
-        bound = concordance[tree % n_scores]
-        if self._starts_far and bound > 0:
-            # A longer step could increase the loss, as in a fit.
-            most = log1p(bound * np.abs(optimal)) / bound
+        if self._starts_far:
+            number = tree % self.ensemble.n_scores
+            most = self.objective.longest_steps(optimal, number)
             steps = np.clip(steps, -most, most)
         values = self._moved(old, start + steps)
         if self.ensemble.linear is None:

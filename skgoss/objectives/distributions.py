@@ -23,7 +23,7 @@ from skgoss._engine.objectives import (
 )
 from skgoss.objectives.minimum import minimum
 from skgoss.objectives.training_rows import TrainingRows
-from skgoss.utils.elementary import log, log1p
+from skgoss.utils.correct_rounding import log, log1p
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from skgoss.objectives import ranking
 from skgoss.objectives.distributions import DISTRIBUTIONS, Distribution
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
-from skgoss.utils import elementary
+from skgoss.utils import correct_rounding
 from skgoss.utils.messages import by_name, did_you_mean, hint
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ COUNTS = TargetRange("0, 1, 2 and so on", least=0.0, is_whole=True)
 def log_odds(p: float) -> float:
     """log(p / (1 - p)), finite for 0 and 1."""
     p = min(max(p, MIN_PRIOR), 1.0 - MIN_PRIOR)
-    return elementary.log(p / (1.0 - p))
+    return correct_rounding.log(p / (1.0 - p))
 
 
 def _mean(rows: TrainingRows, settings: Settings) -> float:
@@ -84,7 +84,7 @@ def _mean(rows: TrainingRows, settings: Settings) -> float:
 
 
 def _log_mean(rows: TrainingRows, settings: Settings) -> float:
-    return elementary.log(rows.mean())
+    return correct_rounding.log(rows.mean())
 
 
 def _expectile(rows: TrainingRows, settings: Settings) -> float:
@@ -261,7 +261,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         suits=">= 0, such as counts",
         needs_positive_mean=True,
         parameters=lambda settings: (
-            elementary.exp(settings.poisson_max_delta_step),
+            correct_rounding.exp(settings.poisson_max_delta_step),
             0.0,
         ),
         metric="poisson",
@@ -312,8 +312,8 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         targets=PROBABILITIES,
         metric="cross_entropy_lambda",
         link="log1p_exp",
-        start=lambda rows, settings: elementary.log(
-            elementary.expm1(max(rows.mean(), MIN_PRIOR))
+        start=lambda rows, settings: correct_rounding.log(
+            correct_rounding.expm1(max(rows.mean(), MIN_PRIOR))
         ),
         weighs_rows=True,
         concordance=lambda settings: 1.0,

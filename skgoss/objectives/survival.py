@@ -23,7 +23,7 @@ from skgoss._engine.objectives.function_kernels import (
 )
 from skgoss.columns.floats import as_floats
 from skgoss.objectives.percentiles import are_copies
-from skgoss.utils import elementary
+from skgoss.utils import correct_rounding
 from skgoss.utils.plain_values import entries, vector
 
 Floats = NDArray[np.float64]
@@ -187,7 +187,7 @@ class PartialLikelihood:
         """Breslow's estimate of the hazard of a row whose score is 0."""
         risk, unit = self._risks(scores, n_threads)
         hazards = self._hazards(*self._sums(risk))
-        cumulative = self._cumulative(hazards[0]) * elementary.exp(-unit)
+        cumulative = self._cumulative(hazards[0]) * correct_rounding.exp(-unit)
         seen = self.n_events > 0
         return Baseline(self.stratum[seen], self.time[seen], cumulative[seen])
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives import exact_sum
+from skgoss._engine.objectives import exact_sum, function_kernels
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
@@ -34,7 +34,7 @@ from skgoss.objectives.percentiles import GroupedRows, percentiles
 from skgoss.objectives.survival import PartialLikelihood
 from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters.settings import Settings
-from skgoss.utils import elementary
+from skgoss.utils import correct_rounding
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
@@ -136,6 +136,16 @@ class Objective:
         if self.boost_from_average:
             return self.average.copy()
         return np.where(self.trained, 0.0, self.average)
+
+    def longest_steps(self, optimal: Floats, number: int) -> Floats:
+        """The longest steps of a score that cannot increase the loss.
+
+        ``optimal`` are those that are best by the second-order loss.
+        """
+        bound = np.broadcast_to(self.concordance, self.n_scores)[number]
+        if not bound > 0:
+            return np.full_like(optimal, np.inf)
+        return function_kernels.log1p(bound * np.abs(optimal)) / bound
 
     def begin_round(self, index: int) -> None:
         """Set the number of the round, for losses that depend on it."""
@@ -354,7 +364,7 @@ def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -
     label_weight = None
     if name == "multiclass":
         derivatives = partial(gradients.softmax, y)
-        average = np.array([elementary.log(max(p, MIN_PRIOR)) for p in prior])
+        average = np.array([correct_rounding.log(max(p, MIN_PRIOR)) for p in prior])
     else:
         parameters = [(sigmoid, code) for code in codes]
         derivatives = partial(gradients.pointwise, "binary", y, parameters)

@@ -9,7 +9,7 @@ import numpy as np
 
 from skgoss.parameters.settings import Settings
 from skgoss.parameters.table import DEFAULTS
-from skgoss.utils.elementary import exp, log, power
+from skgoss.utils.correct_rounding import exp, log, power
 
 # What a preset does not choose for a boosting type: the rounds of forests do not
 # correct each other, and early stopping is not possible with dropout.

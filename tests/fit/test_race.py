@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 
+from skgoss.fit import race
 from skgoss.fit.race import Racer, leave, screenings, survivors
 
 
@@ -36,6 +38,15 @@ def test_who_is_behind():
     soon = [racer(1, 2), racer(0, 0)]
     leave(soon)
     assert not soon[1].left
+
+
+def test_quantiles_of_the_test_are_not_where_machines_round_differently():
+    levels, n = np.array([[0.6], [0.95]]), np.arange(1, 100)
+    exact = 1e6 * stats.t.ppf(levels, n)
+    # SciPy's last digits are 1e-9 of this.
+    assert (np.abs(exact % 1.0 - 0.5) > 1e-4).all()
+    found = [[race._quantile(level, k) for k in n] for level in levels[:, 0]]
+    np.testing.assert_allclose(1e6 * np.array(found), exact, atol=0.5, rtol=0)
 
 
 def test_nobody_leaves_after_the_first_stage_of_few():

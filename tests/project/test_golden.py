@@ -1,10 +1,11 @@
-"""Models change only on purpose: their digests, one for each objective and option."""
+"""Models change only on purpose, and are the same on every machine: their digests."""
 
 from __future__ import annotations
 
 import json
 
 import golden
+import golden_fits
 import pytest
 
 EXPECTED = json.loads(golden.FILE.read_text(encoding="utf-8"))
@@ -12,7 +13,7 @@ MODELS = golden.models()
 
 
 def test_the_file_lists_the_models():
-    assert list(EXPECTED) == list(MODELS)
+    assert list(EXPECTED) == [*MODELS, *golden_fits.FITS]
     # Two options that change nothing would not test anything.
     assert len(set(EXPECTED.values())) == len(EXPECTED)
 
@@ -21,3 +22,8 @@ def test_the_file_lists_the_models():
 def test_models_keep_their_bits(name):
     # On purpose: a line in CHANGELOG.md, then `python tests/helpers/golden.py`.
     assert golden.fit(*MODELS[name]) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", golden_fits.FITS)
+def test_what_fits_compute_besides_trees_keeps_its_bits(name):
+    assert golden_fits.digest(name) == EXPECTED[name]

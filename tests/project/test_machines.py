@@ -43,7 +43,7 @@ EXACT_MODULES = ("scipy.sparse",)
 
 # Where they are called nevertheless, and why no model depends on it. What models keep,
 # and what chooses it, is computed by `_engine/elementary.h`, `function_kernels` and
-# `exact_sum` of the engine, and by `utils/elementary.py`.
+# `exact_sum` of the engine, and by `utils/correct_rounding.py`.
 PREDICTS = "a prediction, which models do not keep"
 SCORES = "a score of a fitted model"
 CRPS = "a prediction, or the metric 'crps': docs/guarantees.md names it"

@@ -19,8 +19,8 @@ from skgoss.booster.booster import Booster
 from skgoss.dataset.dataset import Dataset
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit.callbacks import register_logger, show
-from skgoss.parameters.aliases import OPTIONS, all_names
-from skgoss.parameters.table import FILE_OPTIONS
+from skgoss.parameters.aliases import all_names
+from skgoss.parameters.table import FILE_OPTIONS, OPTIONS
 from skgoss.training.callback_api import EvalResult
 from skgoss.utils.messages import warn
 

@@ -19,6 +19,7 @@ from skgoss.fit.task import Regression
 from skgoss.model import intervals
 from skgoss.objectives.metric_functions import EvalData, concordance
 from skgoss.objectives.objectives import is_survival
+from skgoss.objectives.survival import COX
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
 from skgoss.utils.public import set_module
@@ -294,11 +295,16 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         if baseline is not None:
             return getattr(baseline, what)(scores, at, strata)
         if distribution is None:
-            raise ValueError(
-                f"{self._owner} cannot predict {what}: its objective is"
-                f" {self._model.objective!r}, or trees were changed after the fit. Fit"
-                " with objective='cox' or 'aft_normal'."
+            objective = self._model.objective
+            reason = (
+                f"a model with objective={objective!r} has a baseline hazard when its"
+                " fit ends, but not in training, in cv, or after a change of its trees."
+                " Use the fitted estimator or the Booster that train returns"
+                if objective in COX
+                else f"its objective is {objective!r}. Fit with objective='cox' or"
+                " 'aft_normal'"
             )
+            raise ValueError(f"{self._owner} cannot predict {what}: {reason}.")
         frozen, at = distribution.frozen(scores.T), at[:, None]
         return (frozen.sf(at) if what == "survival" else frozen.ppf(at)).T
 

@@ -56,16 +56,24 @@ Floats = NDArray[np.float64]
 def check_can_be_distributed(settings: Settings) -> None:
     """Check that options allow rows in several processes; ValueError otherwise."""
     refused = (
-        ("linear_tree", settings.linear_tree, False),
-        ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
-        ("alpha", isinstance(settings.alpha, tuple), "one level"),
-        ("objective", is_survival(settings.objective), "another, such as 'gamma'"),
+        ("linear_tree", settings.linear_tree, "set linear_tree=False"),
+        (
+            "max_conflict_rate",
+            settings.max_conflict_rate > 0,
+            "set it to 0.0",
+        ),
+        ("alpha", isinstance(settings.alpha, tuple), "set alpha to one level"),
+        (
+            "objective",
+            is_survival(settings.objective),
+            "fit the local estimator, LGBMRegressor, to rows in one process",
+        ),
     )
-    for option, is_wrong, value in refused:
+    for option, is_wrong, advice in refused:
         if is_wrong:
             raise ValueError(
                 f"{option}={getattr(settings, option)!r} cannot be used with rows that"
-                f" are spread over several processes: set {option}={value}."
+                f" are spread over several processes: {advice}."
             )
 
 

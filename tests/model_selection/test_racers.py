@@ -9,6 +9,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes
@@ -111,6 +112,31 @@ def test_what_cannot_go_on_is_evaluated_once():
     ):
         model = LGBMRegressor(**{"n_estimators": 12, **params})
         assert cross_val_score(model, X, y, cv=FOLDS).mean() == score
+
+
+@pytest.mark.parametrize(
+    ("fit", "score"), [(False, True), (True, False), (True, True)]
+)
+def test_weights_go_where_they_are_requested(fit, score):
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    with config_context(enable_metadata_routing=True):
+        model = LGBMRegressor(n_estimators=12)
+        model.set_fit_request(sample_weight=fit).set_score_request(sample_weight=score)
+        search = race(model, {"num_leaves": [3, 8]}, refit=False)
+        results = search.fit(X, y, sample_weight=weight).cv_results_
+    for params, by_rounds in zip(
+        results["params"], results["scores_by_rounds"], strict=True
+    ):
+        for n_rounds, mean in by_rounds.items():
+            model, scores = LGBMRegressor(**params | {"n_estimators": n_rounds}), []
+            for train, test in FOLDS.split(X):
+                of_fit, of_score = (
+                    weight[rows] if requested else None
+                    for rows, requested in ((train, fit), (test, score))
+                )
+                model.fit(X[train], y[train], sample_weight=of_fit)
+                scores.append(model.score(X[test], y[test], of_score))
+            assert mean == pytest.approx(np.mean(scores), rel=1e-12)
 
 
 def test_wrong_numbers_of_rounds_fail_alone():

@@ -149,7 +149,13 @@ def test_fits_of_other_data_share_nothing():
         ((X, y), {"feature_name": [f"y{k}" for k in range(X.shape[1])]}),
         ((frame, y), {}),
     ):
-        for options in ({}, {"reg_lambda": 3.0}, {"max_bin": 9}):
+        for options in (
+            {},
+            {"reg_lambda": 3.0},
+            {"max_bin": 9},
+            {"early_stopping_round": 1, "validation_fraction": 0.2},
+            {"early_stopping_round": 1, "validation_fraction": 0.4},
+        ):
             alone = LGBMRegressor(n_estimators=2, min_data_per_group=5, **options)
             alone.fit(*data, **arguments)
             model = clone(alone)
@@ -163,8 +169,8 @@ def test_models_are_kept_only_for_fits_of_fewer_rounds(monkeypatch):
     rounds = counted(monkeypatch, Boosting, "boost")
     shared = SharedFits()
     shared.most_recent = 9
-    for keeps, n_boosted in ((False, 6), (True, 3)):
-        shared.keeps_models = keeps
+    for n_boosted in (6, 3):
+        shared.keeps_models = n_boosted == 3 or shared.keeps_models
         rounds.clear()
         for _ in range(2):
             model = LGBMRegressor(n_estimators=3)

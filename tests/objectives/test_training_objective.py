@@ -576,6 +576,34 @@ def test_custom_objective_may_take_weights():
     assert seen[-1] is None
 
 
+def test_custom_objective_with_queries_gets_sorted_rows():
+    """Only one that takes their sizes; what it returns belongs to the same rows."""
+    qid, position = RNG.permutation(np.arange(200) % 7), np.arange(200.0)
+    X, y = RNG.normal(size=(200, 3)), RNG.integers(0, 3, 200)
+    weight = position + 1.0
+
+    def four(y_true, y_pred, row_weight, sizes):
+        assert sizes.tolist() == np.bincount(qid).tolist()
+        order = np.argsort(qid, kind="stable")
+        np.testing.assert_array_equal(row_weight, weight[order])
+        np.testing.assert_array_equal(y_true, y[order])
+        return row_weight * (y_pred - y_true), row_weight
+
+    def three(y_true, y_pred, row_weight):
+        np.testing.assert_array_equal(row_weight, weight)
+        return row_weight * (y_pred - y_true), row_weight
+
+    options = {"n_estimators": 3, "num_leaves": 5}
+    known, plain = (
+        skgoss.LGBMRanker(objective=function, **options)
+        .fit(X, y, qid=qid, sample_weight=weight)
+        .predict(X)
+        for function in (four, three)
+    )
+    np.testing.assert_array_equal(known, plain)
+    assert np.ptp(plain) > 0
+
+
 def test_keywords_bound_by_partial_are_not_counted():
     def steep(y_true, y_pred, steepness):
         return logistic(y_true, steepness * y_pred)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
+    ShuffleSplit,
     StratifiedKFold,
     cross_validate,
 )
@@ -19,6 +20,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.columns import lifetimes
+from skgoss.objectives.survival import PartialLikelihood
 from skgoss.training.concurrent_fits import at_once
 from skgoss.training.fit_setup import FitSetup
 
@@ -110,6 +113,26 @@ def test_continuing_a_model_keeps_its_rounds():
     ]
     mean = np.mean([twin.predict(X) for twin in twins], axis=0)
     np.testing.assert_allclose(model.predict(X), mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize("objective", ["cox", "cox_efron"])
+def test_baselines_are_those_of_the_out_of_fold_scores(objective):
+    """Of weighted rows that a fold tests, with events at the same times."""
+    X, y = numbers()
+    time = np.digitize(y, np.quantile(y, np.linspace(0.1, 0.9, 9))) + 1.0
+    lived = np.column_stack([np.arange(len(y)) % 3 > 0, time])
+    weight = np.arange(len(y)) % 4.0
+    splitter = ShuffleSplit(2, test_size=0.3, random_state=0)
+    model = LGBMRegressor(**SMALL, folds=splitter, objective=objective)
+    model.fit(X, lived, sample_weight=weight)
+    at = np.flatnonzero(np.isfinite(model.oof_prediction_))
+    assert len(at) < len(y)
+    bounds, is_efron = lifetimes.bounds(lived, len(y)), objective == "cox_efron"
+    likelihood = PartialLikelihood(bounds[at], weight[at], efron=is_efron)
+    expected = likelihood.baseline(model.oof_prediction_[None, at])
+    found = model._model.baseline
+    np.testing.assert_array_equal(found.time, expected.time)
+    np.testing.assert_allclose(found.hazard, expected.hazard, rtol=1e-12)
 
 
 # --- Ways in --------------------------------------------------------------------------
@@ -409,6 +432,22 @@ def test_folds_that_split_queries():
         LGBMRanker(**SMALL, folds=KFold(3, shuffle=True)).fit(X, grades, qid=qid)
     whole = LGBMRanker(**SMALL, folds=GroupKFold(3)).fit(X, grades, qid=qid)
     assert np.isfinite(whole.oof_prediction_).all()
+
+
+@pytest.mark.parametrize(("first", "is_later"), [(10, False), (11, False), (12, True)])
+def test_folds_test_times_after_all_that_they_learn_from(first, is_later):
+    """Also where rows of one time are on both sides."""
+    X, y = numbers()
+    time = np.append(np.arange(120) % 12, first + np.arange(120) % 5)
+    order = np.random.default_rng(0).permutation(240)
+    place = np.argsort(order)
+    pairs = [(np.sort(place[:120]), np.sort(place[120:]))]
+    model = LGBMRegressor(**SMALL, folds=pairs)
+    if is_later:
+        model.fit(X, y, time=time[order])
+        return
+    with pytest.raises(ValueError, match="folds contradict time: fold 0 learns"):
+        model.fit(X, y, time=time[order])
 
 
 def test_each_fold_is_told_in_a_line(capsys):

@@ -26,6 +26,7 @@ from skgoss import (
 from skgoss._engine.objectives import exact_sum, loss_kernels
 from skgoss.columns import lifetimes
 from skgoss.columns.row_partition import RowPartition
+from skgoss.objectives import metric_functions
 from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target, most_likely
 from skgoss.objectives.metric_functions import EvalData, concordance
 from skgoss.objectives.metrics import Metric
@@ -417,6 +418,19 @@ def test_brier_scores_are_those_of_loops(n_times, strata, weights):
 
     found = metric("brier", scores, y[:, :2].copy(), passed, "aft_logistic")
     assert found == pytest.approx(naive_brier(y, of_aft, weight), rel=1e-9)
+
+
+@pytest.mark.parametrize("base", ["normal", "logistic", "extreme"])
+def test_survival_of_the_brier_score_is_that_of_scipy(base):
+    rng, name = np.random.default_rng(1), f"aft_{base}"
+    times = np.array([1e-10, 0.01, 1.0, 30.0, 1e5])
+    # The last ones live far shorter, or longer, than all times.
+    scores = np.stack([rng.normal(0, 3, 60), rng.normal(-1, 1, 60)])
+    scores = np.append(scores, [[-40.0, 40.0], [-20.0, -20.0]], axis=1)
+    with np.errstate(over="ignore", divide="ignore"):
+        expected = DISTRIBUTIONS[name].frozen(scores).sf(times[:, None]).T
+    found = metric_functions._survival(name, scores, times)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_the_location_of_failure_times_is_no_risk():

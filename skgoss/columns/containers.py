@@ -304,11 +304,17 @@ def _word_columns(frame: dataframes.DataFrame) -> list[int]:
 
 def names(X: Any) -> list[str] | None:
     """The names of a data frame's columns; None if ``X`` is no data frame."""
+    found = given_names(X)
+    return None if found is None else list(map(str, found))
+
+
+def given_names(X: Any) -> list[Any] | None:
+    """The names of a data frame's columns, which may be numbers."""
     frame = None if issparse(X) else dataframes.as_dataframe(X)
     if frame is None:
         return None
     with _naming_repeated_columns():
-        return list(map(str, nw.from_native(frame.native, eager_only=True).columns))
+        return list(nw.from_native(frame.native, eager_only=True).columns)
 
 
 @contextmanager

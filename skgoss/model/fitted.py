@@ -307,12 +307,13 @@ class FittedModel:
         """
         if self.is_foreign or isinstance(X, np.ndarray):
             return False
-        names = containers.names(X)
+        names = containers.given_names(X)
         if names is None:
             return False
-        if self.schema.feature_names is not None:
+        are_words = all(isinstance(name, str) for name in names)
+        if self.schema.feature_names is not None and are_words:
             return True
-        if sorted(names) == sorted(self.feature_names):
+        if sorted(map(str, names)) == sorted(self.feature_names):
             self.check_names(X)
         return False
 

@@ -486,7 +486,9 @@ class Boosting(Rounds):
         assert self.hessian is not None
         spread.begin(self.gradient, self.hessian)
         if spread.noise is None:
-            hashes = row_hashes(self.dataset, self.objective.y)
+            # Of failure times, the lower bounds: they are the targets if all are seen.
+            y = self.objective.y
+            hashes = row_hashes(self.dataset, y if y.ndim == 1 else y[:, 0])
             rate = self.settings.learning_rate
             changes_by = partial(self._changes_by, round_index)
             spread.measure_noise(changes_by, hashes, rate)

@@ -287,6 +287,11 @@ class Recorder:
             self(env)
 
 
+def has_watchers(callbacks: Sequence[Callback]) -> bool:
+    """Whether somebody wants to hear of rounds that add no trees."""
+    return any(not isinstance(callback, Recorder) for callback in callbacks)
+
+
 class CallbackList:
     """The callbacks of a fit that are called before and after each round.
 
@@ -306,8 +311,7 @@ class CallbackList:
         for callback in sorted(callbacks, key=lambda c: getattr(c, "order", -1)):
             is_before = getattr(callback, "before_iteration", False)
             (self.before if is_before else self.after).append(callback)
-        # Whether somebody wants to hear of rounds that add no trees.
-        self.has_watchers = any(not isinstance(c, Recorder) for c in callbacks)
+        self.has_watchers = has_watchers(callbacks)
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
         """A round begins; returns whether it must not, as the fit is over."""

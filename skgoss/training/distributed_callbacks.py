@@ -13,6 +13,7 @@ from skgoss.training.callback_api import (
     EarlyStopException,
     EvalResult,
     Recorder,
+    has_watchers,
 )
 from skgoss.training.concurrent_fits import ConcurrentFits
 from skgoss.training.rounds import Rounds
@@ -65,16 +66,16 @@ class DistributedCallbacks(CallbackList):
         deciding = [c for c in callbacks if not getattr(c, "only_watches", False)]
         by_metrics = [c for c in deciding if hasattr(c, "on_other_ranks")]
         is_local = after_round is not None or len(by_metrics) < len(deciding)
-        facts = self.collectives.all_gather((is_local, len(by_metrics)))
-        self._broadcasts = facts[0][0] or len({n for _, n in facts}) > 1
+        fact = is_local, len(by_metrics), has_watchers(callbacks)
+        facts = self.collectives.all_gather(fact)
+        self._broadcasts = facts[0][0] or len({n for _, n, _ in facts}) > 1
         if not self._is_first:
             after_round = None
             callbacks = (
                 [] if self._broadcasts else [c.on_other_ranks() for c in by_metrics]
             )
         super().__init__([*callbacks, recorder], after_round)
-        has_watchers = self.has_watchers
-        self.has_watchers = self.collectives.broadcast(lambda: has_watchers)
+        self.has_watchers = facts[0][2]
         self._settings = boosting.settings
         self._is_over = False
         # Whether an exception comes from a callback, which may end the fit by it.

@@ -248,9 +248,9 @@ def row_hashes(dataset: BinnedDataset, y: Floats) -> NDArray[np.uint64]:
     last = len(dataset.feature) - 1
     chosen = np.unique(np.linspace(0, last, _MOST_COLUMNS).astype(np.intp)).tolist()
     # -0.0 becomes 0.0.
-    bits = (y.reshape(len(y), -1).T + 0.0).view(np.uint64)
+    bits = (y + 0.0).view(np.uint64)
     hashes = np.zeros(len(y), dtype=np.uint64)
-    for column in (*bits, *map(dataset.bins, chosen)):
+    for column in (bits, *map(dataset.bins, chosen)):
         hashes ^= column
         hashes *= np.uint64(0xBF58476D1CE4E5B9)
         hashes ^= hashes >> np.uint64(31)

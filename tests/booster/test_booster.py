@@ -106,14 +106,19 @@ def test_histogram_without_pandas(many, monkeypatch):
 # --- predict, params, repr ------------------------------------------------------------
 
 
-def test_frames_are_read_by_place_and_checked_by_name_on_request():
+def test_frames_are_checked_by_name_and_arrays_read_by_place():
     X, y = data()
     model = LGBMRegressor(n_estimators=2).fit(X, y)
     booster, expected = model.booster_, model.predict(X)
     other = X.rename(columns={"c": "C", "d": "D"})
-    for frame in (X, other, X.to_numpy(dtype=object)):
+    for frame in (X, X.to_numpy(dtype=object)):
         np.testing.assert_array_equal(booster.predict(frame), expected)
     np.testing.assert_array_equal(booster.predict(X, validate_features=True), expected)
+    for wrong in (other, X[X.columns[::-1]]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            booster.predict(wrong)
+        with pytest.raises(ValueError, match="feature names should match"):
+            booster.refit(wrong, y)
     with pytest.raises(ValueError, match="Column 2 of data has the name 'C', but 'c'"):
         booster.predict(other, validate_features=True)
     with pytest.raises(ValueError, match="Column 2 of data has the name 'C', but 'c'"):
@@ -132,7 +137,8 @@ def test_other_frames_are_checked_by_name_as_well(library):
         found = booster.predict(make(values), validate_features=check)
         np.testing.assert_array_equal(found, booster.predict(X))
     other = make({"a": values["a"], "B": values["b"]})
-    np.testing.assert_array_equal(booster.predict(other), booster.predict(X))
+    with pytest.raises(ValueError, match="unseen at fit time:\n- B"):
+        booster.predict(other)
     with pytest.raises(ValueError, match="Column 1 of data has the name 'B', but 'b'"):
         booster.predict(other, validate_features=True)
 
@@ -141,10 +147,10 @@ def test_wrong_numbers_of_columns():
     X, y = data()
     booster = LGBMRegressor(n_estimators=2).fit(X, y).booster_
     for given in ({}, {"validate_features": True}):
-        with pytest.raises(
-            ValueError, match="X has 5 features, but Booster is expecti"
-        ):
+        with pytest.raises(ValueError, match="yet now missing:\n- f"):
             booster.predict(X.drop(columns="f"), **given)
+    with pytest.raises(ValueError, match="X has 5 features, but Booster is expecti"):
+        booster.predict(X.drop(columns="f").to_numpy(dtype=object))
 
 
 def test_params_of_a_header():

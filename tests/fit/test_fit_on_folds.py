@@ -397,8 +397,6 @@ def test_contradictions_name_both():
         skgoss.train({"folds": 3}, rows, keep_training_booster=True)
     with pytest.raises(ValueError, match=r"folds cannot be used with Booster"):
         skgoss.Booster({"folds": 3}, rows)
-    with pytest.raises(ValueError, match=r"folds cannot be used with Booster"):
-        skgoss.Booster({}, Dataset(X, y, params={"folds": 3}))
     with pytest.raises(ValueError, match=r"preset='best' cannot be used with Booster"):
         skgoss.Booster({"preset": "best"}, rows)
     with pytest.raises(ValueError, match=r"folds cannot be an option of cv"):

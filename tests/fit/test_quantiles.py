@@ -409,7 +409,7 @@ def test_presets():
 
 def test_processes_that_share_the_rows_are_refused():
     settings = parameters.make_settings({"alpha": LEVELS}, "LGBMRegressor")
-    with pytest.raises(ValueError, match="over several processes: set alpha=one"):
+    with pytest.raises(ValueError, match="over several processes: set alpha to one"):
         check_can_be_distributed(settings)
 
 

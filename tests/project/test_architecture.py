@@ -16,8 +16,9 @@ import skgoss
 
 TESTS = Path(__file__).parents[1]
 PACKAGE = Path(skgoss.__file__).parent
-# Searches are a room of their own: scikit-learn has this name for it.
-MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 19, 12, 106
+# Searches are a room of their own: scikit-learn has this name for it. They check what
+# has a value for each row as fits do.
+MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 19, 12, 107
 
 # Modules without a test file of their name, by the tests that run their code, with the
 # reason. The list must not grow. Kernels of the engine are tested with the modules that

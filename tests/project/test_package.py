@@ -13,6 +13,7 @@ import processes
 import pytest
 
 import skgoss
+from skgoss import lightgbm_private
 from skgoss._engine import runtime
 
 
@@ -77,9 +78,9 @@ def test_modules_of_functions_and_data():
 def test_a_result_as_text(show_stdv, deviation):
     lightgbm = pytest.importorskip("lightgbm")
     given = ("valid_0", "l2", 0.123456789, False, *deviation)
-    ours, theirs = (
-        package.callback._format_eval_result(package.EvalResult(*given), show_stdv)
-        for package in (skgoss, lightgbm)
+    ours = lightgbm_private.format_eval_result(skgoss.EvalResult(*given), show_stdv)
+    theirs = lightgbm.callback._format_eval_result(
+        lightgbm.EvalResult(*given), show_stdv
     )
     assert ours == theirs
 

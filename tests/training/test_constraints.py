@@ -308,7 +308,7 @@ def test_free_columns_cost_no_bit():
     ).fit(X, y)
     assert_same_bits(plain, free)
     bounded = clone(free).set_params(monotone_constraints=None, feature_contri="")
-    unused = "monotone_penalty needs monotone_constraints; monotone_constraints_method"
+    unused = "monotone_constraints_method needs monotone_constraints; monotone_penalty"
     with pytest.warns(UnusedParameterWarning, match=unused):
         assert_same_bits(plain, bounded.fit(X, y))
 

@@ -106,10 +106,10 @@ def test_levels_are_a_part_of_the_trees(boosting):
     for _ in range(3):
         by_hand.rollback_one_iter()
     for other in (by_hand, Booster(model_str=model.model_to_string())):
-        for part in ({}, {"num_iteration": 5}, {"pred_contrib": True}):
-            raw = {"raw_score": True} | part
+        raw = {"raw_score": True}
+        for part in (raw, raw | {"num_iteration": 5}, {"pred_contrib": True}):
             np.testing.assert_array_equal(
-                other.predict(X, **raw), model.predict(X, **raw)
+                other.predict(X, **part), model.predict(X, **part)
             )
     for booster in (by_hand, model):
         booster.update()

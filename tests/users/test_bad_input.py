@@ -292,7 +292,7 @@ def test_columns_of_predict_are_those_of_fit(cls, method):
 @BOTH
 def test_predict_knows_its_arguments(cls):
     model = small(cls).fit(X, Y)
-    match = f"{cls.__name__} .* 'pred_leafs': it .* mean 'pred_leaf'"
+    match = f"{cls.__name__}.predict .* 'pred_leafs': it .* mean 'pred_leaf'"
     with pytest.warns(UnusedParameterWarning, match=match):
         model.predict(X, pred_leafs=True)
     with pytest.raises(ValueError, match="'n_jobs' parameter"):

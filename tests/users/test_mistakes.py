@@ -121,7 +121,11 @@ MISTAKES = {
     "classifier().fit(X, np.column_stack([r, 1 - r]))": ("Column 0 of y", "continuous"),
     "classifier().fit('train.csv', y)": ("train.csv", "name of a column", "ndarray"),
     "classifier().fit({'a': r}, y)": ("X must be", "a dict", "pandas.DataFrame"),
-    "classifier().fit(X, y, sample_weight=[1, 2])": ("sample_weight", "(2,)", "(60,)"),
+    "classifier().fit(X, y, sample_weight=[1, 2])": (
+        "sample_weight",
+        "(2,)",
+        "60 rows",
+    ),
     "classifier().fit(X, y, sample_weight='balanced')": ("sample_weight", "numbers"),
     # Other arguments of fit
     "classifier().fit(X, y, class_weight='balanced')": (
@@ -295,7 +299,7 @@ MISTAKES = {
     "classifier(folds=2).fit(X, y, time=[1, 2])": ("time", "60 rows", "(2,)"),
     "classifier(folds=2).fit(X, y, time=['01.02.24'] * 60)": ("time", "to_datetime"),
     "classifier(folds=2).fit(X, y, time=y * 0)": ("time", "differ", "Leave time out"),
-    "ranker(folds=5).fit(X, y)": ("folds=5", "5 queries", "X has 1"),
+    "ranker(folds=5).fit(X, y)": ("folds=5", "5 queries", "only one"),
     "model.oof_prediction_": ("no out-of-fold", "without the option folds"),
     "model.oof_predictions_": ("use oof_prediction_",),
     "model.oof_scores_": ("use oof_score_",),
@@ -412,7 +416,10 @@ MISTAKES = {
     "LGBMClassifier(min_weight_fraction_leaf=0.1)": ("Use min_child_weight.",),
     "LGBMClassifier(interaction_cst='pairwise')": ("mean 'interaction_constraints'?",),
     "classifier().fit(X, y, X_val=X, y_val=y)": ("'X_val'", "Use eval_X and eval_y."),
-    "classifier().fit(X, [None] * 60)": ("y must be labels", "rows without a target"),
+    "classifier().fit(X, [None] * 60)": (
+        "y contains missing values",
+        "rows without a target",
+    ),
     "classifier().fit(X, set(y))": ("y should be a 1d array", "shape ()"),
     "classifier().fit(X, y, sample_weight={0: 1, 1: 2})": ("sample_weight", "'dict'"),
     "classifier().fit(X, y, init_score='mean')": ("init_score", "numbers", "'mean'"),

@@ -19,6 +19,7 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
+from skgoss.objectives.gradients import Likelihood
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.objectives.training_objective import Objective
 from skgoss.parameters.settings import Settings
@@ -116,7 +117,8 @@ class Boosting(Rounds):
         self.has_default_start = not has_start
         self.initial_start = start
         self.start = self.initial_start
-        self.spread = None if objective.link.distribution is None else Spread(objective)
+        has_spread = isinstance(objective.derivatives, Likelihood)
+        self.spread = Spread(objective) if has_spread else None
         self._reset_scores()
         if self.spread is not None and init_ensemble is not None:
             self.spread.trust(self.scores, n_threads)

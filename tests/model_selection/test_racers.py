@@ -114,9 +114,7 @@ def test_what_cannot_go_on_is_evaluated_once():
         assert cross_val_score(model, X, y, cv=FOLDS).mean() == score
 
 
-@pytest.mark.parametrize(
-    ("fit", "score"), [(False, True), (True, False), (True, True)]
-)
+@pytest.mark.parametrize(("fit", "score"), [(False, True), (True, False), (True, True)])
 def test_weights_go_where_they_are_requested(fit, score):
     weight = np.random.default_rng(0).integers(0, 4, len(y))
     with config_context(enable_metadata_routing=True):

@@ -94,8 +94,7 @@ class Racer:
     def next_rounds(self) -> int:
         """The number of rounds after the next stage."""
         usual = _usual_rounds(self.stage, self.n_leaves)
-        wanted = max(1, round(usual * USUAL_RATE / self.rate))
-        return self.most_rounds if self.path is None else min(wanted, self.most_rounds)
+        return min(max(1, round(usual * USUAL_RATE / self.rate)), self.most_rounds)
 
     def candidate(self, n_rounds: int) -> dict[str, Any]:
         """The parameters with a number of rounds."""

@@ -588,8 +588,8 @@ strategy : str, default='all'
     20 are compared on one fold first. See docs/tuning.md. Candidates that differ
     only in ``n_estimators`` are one, whose limit is the largest. The best number of
     rounds is found. Candidates whose rounds depend on later ones, as with dropout,
-    or that have early stopping, folds or a preset, are evaluated once. With several
-    metrics, ``refit`` must be the name of one.
+    or that have early stopping, folds, a preset or a time limit, are evaluated
+    once. With several metrics, ``refit`` must be the name of one.
 time_limit : float, default=None
     Seconds after which no stage of a race begins, if it would probably end later.
     The stage that is going on ends, and the best candidate is fitted.""",

@@ -152,6 +152,7 @@ def test_rounds_of_stages_have_equal_steps():
     assert rounds(100, 0.1, 31) == [8, 10, 12]
     assert rounds(100, 0.1, 4) == [15, 18, 23]
     assert rounds(9, 0.1, 31) == [8, 9, 9]
+    assert rounds(100, 2.0, 31) == [1, 1, 1]
     assert Racer({}, "n_estimators", 100, 0.1, 31, stage=-3).next_rounds == 4
 
 
@@ -159,6 +160,10 @@ def test_without_progress_a_candidate_ends():
     stalled = racer(1, 2, 1, 1)
     assert not stalled.goes_on
     assert stalled.best == 1
+    assert (stalled.rounds, stalled.best_rounds) == ([8, 10, 12, 16], 10)
+    assert stalled.scores_by_rounds == {8: 1, 10: 2, 12: 1, 16: 1}
+    assert racer(1, 2, 2, 2).best_rounds == 10  # the first of equal ones
+    assert racer().best_rounds == 8
     assert racer(1, 2, 1).goes_on
     assert not racer(1, 2, most=10).goes_on
 

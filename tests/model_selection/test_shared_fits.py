@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import threading
 import time
 
 import numpy as np
@@ -222,6 +223,24 @@ def test_clones_share_until_the_end():
         assert estimator.regressor.memory is None
         assert estimator.regressor[-1]._shared is None
     assert copied[-1].fit(X, y).n_estimators_ == 100  # nor does it end with the search
+
+
+@pytest.mark.parametrize("options", [{"early_stopping_round": 2}, {"folds": 2}])
+def test_only_functions_of_users_are_called_one_by_one(monkeypatch, options):
+    meet, boost = threading.Barrier(2, timeout=20), Boosting.boost
+    fits, lock = set(), threading.Lock()
+
+    def meeting(self, begin=None):
+        with lock:
+            is_first = len(fits) < 2 and self not in fits
+            fits.add(self)
+        if is_first:
+            meet.wait()
+        return boost(self, begin)
+
+    monkeypatch.setattr(Boosting, "boost", meeting)
+    model = LGBMRegressor(n_estimators=5, **options)
+    GridSearchCV(model, {}, cv=2, n_jobs=2, refit=False).fit(X, y)
 
 
 @pytest.mark.usefixtures("interruptible")

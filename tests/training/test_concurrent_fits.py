@@ -11,6 +11,7 @@ import pytest
 from skgoss.columns.row_partition import RowPartition
 from skgoss.training import concurrent_fits
 from skgoss.training.callback_api import EvalResult
+from skgoss.utils.cancellation import CURRENT_SCOPE
 
 
 def test_threads_are_shared_without_too_many():
@@ -142,6 +143,58 @@ def test_calls_side_by_side_return_in_their_order():
     assert concurrent_fits.call_side_by_side(threads, 1) == [threading.get_ident()] * 2
     assert concurrent_fits.call_side_by_side(threads[:1], 4) == [threading.get_ident()]
     assert threading.get_ident() not in concurrent_fits.call_side_by_side(threads, 2)
+
+
+def endless(started, ended):
+    started.set()
+    try:
+        while True:
+            CURRENT_SCOPE.get().check()
+    finally:
+        ended.append(1)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_of_a_call_ends_the_others(error):
+    started, ended, before = threading.Event(), [], set(threading.enumerate())
+
+    def wrong():
+        started.wait()
+        raise error("this call")
+
+    others = [partial(endless, started, ended)] * 2
+    with pytest.raises(error, match="this call"):
+        concurrent_fits.call_side_by_side([others[0], wrong, *others], 2)
+    # Others may begin before the error is known, and then they end as well.
+    assert 1 <= len(ended) <= 3
+    assert set(threading.enumerate()) <= before
+    with pytest.raises(error, match="this call"):
+        concurrent_fits.call_side_by_side([wrong, *others], 1)
+
+
+def test_what_is_nested_in_a_call_ends_with_it():
+    started, ended = threading.Event(), []
+    call = partial(endless, started, ended)
+
+    class Endless(Bad):
+        boost = staticmethod(call)
+
+    def wrong():
+        started.wait()
+        raise ValueError("this call")
+
+    def nested():
+        concurrent_fits.call_side_by_side([call, call], 2)
+
+    def folds():
+        boost(concurrent_fits.ConcurrentFits([Endless(None)] * 2, 2), 1)
+
+    for inner in (nested, folds):
+        started.clear()
+        ended.clear()
+        with pytest.raises(ValueError, match="this call"):
+            concurrent_fits.call_side_by_side([inner, wrong], 2)
+        assert 1 <= len(ended) <= 2
 
 
 def test_ctrl_c_ends_folds():

@@ -192,15 +192,6 @@ def test_the_mean_of_numbers_of_rounds_is_geometric(rounds, mean):
     assert fold_fits.mean_rounds(rounds) == pytest.approx(mean)
 
 
-def test_models_of_a_mean_have_their_mean_best_rounds():
-    X, y = numbers()
-    model = skgoss.LGBMRegressor(preset="accurate", folds=3, n_estimators=40)
-    results = model.fit(X, y[::-1] + X[:, 0]).search_results_
-    rounds = [round(n) for n in results["n_rounds"][results["weight"] > 0]]
-    assert model.n_iter_ == 3 * sum(rounds)
-    assert max(rounds) < 40
-
-
 # --- Distributions --------------------------------------------------------------------
 
 

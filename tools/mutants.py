@@ -37,6 +37,9 @@ CHANGES = 40
 TESTS = {
     "fit/arguments": ("fit/test_arguments", "training/test_evaluation"),
     "fit/fit": ("fit/test_fit", "fit/test_shared_bins", "booster/test_booster"),
+    "fit/fit_on_folds": (
+        *("fit/test_fit_on_folds", "fit/test_folds", "parameters/test_presets"),
+    ),
     "fit/fold_fits": ("fit/test_fold_fits", "fit/test_fit_on_folds"),
     "fit/lightgbm3": ("users/test_lightgbm_habits", "users/test_migrating"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),

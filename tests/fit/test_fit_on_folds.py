@@ -98,6 +98,15 @@ def test_inner_values_are_means_of_their_leaves(options):
         assert tree.internal_value[0] == pytest.approx(mean, rel=1e-6, abs=1e-6)
 
 
+def test_models_of_a_mean_have_their_mean_best_rounds():
+    X, y = numbers()
+    model = LGBMRegressor(preset="accurate", folds=3, n_estimators=40)
+    results = model.fit(X, y[::-1] + X[:, 0]).search_results_
+    rounds = [round(n) for n in results["n_rounds"][results["weight"] > 0]]
+    assert model.n_iter_ == 3 * sum(rounds)
+    assert max(rounds) < 40
+
+
 def test_continuing_a_model_keeps_its_rounds():
     X, y = numbers()
     first = LGBMRegressor(**SMALL).fit(X, y)

@@ -163,6 +163,43 @@ def test_as_many_folds_as_there_are_rows_of_a_class_or_groups(
             folds.check_number(wrong, target, groups, **options)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "cv must hold at least one pair of row numbers"),
+        ([([0], [6])], r"cv must hold pairs .*; fold 0: test must .* from 0 to 5"),
+        ([([0], [1]), ([9], [1])], r"fold 1: train must .* from 0 to 5"),
+        ([([0], [1]), 7], r"cv must hold pairs .*; fold 1: "),
+        (KFold, "cv is the class KFold: pass an object"),
+        (KFold(7), r"cv=KFold\(.* cannot split the 6 rows: "),
+        (GroupKFold(2), r"cannot split the 6 rows: .* Pass the argument groups\."),
+    ],
+)
+def test_what_are_no_folds(given, message):
+    with pytest.raises(ValueError, match=message):
+        folds.pairs(given, np.arange(6.0), None, "cv")
+
+
+def test_row_numbers_of_pairs_are_ascending():
+    mask = np.arange(6) % 2 == 0
+    ((train, test), other) = folds.pairs(
+        [([5, 1, 3], [4, 0]), (mask, ~mask)], np.arange(6.0), None, "cv"
+    )
+    assert (train.tolist(), test.tolist()) == ([1, 3, 5], [0, 4])
+    assert [part.tolist() for part in other] == [[0, 2, 4], [1, 3, 5]]
+
+
+@pytest.mark.parametrize("n_times", [1, 2, 3, 4])
+def test_a_time_more_than_folds(n_times):
+    time = np.arange(12) % n_times
+    if n_times > 3:
+        assert len(folds.by_time(3, time, None, "cv")) == 3
+        return
+    message = f"cv needs at least 4 different times, but there are {n_times} "
+    with pytest.raises(ValueError, match=message):
+        folds.by_time(3, time, None, "cv")
+
+
 # --- By time, and by time and groups --------------------------------------------------
 
 

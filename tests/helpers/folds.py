@@ -48,7 +48,8 @@ def twins(task="regression", *, weight=None, folds=None, **options):
     patience = params.pop("early_stopping_round", SMALL["n_estimators"])
     if params.get("boosting_type") == "dart":
         patience = 0
-    for train, test in (folds or KFold(FOLDS)).split(X):
+    pairs = folds if isinstance(folds, list) else (folds or KFold(FOLDS)).split(X)
+    for train, test in pairs:
         calls = [skgoss.early_stopping(patience, verbose=False)] * (patience > 0)
         sets = [rows.subset(test)]
         yield (

@@ -407,7 +407,7 @@ class Fit:
             if self.limit is NO_LIMIT
             else self.search_results | self.limit.results(),
             out_of_fold=trained.out_of_fold,
-            largest_query=data.largest_query,
+            largest_query=0 if data.rows.queries is None else data.largest_query,
         )
 
     @property

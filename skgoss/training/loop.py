@@ -14,7 +14,6 @@ from skgoss.training.callback_api import (
     CallbackEnv,
     CallbackList,
     EarlyStopException,
-    EvalResult,
     History,
     Recorder,
     may_lag,
@@ -106,24 +105,28 @@ def run(
     else:
         caller = DistributedCallbacks(boosting, callbacks, recorder, after_round)
     params = dict(vars(boosting.settings)) if callbacks else {}
-
-    def env_of(index: int, results: list[EvalResult]) -> CallbackEnv:
-        return CallbackEnv(
-            model, params, first + index, first, first + n_planned, results
-        )
-
-    env = env_of(0, [])
+    env_of = partial(
+        CallbackEnv,
+        model,
+        params,
+        begin_iteration=first,
+        end_iteration=first + n_planned,
+    )
+    env: CallbackEnv | None = None
     grows = True
     try:
         for index in range(n_rounds or n_planned):
-            if caller.before_round(partial(env_of, index, [])):
+            empty = partial(env_of, iteration=first + index, evaluation_result_list=[])
+            if caller.before_round(empty):
                 break
             grows = grows and boosting.boost()
             is_new = grows or index == 0
             if is_new:
-                env = env_of(index, boosting.evaluate() if boosting.sets else [])
+                results = boosting.evaluate() if boosting.sets else []
+                env = env_of(iteration=first + index, evaluation_result_list=results)
             elif not caller.has_watchers:
                 break
+            assert env is not None
             shown = env._replace(iteration=first + index)
             if caller.after_round(shown, index, is_new=is_new):
                 break
@@ -132,7 +135,7 @@ def run(
         stop = caller.stop_from(error)
         if stop is None:
             raise
-        recorder.complete(env)
+        recorder.complete(env or env_of(iteration=first, evaluation_result_list=[]))
         return stop
     finally:
         caller.close()

@@ -214,14 +214,15 @@ def calibration(name, scores, y, weight):
 
 
 def newton(name, scores, y):
-    """A twin: steps of the location, whose information is that of a unit scale."""
+    """A twin: steps of the location, and the weights of rows in least squares."""
     first = np.eye(scores.shape[1])[0] * 1e-4
     low, high = (
         -DISTRIBUTIONS[name].frozen((scores + change).T).logpdf(y)
         for change in (-first, first)
     )
     degrees = np.exp(scores[:, 2]) if name == "student" else np.full(len(scores), 1e9)
-    information = (degrees + 1) / (degrees + 3)
+    square = (scores[:, 0] - y) ** 2 * np.exp(-2 * scores[:, 1])
+    information = (degrees + 1) / (degrees + square)
     slope = (high - low) / 2e-4 * np.exp(2 * scores[:, 1])
     return -slope / information, information
 

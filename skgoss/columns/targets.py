@@ -63,11 +63,11 @@ def several_columns(
         names = [f"column {column!r} of {name}" for column in frame.columns]
         columns = [frame[:, j].to_numpy() for j in range(len(names))]
     else:
-        array = _unmasked(y)
+        array = y if np.ma.isMaskedArray(y) else np.asarray(y)
         if array.ndim != 2:
             return None
         names = [f"column {j} of {name}" for j in range(array.shape[1])]
-        columns = list(array.T)
+        columns = [_unmasked(column) for column in array.T]
     if len(columns) < 2:
         return None
     _check_length(columns[0], n_rows, name)

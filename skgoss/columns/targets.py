@@ -63,7 +63,7 @@ def several_columns(
         names = [f"column {column!r} of {name}" for column in frame.columns]
         columns = [frame[:, j].to_numpy() for j in range(len(names))]
     else:
-        array = y if is_array else np.asarray(y)
+        array = y if np.ma.isMaskedArray(y) else np.asarray(y)
         if array.ndim != 2:
             return None
         names = [f"column {j} of {name}" for j in range(array.shape[1])]

@@ -36,13 +36,11 @@ NAMES = frozenset({*_NEEDS, *_OBJECTIVES, *_METRICS})
 
 def known(data: FitData) -> Mapping[str, Any]:
     """The options of a fit, and what else gives options an effect, by name."""
-    names = _objectives(data)
     return vars(data.settings) | {
         "categories": bool(data.schema.categories.vocabularies),
         "holds rows out": data.fitted is not data.rows,
         "positions": data.rows.position is not None,
         "queries": data.rows.queries is not None,
-        "start score": any(OBJECTIVES[name].has_start for name in names),
     }
 
 

@@ -159,12 +159,6 @@ class ObjectiveSpec:
     distribution: Distribution | None = None
 
     @property
-    def has_start(self) -> bool:
-        """Whether there is a best constant score; else only differences count."""
-        is_partial = self.task == "survival" and self.distribution is None
-        return self.ranks is None and not is_partial
-
-    @property
     def options(self) -> tuple[str, ...]:
         """The options that it reads and not all objectives do."""
         flags = {

@@ -545,7 +545,7 @@ validate_features : bool, default=False
 **kwargs : dict
     ``n_jobs``, by any of its names, replaces the parameter ``n_jobs``. Other
     parameters of LightGBM are accepted and have no effect. Unknown names give an
-    ``UnusedParameterWarning``.
+    ``UnusedParameterWarning``; arguments of other methods raise a TypeError.
 """)
 
 # The arguments of a Booster's methods.
@@ -558,7 +558,7 @@ validate_features : bool, default=False
 **kwargs : dict
     ``n_jobs``, by any of its names, is the number of threads. Other parameters of
     LightGBM are accepted and have no effect. Unknown names give an
-    ``UnusedParameterWarning``.
+    ``UnusedParameterWarning``; arguments of other methods raise a TypeError.
 filename : str or path
     The file. If writing fails, an earlier file of this name is unchanged.
 data : array-like or data frame of shape (n_samples, n_features), or path

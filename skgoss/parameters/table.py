@@ -104,7 +104,6 @@ _REFIT = (
 _CATEGORIES = (Need("a column of categories", lambda known: known["categories"]),)
 _POSITIONS = (Need("a Dataset with positions", lambda known: known["positions"]),)
 _QUERIES = (Need("queries", lambda known: known["queries"]),)
-_START = (Need("an objective with a start score", lambda known: known["start score"]),)
 # The fit has replaced an option that has no effect.
 _CLASSES = (
     Need(
@@ -279,7 +278,7 @@ OPTIONS: tuple[Option, ...] = (
         FORCED_SPLITS,
         aliases="fs forced_splits_filename forced_splits_file forced_splits",
     ),
-    _option("boost_from_average", True, BOOL, needs=_START),
+    _option("boost_from_average", True, BOOL),
     _option("reg_sqrt", False, BOOL),
     _option("is_unbalance", False, BOOL, aliases="unbalance unbalanced_sets"),
     _option("scale_pos_weight", 1.0, POSITIVE),

@@ -18,6 +18,7 @@ from skgoss import (
 )
 from skgoss.fit.unused_options import NAMES
 from skgoss.objectives.objectives import OBJECTIVES
+from skgoss.objectives.survival import COX
 from skgoss.parameters import DEFAULTS
 
 SMALL = {"n_estimators": 6, "num_leaves": 10, "min_child_samples": 4, "n_jobs": 1}
@@ -221,6 +222,14 @@ class Outcomes:
             except (TypeError, ValueError) as error:
                 return f"error: {error}"
 
+    def said_anyway(self):
+        """The options whose value only says what is so: these fits start from 0."""
+        spec = OBJECTIVES.get(self.name)
+        starts_from_0 = callable(self.family.options.get("objective")) or (
+            spec is not None and (spec.task == "ranking" or self.name in COX)
+        )
+        return {"boost_from_average"} if starts_from_0 else set()
+
     def is_read(self, option):
         """Whether the objective reads an option that others do not."""
         spec = OBJECTIVES.get(self.name)
@@ -238,7 +247,7 @@ def problems(outcomes, options, changes=()):
         # Nothing is said of metrics if there is no evaluation set.
         has_needs = option in NAMES and not context.keys() <= SETS.keys()
         alone = outcomes.of(option, {}) if has_needs else "warning"
-        if with_context not in allowed:
+        if with_context not in allowed and option not in outcomes.said_anyway():
             found[option] = with_context
         if alone not in ("change", "error", "warning"):
             found[option, "alone"] = alone

@@ -81,6 +81,96 @@ except ImportError:
 else:
     raise AssertionError("lightgbm.libpath is there")
 """,
+    "has what tools use": """
+import copy
+import ctypes
+import json
+import pickle
+import sys
+import warnings
+
+import skgoss.as_lightgbm
+import lightgbm
+import lightgbm.basic
+import lightgbm.engine
+import lightgbm.sklearn
+import numpy as np
+import pandas
+from lightgbm.basic import _ConfigAliases
+from lightgbm.compat import _LGBMGroupKFold, _LGBMStratifiedKFold, pd_CategoricalDtype
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+
+import skgoss
+
+assert _LGBMGroupKFold is GroupKFold and _LGBMStratifiedKFold is StratifiedKFold
+assert pd_CategoricalDtype is pandas.CategoricalDtype
+assert lightgbm.sklearn.Booster is lightgbm.engine.Booster is lightgbm.Booster
+assert lightgbm.basic.register_logger is lightgbm.register_logger
+names = _ConfigAliases._get_all_param_aliases()
+assert names["learning_rate"] == ["learning_rate", "eta", "shrinkage_rate"]
+assert names.keys() == _ConfigAliases.aliases.keys() and "num_class" in names
+assert _ConfigAliases.get_by_alias("eta", "word") == {*names["learning_rate"], "word"}
+sys.modules["distributed"] = None  # as if it were not installed
+assert not hasattr(lightgbm, "DaskLGBMClassifier")
+assert not hasattr(lightgbm, "nonsense")
+
+X = np.random.default_rng(0).normal(size=(200, 3))
+model = lightgbm.LGBMClassifier(n_estimators=3, n_jobs=1).fit(X, X[:, 0] > 0)
+booster = model.booster_
+assert (model._n_features, model._n_classes, model._objective) == (3, 2, "binary")
+assert model._Booster is booster
+assert not hasattr(lightgbm.LGBMRegressor(), "_n_features")
+other = lightgbm.LGBMRegressor()
+other._n_features = 7  # subclasses may have attributes of this name
+assert other._n_features == 7
+
+# onnxmltools asks the C library, and mlflow for the name of the class.
+basic, size, needed = lightgbm.basic, ctypes.c_int64(16), ctypes.c_int64(0)
+for _ in range(2):
+    buffer = ctypes.create_string_buffer(size.value)
+    place = ctypes.c_char_p(ctypes.addressof(buffer))
+    kind = ctypes.c_int(basic._FEATURE_IMPORTANCE_TYPE_MAPPER["gain"])
+    arguments = ctypes.c_int(1), ctypes.c_int(-1), kind, size, ctypes.byref(needed)
+    call = basic._LIB.LGBM_BoosterDumpModel(booster._handle, *arguments, place)
+    basic._safe_call(call)
+    size = needed
+dumped = json.loads(buffer.value)
+assert dumped == booster.dump_model(start_iteration=1, importance_type="gain")
+assert json.loads(json.dumps(X[:2], default=basic._json_default_with_numpy))
+assert str(type(booster)) == "<class 'lightgbm.basic.Booster'>"
+text = pickle.dumps([booster, model])
+assert b"lightgbm" not in text.partition(b"tree")[0] and b"restored_booster" in text
+for again in (pickle.loads(text)[0], copy.copy(booster), copy.deepcopy(booster)):
+    assert type(again) is skgoss.Booster
+    assert np.array_equal(again.predict(X), booster.predict(X))
+
+# What LightGBM accepts is a warning.
+def warned(call, words):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    assert [words in str(w.message) for w in caught].count(True) == 1, caught
+    return result
+
+options = {"verbosity": -1, "num_leaves": 4}
+without = lightgbm.Dataset(X)
+label = lightgbm.Dataset(X, label=X[:, 0])
+found = warned(
+    lambda: lightgbm.train(options, label, 2, valid_sets=[without]),
+    "The label of valid_sets[0] is None",
+)
+assert np.isclose(found.best_score["valid_0"]["l2"], np.mean(found.predict(X) ** 2))
+few = lightgbm.LGBMRegressor(n_estimators=2, categorical_feature=[3])
+few = warned(lambda: few.fit(X, X[:, 0]), "names the column 3")
+plain = lightgbm.LGBMRegressor(n_estimators=2).fit(X, X[:, 0])
+assert np.array_equal(few.predict(X), plain.predict(X))
+classes = np.digitize(X[:, 0], [-0.5, 0.5])
+by_class = [
+    lightgbm.train({"objective": "binary"}, lightgbm.Dataset(X, label=given), 2)
+    for given in (classes, (classes > 0) * 1)
+]
+assert np.array_equal(*[found.predict(X) for found in by_class])
+""",
     # Whoever takes modules out of sys.modules gets those of skgoss again.
     "stays skgoss": """
 import importlib
@@ -227,6 +317,9 @@ with mlflow.start_run():
     )
 again = mlflow.lightgbm.load_model(info.model_uri)
 assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
+mlflow.lightgbm.save_model(classifier.booster_, "booster", pip_requirements=[])
+again = mlflow.lightgbm.load_model("booster")
+assert np.array_equal(again.predict(X), classifier.booster_.predict(X))
 """,
     "eli5": """
 import eli5
@@ -257,8 +350,9 @@ assert np.abs(model.predict(5).values()).max() < 1.5
 from hummingbird.ml import convert
 
 rows = patients[0].to_numpy(np.float32)
-found = convert(regressor.booster_, "torch", rows[:5]).predict(rows)
-assert np.allclose(found, regressor.predict(patients[0]), rtol=1e-5)
+for model in (regressor, regressor.booster_):
+    found = convert(model, "torch", rows[:5]).predict(rows)
+    assert np.allclose(found, regressor.predict(patients[0]), rtol=1e-5)
 """,
 }
 

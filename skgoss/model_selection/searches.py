@@ -471,8 +471,12 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         )
 
     def _race_results(self, n_splits: int, out: Sequence[Any]) -> Any:
-        """The results of a race; ``out`` are those of the candidates that it kept."""
+        """The results of a race: ``out`` ends with those of candidates that it kept.
+
+        Before, there may be results that Ctrl-C came too late for.
+        """
         racers, left_out = self._racers, _left_out(out[0])
+        out = out[len(out) - n_splits * len(self._running) :]
         kept = {racer: [left_out] * n_splits for racer in racers}
         for racer, (result,) in self._screened.items():
             if racer.rounds:  # else Ctrl-C has ended the stage for which it survived

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from rounds import X, Y, fit, raising
 
-from skgoss import (
-    LGBMRegressor,
-)
+from skgoss import LGBMRegressor, record_evaluation
 from skgoss.fit.callbacks import EarlyStopException
 
 
@@ -102,6 +102,40 @@ def test_a_fit_does_not_end_before_its_first_round():
 def test_the_history_is_as_long_as_the_model_that_any_callback_ends():
     model = fit(raising(EarlyStopException(2, [])))
     assert len(model.evals_result_["valid_1"]["l2"]) == model.n_iter_ == 3
+
+
+@pytest.mark.parametrize("patience", [0, 5])
+@pytest.mark.parametrize("gain", [1.0, 1e9])
+def test_callbacks_hear_of_rounds_in_which_no_tree_can_grow(gain, patience):
+    told, early, recorded = [], [], {}
+
+    def tell(env):
+        told.append((env.iteration, env.evaluation_result_list))
+
+    def before(env):
+        early.append(env.iteration)
+
+    before.before_iteration = True
+    calls = [tell, before, record_evaluation(recorded)]
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = (X[:, 0] > 0) * 1.0
+    model = LGBMRegressor(
+        n_estimators=40, min_split_gain=gain, early_stopping_round=patience, n_jobs=1
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that nothing is learned
+        model.fit(X, y, eval_X=X[::2], eval_y=y[::2], callbacks=calls)
+    n_kept = model.n_estimators_
+    assert n_kept == 1 if gain > 1 else 1 < n_kept < 30
+    n_told = n_kept + patience if patience else 40
+    assert [iteration for iteration, _ in told] == early == list(range(n_told))
+    assert all(results == told[n_kept - 1][1] for _, results in told[n_kept:])
+    # Histories are those of the model.
+    history = model.evals_result_
+    assert recorded == history
+    assert len(history["valid_0"]["l2"]) == n_kept
+    assert model.best_iteration_ == (n_kept if patience else 0)
+    assert model.best_score_["valid_0"]["l2"] == history["valid_0"]["l2"][-1]
 
 
 def test_other_exceptions_with_a_round_are_errors():

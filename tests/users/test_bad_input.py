@@ -51,7 +51,7 @@ def test_y_must_be_finite(cls, value, words):
 
 def test_labels_must_not_be_missing():
     labels = np.array(["a", None] * 20, dtype=object)
-    refused("y must be labels that can be sorted.*None", LGBMClassifier, y=labels)
+    refused("y contains missing values.* is None", LGBMClassifier, y=labels)
     refused("NaN", LGBMClassifier, y=np.array(["a", np.nan] * 20, dtype=object))
 
 

@@ -162,6 +162,33 @@ def test_parsers_of_files():
     )
 
 
+def test_arrays_hold_categories_and_not_codes():
+    numbers = np.arange(300) % 3 * 10
+    frame = pd.DataFrame({"a": pd.Categorical(numbers)})
+    booster = LGBMRegressor(n_estimators=2).fit(frame, numbers).booster_
+    values = numbers[:, None].astype(float)
+    np.testing.assert_array_equal(booster.predict(values), booster.predict(frame))
+    words = pd.DataFrame({"a": pd.Categorical(numbers.astype(str))})
+    booster = LGBMRegressor(n_estimators=2).fit(words, numbers).booster_
+    with pytest.raises(ValueError, match="categor"):
+        booster.predict(words["a"].cat.codes.to_numpy(dtype=float)[:, None])
+
+
+@pytest.mark.parametrize("bits", [3, 7, 11])
+def test_bits_of_nodes_that_are_not_used_are_refused(bits):
+    frame = pd.DataFrame({"a": pd.Categorical(np.arange(300) % 3)})
+    model = LGBMRegressor(n_estimators=1, num_leaves=2).fit(frame, np.arange(300) % 3)
+    text = model.booster_.model_to_string()
+    assert "decision_type=1\n" in text
+    with pytest.raises(ValueError, match="decision_type"):
+        Booster(model_str=text.replace("decision_type=1\n", f"decision_type={bits}\n"))
+
+
+def test_words_of_files_are_no_objective():
+    with pytest.raises(ValueError, match="'regression sqrt' is not known"):
+        LGBMRegressor(objective="regression sqrt").fit(X, Y)
+
+
 def test_ordered_categories_are_codes():
     words = np.array(["u", "v", "w", "x", "y"])
     frame = pd.DataFrame(

@@ -402,6 +402,20 @@ CHECKED_BY |= {
     "fractions in a categorical column of a prediction": [
         "fit/test_fractions_in_a_prediction_are_no_categories",
     ],
+    "numbers in categorical_feature that no column has": ["test_modules"],
+    "a `Dataset` without label, in `train` and `cv`": ["test_modules"],
+    "an array, given to a model of a frame's categories": [
+        "users/test_arrays_hold_categories_and_not_codes",
+    ],
+    "training that cannot split any more": [
+        "training/test_callbacks_hear_of_rounds_in_which_no_tree_can_grow",
+    ],
+    "`decision_type` 3, 7 and 11 in text files": [
+        "users/test_bits_of_nodes_that_are_not_used_are_refused",
+    ],
+    '`objective="regression sqrt"`, the words of files': [
+        "users/test_words_of_files_are_no_objective",
+    ],
     "the training set in eval_set, twice": [
         "training/test_the_training_set_more_than_once_with_other_weights",
     ],
@@ -427,6 +441,7 @@ CHECKED_BY |= {
         "training/test_long_steps_are_the_twins",
         "training/test_steps_of_a_forest_are_not_limited",
     ],
+    "private names": ["test_modules"],
     "explainers of shap": [
         "model/test_trees_for_shap",
         "model/test_what_shap_does_not_know",

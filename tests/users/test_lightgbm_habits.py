@@ -170,7 +170,7 @@ def test_arrays_hold_categories_and_not_codes():
     np.testing.assert_array_equal(booster.predict(values), booster.predict(frame))
     words = pd.DataFrame({"a": pd.Categorical(numbers.astype(str))})
     booster = LGBMRegressor(n_estimators=2).fit(words, numbers).booster_
-    with pytest.raises(ValueError, match="categor"):
+    with pytest.raises(ValueError, match="categories"):
         booster.predict(words["a"].cat.codes.to_numpy(dtype=float)[:, None])
 
 

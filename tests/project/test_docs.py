@@ -48,6 +48,7 @@ def test_code_prints_what_pages_show(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = [block for block in PAGES.blocks(TEXTS[page]) if not block.packages]
     namespace: dict[str, object] = {}
+    PAGES.plot()  # closes what other tests have drawn
     # Other processes would import all packages: `tools/check.py pages` starts them.
     with sklearn.config_context(), joblib.parallel_config("threading"):
         results = [(PAGES.run(block, namespace), PAGES.plot()) for block in blocks]

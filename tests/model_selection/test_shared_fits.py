@@ -21,6 +21,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model_selection import GridSearchCV
 from skgoss.model_selection.shared_fits import SharedFits, digest, last_steps
 from skgoss.training.boosting import Boosting
+from skgoss.utils.cancellation import Cancelled
 
 X, y = load_diabetes(return_X_y=True)
 
@@ -196,6 +197,22 @@ def test_an_error_is_that_of_all_who_wait():
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             shared.of_step(divmod, (), 1, 0)
+
+
+def cancelled_once(number):
+    CALLS.append(number)
+    if CALLS.count(number) == 1:
+        raise Cancelled
+    return number
+
+
+def test_what_was_cancelled_is_made_again():
+    shared = SharedFits()
+    shared.most_recent = 1
+    with pytest.raises(Cancelled):
+        shared.of_step(cancelled_once, (), 7)
+    assert [shared.of_step(cancelled_once, (), 7) for _ in range(2)] == [7, 7]
+    assert CALLS.count(7) == 2
 
 
 def test_digest():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
 import threading
-import time
 
 import numpy as np
 import pandas as pd
@@ -252,29 +250,3 @@ def test_only_functions_of_users_are_called_one_by_one(monkeypatch, options):
     monkeypatch.setattr(Boosting, "boost", meeting)
     model = LGBMRegressor(n_estimators=5, **options)
     GridSearchCV(model, {}, cv=2, n_jobs=2, refit=False).fit(X, y)
-
-
-@pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize(("strategy", "n_jobs"), [("all", 1), ("all", 2), ("race", 2)])
-def test_interrupts_end_a_search(monkeypatch, strategy, n_jobs):
-    boost, rounds = Boosting.boost, []
-
-    def interrupted(self, begin=None):
-        rounds.append(1)
-        if len(rounds) == 20:
-            _thread.interrupt_main()
-        return boost(self, begin)
-
-    monkeypatch.setattr(Boosting, "boost", interrupted)
-    model = LGBMRegressor(n_estimators=100_000, min_child_samples=1)
-    search = GridSearchCV(
-        model, {"num_leaves": [31, 63]}, strategy=strategy, n_jobs=n_jobs
-    )
-    with pytest.raises(KeyboardInterrupt):
-        search.fit(X, y)
-    n_rounds = 0
-    while n_rounds < len(rounds):
-        n_rounds = len(rounds)
-        time.sleep(0.3)
-    assert n_rounds < 10_000
-    assert not hasattr(search, "cv_results_")

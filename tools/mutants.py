@@ -44,6 +44,9 @@ TESTS = {
     "fit/lightgbm3": ("users/test_lightgbm_habits", "users/test_migrating"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
     "fit/train_arguments": ("booster/test_train", "booster/test_cv"),
+    "model_selection/searches": (
+        *("model_selection/test_searches", "model_selection/test_racers"),
+    ),
     "objectives/distributions": (
         *("objectives/test_distributions", "objectives/test_survival"),
     ),

@@ -76,14 +76,13 @@ class TimeLimit:
     def begun(cls, seconds: float | None) -> TimeLimit:
         """The limit of a fit or a search that begins now.
 
-        In a block of `keep_on_interrupt`, Ctrl-C ends it, unless it is a part of
+        In a block of `keep_on_interrupt`, Ctrl-C ends it, unless it is a part of a
         search. KeyboardInterrupt if Ctrl-C has come before.
         """
         block = BLOCKS[-1] if BLOCKS and CURRENT_SCOPE.get() is None else None
         if block is not None and block.is_set():
             raise KeyboardInterrupt
-        has_end = seconds is not None or block is not None
-        return cls(seconds, block) if has_end else NO_LIMIT
+        return cls(seconds, block)
 
     @property
     def left(self) -> float:

@@ -149,12 +149,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             # Threads change the filters of warnings, for all, until they have ended.
             backend = _ThreadsOfScope(search._scope)
             with parallel_config(backend), warnings.catch_warnings():
-                try:
-                    super(SharedSearch, search).fit(X, y, **params)
-                except BaseException:
-                    search._scope.cancel()
-                    search._scope.join()
-                    raise
+                super(SharedSearch, search).fit(X, y, **params)
         finally:
             search._shared.close(search.estimator)
         kept = {*self.get_params(deep=False), *SharedSearch.__annotations__}
@@ -314,7 +309,6 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             self._run_stages(compared, end)
             results = self._evaluated(evaluate_candidates, compared)
         except Cancelled:
-            self._scope.join()
             compared = self._compared_so_far(compared)
             if not (compared and self._interrupted.is_set()):
                 raise
@@ -508,7 +502,10 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
 
 
 class _ThreadsOfScope(ThreadingBackend):
-    """The threads of joblib, whose jobs are in a scope."""
+    """The threads of joblib, whose jobs are in a scope.
+
+    It is cancelled if one fails or Ctrl-C comes, and joblib waits for the others.
+    """
 
     def __init__(self, scope: CancelScope) -> None:
         super().__init__()
@@ -518,6 +515,18 @@ class _ThreadsOfScope(ThreadingBackend):
         if self._pool is None:
             self._pool: ThreadPool = ThreadPool(self._n_jobs, self._scope.adopt_thread)
         return self._pool
+
+    def abort_everything(self, ensure_ready: bool = True) -> None:
+        if not self._scope.is_cancelled:
+            self._scope.cancel()
+        super().abort_everything(ensure_ready)
+
+    def terminate(self) -> None:
+        # If threads cannot be started, those of half a pool wait for ever.
+        is_whole = self._pool is not None
+        super().terminate()
+        if is_whole:
+            self._scope.join()
 
 
 class FoldsByTime(GroupKFold):

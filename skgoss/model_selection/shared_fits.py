@@ -176,9 +176,11 @@ class SharedFits:
         return n_rounds, result, fit.main
 
     def _run(self, fit: Fit | FitOnFolds) -> Result:
-        # Functions of users need not be ready to be called by several threads at once.
+        # Functions of users need not be ready to be called by several threads at once,
+        # and what one fit says does not stand between the lines of another.
         has_functions = fit.main.plan.has_functions or fit.main.data.arguments.callbacks
-        with self._one_by_one if has_functions else nullcontext():
+        is_one_by_one = has_functions or fit.main.settings.verbosity >= 1
+        with self._one_by_one if is_one_by_one else nullcontext():
             return run(fit)
 
     def bins(self, data: str | None, *args: Any, **options: Any) -> BinnedDataset:

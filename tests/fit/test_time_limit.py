@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import time
 import warnings
 
@@ -59,6 +60,16 @@ def test_a_limit_and_its_parts(clock):
     assert none.after_round(5) is None
     assert not none.is_over()
     assert none.results() == {}
+    assert (none.part(0.1).seconds, none.part(0.1).has_end) == (None, False)
+    interrupted = threading.Event()
+    limit = TimeLimit(None, interrupted)
+    part = limit.part(0.5)
+    assert not limit.is_over()
+    assert not part.is_over()
+    interrupted.set()
+    assert part.has_end
+    assert part.is_over()
+    assert part.seconds is None
 
 
 def test_a_fit_ends_in_time_and_says_so():

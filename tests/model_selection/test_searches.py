@@ -227,6 +227,24 @@ def test_failed_fits_get_the_error_score():
     assert warnings.filters is filters
 
 
+def test_a_thread_that_cannot_be_started_ends_a_search(monkeypatch):
+    start, started = threading.Thread.start, []
+
+    def failing(thread):
+        started.append(thread)
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", failing)
+    search = GridSearchCV(LGBMClassifier(), GRID, cv=2, n_jobs=2)
+    # Some versions of Python fail to end the first thread.
+    with pytest.raises((RuntimeError, AttributeError), match="thread|terminate"):
+        search.fit(*TWO)
+    monkeypatch.undo()
+    assert search.fit(*TWO).best_score_ > 0.5
+
+
 def test_scorers_that_fail_score_nothing():
     def scorer(model, X, y):
         if model.num_leaves == 5:

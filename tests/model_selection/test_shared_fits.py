@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
 import threading
-import time
 
 import numpy as np
 import pandas as pd
@@ -21,6 +19,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model_selection import GridSearchCV
 from skgoss.model_selection.shared_fits import SharedFits, digest, last_steps
 from skgoss.training.boosting import Boosting
+from skgoss.utils.cancellation import Cancelled
 
 X, y = load_diabetes(return_X_y=True)
 
@@ -204,6 +203,22 @@ def test_an_error_is_that_of_all_who_wait():
             shared.of_step(divmod, (), 1, 0)
 
 
+def cancelled_once(number):
+    CALLS.append(number)
+    if CALLS.count(number) == 1:
+        raise Cancelled
+    return number
+
+
+def test_what_was_cancelled_is_made_again():
+    shared = SharedFits()
+    shared.most_recent = 1
+    with pytest.raises(Cancelled):
+        shared.of_step(cancelled_once, (), 7)
+    assert [shared.of_step(cancelled_once, (), 7) for _ in range(2)] == [7, 7]
+    assert CALLS.count(7) == 2
+
+
 def test_digest():
     assert digest(X, "a") == digest(X.copy(), "a") != digest(X + 1, "a")
     assert digest(X) != digest(X.astype(np.float32))
@@ -241,29 +256,3 @@ def test_only_functions_of_users_are_called_one_by_one(monkeypatch, options):
     monkeypatch.setattr(Boosting, "boost", meeting)
     model = LGBMRegressor(n_estimators=5, **options)
     GridSearchCV(model, {}, cv=2, n_jobs=2, refit=False).fit(X, y)
-
-
-@pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize(("strategy", "n_jobs"), [("all", 1), ("all", 2), ("race", 2)])
-def test_interrupts_end_a_search(monkeypatch, strategy, n_jobs):
-    boost, rounds = Boosting.boost, []
-
-    def interrupted(self, begin=None):
-        rounds.append(1)
-        if len(rounds) == 20:
-            _thread.interrupt_main()
-        return boost(self, begin)
-
-    monkeypatch.setattr(Boosting, "boost", interrupted)
-    model = LGBMRegressor(n_estimators=100_000, min_child_samples=1)
-    search = GridSearchCV(
-        model, {"num_leaves": [31, 63]}, strategy=strategy, n_jobs=n_jobs
-    )
-    with pytest.raises(KeyboardInterrupt):
-        search.fit(X, y)
-    n_rounds = 0
-    while n_rounds < len(rounds):
-        n_rounds = len(rounds)
-        time.sleep(0.3)
-    assert n_rounds < 10_000
-    assert not hasattr(search, "cv_results_")

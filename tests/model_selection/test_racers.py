@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import warnings
 from functools import cache, partial
+from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
-from skgoss.model_selection.racers import OwnFold
+from skgoss.model_selection import GridSearchCV, RandomizedSearchCV, searches
+from skgoss.model_selection.racers import OwnFold, racers
 from skgoss.training.boosting import Boosting
 
 X, y = load_diabetes(return_X_y=True)
@@ -99,6 +101,36 @@ def test_pipelines_and_metrics(monkeypatch):
         with pytest.raises(ValueError, match="set refit to one of"):
             race(model, grid, scoring=scoring, refit=refit).fit(X, y)
     assert rounds == []
+
+
+def of_candidates(candidates, **options):
+    models = [LGBMRegressor(**options, **candidate) for candidate in candidates]
+    return racers(candidates, models, "n_estimators")
+
+
+@pytest.mark.parametrize("limits", permutations([20, 60, 35]))
+def test_candidates_that_differ_in_rounds_only_are_one_up_to_the_largest(limits):
+    found = of_candidates(
+        [{"num_leaves": k, "n_iter": n} for n in limits for k in (3, 5)]
+    )
+    assert [(r.params, r.path) for r in found] == [
+        ({"num_leaves": k}, "n_iter") for k in (3, 5)
+    ]
+    assert [(r.most_rounds, r.n_leaves) for r in found] == [(60, 3), (60, 5)]
+
+
+@pytest.mark.parametrize(
+    ("rate", "limits", "expected"),
+    [
+        (0.3, [60], 0.3),
+        (0.01, [60], 0.1),  # it cannot learn more in more rounds
+        (0.01, [500, 60], 0.02),
+        (0.01, [60, 2000], 0.01),
+    ],
+)
+def test_small_steps_are_compared_after_more_rounds(rate, limits, expected):
+    (found,) = of_candidates([{"n_estimators": n} for n in limits], learning_rate=rate)
+    assert found.rate == expected
 
 
 def test_what_cannot_go_on_is_evaluated_once():
@@ -375,6 +407,25 @@ def test_time_limit():
     ):
         with pytest.raises(ValueError, match=words):
             GridSearchCV(LGBMClassifier(), {}, **options).fit(X, y > 100)
+
+
+@pytest.mark.parametrize(
+    ("limit", "n_stages"), [(0.5, 1), (2.2, 1), (2.3, 2), (3.2, 2), (4.3, 4)]
+)
+def test_no_stage_begins_that_would_end_too_late(monkeypatch, limit, n_stages):
+    """Each takes a second, and the next one would take a quarter more."""
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    grow = GridSearchCV._grow
+
+    def grown(search, *arguments):
+        clock.now += 1.0
+        return grow(search, *arguments)
+
+    monkeypatch.setattr(searches, "time", clock)
+    monkeypatch.setattr(GridSearchCV, "_grow", grown)
+    grid = {"learning_rate": [0.02], "n_estimators": [500]}
+    results = race(grid=grid, time_limit=limit, refit=False).fit(X, y).cv_results_
+    assert [*map(len, results["scores_by_rounds"])] == [n_stages]
 
 
 NIGHTLY = pytest.mark.nightly

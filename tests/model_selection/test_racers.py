@@ -108,7 +108,7 @@ def of_candidates(candidates, **options):
     return racers(candidates, models, "n_estimators")
 
 
-@pytest.mark.parametrize("limits", permutations([20, 60, 35]))
+@pytest.mark.parametrize("limits", [*permutations([20, 60, 35])])
 def test_candidates_that_differ_in_rounds_only_are_one_up_to_the_largest(limits):
     found = of_candidates(
         [{"num_leaves": k, "n_iter": n} for n in limits for k in (3, 5)]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import processes
 import pytest
@@ -14,6 +17,7 @@ pytestmark = pytest.mark.skipif(
     not (sys.platform == "linux" and runtime.compiler().startswith("GCC")),
     reason="the threads of OpenMP",
 )
+SOURCE = Path(__file__).parents[2] / "skgoss" / "_engine" / "team.c"
 
 STARTED = """
 import os
@@ -50,15 +54,127 @@ def test_no_more_threads_than_cores_are_started(n_cores, done):
     assert int(in_child) == n_cores - 1
 
 
+SIGNALS = """
+import os, signal, threading
+from skgoss._engine import runtime
+
+
+def blocked(task):
+    lines = open(f"/proc/self/task/{task}/status").read().splitlines()
+    (bits,) = [int(line.split()[1], 16) for line in lines if line[:6] == "SigBlk"]
+    return int(bits >> signal.SIGINT - 1 & 1)
+
+
+before = {*os.listdir("/proc/self/task")}
+runtime.team_size(4)
+workers = {*os.listdir("/proc/self/task")} - before
+print(*map(blocked, [threading.get_native_id(), *workers]))
+"""
+
+
+def test_signals_are_for_the_threads_of_python(done):
+    """Workers take none, and whoever has started them takes those it took before."""
+    assert done.returncode == 0, done.stderr
+    n_workers = min(4, len(os.sched_getaffinity(0))) - 1
+    assert done.stdout.split() == ["0"] + ["1"] * n_workers
+
+
+ALONE = """
+import os
+import numpy as np
+from skgoss import LGBMRegressor
+
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+X = np.random.default_rng(0).standard_normal((30_000, 10))
+models = [LGBMRegressor(n_estimators=9, n_jobs=n).fit(X, X[:, 0]) for n in (1, 2, 8)]
+print(len({model.predict(X, n_jobs=model.n_jobs).tobytes() for model in models}))
+"""
+
+
+def test_a_thread_alone_runs_all_parts(done):
+    """On one core, it soon leaves out the team."""
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1"]
+
+
 SCRIPTS = {
     "test_no_more_threads_than_cores_are_started": lambda n_cores: (
         processes.anew(
             "-W", "ignore", "-c", STARTED.replace("{n_cores}", str(n_cores))
         ),
     ),
+    "test_signals_are_for_the_threads_of_python": lambda: (
+        processes.anew("-c", SIGNALS),
+    ),
+    "test_a_thread_alone_runs_all_parts": lambda: (processes.anew("-c", ALONE),),
 }
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
 def test_a_loop_has_as_many_parts_as_threads_were_asked_for(n_threads):
     assert runtime.team_size(n_threads) == n_threads
+
+
+# Two threads begin a loop whose iterations are handed out. Both have seen that nobody
+# has begun it when the first one gets the lock; the other gets it after the last one.
+MEETING = """
+#include <stdlib.h>
+static atomic_uint n_waiting, n_done, taken[100];
+static Region region;
+static long n, chunk;
+
+int meet(pthread_mutex_t *lock)
+{
+    unsigned number = atomic_fetch_add(&n_waiting, 1);
+    while (number == 0 ? atomic_load(&n_waiting) < 2 : atomic_load(&n_done) < 1)
+        sched_yield();
+    return 0;
+}
+
+int leave(pthread_mutex_t *lock) { return 0; }
+
+static void *take(void *nothing)
+{
+    long i, end;
+    current = &region;
+    bool more = __wrap_GOMP_loop_nonmonotonic_dynamic_start(0, n, 1, chunk, &i, &end);
+    while (more) {
+        while (i < end)
+            atomic_fetch_add(&taken[i++], 1);
+        more = __wrap_GOMP_loop_nonmonotonic_dynamic_next(&i, &end);
+    }
+    atomic_fetch_add(&n_done, 1);
+    return nothing;
+}
+
+int main(int n_arguments, char **arguments)
+{
+    pthread_t threads[2];
+    n = atol(arguments[1]);
+    chunk = atol(arguments[2]);
+    for (int k = 0; k < 2; k++)
+        pthread_create(&threads[k], NULL, take, NULL);
+    for (int k = 0; k < 2; k++)
+        pthread_join(threads[k], NULL);
+    for (int i = 0; i < 100; i++)
+        if (atomic_load(&taken[i]) != (i < n))
+            return 1;
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def meeting(tmp_path_factory):
+    program = tmp_path_factory.mktemp("meeting") / "program"
+    renamed = ["-Dpthread_mutex_lock=meet", "-Dpthread_mutex_unlock=leave"]
+    options = ["-x", "c", "-pthread", "-w", *renamed, "-include", SOURCE, "-", "-o"]
+    subprocess.run(["gcc", *options, program], input=MEETING, text=True, check=True)
+    return program
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="a compiler")
+@pytest.mark.parametrize(("n", "chunk"), [(0, 1), (1, 1), (10, 1), (80, 7), (5, 16)])
+def test_each_iteration_is_handed_out_once(meeting, n, chunk):
+    command = [meeting, str(n), str(chunk)]
+    assert subprocess.run(command, check=False, timeout=60).returncode == 0

@@ -20,7 +20,6 @@ from skgoss import (
     parameters,
 )
 from skgoss.fit.fit_data import check_can_be_distributed
-from skgoss.training.multi_output import MultiOutput
 
 LEVELS = [0.05, 0.3, 0.5, 0.95]
 SMALL = {
@@ -308,61 +307,6 @@ def test_booster_in_training():
     booster.reset_parameter({"learning_rate": 0.01}).update()
     assert booster.current_iteration() == 9
     assert (np.diff(booster.predict(X)) >= 0).all()
-
-
-@pytest.mark.parametrize(("least", "n_rounds"), [(0.1, 4), (3.0, 7)])
-def test_outputs_that_have_ended_go_on_after_a_roll_back(least, n_rounds):
-    """One of them has ended, or all have, one after the other."""
-    options = {"alpha": [0.01, 0.1, 0.5], "min_split_gain": least, "eta": 0.5}
-    booster = Booster({**PARAMS, **options}, Dataset(X, label=Y))
-    finished = [booster.update() for _ in range(n_rounds)]
-    assert finished[-1] == (least == 3.0)
-    expected, n_grown = booster.predict(X), booster.current_iteration()
-    for n_back in (1, 2, n_grown):
-        for _ in range(n_back):
-            booster.rollback_one_iter()
-        assert not any(booster.update() for _ in range(n_back))
-        assert booster.current_iteration() == n_grown
-        np.testing.assert_array_equal(booster.predict(X), expected)
-
-
-def test_outputs_that_have_ended_try_again_as_single_fits_do():
-    options = PARAMS | {"min_split_gain": 3.0, "eta": 0.5}
-    levels, other = [0.1, 0.5], Dataset(X, label=-2 * Y)
-    joint = Booster(options | {"alpha": levels}, Dataset(X, label=Y))
-    alone = [Booster(options | {"alpha": a}, Dataset(X, label=Y)) for a in levels]
-    for _ in range(40):
-        ended = [booster.update() for booster in alone]
-        assert joint.update() == all(ended)
-    assert ended == [True, True]
-    ended = [booster.update(train_set=other) for booster in alone]
-    assert joint.update(train_set=other) == all(ended)
-    assert ended != [True, True]
-    raw = np.column_stack([booster.predict(X) for booster in alone])
-    np.testing.assert_array_equal(joint.predict(X, raw_score=True), raw)
-
-
-def test_a_round_that_fails_has_not_happened(monkeypatch):
-    data = Dataset(X, label=Y)
-    booster = Booster(PARAMS, data)
-    booster.update()
-    before = booster.predict(X)
-    state = booster._fit.state
-    assert isinstance(state, MultiOutput)
-
-    def fail():
-        raise MemoryError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(state.parts[2], "boost", fail)
-        with pytest.raises(MemoryError):
-            booster.update()
-    np.testing.assert_array_equal(booster.predict(X), before)
-    assert booster.current_iteration() == 1
-    booster.update()
-    np.testing.assert_array_equal(
-        booster.predict(X), skgoss.train(PARAMS, data, 2).predict(X)
-    )
 
 
 def test_readers_see_finished_rounds():

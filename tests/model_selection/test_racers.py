@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import warnings
 from functools import cache, partial
+from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.model_selection import GridSearchCV, RandomizedSearchCV, racers
-from skgoss.model_selection.racers import OwnFold
+from skgoss.model_selection import GridSearchCV, RandomizedSearchCV, searches
+from skgoss.model_selection.racers import OwnFold, is_rounds, racers
 from skgoss.training.boosting import Boosting
 
 X, y = load_diabetes(return_X_y=True)
@@ -62,7 +64,7 @@ RATED = [
 def test_candidates_that_differ_in_their_rounds_are_one():
     candidates = [params for params, _ in RATED]
     models = [LGBMRegressor(**params) for params in candidates]
-    found = racers.racers(candidates, models, "n_estimators")
+    found = racers(candidates, models, "n_estimators")
     expected = [RATED[0][1], *(values for _, values in RATED[3:])]
     assert [(r.most_rounds, r.rate, r.n_leaves, r.path) for r in found] == expected
     assert found[0].params == {"num_leaves": 5}
@@ -73,14 +75,14 @@ def test_candidates_that_differ_in_their_rounds_are_one():
     # What has no hash is the same only if it is one object.
     one, other = [1, 2], [1, 2]
     lists = [{"eval_at": one}, {"eval_at": other}, {"eval_at": one, "n_estimators": 5}]
-    assert len(racers.racers(lists, models[:3], "n_estimators")) == 2
+    assert len(racers(lists, models[:3], "n_estimators")) == 2
 
 
 def test_names_of_rounds():
     names = "n_estimators", "num_iterations", "a__b__n_estimators", "a__num_trees"
-    assert all(map(racers.is_rounds, names))
+    assert all(map(is_rounds, names))
     others = "n_estimators__a", "estimators", "num_leaves", "n_estimators_"
-    assert not any(map(racers.is_rounds, others))
+    assert not any(map(is_rounds, others))
 
 
 def test_scores_are_those_of_fits_with_the_rounds_found():
@@ -143,6 +145,36 @@ def test_pipelines_and_metrics(monkeypatch):
         with pytest.raises(ValueError, match="set refit to one of"):
             race(model, grid, scoring=scoring, refit=refit).fit(X, y)
     assert rounds == []
+
+
+def of_candidates(candidates, **options):
+    models = [LGBMRegressor(**options, **candidate) for candidate in candidates]
+    return racers(candidates, models, "n_estimators")
+
+
+@pytest.mark.parametrize("limits", [*permutations([20, 60, 35])])
+def test_candidates_that_differ_in_rounds_only_are_one_up_to_the_largest(limits):
+    found = of_candidates(
+        [{"num_leaves": k, "n_iter": n} for n in limits for k in (3, 5)]
+    )
+    assert [(r.params, r.path) for r in found] == [
+        ({"num_leaves": k}, "n_iter") for k in (3, 5)
+    ]
+    assert [(r.most_rounds, r.n_leaves) for r in found] == [(60, 3), (60, 5)]
+
+
+@pytest.mark.parametrize(
+    ("rate", "limits", "expected"),
+    [
+        (0.3, [60], 0.3),
+        (0.01, [60], 0.1),  # it cannot learn more in more rounds
+        (0.01, [500, 60], 0.02),
+        (0.01, [60, 2000], 0.01),
+    ],
+)
+def test_small_steps_are_compared_after_more_rounds(rate, limits, expected):
+    (found,) = of_candidates([{"n_estimators": n} for n in limits], learning_rate=rate)
+    assert found.rate == expected
 
 
 def test_what_cannot_go_on_is_evaluated_once():
@@ -419,6 +451,25 @@ def test_time_limit():
     ):
         with pytest.raises(ValueError, match=words):
             GridSearchCV(LGBMClassifier(), {}, **options).fit(X, y > 100)
+
+
+@pytest.mark.parametrize(
+    ("limit", "n_stages"), [(0.5, 1), (2.2, 1), (2.3, 2), (3.2, 2), (4.3, 4)]
+)
+def test_no_stage_begins_that_would_end_too_late(monkeypatch, limit, n_stages):
+    """Each takes a second, and the next one would take a quarter more."""
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    grow = GridSearchCV._grow
+
+    def grown(search, *arguments):
+        clock.now += 1.0
+        return grow(search, *arguments)
+
+    monkeypatch.setattr(searches, "time", clock)
+    monkeypatch.setattr(GridSearchCV, "_grow", grown)
+    grid = {"learning_rate": [0.02], "n_estimators": [500]}
+    results = race(grid=grid, time_limit=limit, refit=False).fit(X, y).cv_results_
+    assert [*map(len, results["scores_by_rounds"])] == [n_stages]
 
 
 NIGHTLY = pytest.mark.nightly

@@ -18,7 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
@@ -154,6 +154,13 @@ def test_pipelines_and_transformed_targets():
     transformed = TransformedTargetRegressor(pipeline, func=np.log, inverse_func=np.exp)
     of_target = {f"regressor__{name}": values for name, values in grid.items()}
     check_same(transformed, of_target, (X, y))
+    # Fits to the same rows, whose targets differ.
+    of_target = {
+        "transformer": [MinMaxScaler(), StandardScaler(), None],
+        "regressor__n_estimators": [3, 6],
+        "regressor__objective": ["huber"],
+    }
+    check_same(TransformedTargetRegressor(LGBMRegressor()), of_target, (X, y))
     replaced = make_pipeline(StandardScaler(), LGBMRegressor(n_estimators=2))
     others = [LGBMRegressor(n_estimators=4), LGBMRegressor(n_estimators=1)]
     check_same(replaced, {"lgbmregressor": others}, (X, y), refit=False)
@@ -389,11 +396,33 @@ def test_fits_that_choose_get_the_times_too():
         model = LGBMRegressor(n_estimators=60, early_stopping_round=2)
         model.fit(X[train], y[train], time=TIME[train])
         assert scored[f"split{number}_test_score"][1] == model.score(X[test], y[test])
-    options = {"n_iter": 2, "cv": 2, "random_state": 0}
-    preset = RandomizedSearchCV(LGBMRegressor(preset="accurate"), GRID, **options)
-    preset.fit(X, y, time=TIME)
-    same = clone(preset.best_estimator_).fit(X, y, time=TIME)
-    np.testing.assert_array_equal(preset.predict(X), same.predict(X))
+
+
+CHOOSING = {
+    "early_stopping_round": {"early_stopping_round": 2},
+    "folds": {"folds": 2, "early_stopping_round": 2},
+    "preset": {"preset": "accurate", "learning_rate": 0.3},
+}
+
+
+@pytest.mark.parametrize("is_varied", [False, True])
+@pytest.mark.parametrize("name", CHOOSING)
+def test_whatever_chooses_inside_a_search_chooses_by_time(name, is_varied):
+    """If the estimator has the option, or the grid."""
+    fixed = dict(CHOOSING[name])
+    grid = {name: [fixed.pop(name)]} if is_varied else {"num_leaves": [4]}
+    model = LGBMRegressor(num_leaves=4, **fixed)
+    search = GridSearchCV(model, grid, cv=2).fit(X, y, time=TIME)
+    alone = clone(model).set_params(**search.best_params_)
+    differ = []
+    for number, (train, test) in enumerate(folds.by_time(2, TIME, None, "cv")):
+        found = search.cv_results_[f"split{number}_test_score"][0]
+        alone.fit(X[train], y[train], time=TIME[train])
+        assert found == alone.score(X[test], y[test])
+        differ.append(found != alone.fit(X[train], y[train]).score(X[test], y[test]))
+    assert any(differ)
+    alone.fit(X, y, time=TIME)
+    np.testing.assert_array_equal(search.predict(X), alone.predict(X))
 
 
 def test_wrong_times_of_a_search():

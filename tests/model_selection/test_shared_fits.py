@@ -16,8 +16,10 @@ from sklearn.preprocessing import StandardScaler
 
 from skgoss import LGBMRegressor
 from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.fit.arguments import FitArguments
 from skgoss.model_selection import GridSearchCV
 from skgoss.model_selection.shared_fits import SharedFits, digest, last_steps
+from skgoss.parameters import make_settings
 from skgoss.training.boosting import Boosting
 from skgoss.utils.cancellation import Cancelled
 
@@ -223,6 +225,32 @@ def test_digest():
     assert digest(X, "a") == digest(X.copy(), "a") != digest(X + 1, "a")
     assert digest(X) != digest(X.astype(np.float32))
     assert digest(lambda: 1) is None
+
+
+def key(X=X, y=y, options=None, **arguments):
+    """What fits that share their rounds have in common."""
+    settings = make_settings(options or {}, "LGBMRegressor")
+    return SharedFits().key(X, y, FitArguments(**arguments), settings)
+
+
+OF_BINS = {"X": X + 1.0, "feature_name": list("abcdefghij")}
+OF_FITS = OF_BINS | {
+    "y": y + 1.0,
+    "sample_weight": np.ones(len(y)),
+    "init_score": y,
+    "groups": y,
+    "time": y,
+    "options": {"num_leaves": 9},
+}
+
+
+@pytest.mark.parametrize("changed", OF_FITS)
+def test_fits_that_differ_share_nothing_that_differs(changed):
+    other = key(**{changed: OF_FITS[changed]})
+    assert other != key()
+    assert (other[0] != key()[0]) == (changed in OF_BINS)
+    assert key(options={"categorical_feature": [0]})[0] != key()[0]
+    assert key(X.copy(), y.copy(), {"n_estimators": 9, "n_jobs": 3}) == key()
 
 
 def test_clones_share_until_the_end():

@@ -26,7 +26,10 @@ from skgoss.objectives.distributions import (
     calibrated,
     derivatives,
     most_likely,
+    widened,
+    with_errors,
 )
+from skgoss.objectives.gradients import Likelihood
 from skgoss.objectives.link import transform
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.metrics import Metric
@@ -121,6 +124,27 @@ def test_steps_are_the_derivative_over_the_fisher_information(name):
         ratio = gradient[k] / hessian[k] / step
         assert ratio.max() < 1.03
         assert ratio.min() > (0.97 if exact else 0.6)
+
+
+@names
+@pytest.mark.parametrize("optimism", [0.0, 0.4])
+def test_each_score_has_steps_of_its_own_length(name, optimism):
+    """The first one learns by other errors than those of the spread."""
+    scores, y = SCORES[name], TARGETS[name]
+    likelihood = Likelihood(name, y, len(scores))
+    assert likelihood.steps.tolist() == [0.25] * (len(scores) - 1)
+    likelihood.steps[:] = [0.5, 0.125][: len(scores) - 1]
+    likelihood.optimism = optimism
+    gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
+    likelihood(scores, gradient, hessian, 1)
+    first = slopes(name, widened(name, scores), y)
+    spread = slopes(name, with_errors(name, y, scores, optimism, 1), y)
+    np.testing.assert_array_equal(gradient[0], first[0][0])
+    np.testing.assert_array_equal(
+        gradient[1:], likelihood.steps[:, None] * spread[0][1:]
+    )
+    np.testing.assert_array_equal(hessian[0], first[1][0])
+    np.testing.assert_array_equal(hessian[1:], spread[1][1:])
 
 
 @names

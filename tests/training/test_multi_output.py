@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import skgoss
-from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss.training.multi_output import MultiOutput
 
 KINDS = {
     **outputs.KINDS,
@@ -122,6 +123,71 @@ def test_callbacks_and_schedules():
         schedule = skgoss.callback.reset_parameter(learning_rate=rates)
         alone = LGBMRegressor(**SMALL).fit(X, Y[:, k], callbacks=[schedule])
         np.testing.assert_array_equal(model.predict(X)[:, k], alone.predict(X))
+
+
+# --- Rounds by hand -------------------------------------------------------------------
+
+QUANTILES = {"objective": "quantile", "num_leaves": 7, "verbosity": -1}
+LEVELS = [0.01, 0.1, 0.5]
+
+
+def of_levels(alpha, label=Y[:, 0], **options):
+    return Booster({**QUANTILES, "alpha": alpha, **options}, Dataset(X, label=label))
+
+
+@pytest.mark.parametrize(("least", "n_rounds"), [(0.1, 4), (3.0, 7)])
+def test_outputs_that_have_ended_go_on_after_a_roll_back(least, n_rounds):
+    """One of them has ended, or all have, one after the other."""
+    booster = of_levels(LEVELS, min_split_gain=least, eta=0.5)
+    finished = [booster.update() for _ in range(n_rounds)]
+    assert finished[-1] == (least == 3.0)
+    grown = [part.finished.n for part in booster._fit.state.parts]
+    assert min(grown) < max(grown)
+    expected, n_grown = booster.predict(X), booster.current_iteration()
+    for n_back in range(1, n_grown + 1):
+        for _ in range(n_back):
+            booster.rollback_one_iter()
+        assert not any(booster.update() for _ in range(n_back))
+        assert booster.current_iteration() == n_grown
+        np.testing.assert_array_equal(booster.predict(X), expected)
+
+
+def test_outputs_that_have_ended_try_again_as_single_fits_do():
+    levels, options = LEVELS[1:], {"min_split_gain": 3.0, "eta": 0.5}
+    other = Dataset(X, label=-2 * Y[:, 0])
+    joint = of_levels(levels, **options)
+    alone = [of_levels(level, **options) for level in levels]
+    for _ in range(40):
+        ended = [booster.update() for booster in alone]
+        assert joint.update() == all(ended)
+    assert ended == [True, True]
+    ended = [booster.update(train_set=other) for booster in alone]
+    assert joint.update(train_set=other) == all(ended)
+    assert ended != [True, True]
+    raw = np.column_stack([booster.predict(X) for booster in alone])
+    np.testing.assert_array_equal(joint.predict(X, raw_score=True), raw)
+
+
+def test_a_round_that_fails_has_not_happened(monkeypatch):
+    booster, twin = of_levels(LEVELS), of_levels(LEVELS)
+    for each in (booster, twin):
+        each.update()
+    before = booster.predict(X)
+    state = booster._fit.state
+    assert isinstance(state, MultiOutput)
+
+    def fail():
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state.parts[2], "boost", fail)
+        with pytest.raises(MemoryError):
+            booster.update()
+    np.testing.assert_array_equal(booster.predict(X), before)
+    assert booster.current_iteration() == 1
+    for each in (booster, twin):
+        each.update()
+    np.testing.assert_array_equal(booster.predict(X), twin.predict(X))
 
 
 # --- Models ---------------------------------------------------------------------------

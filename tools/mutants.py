@@ -11,6 +11,7 @@ import importlib
 import multiprocessing
 import os
 import random
+import resource
 import signal
 import sys
 from collections import defaultdict
@@ -55,8 +56,9 @@ TESTS = {
 # The share, in percent, that tests must see: some changes change nothing.
 LEAST_SEEN = 80
 
-# A change is seen if tests need so many times their time, and seconds.
-TIMES, SECONDS = 3, 60.0
+# A change is seen if tests need so many times their time, and seconds, of processors;
+# or so many times that by the clock, which other programs may slow down.
+TIMES, SECONDS, WAITING = 3, 60.0, 10
 
 PYTEST = ("-q", "-p", "no:cacheprovider")
 
@@ -219,6 +221,7 @@ def forked(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any
 
     def call() -> None:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), -1))
         silence = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(silence, stream)
@@ -230,7 +233,7 @@ def forked(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any
     process.start()
     sender.close()
     try:
-        return receiver.recv() if receiver.poll(seconds) else None
+        return receiver.recv() if receiver.poll(WAITING * seconds) else None
     except EOFError:
         return None
     finally:

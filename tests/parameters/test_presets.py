@@ -828,6 +828,21 @@ def test_draws_lie_in_their_space(most_categories):
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "is_drawn"),
+    [
+        ({}, True),
+        ({"data_sample_strategy": "goss"}, False),
+        ({"subsample": 0.9}, False),
+        ({"folds": 3}, True),
+    ],
+)
+def test_shares_of_rows_are_drawn_where_rows_are_sampled(options, is_drawn):
+    names = {option[0] for option in found_by(500, preset="best", **options).space}
+    assert ("subsample" in names) == is_drawn
+    assert {"num_leaves", "reg_lambda"} <= names
+
+
 def test_large_tables_have_larger_steps_and_a_sample():
     found = presets.Search(
         3, {"learning_rate": 0.1}, ({},), 0.05, True, {"early_stopping_round": None}

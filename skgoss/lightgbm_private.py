@@ -93,6 +93,24 @@ def format_eval_result(value: EvalResult, show_stdv: bool = True) -> str:
     return show([value], show_stdv)
 
 
+def inner_predict(booster: Booster, data_idx: int) -> Any:
+    """The predictions for the training set, 0, or an evaluation set: what metrics see.
+
+    miceforest calls it, for a model in training.
+    """
+    seen: list[Any] = []
+
+    def see(predictions: Any, _: Dataset) -> tuple[str, float, bool]:
+        seen.append(predictions.copy())
+        return "seen", 0.0, False
+
+    if data_idx == 0:
+        booster.eval_train(see)
+    else:
+        booster.eval(booster.valid_sets[data_idx - 1], "seen", see)
+    return seen[0]
+
+
 # By the modules of LightGBM: names, and what they stand for.
 NAMES: dict[str, dict[str, Any]] = {
     "basic": {
@@ -147,7 +165,8 @@ def install() -> None:
     """Give the classes what tools expect of them."""
     for name, attribute in _ATTRIBUTES.items():
         setattr(LGBMModel, name, attribute)
-    Booster._handle = property(lambda booster: booster)  # type: ignore[attr-defined]
+    setattr(Booster, "_handle", property(lambda booster: booster))  # noqa: B010
+    setattr(Booster, "_Booster__inner_predict", inner_predict)  # noqa: B010
     # mlflow reads a model as text if its class has this name. Other processes may not
     # stand for LightGBM, so pickles of Boosters do not contain it.
     Booster.__module__ = "lightgbm.basic"

@@ -144,6 +144,17 @@ for again in (pickle.loads(text)[0], copy.copy(booster), copy.deepcopy(booster))
     assert type(again) is skgoss.Booster
     assert np.array_equal(again.predict(X), booster.predict(X))
 
+# miceforest asks for the predictions of the training set.
+rows = lightgbm.Dataset(X, label=X[:, 0] > 0)
+options = {"objective": "binary", "verbosity": -1, "num_leaves": 4}
+trained = lightgbm.train(
+    options, rows, 2, valid_sets=[rows.create_valid(X[:9], label=X[:9, 0] > 0)],
+    keep_training_booster=True,
+)
+for number, n_rows in ((0, 200), (1, 9)):
+    found = trained._Booster__inner_predict(number)
+    assert np.allclose(found, trained.predict(X[:n_rows]))
+
 # What LightGBM accepts is a warning.
 def warned(call, words):
     with warnings.catch_warnings(record=True) as caught:

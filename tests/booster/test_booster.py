@@ -125,6 +125,33 @@ def test_frames_are_checked_by_name_and_arrays_read_by_place():
         booster.refit(other, y, validate_features=True)
 
 
+def test_names_that_only_one_side_has_are_not_checked():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 3)), columns=[*"abc"])
+    options = {"num_leaves": 4, "num_threads": 1}
+    named, numbered = (
+        skgoss.train(options, skgoss.Dataset(X.to_numpy(), X["a"], **names), 2)
+        for names in ({"feature_name": [*"abc"]}, {})
+    )
+    expected, turned = named.predict(X.to_numpy()), X[[*"bac"]]
+    for booster, frame in ((named, X), (named, X.rename(columns={"a": "z"}))):
+        np.testing.assert_array_equal(booster.predict(frame), expected)
+    np.testing.assert_array_equal(numbered.predict(X), expected)
+    # The names that the user gave, in another order, are a mistake.
+    with pytest.raises(ValueError, match="Column 0 of data has the name 'b', but 'a'"):
+        named.predict(turned)
+
+
+def test_names_of_a_model_of_lightgbm_are_checked_if_asked():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 3)), columns=[*"abc"])
+    theirs = lightgbm.train({"verbosity": -1}, lightgbm.Dataset(X, X["a"]), 2)
+    booster = Booster(model_str=theirs.model_to_string())
+    turned = X[[*"bac"]]
+    expected = booster.predict(turned.to_numpy())
+    np.testing.assert_array_equal(booster.predict(turned), expected)
+    with pytest.raises(ValueError, match="Column 0 of data has the name 'b', but 'a'"):
+        booster.predict(turned, validate_features=True)
+
+
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_other_frames_are_checked_by_name_as_well(library):
     module = pytest.importorskip(library)

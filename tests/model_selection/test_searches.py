@@ -158,7 +158,7 @@ def test_pipelines_and_transformed_targets():
     of_target = {
         "transformer": [MinMaxScaler(), StandardScaler(), None],
         "regressor__n_estimators": [3, 6],
-        "regressor__objective": ["huber"],
+        "regressor__reg_alpha": [1.0],
     }
     check_same(TransformedTargetRegressor(LGBMRegressor()), of_target, (X, y))
     replaced = make_pipeline(StandardScaler(), LGBMRegressor(n_estimators=2))

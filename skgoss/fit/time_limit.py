@@ -89,9 +89,9 @@ class TimeLimit:
         """The seconds that are left."""
         return self._end - time.monotonic()
 
-    def is_over(self) -> bool:
-        """Whether no time is left."""
-        is_over = self.left <= 0 or self.interrupted.is_set()
+    def is_over(self, seconds: float = 0.0) -> bool:
+        """Whether no time is left for what takes so many seconds."""
+        is_over = self.left <= seconds or self.interrupted.is_set()
         self.is_reached |= is_over
         return is_over
 

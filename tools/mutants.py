@@ -45,7 +45,7 @@ TESTS = {
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
     "fit/train_arguments": ("booster/test_train", "booster/test_cv"),
     "model_selection/searches": (
-        *("model_selection/test_searches", "model_selection/test_racers"),
+        *("model_selection/test_searches", "model_selection/test_candidates"),
     ),
     "objectives/distributions": (
         *("objectives/test_distributions", "objectives/test_survival"),

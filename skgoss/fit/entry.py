@@ -52,7 +52,7 @@ def start(
         unused_options.warn_of(settings, data, fit.plan.metrics)
     if data.settings.folds is not None or settings.preset is not None:
         _split(fit, named)
-    else:
+    elif arguments.groups is not None or arguments.time is not None:
         _refuse_unused_groups(fit, arguments)
     if fit.pairs is None and data.search is None:
         fit.begin(named)

@@ -123,7 +123,7 @@ class FitData:
     ) -> None:
         if training.parts is not None and training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
-        self.task = task.going_on(init_model)
+        self.task = task if init_model is None else task.going_on(init_model)
         self.arguments = arguments.without_values()
         self.settings = settings
         self.init_model = init_model

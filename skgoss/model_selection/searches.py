@@ -30,7 +30,7 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.fit import race, splits
 from skgoss.fit.race import Racer
 from skgoss.fit.time_limit import TimeLimit
-from skgoss.model_selection.racers import (
+from skgoss.model_selection.candidates import (
     METRICS,
     OwnFold,
     comparable,

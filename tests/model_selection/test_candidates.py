@@ -24,7 +24,7 @@ from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.fit import race as fit_race
 from skgoss.fit import time_limit
 from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
-from skgoss.model_selection.racers import OwnFold, is_rounds, racers
+from skgoss.model_selection.candidates import OwnFold, is_rounds, racers
 from skgoss.training.boosting import Boosting
 
 X, y = load_diabetes(return_X_y=True)

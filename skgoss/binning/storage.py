@@ -405,7 +405,7 @@ def build_batches(
     n_threads: int,
     memory: Memory = IN_MEMORY,
 ) -> Storage:
-    """As `build`, for columns whose ``n_rows`` rows come in batches."""
+    """Bin columns whose ``n_rows`` rows come in batches: see `build`."""
     values = (
         _Values(columns, mappers, settings, None, n_threads, n_rows)
         for columns in batches

@@ -12,7 +12,7 @@ from skgoss.fit.fit import AfterRound, BuildBins, Fit, MakeModel
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.splits import Pair
 from skgoss.fit.task import Task
-from skgoss.fit.time_limit import BLOCKS, NO_LIMIT, TimeLimit
+from skgoss.fit.time_limit import INTERRUPTIONS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.settings import Settings
 from skgoss.training.evaluation import NamedRows
@@ -38,7 +38,7 @@ def start(
     rows, and all get the same model. A rank without rows passes any row as ``X``, which
     tells the columns.
     """
-    has_end = settings.time_limit is not None or BLOCKS
+    has_end = settings.time_limit is not None or INTERRUPTIONS
     limit = TimeLimit.begun(settings.time_limit) if has_end else NO_LIMIT
     training, *others = sets
     is_evaluated = not all(other.holds_same_rows(training) for other in others)

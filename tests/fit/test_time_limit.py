@@ -183,7 +183,7 @@ def handler():
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert not time_limit.BLOCKS
+    assert not time_limit.INTERRUPTIONS
     signal.signal(signal.SIGINT, usual)
 
 
@@ -225,7 +225,7 @@ def test_an_error_leaves_the_block_too():
     with pytest.raises(ZeroDivisionError):
         fail()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert not time_limit.BLOCKS
+    assert not time_limit.INTERRUPTIONS
     with pytest.raises(KeyboardInterrupt):
         LGBMRegressor().fit(X, y, callbacks=[pressed(3)])
 

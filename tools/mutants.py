@@ -1,10 +1,12 @@
 """Careless changes of single modules, which the tests of the module must see.
 
-``python tools/mutants.py fit/race model/*`` changes these modules.
+``python tools/mutants.py fit/race model/*`` changes these modules, and with ``--sample
+200`` so many of all their changes are made, drawn at random.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import difflib
 import importlib
@@ -14,12 +16,14 @@ import random
 import resource
 import signal
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
 from itertools import count
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +69,8 @@ PYTEST = ("-q", "-p", "no:cacheprovider")
 # --- Changes --------------------------------------------------------------------------
 
 
-def changed(source: str, n: int, seed: str) -> list[str]:
-    """The source of a module with a change inside of a function, each time another.
+def changes(source: str) -> list[Callable[[], str]]:
+    """The changes inside of functions of a module: each makes its source with one.
 
     Words are not changed, because errors may say the same in others.
     """
@@ -74,7 +78,10 @@ def changed(source: str, n: int, seed: str) -> list[str]:
     from mutmut.mutation.mutators import mutation_operators
 
     module = libcst.parse_module(source)
-    changes: list[tuple[libcst.CSTNode, libcst.CSTNode]] = []
+    found: list[Callable[[], str]] = []
+
+    def source_with(*change: libcst.CSTNode) -> str:
+        return module.deep_replace(*change).code
 
     def n_checks(node: libcst.CSTNode) -> int:
         """How often a node says ``strict=True``, which checks what is always true."""
@@ -90,7 +97,11 @@ def changed(source: str, n: int, seed: str) -> list[str]:
                 for kind, operator in mutation_operators:
                     made = operator(node) if isinstance(node, kind) else ()
                     known = n_checks(node)
-                    changes.extend((node, m) for m in made if n_checks(m) == known)
+                    found.extend(
+                        partial(source_with, node, m)
+                        for m in made
+                        if n_checks(m) == known
+                    )
             self.depth += isinstance(node, libcst.FunctionDef | libcst.Lambda)
             return True
 
@@ -98,8 +109,14 @@ def changed(source: str, n: int, seed: str) -> list[str]:
             self.depth -= isinstance(node, libcst.FunctionDef | libcst.Lambda)
 
     module.visit(Changes())
-    chosen = random.Random(seed).sample(range(len(changes)), min(n, len(changes)))
-    return [module.deep_replace(*changes[k]).code for k in sorted(chosen)]
+    return found
+
+
+def changed(source: str, n: int, seed: str) -> list[str]:
+    """The source of a module with a change, each time another drawn at random."""
+    found = changes(source)
+    chosen = random.Random(seed).sample(range(len(found)), min(n, len(found)))
+    return [found[k]() for k in sorted(chosen)]
 
 
 def difference(source: str, other: str) -> tuple[int, list[str]]:
@@ -266,8 +283,21 @@ def seen(path: Path, n: int, night: str) -> list[bool]:
     return found
 
 
-def main(patterns: Collection[str]) -> int:
+def interval(n_seen: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share, in percent."""
+    share, z = n_seen / n, 1.96
+    center = share + z**2 / (2 * n)
+    width = z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    low, high = ((center + sign * width) / (1 + z**2 / n) for sign in (-1, 1))
+    return 100 * low, 100 * high
+
+
+def main(arguments: Sequence[str]) -> int:
     """Change modules carelessly; 1 if tests see too few of the changes."""
+    line = argparse.ArgumentParser()
+    line.add_argument("modules", nargs="*", default=CHANGED)
+    line.add_argument("--sample", type=int)
+    options = line.parse_args(arguments)
     # What takes long to import, and is not ours; conftest.py has the variable.
     os.environ.setdefault("SCIPY_ARRAY_API", "1")
     for package in ("sklearn.model_selection", "pandas", "narwhals", "scipy.optimize"):
@@ -275,16 +305,23 @@ def main(patterns: Collection[str]) -> int:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.chdir(ROOT)
     night = os.environ.get("SKGOSS_NIGHT", "0")
-    paths = [p for name in patterns for p in sorted(ROOT.glob(f"skgoss/{name}.py"))]
+    paths = [p for m in options.modules for p in sorted(ROOT.glob(f"skgoss/{m}.py"))]
+    numbers = {path: CHANGES for path in paths if path.stem != "__init__"}
+    if options.sample is not None:
+        sizes = [len(changes(path.read_text(encoding="utf-8"))) for path in numbers]
+        drawn = random.Random(night).sample([*numbers], options.sample, counts=sizes)
+        numbers = Counter(drawn)
     found = [
-        is_seen
-        for path in paths
-        if path.stem != "__init__"
-        for is_seen in seen(path, CHANGES, night)
+        is_seen for path in numbers for is_seen in seen(path, numbers[path], night)
     ]
-    print(f"{sum(found)} of {len(found)} changes are seen")
-    return int(sum(found) < len(found) * LEAST_SEEN / 100)
+    n_seen, n = sum(found), len(found)
+    low, high = interval(n_seen, n)
+    print(
+        f"{n_seen} of {n} changes are seen: {100 * n_seen / n:.1f} %"
+        f" ({low:.0f} to {high:.0f} % of all)"
+    )
+    return int(n_seen < n * LEAST_SEEN / 100)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or CHANGED))
+    sys.exit(main(sys.argv[1:]))

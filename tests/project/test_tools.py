@@ -5,7 +5,9 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 ROOT = Path(__file__).parents[2]
 INSTRUMENTED = runpy.run_path(str(ROOT / "tools" / "instrumented.py"))
@@ -90,3 +92,11 @@ def test_changes_are_made_inside_of_functions():
     assert not any("LIMIT = " in line or "XX" in line for line in changed)
     assert MUTANTS["changed"](SOURCE, 3, "a") == MUTANTS["changed"](SOURCE, 3, "a")
     assert len(MUTANTS["changed"](SOURCE, 3, "b")) == 3
+    assert len(MUTANTS["changes"](SOURCE)) == len(made)
+
+
+@pytest.mark.parametrize(("n_seen", "n"), [(0, 10), (10, 10), (81, 263)])
+def test_an_interval_of_a_share(n_seen, n):
+    expected = binomtest(n_seen, n).proportion_ci(method="wilson")
+    found = MUTANTS["interval"](n_seen, n)
+    assert found == pytest.approx(100 * np.array(expected), abs=0.01)

@@ -42,15 +42,14 @@ CHANGES = 40
 TESTS = {
     "fit/arguments": ("fit/test_arguments", "training/test_evaluation"),
     "fit/fit": ("fit/test_fit", "fit/test_shared_bins", "booster/test_booster"),
-    "fit/fit_on_folds": (
-        *("fit/test_fit_on_folds", "fit/test_folds", "parameters/test_presets"),
-    ),
-    "fit/fold_fits": ("fit/test_fold_fits", "fit/test_fit_on_folds"),
+    "fit/ensemble": ("fit/test_ensemble", "fit/test_folds"),
+    "fit/entry": ("fit/test_folds", "fit/test_splits", "parameters/test_presets"),
     "fit/lightgbm3": ("users/test_lightgbm_habits", "users/test_migrating"),
+    "fit/preset_search": ("parameters/test_presets", "fit/test_time_limit"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
     "fit/train_arguments": ("booster/test_train", "booster/test_cv"),
     "model_selection/searches": (
-        *("model_selection/test_searches", "model_selection/test_racers"),
+        *("model_selection/test_searches", "model_selection/test_candidates"),
     ),
     "objectives/distributions": (
         *("objectives/test_distributions", "objectives/test_survival"),

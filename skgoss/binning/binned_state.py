@@ -147,8 +147,8 @@ def check_categories(data: BinnedDataset, categories: Categories) -> None:
             )
 
 
-def _check(is_right: Any, message: str) -> None:
-    if not np.all(is_right):
+def _check(is_valid: Any, message: str) -> None:
+    if not np.all(is_valid):
         raise ValueError(f"{_OWNER}: {message}")
 
 

@@ -111,7 +111,7 @@ def joined_pieces(
     places_of_ranks: Sequence[NDArray[np.int64]],
     n_rows: int,
 ) -> Columns:
-    """As `joined`, of the blocks of several pieces of the rows of each process."""
+    """Join the blocks of several pieces of the rows of each process: see `joined`."""
     places: list[NDArray[np.int64]] = []
     for blocks, at in zip(of_ranks, places_of_ranks, strict=True):
         ends = np.cumsum([block.dense.shape[1] for block in blocks])

@@ -198,15 +198,15 @@ class Storage:
         return np.where(arrays.column < 0, np.diff(arrays.sparse_start), 0)
 
     def subset_work(self, share: float, sampled: float) -> float:
-        """The time of a tree that packs its feature subset, relative to reading all.
+        """The time of a tree that packs its feature subset; 1: that without packing.
 
-        It packs a share of the columns, of all rows. Its histograms are those of the
-        sampled fraction of the rows.
+        The tree has the fraction ``share`` of the features, which it packs for all
+        rows, and sums the fraction ``sampled`` of the rows.
         """
         group = self.group
         n_members = np.bincount(group[group >= 0], minlength=len(self.lane))
         # A group is packed if one of its columns is used, with the codes of those.
-        chance = 1 - (1 - share) ** n_members
+        chance = 1 - (1 - share) ** n_members  # (n_groups,): probabilities
         n_codes = 1 + (self.n_codes - 1) * share / chance
         n_lanes = len(np.unique(self.lane))
         weight = np.log(n_codes) / np.log(LANE_CODES)
@@ -405,7 +405,7 @@ def build_batches(
     n_threads: int,
     memory: Memory = IN_MEMORY,
 ) -> Storage:
-    """As `build`, for columns whose ``n_rows`` rows come in batches."""
+    """Bin columns whose ``n_rows`` rows come in batches: see `build`."""
     values = (
         _Values(columns, mappers, settings, None, n_threads, n_rows)
         for columns in batches

@@ -22,7 +22,6 @@ from skgoss.columns.columns import Columns
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound, MakeModel
-from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.train_arguments import NAME_OF_ROUNDS, TRAIN, TrainOptions, check_label
 from skgoss.model import dump, explanation, predictions
 from skgoss.model.ensemble import Ensemble
@@ -1192,10 +1191,9 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
     # The rounds are the user's, so no rows are held out to end them.
-    started = options.start(train_set, FitArguments(early_stopping_round=0))
-    fit = started.main
+    fit = options.start(train_set, FitArguments(early_stopping_round=0))
     by_round = "with Booster(params, train_set), whose rounds are trained one by one"
-    if isinstance(started, FitOnFolds) and started.folds is not None:
+    if fit.pairs is not None:
         is_chosen = "folds" in fit.data.preset_params
         option = f"preset={fit.settings.preset!r}" if is_chosen else "folds"
         raise ValueError(f"{option} cannot be used {by_round}. Use train.")

@@ -16,8 +16,7 @@ from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv_booster import CVBooster
 from skgoss.columns import queries
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import folds as fold_rows
-from skgoss.fit import lightgbm3
+from skgoss.fit import lightgbm3, splits
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit
 from skgoss.fit.train_arguments import (
@@ -34,7 +33,9 @@ from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop
 from skgoss.training.callback_api import EarlyStopException, History, may_lag
-from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
+from skgoss.training.lockstep import AHEAD, Lockstep
+from skgoss.training.run import Run
+from skgoss.training.schedule import at_once
 from skgoss.utils import threads
 from skgoss.utils.messages import said_once, type_name
 from skgoss.utils.public import set_module
@@ -225,7 +226,7 @@ def cv(
             fit = options.start(
                 train, with_sets, earlier, n_threads=n_threads, searches=False
             )
-            fits.append(fit.main)
+            fits.append(fit)
     return _boost(fits, n_at_once, return_cvbooster)
 
 
@@ -269,7 +270,7 @@ def _parts_of_folds(train_set: Dataset, folds: Any) -> list[Parts]:
             "folds must be a splitter of scikit-learn or pairs of row numbers (train,"
             f" test), got {type_name(folds)}. The number of folds is nfold."
         )
-    pairs = fold_rows.pairs(folds, _label(train_set), _query(train_set), "folds")
+    pairs = splits.pairs(folds, _label(train_set), _query(train_set), "folds")
     return [(train_set.subset(train), train_set.subset(test)) for train, test in pairs]
 
 
@@ -283,7 +284,7 @@ def _splitter(
     from sklearn import model_selection
 
     label, query = _label(train_set), _query(train_set)
-    fold_rows.check_number(
+    splits.check_number(
         nfold,
         label,
         query,
@@ -335,7 +336,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     model.boosters = [Booster._from_model(fit) for fit in fits]
     calls, limit = fits[0].calls, fits[0].limit
     ahead = AHEAD if may_lag(calls) and not limit.has_end else 0
-    with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
+    with Lockstep([Run(fit.state) for fit in fits], n_at_once, ahead) as together:
         is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(
             together, model, history=history, callbacks=calls, after_round=is_over

@@ -10,9 +10,8 @@ from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv import cv as cv
 from skgoss.booster.cv_booster import CVBooster as CVBooster
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import lightgbm3
+from skgoss.fit import entry, lightgbm3
 from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
-from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.train_arguments import (
     DEFAULT_ROUNDS,
     TrainOptions,
@@ -161,16 +160,16 @@ def train(
     )
     lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
     fit = options.start(train_set, arguments, earlier_model(init_model))
-    if isinstance(fit, FitOnFolds) and fit.folds is not None:
+    if fit.pairs is not None:
         if keep_training_booster:
             raise ValueError(
                 "keep_training_booster=True cannot be used with folds: the model of"
                 " several folds cannot be trained further."
             )
-        return Booster._from_model(fit.run(Booster._from_model))
-    in_training = Booster._from_model(fit.main)
+        return Booster._from_model(entry.run(fit, Booster._from_model))
+    in_training = Booster._from_model(fit)
     shown = in_training._shown_to_callbacks()
-    model = fit.run(shown, keeps_rounds=keep_training_booster)
+    model = entry.run(fit, shown, keeps_rounds=keep_training_booster)
     if not keep_training_booster:
         return in_training._end(model)
     in_training.best_iteration = model.best_iteration

@@ -73,7 +73,7 @@ def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
 
 
 def factorize_values(values: Iterable[Any]) -> Factorized:
-    """As `factorize`, for any hashable values."""
+    """Factorize any hashable values: see `factorize`."""
     place_of: dict[Any, int] = {}
     place = [place_of.setdefault(value, len(place_of)) for value in values]
     table = np.arange(len(place_of))

@@ -76,7 +76,7 @@ class RowPartition:
         )
 
     def gather_on_first(self, values: NDArray[Any]) -> NDArray[Any]:
-        """As `all_gather`, but on rank 0 alone; the others keep their values."""
+        """Gather the values on rank 0 alone; the other ranks keep theirs."""
         numbers = self._numbers_on_first
         of_ranks = self._send_to_first(np.ascontiguousarray(values))
         is_first = self.collectives.rank == 0

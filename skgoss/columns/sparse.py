@@ -229,8 +229,8 @@ _COPIES: dict[str, Callable[[Any], Any]] = {
 def _copied_starts(X: Any) -> NDArray[Any]:
     """A copy of where the rows or columns of a checked matrix begin."""
     indptr = X.indptr.copy()
-    is_right = indptr[0] == 0 and indptr[-1] <= min(len(X.indices), len(X.data))
-    if not is_right or (indptr[1:] < indptr[:-1]).any():
+    is_valid = indptr[0] == 0 and indptr[-1] <= min(len(X.indices), len(X.data))
+    if not is_valid or (indptr[1:] < indptr[:-1]).any():
         raise changed()
     return indptr
 

@@ -16,11 +16,10 @@ from skgoss.booster.booster import Booster
 from skgoss.dask import launch, parts
 from skgoss.dask.connections import DaskCollectives
 from skgoss.estimators.base import LGBMModel
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, entry
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import Fit
 from skgoss.fit.fit_data import check_can_be_distributed
-from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import CallbackEnv, EvalResult, Listener
@@ -70,7 +69,7 @@ class Work:
         try:
             # Nothing here holds the rows, which the fit forgets when they are in bins.
             fit = self._start(collectives, held, n_threads, tell)
-            return fit.run(Booster._from_model)
+            return entry.run(fit, Booster._from_model)
         finally:
             LISTENER.reset(token)
 
@@ -80,7 +79,7 @@ class Work:
         held: dict[Any, parts.Part],
         n_threads: int,
         tell: Callable[[Any], None],
-    ) -> Fit | FitOnFolds:
+    ) -> Fit:
         # To go on from a model, scores are computed from the values.
         is_stacked = self.arguments.init_model is None
         sets = parts.together(collectives, self.sets, held, is_stacked=is_stacked)

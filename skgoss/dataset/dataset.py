@@ -1215,8 +1215,8 @@ def _too_many_references() -> ValueError:
 def _check_values(values: Any, binned: BinnedDataset, owner: str) -> None:
     """Check the raw values of a file."""
     shape = binned.n_rows, binned.n_features
-    is_right = isinstance(values, np.ndarray) and values.dtype == np.float64
-    if not is_right or values.shape != shape:
+    has_type = isinstance(values, np.ndarray) and values.dtype == np.float64
+    if not has_type or values.shape != shape:
         raise ValueError(f"'values' of {owner} must be floats of the shape {shape}")
 
 

@@ -22,11 +22,10 @@ from skgoss.booster.booster import Booster, init_model
 from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
-from skgoss.fit import fit_on_folds
+from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import AfterRound, BuildBins, Fit, checked_settings
-from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
@@ -458,10 +457,10 @@ class LGBMModel(
         settings: Settings,
         n_threads: int | None = None,
         build_bins: BuildBins | None = None,
-    ) -> Fit | FitOnFolds:
-        """A fit that has read its data: see `fit_on_folds.start`."""
+    ) -> Fit:
+        """A fit that has read its data: see `entry.start`."""
         earlier = arguments.init_model
-        return fit_on_folds.start(
+        return entry.start(
             sets,
             arguments,
             settings,
@@ -969,13 +968,13 @@ def only_fit(estimator: LGBMModel) -> Iterator[None]:
 
 
 def run(
-    fit: Fit | FitOnFolds, after_round: AfterRound | None = None
+    fit: Fit, after_round: AfterRound | None = None
 ) -> tuple[FittedModel, dict[str, Any]]:
     """The model of a fit, and the attributes that callbacks have set."""
-    if not fit.main.calls:
-        return fit.run(Booster._from_model, after_round), {}
-    booster = Booster._from_model(fit.main)
-    model = fit.run(booster._shown_to_callbacks(), after_round)
+    if not fit.calls:
+        return entry.run(fit, Booster._from_model, after_round), {}
+    booster = Booster._from_model(fit)
+    model = entry.run(fit, booster._shown_to_callbacks(), after_round)
     return model, booster._attributes_of_callbacks()
 
 

@@ -206,10 +206,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         check_unmasked(y, "y")
         if not isinstance(self.classes_, list):
             return float(super().score(X, y, sample_weight))
-        is_right = (np.asarray(y) == self.predict(X)).all(axis=1)
+        is_correct = (np.asarray(y) == self.predict(X)).all(axis=1)
         return float(
             accuracy_score(
-                np.ones(len(is_right)), is_right, sample_weight=sample_weight
+                np.ones(len(is_correct)), is_correct, sample_weight=sample_weight
             )
         )
 

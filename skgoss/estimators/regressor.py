@@ -284,7 +284,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             raise ValueError("times must have one dimension and no missing values.")
         span = start_iteration, num_iteration
         rows = X, span, validate_features, kwargs, self.predict_survival_function
-        return self._of_lifetimes(_SURVIVAL, times, strata, *rows)
+        return self._at_times_or_levels(_SURVIVAL, times, strata, *rows)
 
     @docstrings.of_prediction
     def predict_quantile(
@@ -327,10 +327,10 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         each = np.atleast_1d(levels)
         span = start_iteration, num_iteration
         rows = X, span, validate_features, kwargs, self.predict_quantile
-        values = self._of_lifetimes(_QUANTILES, each, strata, *rows)
+        values = self._at_times_or_levels(_QUANTILES, each, strata, *rows)
         return values if levels.ndim else values[:, 0]
 
-    def _of_lifetimes(
+    def _at_times_or_levels(
         self,
         what: _OfLifetimes,
         at: Any,

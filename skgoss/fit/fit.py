@@ -20,6 +20,7 @@ from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.several_outputs import joint_link
+from skgoss.fit.splits import Pair, Splits
 from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
@@ -99,13 +100,20 @@ def checked_settings(
 
 
 class Fit:
-    """A fit: `begin` bins the rows, `run` boosts and returns the model.
+    """A fit: `begin` bins the rows, `train` boosts and returns the model.
 
     ``record`` is what the model keeps of the estimator. ``n_threads`` are the threads
     of the rounds, without it those of the option ``n_jobs``.
     """
 
     state: Rounds  # the rounds so far
+
+    # Of a fit with the option ``folds`` or ``preset``: its rows, the folds of the first
+    # option, its evaluation sets, and the first of other rows than those it learns.
+    splits: Splits
+    pairs: list[Pair] | None = None
+    sets: Sequence[NamedRows] = ()
+    others: NamedRows | None = None
 
     def __init__(
         self,
@@ -159,11 +167,6 @@ class Fit:
         self.calls = self.new_callbacks()
 
     @property
-    def main(self) -> Self:
-        """The fit whose model callbacks see; `FitOnFolds` has several fits."""
-        return self
-
-    @property
     def settings(self) -> Settings:
         """The options."""
         return self.data.settings
@@ -202,7 +205,7 @@ class Fit:
                 callbacks.early_stopping(
                     patience,
                     options.first_metric_only,
-                    # Folds are fitted side by side: see `fold_fits.tell`.
+                    # Folds are fitted side by side: see `folds.tell`.
                     verbose=is_told and options.folds is None,
                     min_delta=options.early_stopping_min_delta,
                 )
@@ -231,7 +234,7 @@ class Fit:
         ]
         return MultiOutputSetup(*plan, parts, [output.name for output in data.outputs])
 
-    def run(
+    def train(
         self,
         make_model: MakeModel,
         after_round: AfterRound | None = None,
@@ -273,6 +276,20 @@ class Fit:
         self.warn_if_nothing_learned(trained.ensemble)
         fitted = self.model(trained)
         return fitted if keeps_rounds else self.with_baseline(fitted)
+
+    def is_over(self, limit: TimeLimit) -> bool:
+        """Whether a limit is reached, as the first process sees it."""
+        collectives = self.data.rows.collectives
+        return limit.has_end and collectives.broadcast(limit.is_over)
+
+    def tell_of_interrupt(self, what: str) -> None:
+        """Warn if Ctrl-C has ended something; the last fit goes on until the next."""
+        if not self.limit.interrupted.is_set():
+            return
+        self.limit.is_reached = True
+        warn(f"Ctrl-C ended {what}.")
+        if self.pairs is None or self.settings.refit:
+            self.limit.interrupted.clear()
 
     def warn_of_limit(self, n_planned: int, *, has_best: bool) -> None:
         """Warn if the limit has ended the rounds, of which none was the best."""

@@ -23,14 +23,15 @@ from skgoss.columns import (
     names,
     targets,
 )
-from skgoss.columns.columns import Columns
+from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.row_partition import RowPartition
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.binning_inputs import Reading
 from skgoss.dataset.dataset import Dataset, Prepared, Request
-from skgoss.fit import folds, several_outputs
+from skgoss.fit import several_outputs, splits
 from skgoss.fit.arguments import FitArguments, InputSet, training_set
 from skgoss.fit.several_outputs import Output
+from skgoss.fit.splits import Splits
 from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
 from skgoss.model_files import lightgbm_file
@@ -122,7 +123,7 @@ class FitData:
     ) -> None:
         if training.parts is not None and training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
-        self.task = task.going_on(init_model)
+        self.task = task if init_model is None else task.going_on(init_model)
         self.arguments = arguments.without_values()
         self.settings = settings
         self.init_model = init_model
@@ -296,7 +297,7 @@ class FitData:
             groups = by_row.sortable(self.groups, partition.n_rows, "groups")
             self.groups = groups[kept]
         if self.time is not None:
-            self.time = folds.check_times(self.time, partition.n_rows)[kept]
+            self.time = splits.check_times(self.time, partition.n_rows)[kept]
 
     def _checked_init_score(self, input_set: InputSet, n_rows: int) -> Floats | None:
         """The start scores of a set; those of an earlier model stand for them."""
@@ -523,16 +524,31 @@ class FitData:
             parts = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
         else:
             words, groups = f"validation_fraction={share}", self.all_groups()
-            (pair,) = folds.by_time(1, self.time, groups, words, first=1 - share)
+            (pair,) = splits.by_time(1, self.time, groups, words, first=1 - share)
             parts = rows.places(pair[0]), rows.places(pair[1])
         fitted, validation = map(rows.take, parts)
         return self.replaced(fitted=fitted), [NamedRows("validation", validation)]
 
-    def check_learnable(self, target: Floats, weight: Floats | None) -> None:
-        """Check that there is something to learn from, such as an event."""
-        self.task.check_learnable(target, weight)
-        if is_survival(self.settings.objective):
-            lifetimes.check_events(target, weight)
+    def splits(self) -> Splits:
+        """The rows of all processes, to be split into folds."""
+        rows, partition = self.rows, self.rows.partition
+        if partition is not None:
+            weight = rows.weight
+            rows = Rows(
+                RELEASED,
+                partition.all_gather(rows.target),
+                None if weight is None else partition.all_gather(weight),
+                init_score=rows.init_score,
+            )
+        return Splits(
+            rows,
+            self.labels(rows),
+            self.all_groups(),
+            self.time,
+            "groups" if self.rows.queries is None else "queries",
+            self.task,
+            self.settings,
+        )
 
     def labels(self, rows: Rows) -> NDArray[Any] | None:
         """The class of each row, or whether it is censored.

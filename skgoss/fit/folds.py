@@ -1,246 +1,181 @@
-"""The folds of a cross-validation: splitters, and the rows of each fold."""
+"""The option ``folds``: a fit to the rows of each fold, and their models as one."""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold
 
-from skgoss.columns import by_row
-from skgoss.dataset import fields
+from skgoss.binning.rows import Rows
+from skgoss.fit import callbacks, ensemble
+from skgoss.fit.ensemble import FoldModel
+from skgoss.fit.fit import Fit, MakeModel
+from skgoss.fit.splits import Pair
+from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
+from skgoss.training import loop
+from skgoss.training.callback_api import Recorder
+from skgoss.training.evaluation import NamedRows
+from skgoss.training.loop import Trained
+from skgoss.training.schedule import at_once, run_all
 
-Indices = NDArray[np.int64]
-# The rows to learn from, and those to test on.
-Pair = tuple[Indices, Indices]
 
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The folds of the rows of a fit, and what each learns from and is tested on.
 
-def check_number(
-    n_folds: Any,
-    target: NDArray[np.float64],
-    groups: NDArray[Any] | None,
-    *,
-    stratify: bool,
-    argument: str,
-    owner: str,
-    things: str = "groups",
-) -> None:
-    """Check that there are enough rows, groups or rows of a class; else ValueError.
-
-    The rows of a group, such as a query, are in the same fold. If ``stratify``, each
-    fold has the same fraction of each class. Messages call the number of folds
-    ``argument``, what has the rows ``owner``, and the groups ``things``.
+    ``rows`` are those of this process in bins. A fold without rows to test on is tested
+    on ``others``, the evaluation set.
     """
-    if not (isinstance(n_folds, int | np.integer) and n_folds >= 2):
-        raise ValueError(f"{argument} must be an int of at least 2, got {n_folds!r}.")
-    n, words = most(target, groups, stratify=stratify and len(target) >= int(n_folds))
-    if n < n_folds:
-        advice = f"Set {argument} to a smaller number."
-        found = f"{n} (n_samples={len(target)})"
-        if n == 1 and groups is not None:
-            found = "only one, so that no rows are left to test on"
-            other = things if things == "groups" else argument
-            advice = f"Pass {things} that differ, or leave {other} out."
-        raise ValueError(
-            f"{argument}={n_folds} needs at least {n_folds} {words or things}, but"
-            f" {owner} has {found}. {advice}"
+
+    rows: Rows
+    pairs: Sequence[Pair]
+    others: NamedRows | None = None
+
+    def begun(self, fit: Fit, number: int, n_threads: int) -> Fit:
+        """The fit to the rows of a fold, whose evaluation set are those it tests."""
+        rows, tested = self.parts(number)
+        learned = fit.data.replaced(rows=rows, fitted=rows)
+        of_fold = fit.variant(learned, replace(fit.plan, n_threads=n_threads))
+        of_fold.begin([tested])
+        return of_fold
+
+    def parts(self, number: int) -> tuple[Rows, NamedRows]:
+        """The rows that a fold learns from, and those that it is tested on."""
+        train, test = self.pairs[number]
+        if not len(test):
+            assert self.others is not None
+            return self._learned(train), self.others
+        tested = NamedRows(f"fold_{number}", self.rows.take(self.rows.places(test)))
+        return self._learned(train), tested
+
+    def _learned(self, train: NDArray[np.int64]) -> Rows:
+        """The rows that a fold learns from, as a part of the bins if they are most."""
+        rows, weight = self.rows, self.rows.weight
+        at = rows.places(train)
+        at = at if weight is None else at[weight[at] != 0]
+        # What a tree does with all rows would take long for a small part.
+        learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)
+        return learned.without_zero_weights()
+
+
+def threads_of_folds(fit: Fit, n_folds: int) -> tuple[int, int]:
+    """How many folds of a fit advance at once, and the threads of each."""
+    # Functions of users need not be ready to be called by several threads at once, and
+    # processes communicate in the same order.
+    has_functions = fit.data.arguments.callbacks or fit.plan.has_functions
+    is_one_by_one = fit.data.rows.partition is not None or has_functions
+    n_threads = fit.n_threads
+    return (1, n_threads) if is_one_by_one else at_once(n_folds, n_threads)
+
+
+def trained(fit: Fit, make_model: MakeModel) -> Trained:
+    """The mean of the models of the folds, or what ``refit`` makes of them."""
+    assert fit.pairs is not None
+    pairs, models = _models(fit, fit.pairs, make_model)
+    if fit.settings.verbosity >= 1:
+        tell(models)
+    return joined(fit, [models], [1.0], pairs, make_model)
+
+
+def _models(
+    fit: Fit, pairs: Sequence[Pair], make_model: MakeModel
+) -> tuple[list[Pair], list[FoldModel]]:
+    """The folds and their models, several of which are fitted at once.
+
+    After Ctrl-C, they are those that have ended, or else those that have begun.
+    """
+    n, folds = len(pairs), Folds(fit.data.rows, pairs)
+    n_at_once, n_threads = threads_of_folds(fit, n)
+    # A share for what follows, which is another fit or little.
+    whole = fit.limit.part(0.6 if fit.settings.refit else 1.0)
+    begun: dict[int, FoldModel] = {}
+    ended: set[int] = set()
+
+    def train(number: int) -> None:
+        if number > 0 and whole.interrupted.is_set():
+            return
+        of_fold = folds.begun(fit, number, n_threads)
+        state, test = of_fold.state, pairs[number][1]
+        model, calls = make_model(of_fold), of_fold.new_callbacks()
+        limit = whole.part(1 / -(-(n - number) // n_at_once))
+        is_over = limit.after_round(state.settings.n_estimators)
+        result = loop.train(state, model, callbacks=calls, after_round=is_over)
+        trees = result.ensemble
+        begun[number] = FoldModel.from_rounds(
+            state,
+            trees.n_rounds - state.first_round,
+            test,
+            result.history,
+            trees=trees,
         )
+        fit.limit.is_reached |= limit.is_reached
+        if not whole.interrupted.is_set():
+            ended.add(number)
+
+    run_all([partial(train, number) for number in range(n)], n_at_once)
+    kept = sorted(ended or begun)
+    fit.tell_of_interrupt(f"fits on folds: {len(kept)} of {n} models are kept")
+    return [pairs[i] for i in kept], [begun[i] for i in kept]
 
 
-def most(
-    target: NDArray[np.float64], groups: NDArray[Any] | None, *, stratify: bool
-) -> tuple[int, str]:
-    """The largest number of folds, and what there must be one of in each fold.
+def tell(models: Iterable[FoldModel]) -> None:
+    """Print a line for each model: its rounds, and the metrics of the last one."""
+    for model in models:
+        last = model.n_rounds - 1
+        for name, scores in model.history.items():
+            words = "".join(f", {k} {v[last]:g}" for k, v in scores.items() if v)
+            callbacks.say(f"{name}: {model.n_rounds} rounds{words}")
 
-    The second is empty for groups.
+
+def joined(
+    fit: Fit,
+    kinds: Sequence[Sequence[FoldModel]],
+    weights: Sequence[float],
+    pairs: Sequence[Pair],
+    make_model: MakeModel,
+) -> Trained:
+    """The models of all folds as one, or what ``refit`` makes of them.
+
+    For ``kinds`` and ``weights``, see `ensemble.joined`.
     """
-    if groups is not None:
-        return len(np.unique(groups)), ""
-    if stratify:
-        return int(np.unique(target, return_counts=True)[1].max()), "rows of a class"
-    return len(target), "rows"
+    rows, kind = fit.splits.rows, fit.data.link.kind
+    mapping = None
+    if has_own_scores(fit) and fit.data.link.distribution is not None:
+        kept = None if fit.settings.refit else pairs
+        mapping = ensemble.spread(kinds, weights, rows, kept, kind, fit.n_threads)
+        kinds = [[model.mapped(*mapping) for model in models] for models in kinds]
+    result, out_of_fold = ensemble.joined(kinds, weights, rows)
+    fit.history |= result.history
+    for callback in callbacks.for_one_fit(fit.data.arguments.callbacks):
+        if isinstance(callback, Recorder):
+            callback.eval_result.clear()
+            callback.eval_result.update(copy.deepcopy(fit.history))
+    if fit.settings.refit:
+        again = fit.variant(fit.data, fit.plan)
+        best = kinds[int(np.argmax(weights))]
+        n_rounds = round(ensemble.mean_rounds([model.n_rounds for model in best]))
+        trees = again.refitted(n_rounds, make_model(again))
+        if mapping is not None:
+            trees = trees.mapped(*mapping)
+        result = replace(result, ensemble=trees)
+        out_of_fold = out_of_fold.for_one_model(trees.n_rounds)
+    return replace(result, out_of_fold=out_of_fold)
 
 
-def of_equal_size(
-    n_folds: int,
-    target: NDArray[np.float64],
-    groups: NDArray[Any] | None,
-    *,
-    stratify: bool,
-    seed: int,
-) -> list[Pair]:
-    """Folds of random rows: see `check_number` for the parameters.
-
-    The numbers of rows of a class in two folds differ by 1 at most.
-    """
-    if groups is not None:
-        return pairs(GroupKFold(n_folds), target, groups, "folds")
-    order = np.random.default_rng(seed).permutation(len(target))
-    if stratify:
-        order = order[np.argsort(target[order], kind="stable")]
-    fold = np.empty(len(target), dtype=np.int64)
-    fold[order] = np.arange(len(target)) % n_folds
-    return [
-        (np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds)
-    ]
+def has_own_scores(fit: Fit) -> bool:
+    """Whether all scores come from the trees of this fit."""
+    return fit.data.init_model is None and fit.data.rows.init_score is None
 
 
-def sample(at: Indices, groups: NDArray[Any] | None, n_rows: int, seed: int) -> Indices:
-    """About so many of the rows ``at``, ascending; groups of all rows stay whole."""
-    random = np.random.default_rng(seed)
-    if groups is None:
-        return np.sort(random.choice(at, n_rows, replace=False))
-    _, number, size = np.unique(groups[at], return_inverse=True, return_counts=True)
-    order = random.permutation(len(size))
-    is_chosen = np.zeros(len(size), dtype=bool)
-    is_chosen[order[np.cumsum(size[order]) <= n_rows]] = True
-    is_chosen[order[:1]] = True
-    return at[is_chosen[number]]
-
-
-def by_time(
-    n_folds: int,
-    time: Indices,
-    groups: NDArray[Any] | None,
-    argument: str,
-    first: float = 0.5,
-) -> list[Pair]:
-    """Folds that test later rows than they learn from.
-
-    The rows after the share ``first`` are cut into windows of about equal size, between
-    different times. A fold tests a window and learns from all rows before it. Of groups
-    with rows in both, it tests one in three and learns from the others. ValueError,
-    which names the ``argument``, if there are too few times or rows.
-    """
-    times, n_rows = np.unique(time, return_counts=True)
-    if len(times) <= n_folds:
-        advice = "Set a smaller number" if len(times) > 2 else "Leave time out"
-        raise ValueError(
-            f"{argument} needs at least {n_folds + 1} different times, but there are"
-            f" {len(times)} (n_samples={len(time)}). {advice}."
-        )
-    wanted = np.rint(np.linspace(first, 1, n_folds, endpoint=False) * len(time))
-    number = np.arange(n_folds)
-    # No window is without times, whatever the times of the rows.
-    start = np.searchsorted(np.cumsum(n_rows) - n_rows, wanted).clip(min=1)
-    start = np.maximum.accumulate(start - number) + number
-    start = np.minimum(start, len(times) - n_folds + number)
-    window = np.searchsorted(times[start], time, side="right") - 1
-    parts = [(np.flatnonzero(window < i), np.flatnonzero(window == i)) for i in number]
-    if groups is None:
-        return parts
-    for i, (train, test) in enumerate(parts):
-        both = np.intersect1d(groups[train], groups[test])
-        tested = both[i % min(3, len(both) or 1) :: 3]
-        train = train[~np.isin(groups[train], tested)]
-        test = test[~np.isin(groups[test], np.setdiff1d(both, tested))]
-        if not (len(train) and len(test)):
-            raise ValueError(
-                f"{argument}: all rows before or after a time are of one group, which"
-                f" cannot be on both sides (fold {i}). Leave out groups or time."
-            )
-        parts[i] = train, test
-    return parts
-
-
-def also_tested(
-    at: Indices, pairs: list[Pair], groups: NDArray[Any] | None, time: Indices | None
-) -> list[Pair]:
-    """Folds that also test the rows ``at``, which had no influence on them.
-
-    Each is in one fold, which learns neither from its group nor from later times. If
-    there is no such fold, it is in none.
-    """
-    number = np.arange(len(at)) % len(pairs)
-    if time is not None:
-        starts = [time[test].min() for _, test in pairs]
-        number = np.searchsorted(starts, time[at], side="right") - 1
-    elif groups is not None:
-        number = np.unique(groups[at], return_inverse=True)[1] % len(pairs)
-        for i, (_, test) in enumerate(pairs):
-            number[np.isin(groups[at], groups[test])] = i
-    joined = []
-    for i, (train, test) in enumerate(pairs):
-        added = at[number == i]
-        if groups is not None:
-            added = added[~np.isin(groups[added], groups[train])]
-        joined.append((train, np.sort(np.concatenate([test, added]))))
-    return joined
-
-
-def pairs(
-    folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None, argument: str
-) -> list[Pair]:
-    """The rows to learn from and those to test on, of each fold.
-
-    ``folds`` is a splitter of scikit-learn, or has pairs (train, test) of row numbers;
-    else ValueError, which names the ``argument``. A splitter gets the ``groups``. The
-    row numbers that are returned are ascending and distinct.
-    """
-    checked = [
-        _pair(argument, i, pair, len(target))
-        for i, pair in enumerate(_split(folds, target, groups, argument))
-    ]
-    if not checked:
-        raise ValueError(f"{argument} must hold at least one pair of row numbers.")
-    return checked
-
-
-def check_times(time: Any, n_rows: int) -> Indices:
-    """The times of the rows as numbers in their order, from 0.
-
-    ValueError if one is missing or all are equal, TypeError if they are text.
-    """
-    values = by_row.values(time, n_rows, "time")
-    is_object = values.dtype.kind in "USO"
-    if is_object and any(isinstance(value, str | bytes) for value in values):
-        raise TypeError(
-            "time must hold numbers or dates, got text, whose order may be another."
-            " Convert it, for example by pandas.to_datetime."
-        )
-    number = by_row.distinct(values, "time")[1]
-    if not number.any():
-        raise ValueError(
-            f"time must differ between rows, but all are {values[0]}. Leave time out."
-        )
-    return number
-
-
-def _split(
-    folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None, argument: str
-) -> list[Any]:
-    """The pairs of a splitter, or else the pairs themselves.
-
-    Errors of a splitter name the argument.
-    """
-    if isinstance(folds, type):
-        raise ValueError(f"{argument} is the class {folds.__name__}: pass an object.")
-    if not hasattr(folds, "split"):
-        return list(folds)
-    X = np.zeros((len(target), 1))
-    options = {} if groups is None else {"groups": groups}
-    try:
-        return list(folds.split(X=X, y=target, **options))
-    except (TypeError, ValueError) as error:
-        is_of_groups = not options and "groups" in str(error)
-        advice = " Pass the argument groups." if is_of_groups else ""
-        raise ValueError(
-            f"{argument}={folds!r} cannot split the {len(target)} rows: {error}{advice}"
-        ) from error
-
-
-def _pair(argument: str, index: int, pair: Any, n_rows: int) -> Pair:
-    what = "the pair"
-    try:
-        train, test = pair
-        what = "train"
-        rows = fields.row_numbers(train, n_rows)
-        what = "test"
-        return rows, fields.row_numbers(test, n_rows)
-    except (TypeError, ValueError) as error:
-        words = str(error).replace("used_indices", what)
-        raise ValueError(
-            f"{argument} must hold pairs of row numbers (train, test); fold {index}:"
-            f" {words}"
-        ) from error
+def baseline(fit: Fit, result: Trained) -> Baseline | None:
+    """The baseline hazard by the out-of-fold scores, for Cox's objectives."""
+    name, tested = fit.objective, result.out_of_fold
+    if name not in COX or tested is None or fit.data.rows.init_score is not None:
+        return None
+    rows, scores = ensemble.tested_rows(fit.splits.rows, tested.scores)
+    likelihood = PartialLikelihood(rows.y, rows.weight, efron=name == "cox_efron")
+    return likelihood.baseline(scores)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from skgoss.parameters.settings import Settings
 from skgoss.utils.correct_rounding import power
 
 # The rounds of the first stage at a learning rate of 0.1 and with 31 leaves. Others are
@@ -42,7 +42,7 @@ _SURVIVORS = 5
 # Without a better score after so many steps, a candidate has found its rounds.
 _PATIENCE = 2
 # Steps of a preset are shorter, because it pays for each round after the best one.
-_STEP_OF_PRESETS = 0.6
+STEP_OF_PRESETS = 0.6
 
 
 def screenings(n_racers: int) -> list[tuple[int, int]]:
@@ -82,13 +82,6 @@ class Racer:
     scores: list[NDArray[np.float64]] = field(default_factory=list)
     means: list[float] = field(default_factory=list)
     left: bool = False  # whether it fell behind
-
-    @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """The candidate with these options, whose rounds are the most."""
-        s = settings
-        options = s.n_estimators, s.learning_rate, s.num_leaves
-        return cls({}, "n_estimators", *options, _STEP_OF_PRESETS)
 
     @property
     def next_rounds(self) -> int:
@@ -142,6 +135,32 @@ class Racer:
 def mean(scores: Any) -> float:
     """The mean; NaN is worst."""
     return float(np.nan_to_num(np.mean(scores), nan=-np.inf))
+
+
+def run(
+    racers: Sequence[Racer],
+    grow: Callable[[Sequence[Any]], Any],
+    is_over: Callable[[float], bool],
+    *,
+    rivals: Sequence[Racer] = (),
+    are_members: bool = False,
+) -> None:
+    """Let racers grow, stage by stage, until all have ended or left: see `leave`.
+
+    ``grow`` lets those that take part grow to their next stage, and notes the scores of
+    those that got there; others leave. ``is_over`` tells whether there is no time for a
+    stage of so many seconds. ``rivals`` ran before, and only stand to be compared with.
+    """
+    running = list(racers)
+    while running:
+        begin = time.monotonic()
+        grow(running)
+        raced = [racer for racer in (*rivals, *racers) if racer.rounds]
+        leave(raced, are_members=are_members)
+        running = [racer for racer in running if racer.rounds and racer.goes_on]
+        # The next stage takes longer than this one, unless racers have left.
+        if is_over(GROWTH * (time.monotonic() - begin)):
+            return
 
 
 def leave(racers: Sequence[Racer], *, are_members: bool = False) -> None:

@@ -64,7 +64,7 @@ class Task:
         """The task with the classes of a training set's target."""
         return self
 
-    def going_on(self, model: FittedModel | None) -> Self:
+    def going_on(self, model: FittedModel) -> Self:
         """The task with the classes of the model that training continues from.
 
         TypeError if the model is for another task.
@@ -216,10 +216,8 @@ class Classification(Task):
             return self
         return replace(self, classes=targets.classes(y, parts))
 
-    def going_on(self, model: FittedModel | None) -> Self:
+    def going_on(self, model: FittedModel) -> Self:
         """The task with the classes of the model that training continues from."""
-        if model is None:
-            return self
         tasks, source = tasks_of(model)
         if not set(tasks) & set(self.serves):
             raise TypeError(

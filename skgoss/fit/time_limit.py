@@ -13,7 +13,7 @@ from skgoss.utils.cancellation import CURRENT_SCOPE
 from skgoss.utils.public import set_module
 
 # Of each block of `keep_on_interrupt`, what Ctrl-C sets.
-BLOCKS: list[Event] = []
+INTERRUPTIONS: list[Event] = []
 
 
 @set_module("skgoss")
@@ -53,11 +53,11 @@ def keep_on_interrupt() -> Iterator[None]:
         interrupted.set()
 
     usual = signal.signal(signal.SIGINT, interrupt)
-    BLOCKS.append(interrupted)
+    INTERRUPTIONS.append(interrupted)
     try:
         yield
     finally:
-        BLOCKS.pop()
+        INTERRUPTIONS.pop()
         signal.signal(signal.SIGINT, usual)
 
 
@@ -79,19 +79,20 @@ class TimeLimit:
         In a block of `keep_on_interrupt`, Ctrl-C ends it, unless it is a part of a
         search. KeyboardInterrupt if Ctrl-C has come before.
         """
-        block = BLOCKS[-1] if BLOCKS and CURRENT_SCOPE.get() is None else None
-        if block is not None and block.is_set():
+        is_kept = INTERRUPTIONS and CURRENT_SCOPE.get() is None
+        interrupted = INTERRUPTIONS[-1] if is_kept else None
+        if interrupted is not None and interrupted.is_set():
             raise KeyboardInterrupt
-        return cls(seconds, block)
+        return cls(seconds, interrupted)
 
     @property
     def left(self) -> float:
         """The seconds that are left."""
         return self._end - time.monotonic()
 
-    def is_over(self) -> bool:
-        """Whether no time is left."""
-        is_over = self.left <= 0 or self.interrupted.is_set()
+    def is_over(self, seconds: float = 0.0) -> bool:
+        """Whether no time is left for what takes so many seconds."""
+        is_over = self.left <= seconds or self.interrupted.is_set()
         self.is_reached |= is_over
         return is_over
 

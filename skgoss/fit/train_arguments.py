@@ -10,11 +10,10 @@ import numpy as np
 
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import fit_on_folds
+from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit, checked_settings
-from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.task import TrainTask
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
@@ -130,11 +129,11 @@ class TrainOptions:
         arguments: FitArguments,
         init_model: FittedModel | None = None,
         **options: Any,
-    ) -> Fit | FitOnFolds:
-        """A fit that has read its data; ``options`` as in `fit_on_folds.start`."""
+    ) -> Fit:
+        """A fit that has read its data; ``options`` as in `entry.start`."""
         settings = self.settings(train_set, arguments)
         with shown_reads(settings.verbosity):
-            return fit_on_folds.start(
+            return entry.start(
                 input_sets(train_set, None, arguments, settings),
                 arguments,
                 settings,

@@ -103,7 +103,7 @@ class ConformityScores:
     weight: Floats  # (n,): the sum of the weights of the group up to each score
     start: NDArray[np.int64]  # (n_groups + 1,): where the scores of each group begin
     total: float  # the weight of all scores
-    new: float  # the weight of a new row
+    new_weight: float  # of a row that is predicted
 
     @classmethod
     def from_groups(
@@ -115,8 +115,8 @@ class ConformityScores:
     ) -> Self:
         """Sort scores into groups.
 
-        A new row counts as one row or, where weights are small, as an average row that
-        is drawn by its weight.
+        A row that is predicted has the weight 1 or, if that is less, the expected
+        weight of a row that is drawn with a probability proportional to its weight.
         """
         order = np.lexsort((score, group))
         weight = np.ones(len(score)) if weight is None else weight
@@ -124,18 +124,18 @@ class ConformityScores:
         parts = np.split(weight[order], start[1:-1])
         sums = [np.cumsum(part) for part in parts]
         total = sum(float(part[-1]) for part in sums if len(part))
-        new = min(1.0, float(weight @ weight) / total) if total else 1.0
-        return cls(score[order], np.concatenate(sums), start, total, new)
+        new_weight = min(1.0, float(weight @ weight) / total) if total else 1.0
+        return cls(score[order], np.concatenate(sums), start, total, new_weight)
 
     def needed(self, coverages: Floats) -> Floats:
         """The weight of scores that an interval of each coverage must reach.
 
         ValueError if it is more than that of all scores.
         """
-        needed = coverages * (self.total + self.new) * (1 - _ROUNDING)
+        needed = coverages * (self.total + self.new_weight) * (1 - _ROUNDING)
         if (needed > self.total).any():
             coverage = float(coverages.max())
-            largest = self.total / (self.total + self.new)
+            largest = self.total / (self.total + self.new_weight)
             raise ValueError(
                 f"coverage={coverage:g} needs at least"
                 f" {np.ceil(coverage / (1 - coverage) - _ROUNDING):.0f} rows that folds"

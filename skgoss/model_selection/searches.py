@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import numbers
-import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +11,6 @@ from dataclasses import fields
 from functools import partial
 from itertools import chain, product
 from multiprocessing.pool import ThreadPool
-from threading import Event
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -29,11 +27,10 @@ from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.columns import by_row
 from skgoss.estimators.base import LGBMModel
-from skgoss.fit import folds as fold_rows
-from skgoss.fit import race
+from skgoss.fit import race, splits
 from skgoss.fit.race import Racer
 from skgoss.fit.time_limit import TimeLimit
-from skgoss.model_selection.racers import (
+from skgoss.model_selection.candidates import (
     METRICS,
     OwnFold,
     comparable,
@@ -43,7 +40,7 @@ from skgoss.model_selection.racers import (
 from skgoss.model_selection.shared_fits import SharedFits, are_rounds_alike, last_steps
 from skgoss.parameters import docstrings
 from skgoss.parameters.settings import CHANGEABLE
-from skgoss.training.concurrent_fits import at_once, call_side_by_side
+from skgoss.training.schedule import at_once, run_all
 from skgoss.utils import threads
 from skgoss.utils.cancellation import Cancelled, CancelScope
 from skgoss.utils.messages import warn
@@ -79,11 +76,11 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     A search is fitted by a copy of it, whose estimator shares its fits.
     """
 
-    # Of the copy: what the fits share, what ends them, what Ctrl-C sets to do so, and
-    # which candidate is evaluated when.
+    # Of the copy: what the fits share, what ends them, the limit and Ctrl-C that do so,
+    # and which candidate is evaluated when.
     _shared: SharedFits
     _scope: CancelScope
-    _interrupted: Event
+    _limit: TimeLimit
     _order: Sequence[int]
     # Of a race: the data and arguments, all candidates, and those that it kept.
     _given: Sequence[Any]
@@ -141,8 +138,8 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             model.n_jobs if self.n_jobs is None else self.n_jobs
         )
         search._given = indexable(X, y)
-        search._interrupted = TimeLimit.begun(None).interrupted
-        search._scope = CancelScope(search._interrupted.is_set)
+        search._limit = TimeLimit.begun(self.time_limit)
+        search._scope = CancelScope(search._limit.interrupted.is_set)
         search._shared = SharedFits()
         search._shared.attach(search.estimator)
         try:
@@ -291,7 +288,6 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         self, evaluate_candidates: Callable[..., Any], candidates: Sequence[Candidate]
     ) -> Any:
         """Evaluate candidates stage by stage: see `race`."""
-        end = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
         (X, y), shared = self._given, self._shared
         self._pairs = list(self.cv.split(X, y, **self._routed.splitter.split))
         if not self._pairs:  # scikit-learn says it
@@ -306,18 +302,23 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
                 compared = self._survivors(compared, stage, n_left)
             # Of the many that are screened, few survive: their short fits are not kept.
             shared.grows = True
-            self._run_stages(compared, end)
+            race.run(
+                [racer for racer in compared if racer.path is not None],
+                self._grow_on_all,
+                self._limit.is_over,
+                rivals=[racer for racer in compared if racer.path is None],
+            )
             results = self._evaluated(evaluate_candidates, compared)
         except Cancelled:
             compared = self._compared_so_far(compared)
-            if not (compared and self._interrupted.is_set()):
+            if not (compared and self._limit.interrupted.is_set()):
                 raise
-        if self._interrupted.is_set():
+        if self._limit.interrupted.is_set():
             warn(
                 "Ctrl-C ended the race. Candidates with scores of all folds:"
                 f" {len(compared)} of {len(self._racers)}."
             )
-            self._interrupted.clear()
+            self._limit.interrupted.clear()
         return results or self._evaluated(evaluate_candidates, compared)
 
     def _evaluated(
@@ -335,19 +336,10 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             return race.survivors(scored, 1)
         return scored or (compared[:1] if self._screened else [])
 
-    def _run_stages(self, compared: Sequence[Racer], end: float) -> None:
-        """Let candidates grow until all have ended or left, or no time is left."""
-        running = [racer for racer in compared if racer.path is not None]
-        while running:
-            begin = time.monotonic()
-            self._grow(running, len(self._pairs))
-            self._scope.check()
-            race.leave([racer for racer in compared if racer.rounds])
-            running = [racer for racer in running if racer.goes_on]
-            now = time.monotonic()
-            # The next stage takes longer than this one, unless candidates have left.
-            if now + race.GROWTH * (now - begin) > end:
-                break
+    def _grow_on_all(self, running: Sequence[Racer]) -> None:
+        """Let candidates grow to their next stage on all folds."""
+        self._grow(running, len(self._pairs))
+        self._scope.check()
 
     def _make_own_folds(self) -> list[OwnFold] | None:
         """The folds of stages that do without scikit-learn; None: they need it.
@@ -410,7 +402,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
 
         ordered = sorted(running, key=lambda racer: -racer.cost)
         jobs = [partial(result, *job) for job in product(ordered, range(n_folds))]
-        out = call_side_by_side(jobs, self.n_jobs)
+        out = run_all(jobs, self.n_jobs)
         by_racer = zip(ordered, _batched(out, n_folds), strict=True)
         grown = {racer: results for racer, results in by_racer if all(results)}
         insert_error_scores(list(chain(*grown.values())), self.error_score)
@@ -541,10 +533,10 @@ class FoldsByTime(GroupKFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
         """The rows to learn from and to test on, of each fold."""
-        time = fold_rows.check_times(self.time, len(y))
+        time = splits.check_times(self.time, len(y))
         if groups is not None:
             groups = by_row.sortable(groups, len(y), "groups")
-        pairs = fold_rows.by_time(self.n_splits, time, groups, f"cv={self.n_splits}")
+        pairs = splits.by_time(self.n_splits, time, groups, f"cv={self.n_splits}")
         return iter(pairs)
 
 

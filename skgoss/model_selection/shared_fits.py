@@ -20,11 +20,10 @@ from skgoss.estimators.base import LGBMModel, run
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit
-from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
-from skgoss.training import loop
 from skgoss.training.loop import Trained
+from skgoss.training.run import Run
 from skgoss.utils.cancellation import Cancelled
 
 # A model, and the attributes that callbacks have set.
@@ -68,7 +67,7 @@ class SharedFits:
         self.grows = False  # whether fits are kept, and go on for more rounds
         self.most_recent = 0  # of the other results, so many are kept
         self.most_in_leaf = 0  # the largest ``min_child_samples`` of the fits
-        self._growing: dict[Key, GrowingFit] = {}
+        self._growing: dict[Key, Future[Any]] = {}
         self._models: dict[Key, Future[Any]] = {}
         self._recent: OrderedDict[Key, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -112,9 +111,10 @@ class SharedFits:
             return self._run(start())
         n_rounds = settings.n_estimators
         if grows and None not in key:
-            growing, of_callbacks = self.growing(key), {}
-            result = partial(_model, n_rounds=n_rounds)
-            model = growing.grown(n_rounds, start, result)
+            fit, run = self.growing(key, start)
+            with run.lock:
+                run.advance(n_rounds)
+                model, of_callbacks = _model(fit, n_rounds), {}
         else:
             most, (model, of_callbacks), fit = self._once(
                 self._models, key, lambda: self._fitted(n_rounds, start())
@@ -137,10 +137,17 @@ class SharedFits:
             options_of_rounds(settings),
         )
 
-    def growing(self, key: Key) -> GrowingFit:
-        """The fit of a race with this key."""
-        with self._lock:
-            return self._growing.setdefault(key, GrowingFit())
+    def growing(self, key: Key, start: Callable[[], Fit]) -> tuple[Fit, Run]:
+        """The fit of a race with this key, which goes on when it is asked for.
+
+        Candidates with the same options share it.
+        """
+
+        def begun() -> tuple[Fit, Run]:
+            fit = start()
+            return fit, Run(fit.state, rests=True)
+
+        return self._once(self._growing, key, begun)
 
     def _start(
         self,
@@ -150,7 +157,7 @@ class SharedFits:
         arguments: FitArguments,
         settings: Settings,
         data: str | None,
-    ) -> Fit | FitOnFolds:
+    ) -> Fit:
         # Fits that go on later hold the same rows, and not a copy each.
         X = self._once(self._recent, (data,), lambda: X_of_fit)
         with shown_reads(settings.verbosity):
@@ -162,9 +169,7 @@ class SharedFits:
                 partial(self.bins, data) if data else None,
             )
 
-    def _fitted(
-        self, n_rounds: int, fit: Fit | FitOnFolds
-    ) -> tuple[int, Result, Fit | None]:
+    def _fitted(self, n_rounds: int, fit: Fit) -> tuple[int, Result, Fit | None]:
         """A number of rounds, the result of a fit, and the fit if it has a baseline.
 
         The baseline hazard of fewer rounds needs the rows.
@@ -172,14 +177,14 @@ class SharedFits:
         result = self._run(fit)
         if result[0].baseline is None:
             return n_rounds, result, None
-        fit.main.state.rest()
-        return n_rounds, result, fit.main
+        fit.state.rest()
+        return n_rounds, result, fit
 
-    def _run(self, fit: Fit | FitOnFolds) -> Result:
+    def _run(self, fit: Fit) -> Result:
         # Functions of users need not be ready to be called by several threads at once,
         # and what one fit says does not stand between the lines of another.
-        has_functions = fit.main.plan.has_functions or fit.main.data.arguments.callbacks
-        is_one_by_one = has_functions or fit.main.settings.verbosity >= 1
+        has_functions = fit.plan.has_functions or fit.data.arguments.callbacks
+        is_one_by_one = has_functions or fit.settings.verbosity >= 1
         with self._one_by_one if is_one_by_one else nullcontext():
             return run(fit)
 
@@ -246,41 +251,6 @@ class SharedFits:
                 if isinstance(error, Cancelled):  # others may need it later
                     results.pop(key, None)
         return future.result()
-
-
-class GrowingFit:
-    """A fit that goes on whenever more rounds are asked for.
-
-    Until then it holds no histograms if it ``rests``.
-    """
-
-    def __init__(self, rests: bool = True) -> None:
-        self._lock, self._rests = threading.Lock(), rests
-        self._fit: Any = None
-        self._ended = False  # whether no tree can grow
-
-    def grown(
-        self,
-        n_rounds: int,
-        start: Callable[[], Fit | FitOnFolds],
-        result: Callable[[Any], Any],
-    ) -> Any:
-        """The result of the fit after so many rounds; fewer if no tree can grow.
-
-        Candidates with the same options share a fit, which waits until it is made.
-        """
-        with self._lock:
-            if self._fit is None:
-                self._fit = start()
-            fit = self._fit
-            missing = n_rounds - fit.n_rounds
-            if missing > 0 and not self._ended:
-                # No model is made before it is asked for.
-                loop.run(fit.state, None, history={}, n_rounds=missing)
-                self._ended = fit.n_rounds < n_rounds
-                if self._rests:
-                    fit.state.rest()
-            return result(fit)
 
 
 def _model(fit: Fit, n_rounds: int) -> FittedModel:

@@ -55,7 +55,7 @@ class Distribution:
     arguments: Callable[..., dict[str, Floats]]  # those of SciPy, from the parameters
     # About the scores of the distribution of targets with this mean and variance.
     start: Callable[[float, float], tuple[float, ...]]
-    concordance: tuple[float, ...]  # see ``Objective``, for each score
+    self_concordance: tuple[float, ...]  # see ``Objective``, for each score
     # See `with_errors`.
     by_errors: tuple[float, ...] = (0.0, -1.0)
     # The logarithm of the factor of the scale from which the first score learns.
@@ -140,7 +140,7 @@ def _failure_time(
         scipy,
         arguments,
         lambda mean, variance: (mean, _half_log(variance)),
-        concordance=(of_mu, 2.0),
+        self_concordance=(of_mu, 2.0),
         mean_of=lambda mu, sigma: -mu,
     )
 
@@ -168,7 +168,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         "norm",
         lambda loc, scale: {"loc": loc, "scale": scale},
         lambda mean, variance: (mean, _half_log(variance)),
-        concordance=(0.0, 2.0),
+        self_concordance=(0.0, 2.0),
         exact_crps=_normal_crps,
     ),
     "lognormal": Distribution(
@@ -176,7 +176,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         "lognorm",
         _of_logarithm,
         _log_moments,
-        concordance=(0.0, 2.0),
+        self_concordance=(0.0, 2.0),
         mean_of=lambda mu, sigma: _linked("exp", mu + 0.5 * sigma * sigma),
     ),
     "student": Distribution(
@@ -184,7 +184,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         "t",
         lambda loc, scale, df: {"df": df, "loc": loc, "scale": scale},
         lambda mean, variance: (mean, _half_log(0.8 * variance), log(10.0)),
-        concordance=(0.0, 2.0, 1.0),
+        self_concordance=(0.0, 2.0, 1.0),
         by_errors=(0.0, -1.0, 0.0),
         # Far errors of early rounds are not those of outliers.
         widening=log(2.0),
@@ -194,7 +194,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         "gamma",
         lambda mean, shape: {"a": shape, "scale": mean / shape},
         lambda mean, variance: (log(mean), log(mean * mean / variance)),
-        concordance=(1.0, 1.0),
+        self_concordance=(1.0, 1.0),
         by_errors=(0.0, 2.0),
     ),
     "negative_binomial": Distribution(
@@ -208,7 +208,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
             log(mean),
             log(max((variance - mean) / (mean * mean), _LEAST_DISPERSION)),
         ),
-        concordance=(1.0, 1.0),
+        self_concordance=(1.0, 1.0),
         by_errors=(1.0, -1.0),
     ),
     "beta": Distribution(
@@ -219,7 +219,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
             log(mean / (1.0 - mean)),
             log(max(mean * (1.0 - mean) / variance - 1.0, 1e-3)),
         ),
-        concordance=(1.0, 1.0),
+        self_concordance=(1.0, 1.0),
         by_errors=(0.0, 2.0),
     ),
     "aft_normal": _failure_time("lognorm", _of_logarithm),
@@ -292,7 +292,7 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
     # Without a spread there is no most likely scale.
     least = (1e-8 * max(abs(mean), 1e-100)) ** 2
     scores = np.array(distribution.start(mean, max(variance, least)))
-    bound = np.array(distribution.concordance)
+    bound = np.array(distribution.self_concordance)
     for _ in range(_MOST_STEPS if variance > least else 0):
         of_rows = np.repeat(scores[:, None], len(y), axis=1)
         total, information = (

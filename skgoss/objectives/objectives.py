@@ -142,7 +142,7 @@ class ObjectiveSpec:
     start: Callable[[TrainingRows, Settings], float] = _mean
     constant_hessian: bool = False  # whether the hessian is 1 everywhere
     # The constant of generalized self-concordance: see ``Objective``.
-    concordance: Callable[[Settings], float | Floats] = lambda settings: 0.0
+    self_concordance: Callable[[Settings], float | Floats] = lambda settings: 0.0
     # The level of the percentile of residuals that replaces the value of a leaf; None:
     # leaf values are not replaced.
     renewal_level: Callable[[Settings], float] | None = None
@@ -188,7 +188,9 @@ def _distribution(name: str, **options: Any) -> ObjectiveSpec:
         f"likelihood of {of}; learns its {', '.join(parameters)}",
         metric="nll",
         link=name,
-        concordance=lambda settings: np.array(DISTRIBUTIONS[name].concordance),
+        self_concordance=lambda settings: np.array(
+            DISTRIBUTIONS[name].self_concordance
+        ),
         distribution=DISTRIBUTIONS[name],
         **options,
     )
@@ -235,7 +237,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         option="fair_c",
         linear_above=20.0,
         learns_roots=True,
-        concordance=lambda settings: 2.0 / settings.fair_c,
+        self_concordance=lambda settings: 2.0 / settings.fair_c,
     ),
     "quantile": ObjectiveSpec(
         "pinball loss; predicts the quantile `alpha`",
@@ -279,7 +281,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         metric="poisson",
         link="exp",
         start=_log_mean,
-        concordance=lambda settings: 1.0,
+        self_concordance=lambda settings: 1.0,
         deviation_power=0.5,
     ),
     "gamma": ObjectiveSpec(
@@ -288,7 +290,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         suits="> 0, such as amounts",
         link="exp",
         start=_log_mean,
-        concordance=lambda settings: 1.0,
+        self_concordance=lambda settings: 1.0,
         deviation_power=1.0,
     ),
     "tweedie": ObjectiveSpec(
@@ -304,7 +306,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         metric="tweedie",
         link="exp",
         start=_log_mean,
-        concordance=lambda settings: max(
+        self_concordance=lambda settings: max(
             settings.tweedie_variance_power - 1.0, 2.0 - settings.tweedie_variance_power
         ),
         deviation_power=0.75,
@@ -316,7 +318,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         suits="in [0, 1], such as rates",
         link="logistic",
         start=lambda rows, settings: log_odds(rows.mean()),
-        concordance=lambda settings: 1.0,
+        self_concordance=lambda settings: 1.0,
     ),
     "cross_entropy_lambda": ObjectiveSpec(
         "log loss; predicts an intensity v: a row of weight w has the probability"
@@ -329,7 +331,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
             correct_rounding.expm1(max(rows.mean(), MIN_PRIOR))
         ),
         weighs_rows=True,
-        concordance=lambda settings: 1.0,
+        self_concordance=lambda settings: 1.0,
     ),
     "normal": _distribution("normal", aliases=("gaussian", "norm")),
     "lognormal": _distribution("lognormal", aliases=("lognorm",), targets=POSITIVE),
@@ -351,14 +353,14 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         "survival",
         suits="times of events, of which some are not seen",
         metric="cox_nll",
-        concordance=lambda settings: 1.0,
+        self_concordance=lambda settings: 1.0,
     ),
     "cox_efron": ObjectiveSpec(
         "the same, with Efron's likelihood of events at the same time",
         "survival",
         suits="the same, where many times are equal",
         metric="cox_nll",
-        concordance=lambda settings: 1.0,
+        self_concordance=lambda settings: 1.0,
     ),
     **{
         f"aft_{base}": _distribution(
@@ -377,7 +379,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         link="logistic",
         has_slope=True,
         reads="is_unbalance scale_pos_weight pos_bagging_fraction neg_bagging_fraction",
-        concordance=lambda settings: settings.sigmoid,
+        self_concordance=lambda settings: settings.sigmoid,
     ),
     "multiclass": ObjectiveSpec(
         "multinomial log loss (softmax)",
@@ -388,7 +390,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         link="softmax",
         # Two scores of a row may change in opposite directions, each by the longest
         # step.
-        concordance=lambda settings: 2.0,
+        self_concordance=lambda settings: 2.0,
     ),
     "multiclassova": ObjectiveSpec(
         "a log loss for each class against all others",
@@ -399,7 +401,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         link="logistic",
         has_slope=True,
         reads="is_unbalance scale_pos_weight",
-        concordance=lambda settings: settings.sigmoid,
+        self_concordance=lambda settings: settings.sigmoid,
     ),
     "lambdarank": ObjectiveSpec(
         "pairs of documents, weighted by how much swapping them changes NDCG",
@@ -409,7 +411,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         ranks=ranking.LambdaRank,
         reads="sigmoid lambdarank_truncation_level lambdarank_norm"
         " lambdarank_position_bias_regularization label_gain",
-        concordance=lambda settings: 2.0 * settings.sigmoid,
+        self_concordance=lambda settings: 2.0 * settings.sigmoid,
     ),
     "rank_xendcg": ObjectiveSpec(
         "a cross entropy that bounds NDCG",
@@ -418,7 +420,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         aliases=("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
         metric="ndcg",
         ranks=ranking.RankXENDCG,
-        concordance=lambda settings: 2.0,
+        self_concordance=lambda settings: 2.0,
     ),
 }
 

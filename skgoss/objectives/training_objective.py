@@ -88,7 +88,7 @@ class Objective:
     # generalized self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the steps,
     # because longer steps could increase the loss. 0: no limit, as for quadratic losses
     # and where no bound is known. An array has that of each score.
-    concordance: float | Floats = 0.0
+    self_concordance: float | Floats = 0.0
     # See ``renewed_leaves``; None: leaf values are not replaced.
     renewal_level: float | None = None
     # The queries of the rows, for objectives of rankings.
@@ -142,7 +142,7 @@ class Objective:
 
         ``optimal`` are those that are best by the second-order loss.
         """
-        bound = np.broadcast_to(self.concordance, self.n_scores)[number]
+        bound = np.broadcast_to(self.self_concordance, self.n_scores)[number]
         if not bound > 0:
             return np.full_like(optimal, np.inf)
         return function_kernels.log1p(bound * np.abs(optimal)) / bound
@@ -238,7 +238,7 @@ def make_objective(
     else:
         name = canonical_name(settings.objective)
         spec = OBJECTIVES[name]
-        parts = {"name": name, "concordance": spec.concordance(settings)}
+        parts = {"name": name, "self_concordance": spec.self_concordance(settings)}
         _check_targets(name, spec, rows)
         if spec.task == "classification":
             parts |= _classes(name, settings, rows, n_scores)

@@ -86,7 +86,7 @@ class Boosting(Rounds):
     adds_while_growing = True
     # Whether predictions are means of the trees and not sums.
     average_output = False
-    # Whether the steps of trees are limited: see `Objective.concordance`.
+    # Whether the steps of trees are limited: see `Objective.self_concordance`.
     limits_steps = True
 
     def __init__(
@@ -158,7 +158,9 @@ class Boosting(Rounds):
         """A grower of the trees of all scores, or of the first ones."""
         partition = self.objective.partition
         n_scores = n_scores or self.n_scores
-        concordance = np.broadcast_to(self.objective.concordance, self.n_scores)
+        self_concordance = np.broadcast_to(
+            self.objective.self_concordance, self.n_scores
+        )
         return TreeGrower(
             self.dataset,
             self.settings,
@@ -167,7 +169,7 @@ class Boosting(Rounds):
             forest,
             self.constraints,
             self.copies,
-            concordance[:n_scores] if self.limits_steps else 0.0,
+            self_concordance[:n_scores] if self.limits_steps else 0.0,
             None if partition.collectives.n_ranks == 1 else partition,
         )
 

@@ -17,7 +17,7 @@ from skgoss.columns.names import ColumnFinder
 from skgoss.parameters.settings import Settings
 from skgoss.utils import disk
 
-# As `Bounding` in _engine/training/workspace.pxd.
+# The numbers of `Bounding` in _engine/training/workspace.pxd.
 UNBOUNDED = 0
 BOUNDINGS = {"basic": 1, "intermediate": 2, "advanced": 3}
 

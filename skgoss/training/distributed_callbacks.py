@@ -15,7 +15,7 @@ from skgoss.training.callback_api import (
     Recorder,
     has_watchers,
 )
-from skgoss.training.concurrent_fits import ConcurrentFits
+from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import Rounds
 
 # The error of callbacks that call what all processes of a fit would have to call.
@@ -55,7 +55,7 @@ class DistributedCallbacks(CallbackList):
 
     def __init__(
         self,
-        boosting: Rounds | ConcurrentFits,
+        boosting: Rounds | Lockstep,
         callbacks: Sequence[Callback],
         recorder: Recorder,
         after_round: Callable[[int], bool] | None = None,

@@ -141,6 +141,11 @@ class EvaluationSet:
         return list(distinct.values())
 
 
+def loss_of(result: EvalResult) -> float:
+    """The metric, so that less is better."""
+    return -result.metric_value if result.maximize else result.metric_value
+
+
 def by_name(results: Sequence[EvalResult]) -> dict[str, dict[str, float]]:
     """The metrics of one round, by evaluation set and name."""
     scores: dict[str, dict[str, float]] = {}

@@ -22,10 +22,10 @@ from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedRows
 from skgoss.training.boosting import Boosting, Floats
 from skgoss.training.boosting_types import BOOSTING_TYPES
-from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
+from skgoss.training.schedule import at_once
 from skgoss.utils.messages import about
 
 # Of fewer values, a tree takes less time than threads that wait for each other.

@@ -18,9 +18,9 @@ from skgoss.training.callback_api import (
     Recorder,
     may_lag,
 )
-from skgoss.training.concurrent_fits import ConcurrentFits
 from skgoss.training.distributed_callbacks import DistributedCallbacks
 from skgoss.training.evaluation import by_name
+from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import Rounds
 
 # Of the index of a round and the ensemble so far: whether the fit is over.
@@ -81,7 +81,7 @@ def train(
 
 
 def run(
-    boosting: Rounds | ConcurrentFits,
+    boosting: Rounds | Lockstep,
     model: Any,
     *,
     history: History,

@@ -7,7 +7,6 @@ the trees of all outputs.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +22,10 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
 from skgoss.training.boosting import Boosting, FinishedRounds
-from skgoss.training.concurrent_fits import AHEAD, call_side_by_side
 from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.lockstep import AHEAD
 from skgoss.training.rounds import Rounds
+from skgoss.training.schedule import Schedule
 
 # Whether a round has grown, and the finished rounds after it.
 _Round = tuple[bool, FinishedRounds]
@@ -146,36 +146,20 @@ class MultiOutput(Rounds):
             return any(has_grown for has_grown, _ in grown.values())
 
     def _grow(self, n_rounds: int) -> None:
-        """Grow some rounds of all outputs that have not ended.
+        """Grow some rounds of all outputs that have not ended."""
+        running = [k for k, has_ended in enumerate(self._has_ended) if not has_ended]
+        rounds: dict[int, list[_Round]] = {k: [] for k in running}
 
-        A free thread takes the output that has fallen behind most.
-        """
-        rounds: list[list[_Round]] = [[] for _ in self.parts]
-        waiting = {k for k, ended in enumerate(self._has_ended) if not ended}
-        lock = threading.Lock()
+        def grow(k: int) -> bool:
+            part = self.parts[k]
+            rounds[k].append((part.boost(), part.finished))
+            return rounds[k][-1][0]
 
-        def take() -> int | None:
-            with lock:
-                ready = [k for k in waiting if len(rounds[k]) < n_rounds]
-                if not ready:
-                    return None
-                k = min(ready, key=lambda k: (len(rounds[k]), k))
-                waiting.remove(k)
-                return k
-
-        def work() -> None:
-            while (k := take()) is not None:
-                part = self.parts[k]
-                has_grown = part.boost()
-                rounds[k].append((has_grown, part.finished))
-                if has_grown:
-                    with lock:
-                        waiting.add(k)
-
-        call_side_by_side([work] * self.n_at_once, self.n_at_once)
-        for index in range(max(map(len, rounds))):
+        with Schedule([partial(grow, k) for k in running], self.n_at_once) as schedule:
+            schedule.reach(n_rounds)
+        for index in range(max(map(len, rounds.values()))):
             self._grown.append(
-                {k: part[index] for k, part in enumerate(rounds) if index < len(part)}
+                {k: of_k[index] for k, of_k in rounds.items() if index < len(of_k)}
             )
 
     def rest(self) -> None:

@@ -76,7 +76,7 @@ class Spread:
         n_rows = objective.partition.n_rows
         self.n_rows = self.rows.sum_of(ones) if is_whole else float(n_rows)
         n_scores = objective.n_scores
-        self.bound = np.broadcast_to(objective.concordance, n_scores)
+        self.bound = np.broadcast_to(objective.self_concordance, n_scores)
         steps = np.full(n_scores - 1, _FIRST_STEP, dtype=np.float32)
         self.start = RoundOfSpread(np.zeros(n_scores), 0.0, steps)
         self.rounds: list[RoundOfSpread] = []

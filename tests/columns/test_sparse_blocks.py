@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from grids import pairs_by_day
+from grids import pairs_unless_nightly
 from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -51,7 +51,7 @@ def assert_twins(found, X, features):
 
 @pytest.mark.parametrize(
     ("dtype", "index", "n_threads"),
-    pairs_by_day(
+    pairs_unless_nightly(
         [np.float64, np.float32, np.int16, bool], [np.int32, np.int64], [1, 3]
     ),
 )
@@ -126,7 +126,7 @@ def test_a_matrix_without_entries():
 
 @pytest.mark.parametrize(
     ("value", "weighted", "rows", "subsample"),
-    pairs_by_day(
+    pairs_unless_nightly(
         [None, 1, -2, np.inf],
         [False, True],
         [None, np.arange(0, N_ROWS, 3)],

@@ -57,6 +57,16 @@ def test_multiclass_outputs(iris):
     assert (model.n_classes_, model.objective_) == (3, "multiclass")
 
 
+def test_num_class_adds_no_classes(iris):
+    X, y = iris
+    given = LGBMClassifier(n_estimators=2, num_class=5).fit(X, y)
+    plain = LGBMClassifier(n_estimators=2).fit(X, y)
+    np.testing.assert_array_equal(given.predict_proba(X), plain.predict_proba(X))
+    one_class = LGBMClassifier(objective="multiclass", num_class=3)
+    with pytest.raises(ValueError, match="cannot be used for 1 classes"):
+        one_class.fit(X[y == 0], y[y == 0])
+
+
 def test_one_versus_all_is_not_normalised(iris):
     X, y = iris
     model = small(LGBMClassifier, objective="ovr").fit(X, y)

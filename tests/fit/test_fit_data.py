@@ -21,6 +21,7 @@ from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, 
 from skgoss.columns.collectives import ALONE
 from skgoss.columns.columns import RELEASED
 from skgoss.columns.row_partition import Parts
+from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments
 
 
@@ -135,7 +136,7 @@ def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
         given,
         estimator._settings(None, given),
     )
-    estimator._keep(fit.run(Booster._from_model))
+    estimator._keep(entry.run(fit, Booster._from_model))
     assert np.array_equal(estimator.predict_proba(values), known.predict_proba(values))
     assert estimator.evals_result_ == known.evals_result_
 

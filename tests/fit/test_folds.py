@@ -1,539 +1,480 @@
-"""Folds: who draws them, what they keep together, and what they keep apart."""
+"""Folds as one model: the mean of the folds' models, its files, what it refuses."""
+
+import pickle
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from cv_results import cv, ranked, rows, same
+from folds import DATA, FOLDS, SMALL, classes, fit, numbers, twins
+from scipy.stats import gmean
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
     ShuffleSplit,
-    TimeSeriesSplit,
+    StratifiedKFold,
+    cross_validate,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit import folds
-from skgoss.fit.fit_data import FitData
-from skgoss.fit.fit_on_folds import FitOnFolds
+from skgoss.columns import lifetimes
+from skgoss.objectives.survival import PartialLikelihood
+from skgoss.training.fit_setup import FitSetup
+from skgoss.training.schedule import at_once
+
+KINDS = {
+    "plain": {},
+    "bagging": {"subsample": 0.7, "subsample_freq": 1, "colsample_bytree": 0.6},
+    "goss": {"data_sample_strategy": "goss", "learning_rate": 0.5},
+    "linear": {"linear_tree": True},
+    "forest": {"boosting_type": "rf", "subsample": 0.7, "subsample_freq": 1},
+    "dart": {"boosting_type": "dart"},
+    "quantile": {"objective": "quantile"},
+    "early": {"early_stopping_round": 3},
+    "all rounds": {"early_stopping_round": 0},
+}
+FOR_CLASSES = ("plain", "bagging", "linear", "forest", "early")
+warns_of_dart = pytest.mark.filterwarnings("ignore:Early stopping is not available")
 
 
-def seen_folds(data, **arguments):
-    """The labels that each fold tests on; labels are row numbers."""
-    tested = []
-
-    def feval(predictions, dataset):
-        tested.append(dataset.get_label().tolist())
-        return "none", 0.0, True
-
-    skgoss.cv({"objective": "l2", "metric": "None"}, data, 1, feval=feval, **arguments)
-    return tested
+# --- The model ------------------------------------------------------------------------
 
 
+@warns_of_dart
 @pytest.mark.parametrize(
-    "splitter",
-    [
-        KFold(3),
-        ShuffleSplit(2, random_state=0),
-        TimeSeriesSplit(3),
-        list(KFold(4).split(np.zeros(50))),
-        [(np.arange(50) < 30, np.arange(50) >= 30)],
-        [(list(range(30)), [49, 40, 45])],
-    ],
+    ("task", "kind"),
+    [(t, k) for t in DATA for k in KINDS if t == "regression" or k in FOR_CLASSES],
 )
-def test_folds_of_splitters_and_pairs(splitter):
-    X, y = rows(50)[0], np.arange(50.0)
-    if hasattr(splitter, "split"):
-        expected = [test for _, test in splitter.split(X)]
-    else:
-        splitter = list(splitter)
-        expected = [np.arange(50)[test] for _, test in splitter]
-    tested = seen_folds(
-        Dataset(X, y), folds=iter(splitter) if isinstance(splitter, list) else splitter
-    )
-    assert tested == [sorted(test) for test in expected]
+def test_model_is_the_mean_of_the_models_of_the_folds(task, kind):
+    model, (X, _) = fit(task, **KINDS[kind]), DATA[task][1]()
+    models = list(twins(task, **KINDS[kind]))
+    mean = np.mean([twin.predict(X, raw_score=True) for twin, _ in models], axis=0)
+    np.testing.assert_allclose(model.predict(X, raw_score=True), mean, rtol=1e-12)
+    assert model.n_iter_ == sum(twin.current_iteration() for twin, _ in models)
+    for twin, test in models:
+        out = twin.predict(X[test])
+        found = model.oof_prediction_[test]
+        found = found[:, 1] if task == "binary" else found
+        # Forests and dropout sum the trees in another order while they are fitted.
+        rtol = 1e-12 if kind in ("forest", "dart") else 0.0
+        np.testing.assert_allclose(found, out, rtol=rtol)
 
 
-def test_queries_stay_together():
-    X, _, sizes = ranked()
-    number = np.repeat(np.arange(len(sizes)), sizes)
-    data = Dataset(X, np.arange(float(len(X))), group=sizes)
-    expected = [list(test) for _, test in GroupKFold(5).split(X, groups=number)]
-    assert seen_folds(data) == expected
-    assert seen_folds(data, folds=GroupKFold(5)) == expected
+def test_refit_boosts_the_mean_number_of_rounds_on_all_rows():
+    X, y = numbers()
+    model = fit(refit=True)
+    n = round(gmean([twin.current_iteration() for twin, _ in twins()]))
+    plain = LGBMRegressor(**{**SMALL, "n_estimators": n}).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    np.testing.assert_array_equal(model.oof_prediction_, fit().oof_prediction_)
 
 
-@pytest.mark.parametrize("objective", ["binary", "regression", None])
-def test_classes_are_stratified(objective):
-    X, y = rows(100)
-    y = (np.arange(100) < 20).astype(float)
-    shares = []
+def test_folds_share_the_threads(monkeypatch):
+    seen = []
+    begin = FitSetup.begin
 
-    def feval(predictions, dataset):
-        shares.append(dataset.get_label().mean())
-        return "none", 0.0, True
+    def spy(plan, *arguments):
+        seen.append(plan.n_threads)
+        return begin(plan, *arguments)
 
-    params = {"objective": objective, "metric": "None", "min_child_samples": 1}
-    cv(params, (X, y), 1, feval=feval)
-    assert shares == [0.2] * 5
-    shares.clear()
-    cv(params, (X, y), 1, feval=feval, stratified=False)
-    assert len(set(shares)) > 1
-
-
-def test_folds_are_the_same_for_a_seed():
-    same(cv(seed=1), cv(seed=1))
-    first, other = cv(seed=1), cv(seed=2)
-    assert first["valid binary_logloss-mean"] != other["valid binary_logloss-mean"]
+    monkeypatch.setattr(FitSetup, "begin", spy)
+    for n_jobs, n_folds in ((2, 2), (6, 3), (5, 2)):
+        seen.clear()
+        fit(folds=n_folds, n_estimators=1, n_jobs=n_jobs)
+        n_at_once, n_each = at_once(n_folds, n_jobs)
+        assert seen == [n_each] * n_folds
+        assert n_at_once * n_each <= n_jobs
 
 
-@pytest.mark.parametrize("stratify", [False, True])
-@pytest.mark.parametrize(("n", "n_folds"), [(2, 2), (7, 2), (30, 7), (31, 31)])
-def test_rows_are_tested_once_and_folds_are_of_equal_size(n, n_folds, stratify):
-    target = np.random.default_rng(n).integers(0, 3, n) * 1.0
-    options = {"stratify": stratify, "seed": 4}
-    pairs = folds.of_equal_size(n_folds, target, None, **options)
-    every = np.arange(n)
-    for train, test in pairs:
-        np.testing.assert_array_equal(train, np.setdiff1d(every, test))
-    np.testing.assert_array_equal(np.sort(np.concatenate([t for _, t in pairs])), every)
-    for label in np.unique(target) if stratify else [None]:
-        counted = every if label is None else np.flatnonzero(target == label)
-        sizes = [np.isin(test, counted).sum() for _, test in pairs]
-        assert max(sizes) - min(sizes) <= 1
-    other = folds.of_equal_size(n_folds, target, None, stratify=stratify, seed=5)
-    if n > 2:
-        assert any(
-            list(a) != list(b) for (_, a), (_, b) in zip(pairs, other, strict=True)
-        )
+@pytest.mark.parametrize("options", [{}, {"preset": "accurate", "reg_lambda": 0.0}])
+def test_inner_values_are_means_of_their_leaves(options):
+    """With trees of one kind, and of two that a preset has weighted."""
+    model = fit(folds=3, n_estimators=3, early_stopping_round=0, **options)
+    for tree in model._model.trees.trees:
+        mean = np.average(tree.leaf_value, weights=tree.leaf_count)
+        assert tree.internal_value[0] == pytest.approx(mean, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("n_rows", [1, 5, 11, 12])
-def test_samples_of_rows(n_rows):
-    at = np.arange(0, 36, 3)
-    found = folds.sample(at, None, n_rows, 3)
-    assert len(set(found)) == n_rows
-    assert set(found) <= set(at)
-    np.testing.assert_array_equal(found, np.sort(found))
-    if n_rows == 5:
-        assert list(found) != list(folds.sample(at, None, n_rows, 4))
+def test_models_of_a_mean_have_their_mean_best_rounds():
+    X, y = numbers()
+    model = LGBMRegressor(preset="accurate", folds=3, n_estimators=40)
+    results = model.fit(X, y[::-1] + X[:, 0]).search_results_
+    rounds = [round(n) for n in results["n_rounds"][results["weight"] > 0]]
+    assert model.n_iter_ == 3 * sum(rounds)
+    assert max(rounds) < 40
 
 
-@pytest.mark.parametrize("n_rows", [1, 5, 9, 10, 30, 39])
-def test_samples_of_groups_are_as_many_as_fit(n_rows):
-    groups = np.repeat(np.arange(16), 5)
-    at = np.flatnonzero(groups % 2)  # eight groups
-    drawn = set()
-    for seed in range(20):
-        found = folds.sample(at, groups, n_rows, seed)
-        chosen = set(groups[found])
-        drawn |= chosen
-        np.testing.assert_array_equal(found, at[np.isin(groups[at], list(chosen))])
-        assert len(chosen) == max(1, n_rows // 5)
-    assert len(drawn) > 4
-
-
-@pytest.mark.parametrize(
-    ("groups", "stratify", "most", "words"),
-    [
-        (None, False, 6, " rows,"),
-        (None, True, 4, " rows of a class,"),
-        ([0, 0, 1, 1, 2, 2], True, 3, " sets,"),
-    ],
-)
-def test_as_many_folds_as_there_are_rows_of_a_class_or_groups(
-    groups, stratify, most, words
-):
-    target = np.array([0.0, 0, 0, 0, 1, 1])
-    groups = None if groups is None else np.array(groups)
-    options = {"argument": "cv", "owner": "X", "things": "sets", "stratify": stratify}
-    assert folds.most(target, groups, stratify=stratify)[0] == most
-    folds.check_number(most, target, groups, **options)
-    message = rf"cv={most + 1} needs at least {most + 1} .*but X has {most} \("
-    with pytest.raises(ValueError, match=message) as caught:
-        folds.check_number(most + 1, target, groups, **options)
-    assert words in str(caught.value)
-    # Of fewer rows than folds, it is the rows that are too few.
-    if stratify and groups is None:
-        with pytest.raises(ValueError, match="at least 7 rows, but X has 6"):
-            folds.check_number(7, target, groups, **options)
-    for wrong in (1, 0, 2.0, "2"):
-        with pytest.raises(ValueError, match="cv must be an int of at least 2, got"):
-            folds.check_number(wrong, target, groups, **options)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ([], "cv must hold at least one pair of row numbers"),
-        ([([0], [6])], r"cv must hold pairs .*; fold 0: test must .* from 0 to 5"),
-        ([([0], [1]), ([9], [1])], r"fold 1: train must .* from 0 to 5"),
-        ([([0], [1]), 7], r"cv must hold pairs .*; fold 1: "),
-        (KFold, "cv is the class KFold: pass an object"),
-        (KFold(7), r"cv=KFold\(.* cannot split the 6 rows: "),
-        (GroupKFold(2), r"cannot split the 6 rows: .* Pass the argument groups\."),
-    ],
-)
-def test_what_are_no_folds(given, message):
-    with pytest.raises(ValueError, match=message):
-        folds.pairs(given, np.arange(6.0), None, "cv")
-
-
-def test_row_numbers_of_pairs_are_ascending():
-    mask = np.arange(6) % 2 == 0
-    ((train, test), other) = folds.pairs(
-        [([5, 1, 3], [4, 0]), (mask, ~mask)], np.arange(6.0), None, "cv"
-    )
-    assert (train.tolist(), test.tolist()) == ([1, 3, 5], [0, 4])
-    assert [part.tolist() for part in other] == [[0, 2, 4], [1, 3, 5]]
-
-
-@pytest.mark.parametrize("n_times", [1, 2, 3, 4])
-def test_a_time_more_than_folds(n_times):
-    time = np.arange(12) % n_times
-    if n_times > 3:
-        assert len(folds.by_time(3, time, None, "cv")) == 3
-        return
-    message = f"cv needs at least 4 different times, but there are {n_times} "
-    with pytest.raises(ValueError, match=message):
-        folds.by_time(3, time, None, "cv")
-
-
-# --- By time, and by time and groups --------------------------------------------------
-
-
-def naive_windows(n_folds, time, first=0.5):
-    """The rows that folds learn from and test on: a loop over cuts between times."""
-    times = sorted(set(time))
-    starts = [0]
-    for fold in range(n_folds):
-        wanted = round((first + (1 - first) * fold / n_folds) * len(time))
-        cut = starts[-1] + 1
-        while cut < len(times) - 1 and sum(time < times[cut]) < wanted:
-            cut += 1
-        starts.append(cut)
-    for fold in range(n_folds + 1):  # later folds need times, too
-        starts[fold] = min(starts[fold], len(times) - n_folds + fold - 1)
-    starts = [times[start] for start in starts[1:]]
-    ends = [*starts[1:], np.inf]
-    return [
-        (
-            [row for row, t in enumerate(time) if t < start],
-            [row for row, t in enumerate(time) if start <= t < end],
-        )
-        for start, end in zip(starts, ends, strict=True)
+def test_continuing_a_model_keeps_its_rounds():
+    X, y = numbers()
+    first = LGBMRegressor(**SMALL).fit(X, y)
+    model = LGBMRegressor(**SMALL, folds=KFold(FOLDS), early_stopping_round=0)
+    model.fit(X, y, init_model=first)
+    assert model.n_iter_ == 30 + FOLDS * 30
+    np.testing.assert_array_equal(model.predict(X, num_iteration=30), first.predict(X))
+    rows = Dataset(X, y, free_raw_data=False)
+    params = {**SMALL, "verbosity": -1}
+    twins = [
+        skgoss.train(params, rows.subset(train), init_model=first)
+        for train, _ in KFold(FOLDS).split(X)
     ]
+    mean = np.mean([twin.predict(X) for twin in twins], axis=0)
+    np.testing.assert_allclose(model.predict(X), mean, rtol=1e-12)
 
 
-def drawn(seed):
-    """Times with ties, of one or several rows, and a number of folds for them."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(4, 90))
-    time = rng.integers(0, rng.integers(2, 40), n) ** 2
-    time[:2] = -1, 40
-    n_folds = int(rng.integers(1, min(7, len(set(time)))))
-    return rng, time, n_folds, min(0.5, float(rng.random()) + 0.05)
+@pytest.mark.parametrize("objective", ["cox", "cox_efron"])
+def test_baselines_are_those_of_the_out_of_fold_scores(objective):
+    """Of weighted rows that a fold tests, with events at the same times."""
+    X, y = numbers()
+    time = np.digitize(y, np.quantile(y, np.linspace(0.1, 0.9, 9))) + 1.0
+    lived = np.column_stack([np.arange(len(y)) % 3 > 0, time])
+    weight = np.arange(len(y)) % 4.0
+    splitter = ShuffleSplit(2, test_size=0.3, random_state=0)
+    model = LGBMRegressor(**SMALL, folds=splitter, objective=objective)
+    model.fit(X, lived, sample_weight=weight)
+    at = np.flatnonzero(np.isfinite(model.oof_prediction_))
+    assert len(at) < len(y)
+    bounds, is_efron = lifetimes.bounds(lived, len(y)), objective == "cox_efron"
+    likelihood = PartialLikelihood(bounds[at], weight[at], efron=is_efron)
+    expected = likelihood.baseline(model.oof_prediction_[None, at])
+    found = model._model.baseline
+    np.testing.assert_array_equal(found.time, expected.time)
+    np.testing.assert_allclose(found.hazard, expected.hazard, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_windows_are_those_of_a_loop(seed):
-    _, time, n_folds, first = drawn(seed)
-    found = folds.by_time(n_folds, time, None, "folds", first)
-    expected = naive_windows(n_folds, time, first)
-    assert [(list(a), list(b)) for a, b in found] == expected
+# --- Ways in --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_no_row_of_the_future_and_no_member_of_the_group(seed):
-    rng, time, n_folds, first = drawn(seed)
-    groups = rng.integers(0, rng.integers(2, 30), len(time)).astype(str)
-    whole = folds.by_time(n_folds, time, None, "folds", first)
-    try:
-        found = folds.by_time(n_folds, time, groups, "folds", first)
-    except ValueError:
-        # One side of a cut has one group, or the other has two.
-        assert any(
-            set(groups[before]) & set(groups[after])
-            and min(len(set(groups[before])), len(set(groups[after]))) <= 2
-            for before, after in whole
-        )
-        return
-    for (train, test), (before, after) in zip(found, whole, strict=True):
-        assert len(train)
-        assert len(test)
-        assert time[train].max() < time[test].min()
-        assert not set(groups[train]) & set(groups[test])
-        assert set(train) <= set(before)
-        assert set(test) <= set(after)
-        # Nothing is left out but members of groups that are on both sides.
-        both = set(groups[before]) & set(groups[after])
-        left_out = set(before) - set(train) | set(after) - set(test)
-        assert set(groups[sorted(left_out)]) <= both
-        for group in both:
-            rows = np.flatnonzero(groups == group)
-            assert np.isin(rows, train).any() != np.isin(rows, test).any()
+def test_numbers_of_folds_are_stratified_and_seeded():
+    X, y = classes(3)
+    y = np.array(["a", "b", "c"])[y]
+    seen = []
+
+    class Spy(LGBMClassifier):
+        pass
+
+    for seed in (0, 0, 1):
+        model = Spy(**SMALL, n_folds=5, random_state=seed).fit(X, y)
+        seen.append(model.oof_prediction_)
+    assert model.get_params()["folds"] == 5
+    np.testing.assert_array_equal(seen[0], seen[1])
+    assert (seen[0] != seen[2]).any()
+    assert clone(model).folds == 5
 
 
-def test_each_group_of_all_times_is_tested_once():
-    time, groups = np.divmod(np.arange(600), 30)
-    tested = [groups[test] for _, test in folds.by_time(3, time, groups, "folds")]
-    assert sorted(np.concatenate([*map(np.unique, tested)])) == list(range(30))
-
-
-# --- Times in fits --------------------------------------------------------------------
-
-N = 240
-RNG = np.random.default_rng(7)
-COLUMNS = RNG.normal(size=(N, 5))
-TARGET = COLUMNS[:, 0] + RNG.normal(size=N)
-TIME = RNG.permutation(N) // 3
-SMALL = {"n_estimators": 25, "num_leaves": 7, "min_child_samples": 5}
-LATER = [tuple(map(np.array, pair)) for pair in naive_windows(3, TIME)]
-((EARLY, LATE),) = naive_windows(1, TIME, 0.9)
-
-
-@pytest.mark.parametrize("options", [{}, {"refit": True}, {"preset": "accurate"}])
-def test_fits_on_folds_by_time(options):
-    options = SMALL | options
-    model = LGBMRegressor(**options, folds=3).fit(COLUMNS, TARGET, time=TIME)
-    same = LGBMRegressor(**options, folds=LATER).fit(COLUMNS, TARGET)
-    np.testing.assert_array_equal(model.predict(COLUMNS), same.predict(COLUMNS))
-    np.testing.assert_array_equal(model.oof_prediction_, same.oof_prediction_)
-    ends = model.predict_interval(COLUMNS), same.predict_interval(COLUMNS)
-    np.testing.assert_array_equal(*ends)
-    assert model.preset_params_ == same.preset_params_
-    tested = np.concatenate([test for _, test in LATER])
-    assert set(np.flatnonzero(~np.isnan(model.oof_prediction_))) == set(tested)
+def test_train_and_dataset():
+    X, y = numbers()
+    options = {**SMALL, "folds": KFold(FOLDS)}
+    booster = skgoss.train({**options, "verbosity": -1}, Dataset(X, y))
+    np.testing.assert_array_equal(booster.predict(X), fit().predict(X))
+    subset = Dataset(X, y).subset(np.arange(40, 240))
+    of_subset = LGBMRegressor(**options).fit(subset)
+    assert of_subset.oof_prediction_.shape == (200,)
 
 
 @pytest.mark.parametrize("refit", [False, True])
-def test_early_stopping_holds_out_the_latest_rows(refit):
-    options = SMALL | {"early_stopping_round": 3, "n_estimators": 200}
-    model = LGBMRegressor(**options, refit=refit).fit(COLUMNS, TARGET, time=TIME)
-    same = LGBMRegressor(**options).fit(
-        COLUMNS[EARLY], TARGET[EARLY], eval_set=[(COLUMNS[LATE], TARGET[LATE])]
+def test_rows_of_weight_zero_are_ignored(refit):
+    X, y = numbers()
+    at = np.arange(len(y)) % 3 > 0
+    rows = np.flatnonzero(at)
+    options = {**SMALL, "refit": refit, "max_bin": 15}
+    pairs = [(rows[i::2], rows[1 - i :: 2]) for i in (0, 1)]
+    found = LGBMRegressor(**options, folds=pairs).fit(X, y, sample_weight=at * 1.0)
+    few = np.arange(len(rows))
+    pairs = [(few[i::2], few[1 - i :: 2]) for i in (0, 1)]
+    expected = LGBMRegressor(**options, folds=pairs).fit(X[at], y[at])
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(found.oof_prediction_[at], expected.oof_prediction_)
+
+
+@pytest.mark.parametrize("estimator", [LGBMRegressor, LGBMClassifier])
+def test_no_metric_means_all_rounds(estimator):
+    X, y = classes()
+    model = estimator(**SMALL, folds=2, metric="None").fit(X, y)
+    assert (model.n_iter_, model.oof_score_) == (60, {})
+    with pytest.raises(ValueError, match="Pass a metric"):
+        model.set_params(early_stopping_round=3).fit(X, y)
+
+
+def test_a_preset_finds_rounds_although_many_weights_are_zero():
+    X, y = numbers(60)
+    weight = np.zeros(60)
+    weight[:8] = 1
+    model = LGBMRegressor(preset="accurate", folds=KFold(2, shuffle=True)).fit(
+        X, y, sample_weight=weight
     )
-    assert model.best_iteration_ == same.best_iteration_ < 200
-    assert model.evals_result_["validation"] == same.evals_result_["valid_0"]
-    if not refit:
-        np.testing.assert_array_equal(model.predict(COLUMNS), same.predict(COLUMNS))
+    assert model.preset_params_["n_estimators"] >= 1
 
 
-CHOICES = {
-    "folds": {"folds": 4},
-    "preset": {"preset": "accurate"},
-    "preset, folds": {"preset": "accurate", "folds": 3, "n_estimators": 20},
-    "early stopping": {"early_stopping_round": 2},
-    "rare rows": {"early_stopping_round": 2, "validation_fraction": 0.01},
-}
-GROUP = RNG.integers(0, 40, N)
+def test_queries_stay_whole():
+    rng = np.random.default_rng(0)
+    X, sizes = rng.normal(size=(300, 5)), np.full(30, 10)
+    y = np.clip(np.rint(X[:, 0] + 1), 0, 3)
+    model = LGBMRanker(**SMALL, folds=3).fit(X, y, group=sizes)
+    pairs = GroupKFold(3).split(X, y, np.repeat(np.arange(30), 10))
+    same = LGBMRanker(**SMALL, folds=list(pairs)).fit(X, y, group=sizes)
+    np.testing.assert_array_equal(model.oof_prediction_, same.oof_prediction_)
+    assert set(model.oof_score_) == {f"ndcg@{k}" for k in range(1, 6)}
 
 
-@pytest.mark.parametrize("marks", ["time", "groups", "time groups"])
-@pytest.mark.parametrize("choice", CHOICES)
-def test_whatever_is_chosen_is_chosen_on_other_rows(monkeypatch, choice, marks):
-    """Sixty rows have no weight, and are left out where there are no folds."""
-    seen = []
-    parts_of_fold, held_out = FitOnFolds._parts, FitData.with_held_out
-
-    def parts(fit, number, learned, tested):
-        numbers = np.arange(N) if fit._rows.numbers is None else fit._rows.numbers
-        seen.append((numbers[learned], numbers[tested]))
-        return parts_of_fold(fit, number, learned, tested)
-
-    def with_held_out(data, sets):
-        data, sets = held_out(data, sets)
-        seen.extend((data.fitted.numbers, named.rows.numbers) for named in sets)
-        return data, sets
-
-    monkeypatch.setattr(FitOnFolds, "_parts", parts)
-    monkeypatch.setattr(FitData, "with_held_out", with_held_out)
-    passed = {"time": TIME, "groups": GROUP}
-    passed = {name: passed[name] for name in marks.split()}
-    weight = np.ones(N)
-    weight[RNG.choice(N, 60, replace=False)] = 0.0
-    model = LGBMRegressor(**CHOICES[choice])
-    model.fit(COLUMNS, TARGET, weight, **passed)
-    assert seen
-    for learned, tested in seen:
-        assert weight[learned].any()
-        assert weight[tested].any()
-        if "time" in passed:
-            assert TIME[learned].max() < TIME[tested].min()
-        if "groups" in passed:
-            assert not set(GROUP[learned]) & set(GROUP[tested])
-
-
-@pytest.mark.parametrize("marks", ["", "time", "groups", "time groups"])
-def test_rows_without_weight_draw_no_folds(marks):
-    """They are predicted, by models that know neither their group nor later times."""
-    ignored = np.concatenate([RNG.choice(N, 20, replace=False), np.argsort(TIME)[-60:]])
-    weight = np.ones(N)
-    weight[ignored] = 0.0
-    kept, ignored = np.flatnonzero(weight), np.flatnonzero(weight == 0)
-    passed = {name: {"time": TIME, "groups": GROUP}[name] for name in marks.split()}
-    model = LGBMRegressor(**SMALL, folds=3).fit(COLUMNS, TARGET, weight, **passed)
-    alone = LGBMRegressor(**SMALL, folds=3)
-    alone.fit(COLUMNS[kept], TARGET[kept], **{k: v[kept] for k, v in passed.items()})
-    np.testing.assert_array_equal(model.predict(COLUMNS), alone.predict(COLUMNS))
-    np.testing.assert_array_equal(model.oof_prediction_[kept], alone.oof_prediction_)
-    assert model.oof_score_ == alone.oof_score_
-    tested = ~np.isnan(model.oof_prediction_[ignored])
-    if "time" in passed:
-        first_tested = TIME[kept][~np.isnan(alone.oof_prediction_)].min()
-        may_be_tested = TIME[ignored] >= first_tested
-        assert not tested[~may_be_tested].any()
-        assert tested[may_be_tested].any()
-    if marks != "time groups":
-        assert tested.sum() == (
-            may_be_tested.sum() if "time" in passed else len(ignored)
+def test_groups_are_routed():
+    X, y = numbers()
+    groups = np.arange(len(y)) // 12
+    expected = LGBMRegressor(**SMALL, folds=list(GroupKFold(4).split(X, y, groups)))
+    expected.fit(X, y)
+    for folds in (4, GroupKFold(4)):
+        model = LGBMRegressor(**SMALL, folds=folds).fit(X, y, groups=groups)
+        np.testing.assert_array_equal(model.oof_prediction_, expected.oof_prediction_)
+    with config_context(enable_metadata_routing=True):
+        model = LGBMRegressor(**SMALL, folds=3).set_fit_request(groups=True)
+        pipe = make_pipeline(StandardScaler(), model)
+        pipe.fit(X, y, groups=groups)
+        assert pipe[-1].oof_prediction_.shape == y.shape
+        found = cross_validate(
+            pipe, X, y, cv=GroupKFold(3), params={"groups": groups}, error_score="raise"
         )
+    assert len(found["test_score"]) == 3
 
 
-def test_rows_without_weight_are_tested_where_their_groups_are():
-    groups, time = np.array([*"aabbccab"]), np.array([1, 1, 2, 2, 3, 3, 3, 0])
-    early, late, ignored = np.arange(2), np.arange(2, 4), np.arange(4, 8)
-
-    def added(pairs, *known):
-        found = folds.also_tested(ignored, pairs, *known)
-        return [set(test) - {0, 1, 2, 3} for _, test in found]
-
-    halves = [(early, late), (late, early)]
-    assert added(halves, None, None) == [{4, 6}, {5, 7}]
-    assert added(halves, groups, None) == [{4, 5, 7}, {6}]
-    assert added(halves[:1], None, time) == [{4, 5, 6}]
-    assert added(halves[:1], groups, time) == [{4, 5}]
-
-
-DATES = np.datetime64("2024-01-01") + TIME.astype("timedelta64[D]")
-KINDS = {
-    "floats": TIME / 7,
-    "days": DATES,
-    "nanoseconds": DATES.astype("datetime64[ns]"),
-    "list": TIME.tolist(),
-    "dates": DATES.tolist(),
-    "pandas": pd.Series(DATES, index=TIME),
-    "zone": pd.Series(DATES).dt.tz_localize("Europe/Berlin"),
-    "months": pd.Series(DATES).dt.to_period("D"),
-    "polars": pl.Series(DATES),
-    "polars, datetimes": pl.Series(DATES).cast(pl.Datetime("us", "UTC")),
-    "numbers of pandas": pd.Series(TIME, dtype="Int64"),
-}
+def test_times_are_routed():
+    X, y = numbers()
+    time = np.random.default_rng(0).permutation(len(y)) // 2
+    model = LGBMRegressor(**SMALL, folds=3)
+    expected = clone(model).fit(X, y, time=time)
+    in_pipeline = make_pipeline(FunctionTransformer(), model)
+    in_pipeline.fit(X, y, lgbmregressor__time=time)
+    with config_context(enable_metadata_routing=True):
+        requested = clone(model).set_fit_request(time=True)
+        pipe = make_pipeline(FunctionTransformer(), requested).fit(X, y, time=time)
+        found = cross_validate(
+            requested,
+            *(X, y),
+            cv=KFold(3),
+            params={"time": time},
+            error_score="raise",
+            return_estimator=True,
+        )
+        with pytest.raises(ValueError, match="not explicitly set as requested"):
+            cross_validate(model, X, y, params={"time": time})
+    for fitted in (pipe[-1], in_pipeline[-1]):
+        np.testing.assert_array_equal(fitted.oof_prediction_, expected.oof_prediction_)
+    for fitted, (train, _) in zip(found["estimator"], KFold(3).split(X), strict=True):
+        same = clone(model).fit(X[train], y[train], time=time[train])
+        np.testing.assert_array_equal(fitted.oof_prediction_, same.oof_prediction_)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_times_are_anything_that_sorts(kind):
-    number = folds.check_times(KINDS[kind], N)
-    np.testing.assert_array_equal(number, TIME)
+@pytest.mark.parametrize("options", [{"folds": 3}, {"early_stopping_round": 3}])
+def test_fits_by_time_on_threads_and_in_pickles(options):
+    X, y = numbers()
+    time = np.arange(len(y))[::-1] // 2
+    model = LGBMRegressor(**SMALL, **options, n_jobs=1).fit(X, y, time=time)
+    again = clone(model).set_params(n_jobs=2).fit(X, y, time=time)
+    for other in (again, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        if "folds" in options:
+            expected = model.predict_interval(X)
+            np.testing.assert_array_equal(other.predict_interval(X), expected)
 
 
-MIXED = np.array([1, None, DATES.tolist()[0]] * 80, dtype=object)
-MIXED[1::3] = 2
-HOLES = {
-    "NaN": np.where(np.arange(N) == 5, np.nan, TIME),
-    "NaT": np.where(np.arange(N) == 5, np.datetime64("NaT"), DATES),
-    "None": [None if row == 5 else day for row, day in enumerate(DATES.tolist())],
-    "pandas": pd.Series(DATES).where(np.arange(N) != 5),
-    "polars": pl.Series(
-        [None if row == 5 else day for row, day in enumerate(DATES.tolist())]
-    ),
-}
+# --- After the fit --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", HOLES)
-def test_missing_times_are_named(kind):
-    with pytest.raises(ValueError, match=r"time must not be missing, got .* in row 5"):
-        LGBMRegressor(folds=3).fit(COLUMNS, TARGET, time=HOLES[kind])
+@pytest.mark.parametrize("task", DATA)
+def test_files_and_pickles(task, tmp_path):
+    model, (X, _) = fit(task, folds=FOLDS), DATA[task][1]()
+    model.to_file(tmp_path / "model.txt")
+    again = type(model).from_file(tmp_path / "model.txt")
+    for other in (again, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        np.testing.assert_array_equal(other.oof_prediction_, model.oof_prediction_)
+        assert other.oof_score_ == model.oof_score_
+
+
+@pytest.mark.parametrize("task", DATA)
+def test_lightgbm_reads_the_model(task):
+    lightgbm = pytest.importorskip("lightgbm")
+    model, (X, _) = fit(task, folds=FOLDS), DATA[task][1]()
+    theirs = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    ours = model.predict(X, raw_score=True)
+    np.testing.assert_allclose(theirs.predict(X, raw_score=True), ours, rtol=1e-12)
+
+
+def test_shap_values_and_stages_sum_to_the_prediction():
+    model, (X, _) = fit(), numbers()
+    values = model.predict(X, pred_contrib=True)
+    np.testing.assert_allclose(values.sum(axis=1), model.predict(X))
+    *_, last = model.staged_predict(X)
+    np.testing.assert_array_equal(last, model.predict(X))
+
+
+# --- What is refused ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("options", "passed", "message"),
+    ("folds", "message"),
     [
-        ({"folds": 3}, {"time": TIME[:9]}, r"time must have one .* 240 rows, .*\(9,\)"),
-        ({"folds": 3}, {"time": "date"}, r"time must have one .* the str 'date': pass"),
-        (
-            {"folds": 3},
-            {"time": DATES.astype(str)},
-            r"numbers or dates, got text.*to_datetime",
-        ),
-        ({"folds": 3}, {"time": [1, "a"] * 120}, r"time must hold numbers or dates"),
-        ({"folds": 3}, {"time": MIXED}, r"time must hold values that can be sorted"),
-        ({"folds": 3}, {"time": np.ones(N)}, r"time must differ .* all are .*1\.0"),
-        ({"preset": "accurate"}, {"time": np.ones(N)}, r"time must differ"),
-        (
-            {"folds": 5},
-            {"time": TIME // 20},
-            r"folds=5 needs at least 6 different times, but there are 4.* smaller",
-        ),
-        (
-            {"folds": 2},
-            {"time": TIME // 40},
-            r"folds=2 needs at least 3 different times.* are 2.* Leave time out",
-        ),
-        (
-            {"early_stopping_round": 5},
-            {"time": TIME, "groups": np.arange(N) * 0},
-            r"validation_fraction=0.1: all rows before or after a time are of",
-        ),
-        (
-            {"folds": 3},
-            {"time": TIME, "groups": np.arange(N) * 0},
-            r"folds=3: all rows before or after a time are of one group",
-        ),
-        (
-            {"early_stopping_round": 5},
-            {"groups": np.arange(N) * 0},
-            r"no rows can be held out: there is only one group",
-        ),
-        (
-            {"folds": TimeSeriesSplit(3)},
-            {"time": TIME},
-            r"folds contradict time: fold 0 learns from rows that are not earlier",
-        ),
-        (
-            {"folds": [(np.arange(90), np.arange(90, N))]},
-            {"groups": GROUP},
-            r"folds split groups: both parts of fold 0 have rows of the same",
-        ),
+        (1, "'folds' parameter .* an int >= 2"),
+        ("kfold", "'folds' parameter .* a splitter"),
+        (241, "folds=241 needs at least 241 rows, but X has 240"),
+        ([([0, 1], [999])], r"folds must hold pairs .* fold 0: .* from 0 to 239"),
+        ([[1, 2, 3]], r"folds must hold pairs"),
     ],
 )
-def test_what_times_cannot_be(options, passed, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        LGBMRegressor(**options).fit(COLUMNS, TARGET, **passed)
+def test_wrong_folds(folds, message):
+    with pytest.raises(ValueError, match=message):
+        LGBMRegressor(folds=folds).fit(*numbers())
 
 
-def test_splitters_of_sorted_rows_agree_with_times():
-    splitter = TimeSeriesSplit(3)
-    model = LGBMRegressor(**SMALL, folds=splitter)
-    found = model.fit(COLUMNS, TARGET, time=np.arange(N)).oof_prediction_
-    same = LGBMRegressor(**SMALL, folds=splitter).fit(COLUMNS, TARGET)
-    np.testing.assert_array_equal(found, same.oof_prediction_)
+class Broken:
+    """A splitter that does nothing."""
+
+    def __repr__(self):
+        return "Broken()"
+
+    def split(self, X, y=None, groups=None):
+        return None
 
 
-def test_times_without_effect_are_told():
-    with pytest.warns(
-        skgoss.UnusedParameterWarning, match="time needs the option fold"
-    ):
-        LGBMRegressor(**SMALL).fit(COLUMNS, TARGET, time=TIME)
-    with pytest.warns(skgoss.UnusedParameterWarning, match="without an evaluation set"):
-        LGBMRegressor(**SMALL, early_stopping_round=2).fit(
-            COLUMNS, TARGET, time=TIME, eval_set=[(COLUMNS[:60], TARGET[:60])]
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        (KFold, r"a splitter of scikit-learn such as KFold\(5\).* Got <class"),
+        (KFold(2).split(np.zeros(240)), r"list of pairs .* Got <generator object"),
+        (GroupKFold(2), r"folds=GroupKFold\(.* Pass the argument groups"),
+        (StratifiedKFold(2), r"folds=StratifiedKFold\(.* cannot split the 240 rows"),
+        (Broken(), r"folds=Broken\(\) cannot split .*'NoneType'"),
+        ([(np.arange(9), [])], r"fold 0: test must be a list of numbers of rows"),
+        ([(np.zeros(9, int), [9])], r"fold 0: train must differ, but 0 comes twice"),
+        ([([0], [1]), 3], r"fold 1: cannot unpack"),
+    ],
+)
+def test_what_no_splitter_is_names_the_argument(folds, message):
+    with pytest.raises(ValueError, match=message):
+        LGBMRegressor(folds=folds).fit(*numbers())
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_groups_must_not_be_missing(missing):
+    groups = np.array([3, missing, 4] * 80)
+    with pytest.raises(ValueError, match=r"groups must not be missing, .* in row 1"):
+        LGBMRegressor(folds=2).fit(*numbers(), groups=groups)
+
+
+@pytest.mark.parametrize(("first", "part"), [(1.0, "test"), (0.0, "train")])
+def test_each_fold_needs_weights(first, part):
+    weight = np.where(np.arange(240) < 120, first, 1 - first)
+    with pytest.raises(ValueError, match=f"All {part} rows of fold 0 have the weight"):
+        LGBMRegressor(folds=[(np.arange(120), np.arange(120, 240))]).fit(
+            *numbers(), sample_weight=weight
         )
 
 
-def test_queries_are_groups():
-    qid, grades = TIME, np.digitize(TARGET, [-0.5, 0.5])
-    model = LGBMRanker(**SMALL, folds=3).fit(COLUMNS, grades, qid=qid, time=TIME)
-    assert np.isnan(model.oof_prediction_).mean() == 0.5
-    same = LGBMRanker(**SMALL, folds=LATER).fit(COLUMNS, grades, qid=qid)
-    np.testing.assert_array_equal(model.oof_prediction_, same.oof_prediction_)
-    stopped = LGBMRanker(**SMALL, early_stopping_round=2)
-    stopped.fit(COLUMNS, grades, qid=qid, time=-TIME)
+def test_folds_larger_than_classes_or_groups():
+    X, y = classes()
+    with pytest.raises(ValueError, match=r"folds=200 needs .* 200 rows of a class"):
+        LGBMClassifier(folds=200).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"folds=5 needs at least 5 groups, but X has 3"
+    ):
+        LGBMClassifier(folds=5).fit(X, y, groups=np.arange(240) % 3)
+    with pytest.raises(ValueError, match=r"folds=5 needs at least 5 queries"):
+        LGBMRanker(folds=5).fit(X, y, group=[100, 140])
+    with pytest.raises(
+        ValueError, match=r"2 groups, but X has only one.* or leave groups out"
+    ):
+        LGBMClassifier(folds=2).fit(X, y, groups=np.zeros(240))
+    with pytest.raises(
+        ValueError, match=r"2 queries, but X has only one.* or leave folds out"
+    ):
+        LGBMRanker(folds=2).fit(X, y, group=[240])
 
 
-def test_a_class_that_only_later_rows_have():
-    labels = TIME // 20
-    for options in ({"folds": 3}, {"early_stopping_round": 3}, {"preset": "accurate"}):
-        model = LGBMClassifier(**SMALL | options).fit(COLUMNS, labels, time=TIME)
-        assert np.isfinite(model.predict_proba(COLUMNS)).all()
+def test_contradictions_name_both():
+    X, y = numbers()
+    with pytest.raises(ValueError, match=r"eval_set cannot be used with folds=4"):
+        LGBMRegressor(folds=4).fit(X, y, eval_set=[(X, y)])
+    with pytest.raises(ValueError, match=r"groups needs the option folds"):
+        LGBMRegressor().fit(X, y, groups=y)
+    with pytest.raises(ValueError, match=r"groups must have one value for each .* 240"):
+        LGBMRegressor(folds=4).fit(X, y, groups=y[:-1])
+    rows = Dataset(X, y)
+    with pytest.raises(ValueError, match=r"valid_sets cannot be used with folds=3"):
+        skgoss.train({"folds": 3}, rows, valid_sets=[rows])
+    with pytest.raises(ValueError, match=r"keep_training_booster=True .* folds"):
+        skgoss.train({"folds": 3}, rows, keep_training_booster=True)
+    with pytest.raises(ValueError, match=r"folds cannot be used with Booster"):
+        skgoss.Booster({"folds": 3}, rows)
+    with pytest.raises(ValueError, match=r"preset='best' cannot be used with Booster"):
+        skgoss.Booster({"preset": "best"}, rows)
+    with pytest.raises(ValueError, match=r"folds cannot be an option of cv"):
+        skgoss.cv({"folds": 3}, rows)
+
+
+def test_records_hold_all_folds():
+    X, y = numbers()
+    found = {"left": "over"}
+    calls = [skgoss.record_evaluation(found)]
+    model = LGBMRegressor(**SMALL, folds=3).fit(X, y, callbacks=calls)
+    assert found == model.evals_result_
+    assert list(found) == ["fold_0", "fold_1", "fold_2"]
+    assert found["fold_0"] is not model.evals_result_["fold_0"]
+
+
+def test_test_rows_that_a_fold_learns_from():
+    X, y = numbers()
+    rows = np.arange(len(y))
+    folds = [(rows, rows[:40]), (rows[40:], rows[:40])]
+    with pytest.warns(UserWarning, match="Fold 0 is tested on 40 rows that it lear"):
+        LGBMRegressor(**SMALL, folds=folds).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
+def test_folds_that_split_queries():
+    X, y = numbers()
+    grades = np.digitize(y, np.quantile(y, [0.5, 0.8]))
+    qid = np.arange(len(y)) // 24
+    with pytest.raises(ValueError, match="folds split queries: both parts of fold 0"):
+        LGBMRanker(**SMALL, folds=KFold(3, shuffle=True)).fit(X, grades, qid=qid)
+    whole = LGBMRanker(**SMALL, folds=GroupKFold(3)).fit(X, grades, qid=qid)
+    assert np.isfinite(whole.oof_prediction_).all()
+
+
+@pytest.mark.parametrize(("first", "is_later"), [(10, False), (11, False), (12, True)])
+def test_folds_test_times_after_all_that_they_learn_from(first, is_later):
+    """Also where rows of one time are on both sides."""
+    X, y = numbers()
+    time = np.append(np.arange(120) % 12, first + np.arange(120) % 5)
+    order = np.random.default_rng(0).permutation(240)
+    place = np.argsort(order)
+    pairs = [(np.sort(place[:120]), np.sort(place[120:]))]
+    model = LGBMRegressor(**SMALL, folds=pairs)
+    if is_later:
+        model.fit(X, y, time=time[order])
+        return
+    with pytest.raises(ValueError, match="folds contradict time: fold 0 learns"):
+        model.fit(X, y, time=time[order])
+
+
+def test_each_fold_is_told_in_a_line(capsys):
+    rng = np.random.default_rng(50)
+    X = rng.standard_normal((200, 3))
+    model = LGBMRegressor(
+        n_estimators=9, folds=3, early_stopping_round=2, verbosity=1, n_jobs=2
+    ).fit(X, X[:, 0] + rng.standard_normal(200))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    for i, line in enumerate(lines):
+        (losses,) = model.evals_result_[f"fold_{i}"].values()
+        best = int(np.argmin(losses))
+        assert line == f"fold_{i}: {best + 1} rounds, l2 {losses[best]:g}"
+
+
+def test_what_a_preset_chose_is_told_in_a_line(capsys):
+    X = np.random.default_rng(51).standard_normal((100, 3))
+    options = {"preset": "accurate", "n_estimators": 3, "verbosity": 1}
+    model = LGBMRegressor(**options).fit(X, X[:, 0])
+    (line,) = capsys.readouterr().out.splitlines()
+    chosen = ", ".join(f"{k}={v}" for k, v in model.preset_params_.items())
+    assert line == f"Chosen by preset: {chosen}"

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skgoss import parameters
 from skgoss.fit import race
-from skgoss.fit.race import Racer, leave, screenings, survivors
+from skgoss.fit.race import STEP_OF_PRESETS, Racer, leave, screenings, survivors
 
 
 def racer(*means, spread=0.0, most=10_000, stage=0):
@@ -99,8 +98,7 @@ def test_one_fold_says_too_little():
 
 
 def test_candidates_of_presets():
-    options = {"n_estimators": 12, "learning_rate": 0.2, "num_leaves": 31}
-    found = Racer.of(parameters.make_settings(options, "LGBMRegressor"))
+    found = Racer({}, "n_estimators", 12, 0.2, 31, step=STEP_OF_PRESETS)
     assert found.candidate(5) == {"n_estimators": 5}
     assert found.cost == 4 * 31
     for score in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0):

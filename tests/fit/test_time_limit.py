@@ -15,8 +15,9 @@ from sklearn.datasets import load_diabetes
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRegressor
-from skgoss.fit import fold_fits, time_limit
+from skgoss.fit import time_limit
 from skgoss.fit.time_limit import TimeLimit
+from skgoss.training.run import Run
 
 X, y = load_diabetes(return_X_y=True)
 X, y = X[:200], y[:200]
@@ -182,7 +183,7 @@ def handler():
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert not time_limit.BLOCKS
+    assert not time_limit.INTERRUPTIONS
     signal.signal(signal.SIGINT, usual)
 
 
@@ -224,7 +225,7 @@ def test_an_error_leaves_the_block_too():
     with pytest.raises(ZeroDivisionError):
         fail()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert not time_limit.BLOCKS
+    assert not time_limit.INTERRUPTIONS
     with pytest.raises(KeyboardInterrupt):
         LGBMRegressor().fit(X, y, callbacks=[pressed(3)])
 
@@ -276,13 +277,13 @@ def test_a_refit_goes_on_until_the_next_ctrl_c(options):
 
 @pytest.mark.parametrize("preset", ["accurate", "best"])
 def test_ctrl_c_ends_a_search_with_the_best_so_far(preset, monkeypatch):
-    press, grow = pressed(30), fold_fits.GrowingFold.grow
+    press, advance = pressed(30), Run.advance
 
-    def grown(self, *arguments):
+    def pressing(self, *arguments):
         press()
-        grow(self, *arguments)
+        advance(self, *arguments)
 
-    monkeypatch.setattr(fold_fits.GrowingFold, "grow", grown)
+    monkeypatch.setattr(Run, "advance", pressing)
     with skgoss.keep_on_interrupt(), pytest.warns(UserWarning, match="ended a search"):
         model = LGBMRegressor(preset=preset, n_jobs=1).fit(X, y)
     assert model.time_limit_reached_

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 
-def pairs_by_day(*axes: Sequence[Any]) -> list[Any]:
+def pairs_unless_nightly(*axes: Sequence[Any]) -> list[Any]:
     """All combinations of the values of some axes, most of which are nightly.
 
     One of as many as the last axis has values runs by day, as in a Latin square: of

@@ -159,7 +159,7 @@ class Twin:
         The bag; None for all rows.
     varied : bool, default=True
         Whether hessians, apart from weights, differ from row to row.
-    concordance : float, default=0.0
+    self_concordance : float, default=0.0
         Of the loss.
     """
 
@@ -172,7 +172,7 @@ class Twin:
         rows=None,
         *,
         varied=True,
-        concordance=0.0,
+        self_concordance=0.0,
     ) -> None:
         self.data: BinnedDataset = data
         self.settings = settings
@@ -180,7 +180,7 @@ class Twin:
         self.hessian = np.asarray(hessian, dtype=np.float64)
         self.rows = np.arange(data.n_rows) if rows is None else rows
         self.min_count = max(settings.min_child_samples, 1)
-        self.varied, self.concordance = varied, concordance
+        self.varied, self.self_concordance = varied, self_concordance
 
     # --- Values and gains
 
@@ -201,7 +201,7 @@ class Twin:
 
     def step(self, output):
         """What a leaf of this value adds to the scores."""
-        step, c = self.settings.learning_rate * output, self.concordance
+        step, c = self.settings.learning_rate * output, self.self_concordance
         if c == 0:
             return step
         most = log1p_from_below(c * abs(output)) / c
@@ -625,7 +625,7 @@ def of_round(fitted: Fit, gradient, hessian, rows=None, *, weight=None) -> Twin:
         hessian,
         rows,
         varied=plain.max() > plain.min() * (1 + 1e-9),
-        concordance=objective.concordance,
+        self_concordance=objective.self_concordance,
     )
 
 

@@ -22,7 +22,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit import folds
+from skgoss.fit import splits
 from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
 
 CLASSES = load_iris(return_X_y=True)
@@ -158,7 +158,8 @@ def test_pipelines_and_transformed_targets():
     of_target = {
         "transformer": [MinMaxScaler(), StandardScaler(), None],
         "regressor__n_estimators": [3, 6],
-        "regressor__reg_alpha": [1.0],
+        "regressor__objective": ["huber"],
+        "regressor__alpha": [100.0],
     }
     check_same(TransformedTargetRegressor(LGBMRegressor()), of_target, (X, y))
     replaced = make_pipeline(StandardScaler(), LGBMRegressor(n_estimators=2))
@@ -356,7 +357,7 @@ def test_what_cannot_be_searched():
 # --- Times and groups -----------------------------------------------------------------
 
 TIME = np.random.default_rng(5).permutation(len(y)) // 2
-LATER = folds.by_time(3, TIME, None, "cv")
+LATER = splits.by_time(3, TIME, None, "cv")
 MODELS = {
     "plain": LGBMRegressor(),
     "pipeline": make_pipeline(StandardScaler(), LGBMRegressor()),
@@ -374,7 +375,7 @@ def test_a_number_of_folds_with_times_and_groups(wrap, strategy, routing):
     cases = [
         ({"time": TIME}, LATER),
         ({"groups": GROUPS}, by_groups),
-        ({"time": TIME, "groups": GROUPS}, folds.by_time(3, TIME, GROUPS, "cv")),
+        ({"time": TIME, "groups": GROUPS}, splits.by_time(3, TIME, GROUPS, "cv")),
     ]
     for passed, pairs in cases:
         found = GridSearchCV(model, grid, cv=3, **options)
@@ -415,7 +416,7 @@ def test_whatever_chooses_inside_a_search_chooses_by_time(name, is_varied):
     search = GridSearchCV(model, grid, cv=2).fit(X, y, time=TIME)
     alone = clone(model).set_params(**search.best_params_)
     differ = []
-    for number, (train, test) in enumerate(folds.by_time(2, TIME, None, "cv")):
+    for number, (train, test) in enumerate(splits.by_time(2, TIME, None, "cv")):
         found = search.cv_results_[f"split{number}_test_score"][0]
         alone.fit(X[train], y[train], time=TIME[train])
         assert found == alone.score(X[test], y[test])

@@ -873,7 +873,7 @@ def test_folds_share_out_events(name):
     ],
 )
 def test_presets_refuse_bad_targets_before_any_work(change, message, monkeypatch):
-    monkeypatch.setattr("skgoss.fit.fit_on_folds.FitOnFolds.__init__", None)
+    monkeypatch.setattr("skgoss.fit.entry._split", None)
     y = change(pd.DataFrame({"dead": EVENT, "days": TIME}))
     for options in ({}, {"folds": 4}):
         model = LGBMRegressor(objective="cox", preset="accurate", **options)

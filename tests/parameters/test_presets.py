@@ -14,8 +14,8 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit.folds import of_equal_size
 from skgoss.fit.race import Racer, leave
+from skgoss.fit.splits import of_equal_size
 from skgoss.parameters import make_settings, presets
 
 ACCURATE = {"preset": "accurate"}

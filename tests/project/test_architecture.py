@@ -27,6 +27,11 @@ TESTED_IN = {
     # What holds the parts of a model or a state of rounds shows in what users read.
     "booster/test_booster_in_training.py": ["training/fit_setup", "training/rounds"],
     "engine/test_score.py": ["training/binned"],
+    # What the options folds and preset do shows in the models of fits.
+    "fit/test_folds.py": ["fit/entry"],
+    "parameters/test_presets.py": ["fit/preset_search"],
+    # The runs of a schedule, with and without threads.
+    "training/test_schedule.py": ["training/lockstep"],
     # The same checks as of all arguments of `train`.
     "booster/test_train.py": ["fit/lightgbm3", "fit/train_arguments"],
     # Small values that containers make and pass on.
@@ -137,16 +142,6 @@ def test_no_module_imports_itself_by_others():
 def named_twice(names: Iterable[str]) -> set[str]:
     """The names that several things have."""
     return {name for name, n in Counter(names).items() if n > 1}
-
-
-def test_no_two_modules_have_one_name():
-    # The .pyx, .pxd, .pyi and .h of a module are one.
-    paths = {
-        path.with_suffix("")
-        for path in PACKAGE.rglob("*")
-        if path.suffix in (".py", ".pyx", ".pxd", ".h") and path.stem != "__init__"
-    }
-    assert named_twice(path.name for path in paths) == set()
 
 
 def test_no_two_classes_have_one_name():

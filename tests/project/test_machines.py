@@ -60,7 +60,7 @@ ALLOWED = {
         "sklearn.metrics.r2_score": SCORES,
     },
     # It computes with single numbers, in plain Python.
-    "fit/fold_fits.py": {"scipy.optimize.minimize_scalar": "single numbers"},
+    "fit/ensemble.py": {"scipy.optimize.minimize_scalar": "single numbers"},
     "fit/race.py": {"**": WHOLE, "scipy.stats.t": "rounded to fewer digits"},
     "model/intervals.py": dict.fromkeys(("**", "@", "einsum", "exp"), PREDICTS),
     "model/predictor_tables.py": {"argsort": "equal values get one number"},
@@ -71,7 +71,7 @@ ALLOWED = {
         "scipy.stats": CRPS,
     },
     "plotting/tree_labels.py": {"**": "text"},
-    "training/concurrent_fits.py": {"**": "how many threads a fit gets"},
+    "training/schedule.py": {"**": "how many threads a fit gets"},
 }
 
 

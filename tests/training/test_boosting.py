@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import twin
-from grids import pairs_by_day
+from grids import pairs_unless_nightly
 from twin import Fit, fit, smooth_target, table
 
 from skgoss import LGBMRegressor
@@ -98,7 +98,9 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(
-    ("options", "hessian"), pairs_by_day(OPTIONS, ["ones", "whole", "sparse"]), ids=str
+    ("options", "hessian"),
+    pairs_unless_nightly(OPTIONS, ["ones", "whole", "sparse"]),
+    ids=str,
 )
 def test_trees_are_the_twins(options, hessian):
     fitted = check_scripted(1500, 8, hessian, **options)

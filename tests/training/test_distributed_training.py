@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from grids import pairs_by_day
+from grids import pairs_unless_nightly
 from ranks import by_partition, deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
@@ -192,7 +192,9 @@ def test_targets_of_all_ranks_count():
 
 @pytest.mark.parametrize(
     ("weight", "name", "n_ranks"),
-    pairs_by_day([*WEIGHTS.values()], ["regression_l1", "quantile", "mape"], [2, 3]),
+    pairs_unless_nightly(
+        [*WEIGHTS.values()], ["regression_l1", "quantile", "mape"], [2, 3]
+    ),
 )
 def test_renewed_leaves_of_partitions(name, weight, n_ranks, few_rows_gathered):
     y = TARGETS.get(name, SIGNAL)
@@ -251,7 +253,7 @@ def test_bags_of_partitions(options, n_ranks):
 
 
 @pytest.mark.parametrize(
-    ("n", "n_scores", "n_ranks"), pairs_by_day([5, 1000], [1, 3], N_RANKS)
+    ("n", "n_scores", "n_ranks"), pairs_unless_nightly([5, 1000], [1, 3], N_RANKS)
 )
 def test_one_side_samples_of_partitions(n, n_scores, n_ranks, few_rows_gathered):
     random = np.random.default_rng(n)

@@ -108,7 +108,7 @@ def test_rare_classes_do_not_run_away(objective, seed):
 def test_without_the_limit_they_would(monkeypatch):
     """The data above are what the limit is for."""
     loss = OBJECTIVES["multiclass"]
-    unlimited = replace(loss, concordance=lambda settings: 0.0)
+    unlimited = replace(loss, self_concordance=lambda settings: 0.0)
     monkeypatch.setitem(OBJECTIVES, "multiclass", unlimited)
     assert max(largest_climb(*rare_classes(6000, seed)) for seed in range(2)) > 0.01
 
@@ -165,7 +165,7 @@ def test_long_steps_are_the_twins(name):
 def test_third_derivatives_are_bounded_by_second_ones(name):
     """The constant of an objective is that of its loss, from the loss itself."""
     settings = fit(np.arange(9.0)[:, None], np.arange(9.0)).settings
-    constant = OBJECTIVES[name].concordance(settings)
+    constant = OBJECTIVES[name].self_concordance(settings)
     raw = np.linspace(-8, 8, 4001)
     for y in (0.0, 1.0) if name == "binary" else (0.5, 3.0):
         loss = LOSSES[name](y, raw)

@@ -355,6 +355,9 @@ CHECKED_BY |= {
     ],
     "class_weight of a regressor": ["users/test_a_regressor_has_no_classes"],
     "negative weights": ["users/test_weights"],
+    "`num_class` of a classifier, if `y` has fewer classes": [
+        "estimators/test_num_class_adds_no_classes",
+    ],
     "multiclass of two classes": [
         "users/test_objective_and_classes_must_fit",
         "booster/test_two_classes_with_a_tree_for_each",

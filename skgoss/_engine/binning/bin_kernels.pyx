@@ -1047,7 +1047,7 @@ cdef bint list_tile(
     cdef double[BLOCK] values
     cdef int32_t[BLOCK] numbers
     cdef int64_t[SPARSE_TILE] length
-    cdef bint is_right = True
+    cdef bint is_filled = True
     cdef ZeroBin[SPARSE_TILE] zero
     cdef uint32_t* to_rows[SPARSE_TILE]
     cdef uint16_t* to_bins[SPARSE_TILE]
@@ -1086,8 +1086,8 @@ cdef bint list_tile(
         if rows_out == NULL:
             start_inout[first + k + 1] = at[k]
         else:
-            is_right &= at[k] == length[k] and do_ascend(to_rows[k], length[k])
-    return is_right
+            is_filled &= at[k] == length[k] and do_ascend(to_rows[k], length[k])
+    return is_filled
 
 
 def list_columns(

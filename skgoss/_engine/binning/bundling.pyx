@@ -49,10 +49,14 @@ cdef struct Slots:
     int64_t codes[SLOTS]
 
 
-cdef bint has_room(
+cdef bint may_fit(
     const SparseColumns* sparse, const Slots* slots, int slot, int64_t n_rows, int64_t n_codes,
 ) noexcept nogil:
-    """Whether a column of so many rows and codes may fit, wherever its rows are."""
+    """Whether a column with `n_rows` nonzero rows may join a bundle: a necessary condition.
+
+    Its codes fit, and the conflicts that cannot be avoided, as rows are too few for both, are
+    within the budget.
+    """
     return (
         slots.codes[slot] + n_codes <= sparse.max_codes
         and slots.mass[slot] + n_rows - sparse.n_rows
@@ -80,7 +84,7 @@ cdef int find_slot(
         while hit:
             slot = lowest_bit(hit)
             hit &= hit - 1
-            if not has_room(sparse, slots, slot, end - begin, n_codes):
+            if not may_fit(sparse, slots, slot, end - begin, n_codes):
                 free &= ~(<uint64_t>1 << slot)
     if free == 0:
         return -1
@@ -99,7 +103,7 @@ cdef int find_slot(
     free = (free >> first) | (free << ((SLOTS - first) % SLOTS))
     while free:
         slot = (lowest_bit(free) + first) % SLOTS
-        if has_room(sparse, slots, slot, 0, n_codes):
+        if may_fit(sparse, slots, slot, 0, n_codes):
             return slot
         free &= free - 1
     return -1
@@ -125,7 +129,7 @@ cdef void place(
         word[0] |= bit
     slots.conflicts[slot] = conflicts
     slots.codes[slot] += sparse.n_codes[column]
-    if not has_room(sparse, slots, slot, sparse.least_rows, sparse.least_codes):
+    if not may_fit(sparse, slots, slot, sparse.least_rows, sparse.least_codes):
         slots.open &= ~bit
 
 

@@ -12,7 +12,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.predict cimport (
-    MISSING_NONE, MISSING_ZERO, ZERO, Sink, TestNode, category_of, plant)
+    MISSING_NONE, MISSING_ZERO, ZERO, Sink, TestNode, category_of, flatten_tree)
 
 cdef enum:
     WALK_WIDTH = 16
@@ -255,7 +255,7 @@ cdef class FewRowsPredictor:
         for t in range(self.leaf_start.shape[0] - 1):
             node = self.leaf_start[t] - t
             self.roots[t] = <int32_t> (2 * self.leaf_start[t] - t)
-            plant(
+            flatten_tree(
                 &left[0] + node, &right[0] + node, &threshold[0] + node, column + node,
                 <int32_t> (self.leaf_start[t + 1] - self.leaf_start[t]), self.roots[t], place,
                 self.nodes)

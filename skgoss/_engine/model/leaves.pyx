@@ -116,7 +116,7 @@ cdef void number_exits(
             at += exits_of(exits, child)
 
 
-cdef void plant(
+cdef void flatten_tree(
     const int32_t* left, const int32_t* right, const Test* tests, const int32_t* exits,
     int32_t n_nodes, const int32_t* child, int32_t n_exits, int32_t* place_out,
     WalkNode* nodes_out,
@@ -193,7 +193,7 @@ cdef int add_route(
         order[i] = i if n_exits < n_leaves else ~child[i]
         values[i] = leaf_value[order[i]]
     if n_exits < n_leaves:
-        plant(
+        flatten_tree(
             left, right, tests, exits, n_nodes, child, n_exits, place,
             <WalkNode*> more(
                 &routes.nodes, 2 * n_leaves - n_exits, sizeof(WalkNode)))

@@ -276,12 +276,15 @@ cdef void run_own_block(
 # ------------------------------------------------------------------------------ tables
 
 
-cdef void plant(
+cdef void flatten_tree(
     const int32_t* left, const int32_t* right, const double* threshold,
     const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
     TestNode* nodes_out,
 ) noexcept nogil:
-    """Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2."""
+    """Lay out a tree's nodes in an array: those of node i's children are side by side.
+
+    They stand at root + 2i + 1 and root + 2i + 2. For a leaf, see `TestNode`.
+    """
     cdef int32_t i, child, side, place
     if n_leaves == 1:
         nodes_out[root] = TestNode(0.0, 0, <int32_t> root)
@@ -506,7 +509,7 @@ cdef int fill_trees(
     for t in range(leaf_start.shape[0] - 1):
         node = leaf_start[t] - t
         self.trees[t] = TreeTables(2 * leaf_start[t] - t, leaf_start[t])
-        plant(
+        flatten_tree(
             &left[0] + node, &right[0] + node, &threshold[0] + node, &column[0] + node,
             <int32_t> (leaf_start[t + 1] - leaf_start[t]), self.trees[t].root, &place[0],
             self.nodes)

@@ -57,7 +57,7 @@ VALUES = numbers_of(VALUE_NAMES)
 DISTRIBUTIONS = numbers_of(DISTRIBUTION_NAMES)
 
 cdef enum:
-    # As MIN_ROWS_FOR_TEAM, where values are summed.
+    # The same as MIN_ROWS_FOR_TEAM, for loops that sum values.
     MIN_SUMMED_FOR_TEAM = 500000
 
 

@@ -107,7 +107,7 @@ cdef class Forest:
             node_out[i].right = node.right
             node_out[i].gain = node.gain
             node_out[i].value = leaf_step(
-                node.stats.output, ws.learning_rate, ws.concordance)
+                node.stats.output, ws.learning_rate, ws.self_concordance)
             node_out[i].weight = node.stats.sums.hessian * ws.rules.hessian_unit
             node_out[i].count = node.stats.sums.count
             n_words = node.last_word - node.first_word

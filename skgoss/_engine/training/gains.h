@@ -166,11 +166,11 @@ static inline double log1p_from_below(double x)
    2010, lemma 1). Then a step s changes the loss of a leaf by no more than
    G s + H (exp(c |s|) - c |s| - 1) / c^2, which falls up to |s| = log(1 + c |G| / H) / c.
    c = 0: no limit. */
-static inline double leaf_step(double output, double learning_rate, double concordance)
+static inline double leaf_step(double output, double learning_rate, double self_concordance)
 {
     double step = learning_rate * output;
-    if (concordance > 0) {
-        double most = log1p_from_below(concordance * fabs(output)) / concordance;
+    if (self_concordance > 0) {
+        double most = log1p_from_below(self_concordance * fabs(output)) / self_concordance;
         step = fabs(step) <= most ? step : copysign(most, output);
     }
     return step;

@@ -12,7 +12,7 @@ class TreeGrower:
         self, dataset: object, settings: object, n_scores: int, n_threads: int,
         forest: Forest | None = ..., constraints: object = ...,
         copies: NDArray[np.uint32] | None = ...,
-        concordance: float | NDArray[np.float64] = ..., partition: object = ...,
+        self_concordance: float | NDArray[np.float64] = ..., partition: object = ...,
         min_shared_places: int = ...,
     ) -> None: ...
     def grow(

@@ -118,7 +118,7 @@ cdef class TreeGrower:
     - ``forest``: the trees to go on from, and those grown so far.
     - ``constraints``: `TreeConstraints`.
     - ``copies``, (n_rows,), uint32: how many copies each row stands for; None: one.
-    - ``concordance``, float or (n_scores,): of the loss, see `Objective`.
+    - ``self_concordance``, float or (n_scores,): of the loss, see `Objective`.
     - ``partition``: the `RowPartition` of the data set; None: it has all rows.
     - ``min_shared_places``: processes share the columns of a tree if its histograms have so
       many places: each adds up and searches some of them.
@@ -136,18 +136,18 @@ cdef class TreeGrower:
     cdef object numbers       # of the rows in the store; None: all of them
     cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
-    cdef double[::1] concordance  # of each score
+    cdef double[::1] self_concordance  # of each score
     cdef int64_t n_rows       # of all processes
     cdef bint shares_trees    # one tree a round for all scores
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
-        constraints=None, copies=None, concordance=0.0, partition=None,
+        constraints=None, copies=None, self_concordance=0.0, partition=None,
         int64_t min_shared_places=MIN_SHARED_PLACES,
     ):
         cdef int i
         self.dataset = dataset
-        self.concordance = np.full(n_scores, concordance, dtype=np.float64)
+        self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
         self._read_partition(partition, min_shared_places)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
@@ -613,7 +613,7 @@ cdef class TreeGrower:
         self._raise(status)
         for k in range(n_scores):
             round = self._round(gradient, hessian, weight, rows, ids, scores, k)
-            ws.concordance = self.concordance[k]
+            ws.self_concordance = self.self_concordance[k]
             with nogil:
                 status = fill_score(&self.shared, ws, &round)
             self._raise(status)
@@ -643,7 +643,7 @@ cdef class TreeGrower:
             k = first + i
             workspaces[i].n_threads = self.n_threads if wave == 1 else 1
             workspaces[i].tree_index = round_index * n_scores + k
-            workspaces[i].concordance = self.concordance[k]
+            workspaces[i].self_concordance = self.self_concordance[k]
             rounds[i] = self._round(gradient, hessian, weight, rows, ids, scores, k)
         with nogil:
             if wave == 1:

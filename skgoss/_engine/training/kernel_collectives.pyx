@@ -159,7 +159,10 @@ cdef Py_ssize_t copy_sums(
     const Encoding* code, int64_t first, int64_t last, bint back, Histogram* histogram,
     int64_t* values,
 ) noexcept nogil:
-    """Copy some places of a histogram to integers, or back; returns how many integers."""
+    """Copy the bins [first, last) of a histogram to `values`, or back.
+
+    Returns how many integers.
+    """
     cdef size_t n = last - first
     cdef Py_ssize_t i
     if back:
@@ -182,7 +185,10 @@ cdef Py_ssize_t copy_sums(
 cdef Py_ssize_t copy_features(
     Workspace* ws, const Leaf* leaf, int first, int end, bint back, int64_t* values,
 ) noexcept nogil:
-    """As `copy_sums`, for the places of some of the features that the tree sums."""
+    """Copy the histogram bins of the features `summed[first:end]` to `values`, or back.
+
+    Features whose bins lie side by side are copied at once. Returns how many integers.
+    """
     cdef const Encoding* code = encoding_of(ws, leaf)
     cdef Py_ssize_t n = 0
     cdef int at = first

@@ -116,7 +116,7 @@ cdef void set_value(Workspace* ws, int index) noexcept nogil:
         sums[0] / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
         leaf.stats.sums.count, ws.nodes[leaf.node].stats.output, &rules)
     ws.leaf_value[index] = leaf_step(
-        clamp(value, leaf.stats.lower, leaf.stats.upper), ws.learning_rate, ws.concordance)
+        clamp(value, leaf.stats.lower, leaf.stats.upper), ws.learning_rate, ws.self_concordance)
 
 
 cdef int fill_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:

@@ -63,7 +63,7 @@ cdef extern from "gains.h" nogil:
         FeatureBounds* rows
 
     double clamp(double x, double lower, double upper)
-    double leaf_step(double output, double learning_rate, double concordance)
+    double leaf_step(double output, double learning_rate, double self_concordance)
     double leaf_output(double gradient, double hessian, double count,
                        double parent_output, const SplitRules* rules)
     NodeStats node_stats(

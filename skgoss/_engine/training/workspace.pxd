@@ -185,7 +185,7 @@ cdef struct Workspace:
     double hessian_scale
     uint64_t tree_index
     double learning_rate
-    double concordance        # of the loss: see leaf_step
+    double self_concordance        # of the loss: see leaf_step
 
 cdef struct Settings:
     int max_leaves

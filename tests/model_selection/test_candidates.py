@@ -21,8 +21,10 @@ from sklearn.preprocessing import StandardScaler
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.model_selection import GridSearchCV, RandomizedSearchCV, searches
-from skgoss.model_selection.racers import OwnFold, is_rounds, racers
+from skgoss.fit import race as fit_race
+from skgoss.fit import time_limit
+from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
+from skgoss.model_selection.candidates import OwnFold, is_rounds, racers
 from skgoss.training.boosting import Boosting
 
 X, y = load_diabetes(return_X_y=True)
@@ -465,7 +467,8 @@ def test_no_stage_begins_that_would_end_too_late(monkeypatch, limit, n_stages):
         clock.now += 1.0
         return grow(search, *arguments)
 
-    monkeypatch.setattr(searches, "time", clock)
+    for module in (fit_race, time_limit):
+        monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(GridSearchCV, "_grow", grown)
     grid = {"learning_rate": [0.02], "n_estimators": [500]}
     results = race(grid=grid, time_limit=limit, refit=False).fit(X, y).cv_results_

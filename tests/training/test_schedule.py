@@ -1,4 +1,4 @@
-"""Fits that advance together: their threads, their errors, and Ctrl-C."""
+"""Runs side by side: their threads, their errors, and Ctrl-C."""
 
 import signal
 import threading
@@ -9,20 +9,22 @@ import numpy as np
 import pytest
 
 from skgoss.columns.row_partition import RowPartition
-from skgoss.training import concurrent_fits
+from skgoss.training import schedule
 from skgoss.training.callback_api import EvalResult
+from skgoss.training.lockstep import Lockstep
+from skgoss.training.run import Run
 from skgoss.utils.cancellation import CURRENT_SCOPE
 
 
 def test_threads_are_shared_without_too_many():
     for n_fits in range(1, 12):
         for n_threads in range(1, 40):
-            n_at_once, each = concurrent_fits.at_once(n_fits, n_threads)
+            n_at_once, each = schedule.at_once(n_fits, n_threads)
             assert 1 <= n_at_once <= n_fits
             assert n_at_once * each <= n_threads
-    assert concurrent_fits.at_once(5, 2) == (2, 1)
-    assert concurrent_fits.at_once(5, 8) == (4, 2)
-    assert concurrent_fits.at_once(5, 1) == (1, 1)
+    assert schedule.at_once(5, 2) == (2, 1)
+    assert schedule.at_once(5, 8) == (4, 2)
+    assert schedule.at_once(5, 1) == (1, 1)
 
 
 class Bad:
@@ -42,8 +44,15 @@ class Bad:
         self.n_rounds += 1
         return True
 
+    def current_iteration(self):
+        return self.n_rounds
+
     def evaluate(self):
         return []
+
+
+def lockstep(states, n_at_once, ahead=0):
+    return Lockstep([*map(Run, states)], n_at_once, ahead)
 
 
 def boost(together, n_rounds):
@@ -56,7 +65,7 @@ def boost(together, n_rounds):
 def test_an_error_in_a_fold_ends_all(n_at_once):
     states = [Bad(None), Bad(7), Bad(3)]
     before = threading.active_count()
-    together = concurrent_fits.ConcurrentFits(states, n_at_once, ahead=5)
+    together = lockstep(states, n_at_once, 5)
     with pytest.raises(ValueError, match="round 3"):
         boost(together, 10)
     assert together.index == 3
@@ -80,6 +89,9 @@ class Scripted:
         self.n_rounds += has_grown
         return has_grown
 
+    def current_iteration(self):
+        return self.n_rounds
+
     def evaluate(self):
         loss = self.losses[self.n_rounds]
         return [
@@ -92,9 +104,7 @@ class Scripted:
 def test_results_are_those_of_one_fit_after_the_other(n_at_once, ahead):
     """A fit that cannot grow keeps its last loss."""
     losses = [[9.0, 4.0, 2.0], [8.0, 7.0, 6.0, 5.0, 3.0], [5.0]]
-    together = concurrent_fits.ConcurrentFits(
-        [*map(Scripted, losses)], n_at_once, ahead
-    )
+    together = lockstep(map(Scripted, losses), n_at_once, ahead)
     assert together.sets[0].losses == losses[0]
     expected = [{"loss": [], "gain": []} for _ in losses]
     with together:
@@ -117,7 +127,7 @@ def test_results_are_those_of_one_fit_after_the_other(n_at_once, ahead):
 )
 def test_fits_are_no_more_rounds_ahead_than_they_may(ahead, n_estimators, most):
     states = [Scripted(range(50), n_estimators) for _ in range(3)]
-    together = concurrent_fits.ConcurrentFits(states, 2, ahead)
+    together = lockstep(states, 2, ahead)
     with together:
         together.boost()
         for _ in range(500):
@@ -138,11 +148,11 @@ def test_calls_side_by_side_return_in_their_order():
         return k
 
     calls = [partial(number, k) for k in range(3)]
-    assert concurrent_fits.call_side_by_side(calls, 3) == [0, 1, 2]
+    assert schedule.run_all(calls, 3) == [0, 1, 2]
     threads = [threading.get_ident] * 2
-    assert concurrent_fits.call_side_by_side(threads, 1) == [threading.get_ident()] * 2
-    assert concurrent_fits.call_side_by_side(threads[:1], 4) == [threading.get_ident()]
-    assert threading.get_ident() not in concurrent_fits.call_side_by_side(threads, 2)
+    assert schedule.run_all(threads, 1) == [threading.get_ident()] * 2
+    assert schedule.run_all(threads[:1], 4) == [threading.get_ident()]
+    assert threading.get_ident() not in schedule.run_all(threads, 2)
 
 
 def endless(started, ended):
@@ -164,12 +174,12 @@ def test_an_error_of_a_call_ends_the_others(error):
 
     others = [partial(endless, started, ended)] * 2
     with pytest.raises(error, match="this call"):
-        concurrent_fits.call_side_by_side([others[0], wrong, *others], 2)
+        schedule.run_all([others[0], wrong, *others], 2)
     # Others may begin before the error is known, and then they end as well.
     assert 1 <= len(ended) <= 3
     assert set(threading.enumerate()) <= before
     with pytest.raises(error, match="this call"):
-        concurrent_fits.call_side_by_side([wrong, *others], 1)
+        schedule.run_all([wrong, *others], 1)
 
 
 def test_what_is_nested_in_a_call_ends_with_it():
@@ -184,16 +194,16 @@ def test_what_is_nested_in_a_call_ends_with_it():
         raise ValueError("this call")
 
     def nested():
-        concurrent_fits.call_side_by_side([call, call], 2)
+        schedule.run_all([call, call], 2)
 
     def folds():
-        boost(concurrent_fits.ConcurrentFits([Endless(None)] * 2, 2), 1)
+        boost(lockstep([Endless(None)] * 2, 2), 1)
 
     for inner in (nested, folds):
         started.clear()
         ended.clear()
         with pytest.raises(ValueError, match="this call"):
-            concurrent_fits.call_side_by_side([inner, wrong], 2)
+            schedule.run_all([inner, wrong], 2)
         assert 1 <= len(ended) <= 2
 
 
@@ -212,7 +222,7 @@ def test_ctrl_c_ends_folds():
         release.set()
         raise KeyboardInterrupt
 
-    together = concurrent_fits.ConcurrentFits([Slow(None), Bad(None)], 2)
+    together = lockstep([Slow(None), Bad(None)], 2)
     before = signal.signal(signal.SIGINT, handler)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -220,4 +230,4 @@ def test_ctrl_c_ends_folds():
     finally:
         signal.signal(signal.SIGINT, before)
     assert together.index == 1
-    assert not any(t.name == "skgoss-fold" for t in threading.enumerate())
+    assert not any(t.name == "skgoss-run" for t in threading.enumerate())

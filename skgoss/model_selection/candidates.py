@@ -17,16 +17,16 @@ from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit
-from skgoss.fit.folds import Pair
 from skgoss.fit.race import USUAL_RATE, Racer
+from skgoss.fit.splits import Pair
 from skgoss.model_selection.shared_fits import (
-    GrowingFit,
     SharedFits,
     are_rounds_alike,
     options_of_rounds,
 )
 from skgoss.parameters.aliases import OPTION
 from skgoss.parameters.settings import CHANGEABLE, Settings
+from skgoss.training.run import Run
 from skgoss.utils.sklearn_private import safe_split
 
 # A fit whose rounds take steps of this sum has learned most of what it can. One that
@@ -128,12 +128,18 @@ class OwnFold:
 
     def evaluated(self, racer: Racer) -> dict[str, Any]:
         """What ``_fit_and_score`` of scikit-learn returns, after the next stage."""
-        begin, shared, growing = time.time(), self._shared, GrowingFit(rests=False)
+        begin, shared = time.time(), self._shared
         settings = racer.estimator._settings(None, FitArguments())
-        if shared.grows:
-            growing = shared.growing((*self._keys, options_of_rounds(settings)))
         start = partial(self._begun, settings)
-        result, *_ = growing.grown(racer.next_rounds, start, _evaluated)
+        if shared.grows:
+            key = *self._keys, options_of_rounds(settings)
+            fit, run = shared.growing(key, start)
+        else:
+            fit = start()
+            run = Run(fit.state)
+        with run.lock:
+            run.advance(racer.next_rounds)
+            result, *_ = fit.state.evaluate_sets(fit.state.unlisted_sets)
         value = result.metric_value if result.maximize else -result.metric_value
         return {
             "fit_error": None,
@@ -152,7 +158,3 @@ class OwnFold:
         options = fit.state.dataset, fit.data.fitted, self._tested
         fit.state.add(fit.plan.evaluation_set(*options), is_listed=False)
         return fit
-
-
-def _evaluated(fit: Fit) -> Any:
-    return fit.state.evaluate_sets(fit.state.unlisted_sets)

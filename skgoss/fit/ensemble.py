@@ -1,9 +1,8 @@
-"""Models of several folds, fitted side by side and kept as one."""
+"""The models of several folds as one: weights, calibration, spread, tests."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,15 +12,14 @@ from scipy.optimize import minimize_scalar
 
 from skgoss.binning.rows import Rows
 from skgoss.columns.row_partition import RowPartition
-from skgoss.fit.callbacks import say
-from skgoss.fit.folds import Pair
+from skgoss.fit.splits import Pair
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
 from skgoss.objectives.distributions import calibrated, newton_step
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_rows import TrainingRows
-from skgoss.training.callback_api import EvalResult, History, record
-from skgoss.training.evaluation import EvaluationSet, by_name
+from skgoss.training.callback_api import EvalResult, History
+from skgoss.training.evaluation import EvaluationSet, by_name, loss_of
 from skgoss.training.loop import Trained
 from skgoss.training.rounds import Rounds
 from skgoss.utils.correct_rounding import geometric_mean
@@ -108,77 +106,6 @@ class FoldModel:
         if self.first_round == 0:
             return self.trees
         return self.trees.chosen(np.arange(self.first_round, self.trees.n_rounds))
-
-
-class GrowingFold:
-    """The fit of a fold that goes on whenever more rounds are asked for.
-
-    Its test rows are the only evaluation set. They are evaluated after each round if
-    the model ``is_kept`` with its history. Else a preset only compares losses, and few
-    of them choose as well: those after 1, 2, 4, 8, ... rounds and after each stage.
-    """
-
-    def __init__(self, boosting: Rounds, *, is_kept: bool) -> None:
-        self._boosting: Rounds | None = boosting
-        self._is_kept = is_kept
-        self.has_ended = False
-        self.n_rounds = 0
-        # The first metric, so that less is better, by the numbers of rounds after which
-        # it was computed; infinite where it is NaN.
-        self.losses: dict[int, float] = {}
-        self.history: History = {}  # the metrics of the same rounds
-        self.seconds = 0.0  # the time of all rounds
-
-    def grow(self, n_rounds: int, is_over: Callable[[], bool]) -> None:
-        """Boost until there are so many rounds; fewer if no tree can be split."""
-        begin, boosting = time.perf_counter(), self._boosting
-        if boosting is None:
-            return
-        while self.n_rounds < n_rounds and not self.has_ended:
-            grew = boosting.boost()
-            self.n_rounds = boosting.current_iteration() - boosting.first_round
-            self.has_ended = is_over() or not grew
-            is_last = self.has_ended or self.n_rounds == n_rounds
-            if self._is_kept or is_last or self.n_rounds.bit_count() == 1:
-                self._evaluate(boosting)
-        self.seconds += time.perf_counter() - begin
-
-    def _evaluate(self, boosting: Rounds) -> None:
-        """Note the metrics of the last round, once."""
-        if self.n_rounds in self.losses:
-            return
-        results = boosting.evaluate()
-        record(self.history, results)
-        loss = np.nan_to_num(_as_loss(results[0]), nan=np.inf)
-        self.losses[self.n_rounds] = float(loss)
-
-    def model(
-        self, n_rounds: int, test: NDArray[np.int64], metrics: Sequence[AnyMetric]
-    ) -> FoldModel:
-        """The model of at most so many rounds, which is tested by ``metrics``."""
-        boosting, n_rounds = self._boosting, min(n_rounds, self.n_rounds)
-        assert boosting is not None
-        return FoldModel.from_rounds(
-            boosting, n_rounds, test, self.history, metrics=list(metrics)
-        )
-
-    def end(self) -> None:
-        """Forget all but the losses: no rounds follow."""
-        self._boosting = None
-
-    @property
-    def best_round(self) -> int:
-        """The number of rounds with the least loss."""
-        return min(self.losses, key=self.losses.__getitem__)
-
-
-def tell(models: Iterable[FoldModel]) -> None:
-    """Print a line for each model: its rounds, and the metrics of the last one."""
-    for model in models:
-        last = model.n_rounds - 1
-        for name, scores in model.history.items():
-            words = "".join(f", {k} {v[last]:g}" for k, v in scores.items() if v)
-            say(f"{name}: {model.n_rounds} rounds{words}")
 
 
 def joined(
@@ -335,13 +262,8 @@ def mean_rounds(n_rounds: Sequence[int]) -> float:
 
 def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:
     """The mean over folds of the first metric, so that less is better; NaN is worst."""
-    losses = [_as_loss(model.measure(metrics)[0]) for model in models]
+    losses = [loss_of(model.measure(metrics)[0]) for model in models]
     return float(np.nan_to_num(np.mean(losses), nan=np.inf))
-
-
-def _as_loss(result: EvalResult) -> float:
-    """The metric, so that less is better."""
-    return -result.metric_value if result.maximize else result.metric_value
 
 
 def hill_climbing(

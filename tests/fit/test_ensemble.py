@@ -1,4 +1,4 @@
-"""Fits of the folds side by side."""
+"""The models of folds as one."""
 
 import threading
 
@@ -13,12 +13,11 @@ import skgoss
 from skgoss import Dataset
 from skgoss.binning.rows import Rows
 from skgoss.columns.columns import RELEASED
-from skgoss.fit import fold_fits
+from skgoss.fit import ensemble
 from skgoss.objectives.distributions import DISTRIBUTIONS
 from skgoss.objectives.metrics import Metric
 from skgoss.objectives.objectives import make_link
 from skgoss.parameters import make_settings
-from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 
 
@@ -97,7 +96,7 @@ def folds_of(scores, target, weight=None):
         rows = Rows(RELEASED, target[test], None if weight is None else weight[test])
         tested = EvaluationSet(f"fold_{number}", rows, [], None)
         models.append(
-            fold_fits.FoldModel(None, 0, test, tested, scores[None, test], None, {})
+            ensemble.FoldModel(None, 0, test, tested, scores[None, test], None, {})
         )
     return models
 
@@ -140,7 +139,7 @@ def test_weights_are_those_of_the_loop_that_adds_the_best_kind(n_kinds, weighted
     weight = rng.uniform(0.1, 4.0, 60) if weighted else None
     # Each errs in its own way, so that a mean of all would be best.
     kinds = [target + rng.normal(0.1 * k, 1.0, 60) for k in range(n_kinds)]
-    found = fold_fits.hill_climbing(
+    found = ensemble.hill_climbing(
         [folds_of(kind, target, weight) for kind in kinds], metrics_of("l2")
     )
     expected = naive_weights(kinds, target, weight)
@@ -151,7 +150,7 @@ def test_weights_are_those_of_the_loop_that_adds_the_best_kind(n_kinds, weighted
 def test_the_first_of_equal_kinds_is_the_model():
     target = np.random.default_rng(0).normal(size=30)
     kinds = [folds_of(target + shift, target) for shift in (2.0, 1.0, 1.0)]
-    assert fold_fits.hill_climbing(kinds, metrics_of("l2")) == [0.0, 1.0, 0.0]
+    assert ensemble.hill_climbing(kinds, metrics_of("l2")) == [0.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("n_rows", [1, 300, 10**9])
@@ -163,7 +162,7 @@ def test_factors_of_probabilities_have_the_least_loss(scale, n_rows):
     target = (rng.random(900) < expit(margin)) * 1.0
     metrics = metrics_of("binary_logloss", "binary")
     kinds = [folds_of(part * scale * margin, target) for part in (0.5, 1.5)]
-    found = fold_fits.calibration(kinds, [0.5, 0.5], metrics, n_rows)
+    found = ensemble.calibration(kinds, [0.5, 0.5], metrics, n_rows)
     grid, sign = np.linspace(0.5, 2.0, 1501), 2 * target - 1
     losses = [np.logaddexp(0, -sign * f * scale * margin).mean() for f in grid]
     best = grid[int(np.argmin(losses))]
@@ -177,11 +176,11 @@ def test_losses_are_means_over_folds_and_less_is_better():
     scores = target * np.array([1, 1, -1] * 10)
     metrics = metrics_of("auc", "binary")
     models = folds_of(scores, target)
-    assert fold_fits.loss(models, metrics) == pytest.approx(-2 / 3)
-    assert fold_fits.loss(models[:2], metrics) == -1.0
+    assert ensemble.loss(models, metrics) == pytest.approx(-2 / 3)
+    assert ensemble.loss(models[:2], metrics) == -1.0
     # One class alone has no rank.
-    assert fold_fits.loss(folds_of(scores, 0 * target), metrics) == np.inf
-    squared = fold_fits.loss(models, metrics_of("l2"))
+    assert ensemble.loss(folds_of(scores, 0 * target), metrics) == np.inf
+    squared = ensemble.loss(models, metrics_of("l2"))
     assert squared == pytest.approx(naive_loss(scores, target))
 
 
@@ -189,7 +188,7 @@ def test_losses_are_means_over_folds_and_less_is_better():
     ("rounds", "mean"), [([8], 8), ([1, 100], 10), ([0, 4], 2), ([2, 4, 8], 4)]
 )
 def test_the_mean_of_numbers_of_rounds_is_geometric(rounds, mean):
-    assert fold_fits.mean_rounds(rounds) == pytest.approx(mean)
+    assert ensemble.mean_rounds(rounds) == pytest.approx(mean)
 
 
 # --- Distributions --------------------------------------------------------------------
@@ -325,45 +324,8 @@ def test_scores_of_other_models_are_not_calibrated(monkeypatch):
     X, y = numbers()
     first = skgoss.LGBMRegressor(objective="normal", n_estimators=3).fit(X, y)
     model = skgoss.LGBMRegressor(objective="normal", folds=FOLDS, n_estimators=3)
-    monkeypatch.delattr(fold_fits, "calibrated")
+    monkeypatch.delattr(ensemble, "calibrated")
     model.fit(X, y, init_model=first)
     model.fit(X, y, init_score=np.zeros((len(y), 2)))
     with pytest.raises(NameError):
         model.fit(X, y)
-
-
-class Counted:
-    """Rounds whose loss is the distance to the 9th one; the 12th has no split."""
-
-    first_round, n_rounds = 3, 0
-
-    def boost(self):
-        before, self.n_rounds = self.n_rounds, min(self.n_rounds + 1, 11)
-        return self.n_rounds > before
-
-    def current_iteration(self):
-        return self.first_round + self.n_rounds
-
-    def evaluate(self):
-        return [EvalResult("fold", "l1", abs(9 - self.n_rounds), False)]
-
-
-def test_few_losses_of_a_fold_are_computed_unless_it_is_kept():
-    few = fold_fits.GrowingFold(Counted(), is_kept=False)
-    all_of_them = fold_fits.GrowingFold(Counted(), is_kept=True)
-    for fold in (few, all_of_them):
-        for stage in (5, 5, 7, 10, 20, 30):
-            fold.grow(stage, lambda: False)
-        assert fold.has_ended
-        assert fold.n_rounds == 11
-        assert list(fold.losses.values()) == fold.history["fold"]["l1"]
-    assert list(few.losses) == [1, 2, 4, 5, 7, 8, 10, 11]
-    assert list(all_of_them.losses) == list(range(1, 12))
-    assert (few.best_round, all_of_them.best_round) == (8, 9)
-
-
-def test_a_fold_that_is_ended_has_the_loss_of_its_last_round():
-    fold = fold_fits.GrowingFold(Counted(), is_kept=False)
-    fold.grow(10, lambda: fold.n_rounds == 7)
-    assert fold.has_ended
-    assert list(fold.losses) == [1, 2, 4, 7]

@@ -1,0 +1,279 @@
+"""The option ``preset``: a race of candidates, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from skgoss.fit import callbacks, ensemble, race
+from skgoss.fit import folds as folds_of_fits
+from skgoss.fit import splits as splits_of_rows
+from skgoss.fit.ensemble import FoldModel
+from skgoss.fit.fit import Fit, MakeModel
+from skgoss.fit.folds import Folds
+from skgoss.fit.race import Racer
+from skgoss.fit.splits import Pair
+from skgoss.fit.time_limit import TimeLimit
+from skgoss.parameters import presets
+from skgoss.training.loop import Trained
+from skgoss.training.run import Run
+from skgoss.training.schedule import run_all
+from skgoss.utils.messages import warn
+
+
+def choose(fit: Fit, search: presets.Search) -> None:
+    """Let a fit use the options of the best candidate, with the number of rounds."""
+    fit.choose(_best_options(fit, search))
+
+
+def trained(fit: Fit, search: presets.Search, make_model: MakeModel) -> Trained:
+    """The weighted mean of the candidates' models of the folds."""
+    pairs = fit.pairs
+    assert pairs is not None
+    found = _searched(fit, search, pairs)
+    members = [candidate for candidate in found if candidate.models]
+    kinds = [member.models for member in members]
+    weights = _weights(fit, kinds)
+    for member, weight in zip(members, weights, strict=True):
+        member.weight = weight / sum(weights)
+    fit.search_results = _results(found)
+    fit.choose(members[int(np.argmax(weights))].params)
+    return folds_of_fits.joined(fit, kinds, weights, pairs, make_model)
+
+
+def _best_options(fit: Fit, search: presets.Search) -> dict[str, Any]:
+    pairs = _pairs(fit, search)
+    if not pairs:
+        return search.without
+    found = _searched(fit, search, pairs)
+    best = min(found, key=lambda candidate: candidate.loss)
+    best.weight = 1.0
+    fit.search_results = _results(found)
+    if fit.others is not None:
+        return best.params
+    n_rows, rows = len(fit.splits.rows), fit.data.rows
+    ratio = n_rows / float(np.mean([len(train) for train, _ in pairs]))
+    most = rows.collectives.broadcast(
+        lambda: fit.limit.left / (best.time_of_round * ratio)
+    )
+    return best.params | search.last_fit(
+        best.mean_rounds, best.n_leaves, n_rows, ratio, most
+    )
+
+
+def _pairs(fit: Fit, search: presets.Search) -> list[Pair]:
+    """The folds that candidates are compared on; none if there are too few rows.
+
+    An evaluation set decides instead of them. Of many rows, there is a sample.
+    """
+    splits = fit.splits
+    at = splits.weighted()
+    n_rows, seed = search.n_rows_of(len(at)), fit.settings.random_state
+    if n_rows < len(at):
+        at = splits_of_rows.sample(at, splits.groups, n_rows, seed)
+    if fit.others is not None:
+        return [(at, at[:0])]
+    n_folds = min(search.n_folds, splits.most_folds(at))
+    return [] if n_folds < 2 else splits.of_equal_size(n_folds, at)
+
+
+def _weights(fit: Fit, kinds: Sequence[Sequence[FoldModel]]) -> list[float]:
+    """The weights of several sets of options, as a preset chooses them."""
+    metrics = _by_loss(fit).plan.metrics
+    if fit.settings.refit:
+        losses = [ensemble.loss(models, metrics) for models in kinds]
+        return [float(i == np.argmin(losses)) for i in range(len(kinds))]
+    weights = ensemble.hill_climbing(kinds, metrics)
+    has_own_scores = folds_of_fits.has_own_scores(fit)
+    if has_own_scores and fit.data.link.kind in ("logistic", "softmax"):
+        weighted = fit.splits.weighted()
+        n_rows = sum(int(np.isin(m.test, weighted).sum()) for m in kinds[0])
+        factor = ensemble.calibration(kinds, weights, metrics, n_rows)
+        weights = [factor * weight for weight in weights]
+    return weights
+
+
+def _searched(
+    fit: Fit, search: presets.Search, pairs: Sequence[Pair]
+) -> list[_Candidate]:
+    """All candidates, batch by batch until no batch has a better one.
+
+    Of an ensemble, those that did not fall behind have models.
+    """
+    by_loss, is_mean = _by_loss(fit), fit.pairs is not None
+    folds = Folds(fit.data.rows, pairs, fit.others)
+    limit = fit.limit.part(0.9 if is_mean else 0.5)
+    found: list[_Candidate] = []
+    best, n_without = np.inf, 0
+    for number in range(search.n_batches):
+        batch = [
+            _Candidate(options, by_loss.with_options(search.options | options), folds)
+            for options in search.batch(number, fit.settings.random_state)
+        ]
+        race.run(
+            batch,
+            _growth(fit, folds, limit, has_rivals=bool(found)),
+            lambda _: fit.is_over(limit),
+            rivals=found,
+            are_members=is_mean and not found,
+        )
+        for candidate in batch:
+            if is_mean and not candidate.left:
+                candidate.keep(fit.plan.metrics)
+            candidate.end()
+        found += batch
+        least = min(candidate.loss for candidate in found)
+        n_without = 0 if least < best else n_without + 1
+        best = least
+        if fit.settings.verbosity >= 1:
+            left = f", {limit.left:.0f} s left" if limit.seconds else ""
+            callbacks.say(f"{len(found)} candidates, least loss {best:g}{left}")
+        if n_without == search.patience or fit.is_over(limit):
+            break
+    fit.limit.is_reached |= limit.is_reached
+    _warn_of_end(fit, search, limit, n_begun=sum(c.has_begun for c in found))
+    return found
+
+
+def _warn_of_end(
+    fit: Fit, search: presets.Search, limit: TimeLimit, n_begun: int
+) -> None:
+    """Warn if Ctrl-C or the limit has ended the search."""
+    if limit.interrupted.is_set():
+        fit.tell_of_interrupt(f"a search after {n_begun} candidates had begun")
+    elif n_begun < len(search.candidates):
+        warn(
+            f"time_limit={fit.limit.seconds:g} ended the search after"
+            f" {n_begun} of the first {len(search.candidates)} candidates had"
+            " begun. Set a larger limit, or leave the preset out."
+        )
+
+
+def _growth(
+    fit: Fit, folds: Folds, limit: TimeLimit, *, has_rivals: bool
+) -> Callable[[Sequence[Any]], None]:
+    """What lets candidates of a race grow to their next stage, on all folds."""
+    n_folds = len(folds.pairs)
+
+    def grow(running: Sequence[_Candidate]) -> None:
+        n_at_once, n_threads = folds_of_fits.threads_of_folds(running[0].fit, n_folds)
+
+        def advance(candidate: _Candidate, number: int) -> None:
+            # There is always a model.
+            is_first = not has_rivals and candidate is running[0]
+            if not (is_first and not candidate.rounds) and fit.is_over(limit):
+                return
+            if candidate.runs[number] is None:
+                begun = folds.begun(candidate.fit, number, n_threads)
+                # All losses are the history of a model that is kept.
+                run = Run(begun.state, evaluates_all=fit.pairs is not None)
+                candidate.runs[number] = run
+            run = candidate.runs[number]
+            run.advance(candidate.next_rounds, partial(fit.is_over, limit))
+
+        jobs = product(running, range(n_folds))
+        run_all([partial(advance, *job) for job in jobs], n_at_once)
+        for candidate in running:
+            if candidate.has_begun:
+                losses = [min(run.losses.values()) for run in candidate.runs]
+                candidate.note(-np.array(losses))
+
+    return grow
+
+
+def _by_loss(fit: Fit) -> Fit:
+    """The fit with the loss of its objective as the metric, without messages."""
+    data = fit.data
+    arguments = replace(data.arguments, callbacks=None, eval_metric=None)
+    quiet = {"metric": None, "verbosity": -1, "folds": None}
+    by_loss = fit.variant(data.replaced(arguments=arguments)).with_options(quiet)
+    if not by_loss.plan.metrics:
+        raise ValueError(
+            f"preset={data.settings.preset!r} compares losses, but an objective"
+            " that is a function has none. Set n_estimators."
+        )
+    return by_loss
+
+
+class _Candidate(Racer):
+    """A set of options that a search compares, with its fits on the folds."""
+
+    def __init__(self, params: dict[str, Any], fit: Fit, folds: Folds) -> None:
+        options = fit.settings
+        super().__init__(
+            params,
+            "n_estimators",
+            options.n_estimators,
+            options.learning_rate,
+            options.num_leaves,
+            race.STEP_OF_PRESETS,
+        )
+        self.fit, self.folds = fit, folds
+        self.runs: list[Any] = [None] * len(folds.pairs)  # a `Run` each
+        # What is kept of them for a mean; empty if nothing is.
+        self.models: list[FoldModel] = []
+        self.weight = 0.0  # in the model
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has grown on all folds."""
+        return all(self.runs)
+
+    @property
+    def loss(self) -> float:
+        """The mean over the folds; infinite if the limit came before the first ones."""
+        return -self.means[-1] if self.means else np.inf
+
+    @property
+    def mean_rounds(self) -> float:
+        """The mean number of rounds up to the best ones."""
+        return ensemble.mean_rounds([r.best_round if r else 1 for r in self.runs])
+
+    @property
+    def seconds(self) -> float:
+        """The time of all folds."""
+        return sum(run.seconds for run in self.runs if run)
+
+    @property
+    def time_of_round(self) -> float:
+        """The seconds of a round of a fold."""
+        return self.seconds / sum(max(run.results) for run in self.runs if run)
+
+    def keep(self, metrics: Sequence[Any]) -> None:
+        """Keep the models, all of as many rounds, which are tested by ``metrics``.
+
+        With its own best round, the score of each fold would be too good.
+        """
+        if self.has_begun:
+            n_rounds = max(1, round(self.mean_rounds))
+            self.models = [
+                FoldModel.from_rounds(
+                    run.rounds,
+                    min(n_rounds, run.n_rounds),
+                    test,
+                    run.history,
+                    metrics=metrics,
+                )
+                for run, (_, test) in zip(self.runs, self.folds.pairs, strict=True)
+            ]
+
+    def end(self) -> None:
+        """Forget all but the losses and the models: no rounds follow."""
+        for run in filter(None, self.runs):
+            run.end()
+
+
+def _results(found: Sequence[_Candidate]) -> dict[str, list[Any]]:
+    """What was compared, in the manner of ``cv_results_``."""
+    return {
+        "params": [candidate.params for candidate in found],
+        "mean_test_loss": [candidate.loss for candidate in found],
+        "n_rounds": [candidate.mean_rounds for candidate in found],
+        "fit_time": [candidate.seconds for candidate in found],
+        "weight": [candidate.weight for candidate in found],
+    }

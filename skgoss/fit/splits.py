@@ -1,0 +1,384 @@
+"""How rows are split into folds: splitters, groups and time, and their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold
+
+from skgoss.binning.rows import Rows
+from skgoss.columns import by_row, lifetimes
+from skgoss.dataset import fields
+from skgoss.fit.task import Task
+from skgoss.objectives.objectives import is_survival
+from skgoss.parameters.settings import Settings
+from skgoss.utils.messages import warn
+
+Indices = NDArray[np.int64]
+# The rows to learn from, and those to test on.
+Pair = tuple[Indices, Indices]
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The rows of a fit that are split, and what they are split by.
+
+    ``rows`` are those of all processes, and so are all numbers of rows. Those of weight
+    0 have no influence. Rows of the same of the ``groups``, which messages call
+    ``things``, stay together. With ``time``, later rows are tested. Else each fold has
+    the same fraction of each of the ``labels``, if there are any.
+    """
+
+    rows: Rows
+    labels: NDArray[Any] | None
+    groups: NDArray[Any] | None
+    time: Indices | None
+    things: str
+    task: Task
+    settings: Settings
+
+    def of_option(
+        self, splitter: Any, broadcast: Callable[[Callable[[], Any]], Any]
+    ) -> list[Pair]:
+        """The folds of the option ``folds``, all of which are checked."""
+        if isinstance(splitter, int):
+            return self._of_number(splitter)
+        # Two calls of a splitter may give different folds.
+        found = broadcast(
+            lambda: pairs(splitter, self.rows.target, self.groups, "folds")
+        )
+        for number, pair in enumerate(found):
+            self._check_pair(number, *pair)
+        return found
+
+    def _of_number(self, n_folds: int) -> list[Pair]:
+        at = self.weighted()
+        if self.time is None:
+            check_number(
+                n_folds,
+                self._labels_or_targets[at],
+                None if self.groups is None else self.groups[at],
+                stratify=self.labels is not None,
+                argument="folds",
+                owner="X",
+                things=self.things,
+            )
+        ignored = np.delete(np.arange(len(self.rows)), at)
+        found = self.of_equal_size(n_folds, at)
+        return also_tested(ignored, found, self.groups, self.time)
+
+    def weighted(self) -> Indices:
+        """The rows whose weight is not 0."""
+        weight = self.rows.weight
+        return np.flatnonzero(np.ones(len(self.rows)) if weight is None else weight)
+
+    def most_folds(self, at: Indices) -> int:
+        """The largest number of folds of some of the rows."""
+        if self.time is not None:
+            return len(np.unique(self.time[at])) - 1
+        groups = None if self.groups is None else self.groups[at]
+        labels = self._labels_or_targets[at]
+        n = most(labels, groups, stratify=self.labels is not None)[0]
+        # Of lifetimes, each fold needs an event.
+        return min(n, int((~labels).sum())) if labels.dtype == bool else n
+
+    def of_equal_size(self, n_folds: int, at: Indices) -> list[Pair]:
+        """Folds of some of the rows."""
+        groups = None if self.groups is None else self.groups[at]
+        if self.time is not None:
+            found = by_time(n_folds, self.time[at], groups, f"folds={n_folds}")
+        else:
+            found = of_equal_size(
+                n_folds,
+                self._labels_or_targets[at],
+                groups,
+                stratify=self.labels is not None,
+                seed=self.settings.random_state,
+            )
+        found = [(at[train], at[test]) for train, test in found]
+        for number, pair in enumerate(found):
+            self._check_parts(number, *pair)
+        return found
+
+    @property
+    def _labels_or_targets(self) -> NDArray[Any]:
+        return self.rows.target if self.labels is None else self.labels
+
+    def _check_pair(self, number: int, train: Indices, test: Indices) -> None:
+        """Check that a fold is tested on other rows, other groups and later times."""
+        self._check_parts(number, train, test)
+        n_seen = len(np.intersect1d(train, test, assume_unique=True))
+        if n_seen:
+            warn(
+                f"Fold {number} is tested on {n_seen} rows that it learns from:"
+                " out-of-fold predictions, scores and intervals are too good."
+            )
+            return
+        groups, time = self.groups, self.time
+        if groups is not None and np.isin(groups[train], groups[test]).any():
+            raise ValueError(
+                f"folds split {self.things}: both parts of fold {number} have rows of"
+                " the same one. Pass a number, or GroupKFold(...)."
+            )
+        if time is not None and time[train].max() >= time[test].min():
+            raise ValueError(
+                f"folds contradict time: fold {number} learns from rows that are not"
+                " earlier than all that it tests. Pass a number. TimeSeriesSplit needs"
+                " rows that are sorted by time."
+            )
+
+    def _check_parts(self, number: int, *pair: Indices) -> None:
+        """Check that both parts of a fold have weights, events and all targets."""
+        rows, settings = self.rows, self.settings
+        advice = "Set folds to other rows or to a smaller number"
+        if settings.preset is not None and "folds" not in settings.passed:
+            advice = "Leave the preset out"
+        for part, at in zip(("train", "test"), pair, strict=True):
+            weight = None if rows.weight is None else rows.weight[at]
+            if weight is not None and not weight.any():
+                raise ValueError(
+                    f"All {part} rows of fold {number} have the weight 0. {advice}, or"
+                    " pass other weights."
+                )
+            try:
+                self.task.check_learnable(rows.target[at], weight)
+                if is_survival(settings.objective):
+                    lifetimes.check_events(rows.target[at], weight)
+            except ValueError as error:
+                raise ValueError(
+                    f"The {part} rows of fold {number}: {error} {advice}."
+                ) from error
+
+
+def check_number(
+    n_folds: Any,
+    target: NDArray[np.float64],
+    groups: NDArray[Any] | None,
+    *,
+    stratify: bool,
+    argument: str,
+    owner: str,
+    things: str = "groups",
+) -> None:
+    """Check that there are enough rows, groups or rows of a class; else ValueError.
+
+    The rows of a group, such as a query, are in the same fold. If ``stratify``, each
+    fold has the same fraction of each class. Messages call the number of folds
+    ``argument``, what has the rows ``owner``, and the groups ``things``.
+    """
+    if not (isinstance(n_folds, int | np.integer) and n_folds >= 2):
+        raise ValueError(f"{argument} must be an int of at least 2, got {n_folds!r}.")
+    n, words = most(target, groups, stratify=stratify and len(target) >= int(n_folds))
+    if n < n_folds:
+        advice = f"Set {argument} to a smaller number."
+        found = f"{n} (n_samples={len(target)})"
+        if n == 1 and groups is not None:
+            found = "only one, so that no rows are left to test on"
+            other = things if things == "groups" else argument
+            advice = f"Pass {things} that differ, or leave {other} out."
+        raise ValueError(
+            f"{argument}={n_folds} needs at least {n_folds} {words or things}, but"
+            f" {owner} has {found}. {advice}"
+        )
+
+
+def most(
+    target: NDArray[np.float64], groups: NDArray[Any] | None, *, stratify: bool
+) -> tuple[int, str]:
+    """The largest number of folds, and what there must be one of in each fold.
+
+    The second is empty for groups.
+    """
+    if groups is not None:
+        return len(np.unique(groups)), ""
+    if stratify:
+        return int(np.unique(target, return_counts=True)[1].max()), "rows of a class"
+    return len(target), "rows"
+
+
+def of_equal_size(
+    n_folds: int,
+    target: NDArray[np.float64],
+    groups: NDArray[Any] | None,
+    *,
+    stratify: bool,
+    seed: int,
+) -> list[Pair]:
+    """Folds of random rows: see `check_number` for the parameters.
+
+    The numbers of rows of a class in two folds differ by 1 at most.
+    """
+    if groups is not None:
+        return pairs(GroupKFold(n_folds), target, groups, "folds")
+    order = np.random.default_rng(seed).permutation(len(target))
+    if stratify:
+        order = order[np.argsort(target[order], kind="stable")]
+    fold = np.empty(len(target), dtype=np.int64)
+    fold[order] = np.arange(len(target)) % n_folds
+    return [
+        (np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds)
+    ]
+
+
+def sample(at: Indices, groups: NDArray[Any] | None, n_rows: int, seed: int) -> Indices:
+    """About so many of the rows ``at``, ascending; groups of all rows stay whole."""
+    random = np.random.default_rng(seed)
+    if groups is None:
+        return np.sort(random.choice(at, n_rows, replace=False))
+    _, number, size = np.unique(groups[at], return_inverse=True, return_counts=True)
+    order = random.permutation(len(size))
+    is_chosen = np.zeros(len(size), dtype=bool)
+    is_chosen[order[np.cumsum(size[order]) <= n_rows]] = True
+    is_chosen[order[:1]] = True
+    return at[is_chosen[number]]
+
+
+def by_time(
+    n_folds: int,
+    time: Indices,
+    groups: NDArray[Any] | None,
+    argument: str,
+    first: float = 0.5,
+) -> list[Pair]:
+    """Folds that test later rows than they learn from.
+
+    The rows after the share ``first`` are cut into windows of about equal size, between
+    different times. A fold tests a window and learns from all rows before it. Of groups
+    with rows in both, it tests one in three and learns from the others. ValueError,
+    which names the ``argument``, if there are too few times or rows.
+    """
+    times, n_rows = np.unique(time, return_counts=True)
+    if len(times) <= n_folds:
+        advice = "Set a smaller number" if len(times) > 2 else "Leave time out"
+        raise ValueError(
+            f"{argument} needs at least {n_folds + 1} different times, but there are"
+            f" {len(times)} (n_samples={len(time)}). {advice}."
+        )
+    wanted = np.rint(np.linspace(first, 1, n_folds, endpoint=False) * len(time))
+    number = np.arange(n_folds)
+    # No window is without times, whatever the times of the rows.
+    start = np.searchsorted(np.cumsum(n_rows) - n_rows, wanted).clip(min=1)
+    start = np.maximum.accumulate(start - number) + number
+    start = np.minimum(start, len(times) - n_folds + number)
+    window = np.searchsorted(times[start], time, side="right") - 1
+    parts = [(np.flatnonzero(window < i), np.flatnonzero(window == i)) for i in number]
+    if groups is None:
+        return parts
+    for i, (train, test) in enumerate(parts):
+        both = np.intersect1d(groups[train], groups[test])
+        tested = both[i % min(3, len(both) or 1) :: 3]
+        train = train[~np.isin(groups[train], tested)]
+        test = test[~np.isin(groups[test], np.setdiff1d(both, tested))]
+        if not (len(train) and len(test)):
+            raise ValueError(
+                f"{argument}: all rows before or after a time are of one group, which"
+                f" cannot be on both sides (fold {i}). Leave out groups or time."
+            )
+        parts[i] = train, test
+    return parts
+
+
+def also_tested(
+    at: Indices, pairs: list[Pair], groups: NDArray[Any] | None, time: Indices | None
+) -> list[Pair]:
+    """Folds that also test the rows ``at``, which had no influence on them.
+
+    Each is in one fold, which learns neither from its group nor from later times. If
+    there is no such fold, it is in none.
+    """
+    number = np.arange(len(at)) % len(pairs)
+    if time is not None:
+        starts = [time[test].min() for _, test in pairs]
+        number = np.searchsorted(starts, time[at], side="right") - 1
+    elif groups is not None:
+        number = np.unique(groups[at], return_inverse=True)[1] % len(pairs)
+        for i, (_, test) in enumerate(pairs):
+            number[np.isin(groups[at], groups[test])] = i
+    joined = []
+    for i, (train, test) in enumerate(pairs):
+        added = at[number == i]
+        if groups is not None:
+            added = added[~np.isin(groups[added], groups[train])]
+        joined.append((train, np.sort(np.concatenate([test, added]))))
+    return joined
+
+
+def pairs(
+    folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None, argument: str
+) -> list[Pair]:
+    """The rows to learn from and those to test on, of each fold.
+
+    ``folds`` is a splitter of scikit-learn, or has pairs (train, test) of row numbers;
+    else ValueError, which names the ``argument``. A splitter gets the ``groups``. The
+    row numbers that are returned are ascending and distinct.
+    """
+    checked = [
+        _pair(argument, i, pair, len(target))
+        for i, pair in enumerate(_split(folds, target, groups, argument))
+    ]
+    if not checked:
+        raise ValueError(f"{argument} must hold at least one pair of row numbers.")
+    return checked
+
+
+def check_times(time: Any, n_rows: int) -> Indices:
+    """The times of the rows as numbers in their order, from 0.
+
+    ValueError if one is missing or all are equal, TypeError if they are text.
+    """
+    values = by_row.values(time, n_rows, "time")
+    is_object = values.dtype.kind in "USO"
+    if is_object and any(isinstance(value, str | bytes) for value in values):
+        raise TypeError(
+            "time must hold numbers or dates, got text, whose order may be another."
+            " Convert it, for example by pandas.to_datetime."
+        )
+    number = by_row.distinct(values, "time")[1]
+    if not number.any():
+        raise ValueError(
+            f"time must differ between rows, but all are {values[0]}. Leave time out."
+        )
+    return number
+
+
+def _split(
+    folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None, argument: str
+) -> list[Any]:
+    """The pairs of a splitter, or else the pairs themselves.
+
+    Errors of a splitter name the argument.
+    """
+    if isinstance(folds, type):
+        raise ValueError(f"{argument} is the class {folds.__name__}: pass an object.")
+    if not hasattr(folds, "split"):
+        return list(folds)
+    X = np.zeros((len(target), 1))
+    options = {} if groups is None else {"groups": groups}
+    try:
+        return list(folds.split(X=X, y=target, **options))
+    except (TypeError, ValueError) as error:
+        is_of_groups = not options and "groups" in str(error)
+        advice = " Pass the argument groups." if is_of_groups else ""
+        raise ValueError(
+            f"{argument}={folds!r} cannot split the {len(target)} rows: {error}{advice}"
+        ) from error
+
+
+def _pair(argument: str, index: int, pair: Any, n_rows: int) -> Pair:
+    what = "the pair"
+    try:
+        train, test = pair
+        what = "train"
+        rows = fields.row_numbers(train, n_rows)
+        what = "test"
+        return rows, fields.row_numbers(test, n_rows)
+    except (TypeError, ValueError) as error:
+        words = str(error).replace("used_indices", what)
+        raise ValueError(
+            f"{argument} must hold pairs of row numbers (train, test); fold {index}:"
+            f" {words}"
+        ) from error

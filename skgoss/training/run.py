@@ -1,0 +1,100 @@
+"""A run: rounds that go on whenever more of them are asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Lock
+
+import numpy as np
+
+from skgoss.training.callback_api import EvalResult, History, record
+from skgoss.training.evaluation import loss_of
+from skgoss.training.rounds import Rounds
+
+
+def never() -> bool:
+    """What tells that there is no limit."""
+    return False
+
+
+class Run:
+    """The rounds of a fit, which `advance` grows.
+
+    The evaluation sets are evaluated after each round, or, if only some losses are
+    needed, after 1, 2, 4, 8, ... rounds and after the last round of each `advance`. If
+    it ``rests``, it holds no histograms in between. Threads that share a run hold its
+    ``lock`` while they use it.
+    """
+
+    def __init__(
+        self, rounds: Rounds, *, evaluates_all: bool = True, rests: bool = False
+    ) -> None:
+        self.rounds = rounds
+        self.lock = Lock()
+        self.n_grown = 0  # the rounds in which a tree could be split
+        self.has_ended = False  # whether no more rounds will follow
+        self.seconds = 0.0  # the time of all rounds
+        # The metrics by the numbers of rounds after which they were computed.
+        self.results: dict[int, list[EvalResult]] = {}
+        self._evaluates_all = evaluates_all
+        self._rests = rests
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of new rounds."""
+        return self.rounds.current_iteration() - self.rounds.first_round
+
+    def advance(self, n_rounds: int, is_over: Callable[[], bool] = never) -> None:
+        """Boost until there are so many rounds; fewer if no tree can be split.
+
+        After each round, ``is_over`` tells whether the run ends with it.
+        """
+        if self.has_ended or self.n_rounds >= n_rounds:
+            return
+        begin = time.perf_counter()
+        while not self.has_ended and self.n_rounds < n_rounds:
+            has_grown = self.rounds.boost()
+            self.n_grown += has_grown
+            self.has_ended = is_over() or not has_grown
+            n = self.n_rounds
+            is_last = self.has_ended or n == n_rounds
+            if self._evaluates_all or is_last or n.bit_count() == 1:
+                self._evaluate(n)
+        if self._rests:
+            self.rounds.rest()
+        self.seconds += time.perf_counter() - begin
+
+    def _evaluate(self, n_rounds: int) -> None:
+        if n_rounds not in self.results:
+            self.results[n_rounds] = self.rounds.evaluate()
+
+    def results_after(self, n_rounds: int) -> list[EvalResult]:
+        """The metrics after so many rounds; if the run has ended before, the last."""
+        return self.results[min(n_rounds, max(self.results))]
+
+    @property
+    def history(self) -> History:
+        """The metrics of the evaluated rounds."""
+        history: History = {}
+        for results in self.results.values():
+            record(history, results)
+        return history
+
+    @property
+    def losses(self) -> dict[int, float]:
+        """The first metric by numbers of rounds, so that less is better; not NaN."""
+        return {
+            n: float(np.nan_to_num(loss_of(results[0]), nan=np.inf))
+            for n, results in self.results.items()
+        }
+
+    @property
+    def best_round(self) -> int:
+        """The number of rounds with the least loss."""
+        losses = self.losses
+        return min(losses, key=losses.__getitem__)
+
+    def end(self) -> None:
+        """Forget all but the metrics: no rounds follow."""
+        del self.rounds

@@ -1,0 +1,157 @@
+"""Runs side by side: which one a free thread takes, and how all end together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Self, TypeVar
+
+from skgoss.utils.cancellation import CancelScope
+
+Result = TypeVar("Result")
+
+# An estimate: n threads make one fit faster by n to this power.
+_EFFICIENCY = 0.8
+
+# Seconds between two checks for signals, which only the main thread gets. On Windows, a
+# thread that waits gets none.
+_SIGNAL_INTERVAL = 0.1
+
+
+def at_once(n_runs: int, n_threads: int) -> tuple[int, int]:
+    """How many runs advance at once, and how many of the threads each of them has."""
+    best = max(
+        range(1, min(n_runs, n_threads) + 1),
+        key=lambda n: (n * (n_threads // n) ** _EFFICIENCY, n),
+    )
+    return best, n_threads // best
+
+
+def run_all(functions: Sequence[Callable[[], Result]], n_at_once: int) -> list[Result]:
+    """Call functions, several at once, and return their results: see `Schedule`."""
+    results: dict[int, Result] = {}
+
+    def step(number: int) -> bool:
+        results[number] = functions[number]()
+        return False
+
+    steps = [partial(step, number) for number in range(len(functions))]
+    with Schedule(steps, n_at_once) as schedule:
+        schedule.reach(1)
+    return [results[number] for number in range(len(functions))]
+
+
+class Schedule:
+    """Runs whose steps are done by several threads.
+
+    A free thread takes the run that has fallen behind most, the first of these. The
+    ``steps`` do the next step of a run and return whether the run goes on after it. If
+    ``n_at_once`` or the number of runs is 1, the thread that calls does them.
+
+    It is a context manager, with whose block the threads end. If a step or the block
+    raises an error, all other steps are cancelled: they end within a round.
+    """
+
+    def __init__(self, steps: Sequence[Callable[[], bool]], n_at_once: int) -> None:
+        n_runs = len(steps)
+        self._steps = steps
+        self._n_done = [0] * n_runs
+        self._is_busy = [False] * n_runs
+        self._has_ended = [False] * n_runs
+        self._errors: dict[int, BaseException] = {}
+        self._most_steps = 0  # how far a run may go
+        self._is_closed = False
+        self._scope = CancelScope()
+        self._changed = threading.Condition()
+        n_threads = min(n_at_once, n_runs)
+        self._threads = [
+            threading.Thread(target=self._work, name="skgoss-run", daemon=True)
+            for _ in range(n_threads if n_threads > 1 else 0)
+        ]
+
+    def __enter__(self) -> Self:
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException:
+            self._threads = [t for t in self._threads if t.ident is not None]
+            self._close()
+            raise
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if error[0] is not None:
+            self._scope.cancel()
+        self._close()
+
+    def _close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def reach(self, n_steps: int, ahead: int = 0) -> None:
+        """Wait until each run has done so many steps or has ended.
+
+        Threads that are free do up to so many steps ``ahead`` of that, also afterwards.
+        The first error is raised, in the order of the runs; that of a step ahead, only
+        when it is asked for.
+        """
+        with self._changed:
+            self._most_steps = n_steps + (ahead if self._threads else 0)
+            self._changed.notify_all()
+            while self._threads and not self._has_reached(n_steps):
+                self._changed.wait(_SIGNAL_INTERVAL)
+        if not self._threads:
+            while not self._errors and (number := self._behind_most()) is not None:
+                self._do_step(number)
+        for number, error in sorted(self._errors.items()):
+            if self._n_done[number] < n_steps:
+                raise error
+
+    def _has_reached(self, n_steps: int) -> bool:
+        is_behind = [n < n_steps for n in self._n_done]
+        has_failed = any(is_behind[number] for number in self._errors)
+        pairs = zip(is_behind, self._has_ended, strict=True)
+        return has_failed or all(ended or not behind for behind, ended in pairs)
+
+    def _behind_most(self) -> int | None:
+        """The run that has fallen behind most; None if none may go on now."""
+        free = [
+            number
+            for number, n in enumerate(self._n_done)
+            if n < self._most_steps
+            and not (self._is_busy[number] or self._has_ended[number])
+        ]
+        return min(free, key=self._n_done.__getitem__, default=None)
+
+    def _do_step(self, number: int) -> None:
+        goes_on, n_new = False, 0
+        try:
+            goes_on, n_new = self._steps[number](), 1
+        except BaseException as error:
+            self._errors[number] = error
+        self._n_done[number] += n_new
+        self._has_ended[number] = not goes_on
+
+    def _work(self) -> None:
+        """Do steps until the block of the schedule ends."""
+        self._scope.adopt_thread()
+        while (number := self._taken()) is not None:
+            self._do_step(number)
+            with self._changed:
+                self._is_busy[number] = False
+                self._changed.notify_all()
+
+    def _taken(self) -> int | None:
+        """A run for this thread; None at the end of the block."""
+        with self._changed:
+            while not self._is_closed:
+                number = self._behind_most()
+                if number is not None:
+                    self._is_busy[number] = True
+                    return number
+                self._changed.wait()
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -152,6 +153,29 @@ def test_no_two_classes_have_one_name():
         if isinstance(node, ast.ClassDef)
     ]
     assert named_twice(classes) == set()
+
+
+# The modules where a tool may be used: docs/design.md says which mechanisms these are.
+ONLY_IN = {
+    # joblib makes the threads of scikit-learn's searches, and asks for its pool.
+    r"\bThread(Pool|PoolExecutor)?\(": {
+        "training/schedule",
+        "model_selection/searches",
+    },
+    r"\bsignal\.signal\(": {"fit/time_limit"},
+    r"\bmonotonic\(": {"fit/time_limit", "fit/race", "dask/launch"},
+    r"\bCancelScope\(": {"training/schedule", "model_selection/searches"},
+}
+
+
+@pytest.mark.parametrize("tool", ONLY_IN)
+def test_each_job_has_one_mechanism(tool):
+    users = {
+        path.relative_to(PACKAGE).with_suffix("").as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if re.search(tool, path.read_text("utf-8"))
+    }
+    assert users == ONLY_IN[tool]
 
 
 def test_circles_are_found():

@@ -60,10 +60,13 @@ class Schedule:
         self._is_busy = [False] * n_runs
         self._has_ended = [False] * n_runs
         self._errors: dict[int, BaseException] = {}
+        self._n_asked = 0  # the steps that `reach` waits for
         self._most_steps = 0  # how far a run may go
         self._is_closed = False
         self._scope = CancelScope()
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._may_go_on = threading.Condition(lock)
+        self._is_reached = threading.Condition(lock)
         n_threads = min(n_at_once, n_runs)
         self._threads = [
             threading.Thread(target=self._work, name="skgoss-run", daemon=True)
@@ -86,9 +89,9 @@ class Schedule:
         self._close()
 
     def _close(self) -> None:
-        with self._changed:
+        with self._may_go_on:
             self._is_closed = True
-            self._changed.notify_all()
+            self._may_go_on.notify_all()
         for thread in self._threads:
             thread.join()
 
@@ -99,11 +102,12 @@ class Schedule:
         The first error is raised, in the order of the runs; that of a step ahead, only
         when it is asked for.
         """
-        with self._changed:
+        with self._may_go_on:
+            self._n_asked = n_steps
             self._most_steps = n_steps + (ahead if self._threads else 0)
-            self._changed.notify_all()
-            while self._threads and not self._has_reached(n_steps):
-                self._changed.wait(_SIGNAL_INTERVAL)
+            self._may_go_on.notify_all()
+            while self._threads and not self._has_reached():
+                self._is_reached.wait(_SIGNAL_INTERVAL)
         if not self._threads:
             while not self._errors and (number := self._behind_most()) is not None:
                 self._do_step(number)
@@ -111,8 +115,8 @@ class Schedule:
             if self._n_done[number] < n_steps:
                 raise error
 
-    def _has_reached(self, n_steps: int) -> bool:
-        is_behind = [n < n_steps for n in self._n_done]
+    def _has_reached(self) -> bool:
+        is_behind = [n < self._n_asked for n in self._n_done]
         has_failed = any(is_behind[number] for number in self._errors)
         pairs = zip(is_behind, self._has_ended, strict=True)
         return has_failed or all(ended or not behind for behind, ended in pairs)
@@ -141,17 +145,19 @@ class Schedule:
         self._scope.adopt_thread()
         while (number := self._taken()) is not None:
             self._do_step(number)
-            with self._changed:
+            # The run is free again for this thread; one that waits has found no other.
+            with self._is_reached:
                 self._is_busy[number] = False
-                self._changed.notify_all()
+                if self._has_reached():
+                    self._is_reached.notify()
 
     def _taken(self) -> int | None:
         """A run for this thread; None at the end of the block."""
-        with self._changed:
+        with self._may_go_on:
             while not self._is_closed:
                 number = self._behind_most()
                 if number is not None:
                     self._is_busy[number] = True
                     return number
-                self._changed.wait()
+                self._may_go_on.wait()
         return None

@@ -350,7 +350,7 @@ OPTIONS = {
 @pytest.mark.parametrize("option", OPTIONS)
 def test_options(option):
     kind, given, of_rows = OPTIONS[option]
-    local = kind(**{"n_estimators": 6, "num_leaves": 9} | given)
+    local = kind(**{"n_estimators": 3, "num_leaves": 9} | given)
     y = CLASSES if kind is LGBMClassifier else TARGET
     fitted = of(local).fit(
         array(X), array(y), **{name: array(rows) for name, rows in of_rows.items()}
@@ -410,12 +410,12 @@ FOLDS = {
     ),
     "preset, folds": (
         LGBMRegressor,
-        {"preset": "accurate", "folds": 3, "n_estimators": 8},
+        {"preset": "accurate", "folds": 3, "n_estimators": 3},
         {},
     ),
     "preset, refit": (
         LGBMClassifier,
-        {"preset": "accurate", "folds": 3, "n_estimators": 8, "refit": True},
+        {"preset": "accurate", "folds": 3, "n_estimators": 3, "refit": True},
         {},
     ),
 }

@@ -20,9 +20,9 @@ class _Subclass(LGBMRegressor):
 
 
 ESTIMATORS = [
-    # All rounds there are by default, where nothing limits counts of rows.
-    LGBMClassifier(min_child_samples=1, min_data_in_bin=1),
-    LGBMRegressor(min_child_samples=1, min_data_in_bin=1),
+    # Nothing limits counts of rows.
+    LGBMClassifier(n_estimators=30, min_child_samples=1, min_data_in_bin=1),
+    LGBMRegressor(n_estimators=30, min_child_samples=1, min_data_in_bin=1),
     LGBMRanker(),
     LGBMRanker(n_estimators=10, objective="rank_xendcg"),
     LGBMClassifier(n_estimators=10),
@@ -40,8 +40,9 @@ WARNINGS = (
     "error:Options without effect",
 )
 PRESETS = [
-    LGBMClassifier(preset="accurate", learning_rate=0.2),
-    LGBMRegressor(preset="accurate", learning_rate=0.2, folds=2),
+    # Large steps find their rounds soon.
+    LGBMClassifier(preset="accurate", learning_rate=0.8),
+    LGBMRegressor(preset="accurate", learning_rate=0.8, folds=2),
 ]
 # A preset samples rows: a row of weight 2 is drawn once, two copies of it maybe twice.
 _SAMPLES_ROWS = {

@@ -147,11 +147,11 @@ def named_twice(names: Iterable[str]) -> set[str]:
 
 def test_no_two_classes_have_one_name():
     classes = [
-        node.name
+        name
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.ClassDef)
+        for name in re.findall(r"^ *class (\w+)[(:]", path.read_text("utf-8"), re.M)
     ]
+    assert {"SharedSearch", "Booster"} <= set(classes)
     assert named_twice(classes) == set()
 
 

@@ -110,19 +110,21 @@ def assert_same(got, expected):
         assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()
 
 
-@pytest.mark.parametrize("n_ranks", [2, 5])
+OF_OBJECTIVES = [
+    *((name, {}) for name in LEARNED),
+    ("regression_l1", {"reg_sqrt": True}),
+    ("quantile", {"boost_from_average": False}),
+    ("binary", {"is_unbalance": True}),
+    ("multiclassova", {"is_unbalance": True}),
+    ("multiclassova", {"scale_pos_weight": 2.0}),
+]
+
+
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        *((name, {}) for name in LEARNED),
-        ("regression_l1", {"reg_sqrt": True}),
-        ("quantile", {"boost_from_average": False}),
-        ("binary", {"is_unbalance": True}),
-        ("multiclassova", {"is_unbalance": True}),
-        ("multiclassova", {"scale_pos_weight": 2.0}),
-    ],
+    ("case", "n_ranks"), pairs_unless_nightly(OF_OBJECTIVES, [2, 5])
 )
-def test_objectives_of_partitions(name, options, n_ranks, monkeypatch):
+def test_objectives_of_partitions(case, n_ranks, monkeypatch):
+    name, options = case
     monkeypatch.setattr(order_statistics, "FEW", 0)
     y = TARGETS.get(name, SIGNAL)
     scores = RNG.normal(size=(3, N))

@@ -110,7 +110,7 @@ def test_columns_of_a_node_are_among_the_trees():
 def test_random_cuts_are_allowed_ones(options):
     """And the gains, sums and values written down are those of the cuts."""
     X, y = data()
-    fitted = fit(X, y, extra_trees=True, n_estimators=6, **options)
+    fitted = fit(X, y, extra_trees=True, n_estimators=3, **options)
     for tree, gradient, hessian in rounds_of(fitted, None):
         grower = twin.of_round(fitted, gradient, hessian)
         leaves = grower.replay(tree, slack=1.0)

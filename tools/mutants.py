@@ -46,6 +46,7 @@ TESTS = {
     "fit/entry": ("fit/test_folds", "fit/test_splits", "parameters/test_presets"),
     "fit/lightgbm3": ("users/test_lightgbm_habits", "users/test_migrating"),
     "fit/preset_search": ("parameters/test_presets", "fit/test_time_limit"),
+    "fit/splits": ("fit/test_splits", "fit/test_folds"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
     "fit/train_arguments": ("booster/test_train", "booster/test_cv"),
     "model_selection/searches": (

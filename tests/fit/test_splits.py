@@ -392,6 +392,30 @@ def test_rows_without_weight_draw_no_folds(marks):
         )
 
 
+def test_each_fold_has_its_share_of_the_events():
+    """Those of rows that count; else there is nothing to score."""
+    y = np.column_stack([np.arange(N) % 60 == 7, TIME + 1.0])  # four events
+    cox = {"objective": "cox", "n_estimators": 2}
+    model = LGBMRegressor(**cox, folds=4).fit(COLUMNS, y)
+    assert [*model.evals_result_] == ["fold_0", "fold_1", "fold_2", "fold_3"]
+    with pytest.raises(ValueError, match="test rows of fold 4: no event"):
+        LGBMRegressor(**cox, folds=5).fit(COLUMNS, y)
+    weight = np.where(np.arange(N) == 7, 0.0, 1.0)
+    with pytest.raises(ValueError, match="test rows of fold 3: no event"):
+        LGBMRegressor(**cox, folds=4).fit(COLUMNS, y, weight)
+    first = [(np.arange(60, N), np.arange(60))]
+    LGBMRegressor(**cox, folds=first).fit(COLUMNS, y)
+    with pytest.raises(ValueError, match="test rows of fold 0: no event"):
+        LGBMRegressor(**cox, folds=first).fit(COLUMNS, y, weight)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_a_preset_compares_on_no_more_folds_than_groups(n_groups):
+    model = LGBMRegressor(preset="accurate", learning_rate=0.8)
+    model.fit(COLUMNS, TARGET, groups=np.arange(N) % n_groups)
+    assert len(model.search_results_["params"]) > 1
+
+
 def test_rows_without_weight_are_tested_where_their_groups_are():
     groups, time = np.array([*"aabbccab"]), np.array([1, 1, 2, 2, 3, 3, 3, 0])
     early, late, ignored = np.arange(2), np.arange(2, 4), np.arange(4, 8)

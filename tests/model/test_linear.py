@@ -171,7 +171,7 @@ def test_leaves_of_any_size(kinds, adds):
     raw = linear.RawColumns(containers.learned(columns, owner="it")[0])
     found = linear.fit(
         raw,
-        [[0, 2]] * len(sizes),
+        (2 * np.arange(len(sizes) + 1), np.tile([0, 2], len(sizes)).astype(np.int32)),
         (ends, number[:n_used].copy()),
         linear.Gradients(gradient, hessian, weight),
         values,

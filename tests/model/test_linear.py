@@ -142,8 +142,12 @@ ROWS_OF_LEAVES = {
 
 @pytest.mark.parametrize("kinds", ["", "hessian", "weight", "hessian weight"])
 @pytest.mark.parametrize("adds", [False, True])
-def test_leaves_of_any_size(kinds, adds):
-    """Leaf by leaf: a ridge on two columns, counted from their means."""
+@pytest.mark.parametrize("bound", [0.0, 20.0])
+def test_leaves_of_any_size(kinds, adds, bound):
+    """Leaf by leaf: a ridge on two columns, counted from their means.
+
+    Steps are shortened where the loss could else climb.
+    """
     random = np.random.default_rng(3)
     sizes = [n for n, _ in ROWS_OF_LEAVES.values()]
     n_used = sum(sizes)
@@ -178,7 +182,9 @@ def test_leaves_of_any_size(kinds, adds):
         settings,
         2,
         score,
+        bound,
     )
+    n_shortened = 0
     w = np.ones(len(columns)) if weight is None else weight
     h = w * (1.0 if hessian is None else hessian)
     for leaf, begin in enumerate(ends[:-1]):
@@ -191,6 +197,14 @@ def test_leaves_of_any_size(kinds, adds):
             moments = (design.T * h[rows][whole]) @ design + np.diag([0.7, 0.7, 0.0])
             slopes = design.T @ (w * gradient)[rows][whole]
             expected[whole] = -0.3 * design @ np.linalg.solve(moments, slopes)
+            longest = bound * abs(expected[whole & (w[rows] > 0)]).max() / 0.3
+            part = np.log1p(longest) / (0.3 * longest) if bound else 1.0
+            expected[whole] *= min(1.0, part)
+            n_shortened += part < 1.0
+            known = slice(found.start[leaf], found.start[leaf + 1])
+            np.testing.assert_allclose(
+                found.mean[known], features[whole].mean(axis=0), rtol=1e-12
+            )
         line = found.constant[leaf] + np.zeros(len(rows))
         for at in range(found.start[leaf], found.start[leaf + 1]):
             line += found.coefficient[at] * columns[rows, found.feature[at]]
@@ -203,6 +217,7 @@ def test_leaves_of_any_size(kinds, adds):
         low, high = bounding.min(), bounding.max()
         assert found.lower[leaf] == pytest.approx(low - 0.5 * (high - low))
         assert found.upper[leaf] == pytest.approx(high + 0.5 * (high - low))
+    assert (n_shortened > 0) == (bound > 0)
     if score is not None:
         np.testing.assert_array_equal(score[number[n_used:]], before[number[n_used:]])
 

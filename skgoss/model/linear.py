@@ -43,8 +43,8 @@ class LinearLeaves(NamedTuple):
     # (n_leaves,): what the model is clipped to. NaN: to nothing, as in LightGBM.
     lower: Floats
     upper: Floats
-    # (n_coefficients,): the mean of each column in the leaf's rows, for SHAP values; NaN:
-    # not known.
+    # (n_coefficients,): the mean of each column in the leaf's rows, for SHAP values.
+    # NaN: not known.
     mean: Floats
 
     @classmethod
@@ -244,16 +244,16 @@ def fit(
     of the leaf, with a ridge penalty ``linear_lambda`` on all but the intercept. Rows
     with a NaN or infinite value are left out. A leaf with fewer rows than coefficients
     stays constant. The coefficient of a column is 0 if the column is constant in the
-    leaf, or a linear function of the columns before it. All are made smaller where
-    steps could else increase the loss, by its ``self_concordance``: see `Objective`. The bounds are the least and
-    the greatest value of the model in rows of the leaf, widened by half of their
-    difference.
+    leaf, or a linear function of the columns before it. Steps that could increase the
+    loss, by its ``self_concordance`` (see `Objective`), are shortened. The bounds are
+    the least and the greatest value of the model in rows of the leaf, widened by half
+    of their difference.
 
-    ``paths`` are the numeric input columns on the path to each leaf: where those of each
-    leaf begin, (n_leaves + 1,), and the columns. ``grouped`` are
-    the sampled rows, leaf by leaf: where those of each leaf begin, (n_leaves + 1,), and
-    their numbers. ``leaf_value`` has the values of constant leaves, times the learning
-    rate. The values of the leaves are added to a ``score`` of the sampled rows.
+    ``paths`` are the numeric input columns on the path to each leaf: where those of
+    each leaf begin, (n_leaves + 1,), and the columns. ``grouped`` are the sampled rows,
+    leaf by leaf, likewise. ``leaf_value`` has the values of constant leaves, times the
+    learning rate. The values of the leaves are added to a ``score`` of the sampled
+    rows.
     """
     start, feature = paths
     raw.prepare(feature)

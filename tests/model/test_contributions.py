@@ -233,7 +233,7 @@ def with_lines(ensemble, seed):
     rng = np.random.default_rng(seed)
     features = []
     for tree in ensemble.trees:
-        for leaf, path in sorted(paths(tree).items()):
+        for _leaf, path in sorted(paths(tree).items()):
             on_path = sorted({int(tree.split_feature[node]) for node, _ in path})
             features.append([j for j in on_path if rng.random() < 0.8])
     start = np.cumsum([0, *map(len, features)])

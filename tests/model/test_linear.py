@@ -140,6 +140,16 @@ ROWS_OF_LEAVES = {
 }
 
 
+def steps_of_a_ridge(features, gradient, h, w, bound):
+    """The steps of rows by the normal equations, and which part of them is allowed."""
+    design = np.column_stack([features, np.ones(len(features))])
+    moments = (design.T * h) @ design + np.diag([0.7, 0.7, 0.0])
+    newton = -design @ np.linalg.solve(moments, design.T @ (w * gradient))
+    longest = bound * abs(newton[w > 0]).max()
+    part = min(1.0, np.log1p(longest) / (0.3 * longest)) if bound else 1.0
+    return 0.3 * part * newton, part
+
+
 @pytest.mark.parametrize("kinds", ["", "hessian", "weight", "hessian weight"])
 @pytest.mark.parametrize("adds", [False, True])
 @pytest.mark.parametrize("bound", [0.0, 20.0])
@@ -193,13 +203,13 @@ def test_leaves_of_any_size(kinds, adds, bound):
         whole = np.isfinite(features).all(axis=1)
         expected = np.full(len(rows), values[leaf])
         if whole.sum() >= 3:
-            design = np.column_stack([features[whole], np.ones(whole.sum())])
-            moments = (design.T * h[rows][whole]) @ design + np.diag([0.7, 0.7, 0.0])
-            slopes = design.T @ (w * gradient)[rows][whole]
-            expected[whole] = -0.3 * design @ np.linalg.solve(moments, slopes)
-            longest = bound * abs(expected[whole & (w[rows] > 0)]).max() / 0.3
-            part = np.log1p(longest) / (0.3 * longest) if bound else 1.0
-            expected[whole] *= min(1.0, part)
+            of_rows = (
+                features[whole],
+                gradient[rows][whole],
+                h[rows][whole],
+                w[rows][whole],
+            )
+            expected[whole], part = steps_of_a_ridge(*of_rows, bound)
             n_shortened += part < 1.0
             known = slice(found.start[leaf], found.start[leaf + 1])
             np.testing.assert_allclose(
@@ -215,8 +225,8 @@ def test_leaves_of_any_size(kinds, adds, bound):
         bounding = line[(whole | (whole.sum() < 3)) & (w[rows] > 0)]
         bounding = bounding if len(bounding) else values[leaf : leaf + 1]
         low, high = bounding.min(), bounding.max()
-        assert found.lower[leaf] == pytest.approx(low - 0.5 * (high - low))
-        assert found.upper[leaf] == pytest.approx(high + 0.5 * (high - low))
+        ends = low - 0.5 * (high - low), high + 0.5 * (high - low)
+        assert (found.lower[leaf], found.upper[leaf]) == pytest.approx(ends)
     assert (n_shortened > 0) == (bound > 0)
     if score is not None:
         np.testing.assert_array_equal(score[number[n_used:]], before[number[n_used:]])

@@ -6,7 +6,7 @@ def group_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def paths(
     left: NDArray[np.int32], right: NDArray[np.int32], feature: NDArray[np.int32],
-    column: NDArray[np.int32], is_numeric: NDArray[np.uint8],
+    column: NDArray[np.int32], is_numeric: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 def fit(
     address: NDArray[np.uint64], stride: NDArray[np.int64], start: NDArray[np.int64],
@@ -20,7 +20,8 @@ def fit(
 ) -> None: ...
 def add(
     address: NDArray[np.uint64], stride: NDArray[np.int64], leaf: NDArray[np.int32],
-    rows: NDArray[np.int64] | None, leaf_start: NDArray[np.int64], start: NDArray[np.int64], feature: NDArray[np.int32],
+    rows: NDArray[np.int64] | None, leaf_start: NDArray[np.int64],
+    start: NDArray[np.int64], feature: NDArray[np.int32],
     coefficient: NDArray[np.float64], constant: NDArray[np.float64],
     lower: NDArray[np.float64], upper: NDArray[np.float64],
     leaf_value: NDArray[np.float64], first_score: int, n_threads: int,

@@ -326,9 +326,9 @@ cdef bint fit_leaf(
 cdef double shortened(const Rates* rates, double lower, double upper) noexcept nogil:
     """The part of the steps between two values after which the loss has surely not risen.
 
-    Let c be the self_concordance of the loss (see `leaf_step` in training/gains.h), d the Newton step
-    of a row, and D the largest |d|. A part t of all steps changes the loss of the leaf by no more
-    than the sum of h d^2 times (exp(c t D) - c t D - 1) / (c D)^2 - t. This falls up to
+    Let c be the self-concordance of the loss (see `leaf_step` in training/gains.h), d the Newton
+    step of a row, and D the largest |d|. A part t of all steps changes the loss of the leaf by no
+    more than the sum of h d^2 times (exp(c t D) - c t D - 1) / (c D)^2 - t. This falls up to
     t = log(1 + c D) / (c D). For one value it is the limit of a constant leaf.
     """
     cdef double most = rates.self_concordance * max(fabs(lower), fabs(upper)) / rates.rate

@@ -182,9 +182,8 @@ def test_leaves_of_any_size(kinds, adds, bound):
     settings = make_settings(
         {"linear_lambda": 0.7, "learning_rate": 0.3}, "LGBMRegressor"
     )
-    raw = linear.RawColumns(containers.learned(columns, owner="it")[0])
     found = linear.fit(
-        raw,
+        linear.RawColumns(containers.learned(columns, owner="it")[0]),
         (2 * np.arange(len(sizes) + 1), np.tile([0, 2], len(sizes)).astype(np.int32)),
         (ends, number[:n_used].copy()),
         linear.Gradients(gradient, hessian, weight),
@@ -211,10 +210,8 @@ def test_leaves_of_any_size(kinds, adds, bound):
             )
             expected[whole], part = steps_of_a_ridge(*of_rows, bound)
             n_shortened += part < 1.0
-            known = slice(found.start[leaf], found.start[leaf + 1])
-            np.testing.assert_allclose(
-                found.mean[known], features[whole].mean(axis=0), rtol=1e-12
-            )
+            mean = found.mean[found.start[leaf] : found.start[leaf + 1]]
+            np.testing.assert_allclose(mean, features[whole].mean(axis=0), rtol=1e-12)
         line = found.constant[leaf] + np.zeros(len(rows))
         for at in range(found.start[leaf], found.start[leaf + 1]):
             line += found.coefficient[at] * columns[rows, found.feature[at]]

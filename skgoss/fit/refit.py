@@ -289,14 +289,17 @@ class Refit:
         if self.ensemble.linear is None:
             return values, None
         models = self.ensemble.linear.leaves(first, stop)
+        number, limit = tree % self.ensemble.n_scores, not self.ensemble.average
+        self_concordance = self.objective.self_concordance_of(number) if limit else 0.0
         fitted = linear.fit(
             self._raw,
-            [path.tolist() for path in np.split(models.feature, models.start[1:-1])],
+            (models.start, models.feature),
             (np.append(0, ends), order),
             gradients,
             steps,
             self.options.replaced(learning_rate=self.shrinkage[tree]),
             self.n_threads,
+            self_concordance=self_concordance,
         )
         return values, self._moved_models(models, fitted, start)
 

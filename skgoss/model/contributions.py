@@ -9,12 +9,16 @@ Counts are those of the leaves; numbers below zero count as zero. Where a node h
 rows at all, its children count by halves. So the values are finite for any counts, and
 their sum is the raw score. LightGBM has the same values where it has any: of rows that
 do not reach a leaf without rows it has NaN.
+
+Where a column of a linear leaf is unknown, it has its mean in the leaf's rows. A line
+that leaves its bounds ends there: all columns count for less, by one factor. Columns
+that miss a value share what the leaf says without a line.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,11 +27,13 @@ from numpy.typing import NDArray
 from skgoss._engine.model.contribution_kernels import Explainer
 from skgoss.columns.columns import Columns
 from skgoss.model.ensemble import Ensemble
+from skgoss.model.linear import LinearLeaves
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
@@ -44,7 +50,8 @@ def contributions(
     The rounds are those from ``start_round`` to ``stop_round - 1``; None: to the last.
     The values do not depend on the number of threads. The shape is (n_rows, n_scores,
     n_features + 1), with the expected value in the last column. The sums over the last
-    axis are the raw scores. ValueError if the ensemble has linear leaves.
+    axis are the raw scores. ValueError if the ensemble has linear leaves of LightGBM,
+    whose columns have no means.
     """
     tables = _tables(ensemble)
     span = ensemble._span(columns, start_round, stop_round)
@@ -134,13 +141,19 @@ class _Tables:
         key = node_score * ensemble.n_features + ensemble.arrays["split_feature"]
         slots, slot = np.unique(key, return_inverse=True)
         self.score, self.feature = np.divmod(slots, ensemble.n_features)
+        value, lines = ensemble.arrays["leaf_value"], None
+        if ensemble.linear is not None:
+            of_leaf = np.repeat(tree_score, n_leaves) * ensemble.n_features
+            value, lines = _lines(ensemble.linear, value, of_leaf, slots)
         self.explainer = Explainer(
             ensemble._predictor,
             ensemble.leaf_start,
             ensemble.arrays["leaf_count"],
+            value,
             slot.astype(np.int32),
             len(slots),
             with_pairs,
+            lines,
         )
         self._n_scores = ensemble.n_scores
         self._average = ensemble.average
@@ -175,16 +188,55 @@ class _Tables:
         )
 
 
+def _lines(
+    linear: LinearLeaves, leaf_value: Floats, first_key: Ints, slots: Ints
+) -> tuple[Floats, dict[str, NDArray[Any]] | None]:
+    """The values of leaves at the means of their columns, and their lines.
+
+    ``first_key`` plus a column is the key of a leaf's slot, and ``slots`` are the keys
+    of all slots. None for the lines if there are none.
+    """
+    if np.isnan(linear.mean).any():
+        raise ValueError(
+            "The linear leaves of this model have no SHAP values, because it does not"
+            " hold the means of their columns: models of LightGBM and of skgoss 0.1 do"
+            " not. Fit it again with skgoss, or explain `predict` by"
+            " shap.PermutationExplainer(model.predict, X)."
+        )
+    n_leaves, n_terms = len(linear.constant), np.diff(linear.start)
+    leaf = np.repeat(np.arange(n_leaves), n_terms)
+    constant = linear.constant + np.bincount(
+        leaf, linear.coefficient * linear.mean, n_leaves
+    )
+    is_constant = n_terms == 0
+    constant[is_constant] = linear.constant[is_constant]
+    base = np.where(constant < linear.lower, linear.lower, constant)
+    base = np.where(base > linear.upper, linear.upper, base)
+    if len(leaf) == 0:
+        return base, None
+    feature, column = np.unique(linear.feature, return_inverse=True)
+    key = first_key[leaf] + linear.feature
+    slot = np.searchsorted(slots, key)
+    slot[np.append(slots, -1)[slot] != key] = len(slots)  # no node tests the column
+    return base, {
+        "start": linear.start,
+        "constant": constant,
+        "lower": linear.lower,
+        "upper": linear.upper,
+        "otherwise": leaf_value,
+        "coefficient": linear.coefficient,
+        "mean": linear.mean,
+        "slot": slot.astype(np.int32),
+        "column": column.astype(np.int32),
+        "feature": feature.astype(np.int64),
+    }
+
+
 # The tables of ensembles, without and with pairs of features.
 _TABLES: WeakKeyDictionary[Ensemble, dict[bool, _Tables]] = WeakKeyDictionary()
 
 
 def _tables(ensemble: Ensemble, with_pairs: bool = False) -> _Tables:
-    if ensemble.linear is not None:
-        raise ValueError(
-            "trees with linear leaves have no SHAP values: fit with linear_tree=False,"
-            " or explain `predict` by shap.PermutationExplainer(model.predict, X)"
-        )
     tables = _TABLES.setdefault(ensemble, {})
     if with_pairs not in tables:
         tables[with_pairs] = _Tables(ensemble, with_pairs)

@@ -19,6 +19,7 @@ from skgoss.model.category_sets import NO_SETS, SET_TYPES, CategorySets
 from skgoss.model.linear import (
     BOUND_TYPES,
     LINEAR_TYPES,
+    MEAN_TYPES,
     LinearLeaves,
     RawColumns,
     spans,
@@ -502,11 +503,12 @@ def _join_linear(parts: Sequence[Ensemble]) -> LinearLeaves | None:
 
 
 def _restored_linear(state: dict[str, Any], owner: str) -> LinearLeaves:
-    """The linear leaves of a state; in those of skgoss 0.1 they have no bounds."""
+    """The linear leaves of a state; in old ones they have no bounds, or no means."""
     leaves = LinearLeaves.unbounded(**vectors(state, LINEAR_TYPES, owner))
-    if not state.keys() & BOUND_TYPES:
-        return leaves
-    return leaves._replace(**vectors(state, BOUND_TYPES, owner))
+    for types in (BOUND_TYPES, MEAN_TYPES):
+        if state.keys() & types:
+            leaves = leaves._replace(**vectors(state, types, owner))
+    return leaves
 
 
 def _check_shapes(tree: Tree, number: int) -> None:

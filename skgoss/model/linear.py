@@ -25,7 +25,9 @@ LINEAR_TYPES = {
     "feature": np.int32,
     "coefficient": np.float64,
 }
+# What files of LightGBM and states of skgoss 0.1 do not have.
 BOUND_TYPES = {"lower": np.float64, "upper": np.float64}
+MEAN_TYPES = {"mean": np.float64}
 
 
 class LinearLeaves(NamedTuple):
@@ -41,20 +43,28 @@ class LinearLeaves(NamedTuple):
     # (n_leaves,): what the model is clipped to. NaN: to nothing, as in LightGBM.
     lower: Floats
     upper: Floats
+    # (n_coefficients,): the mean of each column in the leaf's rows, for SHAP values.
+    # NaN: not known.
+    mean: Floats
 
     @classmethod
     def constants(cls, values: Floats) -> LinearLeaves:
         """Leaves without coefficients."""
-        start = np.zeros(len(values) + 1, dtype=np.int64)
-        return cls(
-            values.copy(), start, np.empty(0, np.int32), np.empty(0), values, values
-        )
+        start, none = np.zeros(len(values) + 1, dtype=np.int64), np.empty(0)
+        feature, values = np.empty(0, np.int32), values.copy()
+        return cls(values, start, feature, none, values, values, none)
 
     @classmethod
-    def unbounded(cls, constant: Floats, **terms: NDArray[Any]) -> LinearLeaves:
-        """Leaves without bounds."""
-        none = np.full(len(constant), np.nan)
-        return cls(constant, **terms, lower=none, upper=none)
+    def unbounded(
+        cls, constant: Floats, coefficient: Floats, **terms: NDArray[Any]
+    ) -> LinearLeaves:
+        """Leaves without bounds and means."""
+        none, unknown = (
+            np.full(len(constant), np.nan),
+            np.full(len(coefficient), np.nan),
+        )
+        ends = {"lower": none, "upper": none, "mean": unknown}
+        return cls(constant, coefficient=coefficient, **terms, **ends)
 
     @classmethod
     def joined(cls, parts: Sequence[LinearLeaves]) -> LinearLeaves:
@@ -67,6 +77,7 @@ class LinearLeaves(NamedTuple):
             np.concatenate([part.coefficient for part in parts]),
             np.concatenate([part.lower for part in parts]),
             np.concatenate([part.upper for part in parts]),
+            np.concatenate([part.mean for part in parts]),
         )
 
     def leaves(self, first: int, stop: int) -> LinearLeaves:
@@ -80,6 +91,7 @@ class LinearLeaves(NamedTuple):
             self.coefficient[span],
             self.lower[first:stop],
             self.upper[first:stop],
+            self.mean[span],
         )
 
     def chosen(self, leaves: NDArray[np.integer[Any]]) -> LinearLeaves:
@@ -93,6 +105,7 @@ class LinearLeaves(NamedTuple):
             self.coefficient[at],
             self.lower[leaves],
             self.upper[leaves],
+            self.mean[at],
         )
 
     def scaled(self, factor: float, added: float | Floats) -> LinearLeaves:
@@ -163,8 +176,9 @@ class RawColumns:
         factor: float,
         n_threads: int,
         score_inout: Floats,
+        rows: NDArray[np.int64] | None = None,
     ) -> None:
-        """Add a multiple of one tree's values to one score of rows.
+        """Add a multiple of one tree's values to one score of all rows, or of some.
 
         ``leaf`` is the leaf of each row. Rows that miss a value in a column of the
         leaf's model get the ``leaf_value``.
@@ -173,10 +187,11 @@ class RawColumns:
             leaf[:, None],
             np.array([0, len(leaf_value)], dtype=np.int64),
             factor * leaf_value,
-            leaves.scaled(factor, 0.0),
+            leaves if factor == 1.0 else leaves.scaled(factor, 0.0),
             0,
             n_threads,
             score_inout[:, None],
+            rows,
         )
 
     def add_trees(
@@ -188,6 +203,7 @@ class RawColumns:
         first_score: int,
         n_threads: int,
         score_inout: Floats,
+        rows: NDArray[np.int64] | None = None,
     ) -> None:
         """Add the values of consecutive trees: see `linear.add` in the engine."""
         used = leaves.start[leaf_start[[0, -1]]]
@@ -196,6 +212,7 @@ class RawColumns:
             self.address,
             self.stride,
             leaf,
+            rows,
             leaf_start,
             leaves.start,
             leaves.feature,
@@ -212,13 +229,14 @@ class RawColumns:
 
 def fit(
     raw: RawColumns,
-    paths: Sequence[Sequence[int]],
+    paths: tuple[NDArray[np.int64], NDArray[np.int32]],
     grouped: tuple[NDArray[np.int64], NDArray[np.int64]],
     gradients: Gradients,
     leaf_value: Floats,
     settings: Settings,
     n_threads: int,
     score: Floats | None = None,
+    self_concordance: float = 0.0,
 ) -> LinearLeaves:
     """Fit a linear model in each leaf.
 
@@ -226,20 +244,21 @@ def fit(
     of the leaf, with a ridge penalty ``linear_lambda`` on all but the intercept. Rows
     with a NaN or infinite value are left out. A leaf with fewer rows than coefficients
     stays constant. The coefficient of a column is 0 if the column is constant in the
-    leaf, or a linear function of the columns before it. The bounds are the least and
-    the greatest value of the model in rows of the leaf, widened by half of their
-    difference.
+    leaf, or a linear function of the columns before it. Steps that could increase the
+    loss, by its ``self_concordance`` (see `Objective`), are shortened. The bounds are
+    the least and the greatest value of the model in rows of the leaf, widened by half
+    of their difference.
 
-    ``paths`` are the numeric input columns on the path to each leaf. ``grouped`` are
-    the sampled rows, leaf by leaf: where those of each leaf begin, (n_leaves + 1,), and
-    their numbers. ``leaf_value`` has the values of constant leaves, times the learning
-    rate. The values of the leaves are added to a ``score`` of the sampled rows.
+    ``paths`` are the numeric input columns on the path to each leaf: where those of
+    each leaf begin, (n_leaves + 1,), and the columns. ``grouped`` are the sampled rows,
+    leaf by leaf, likewise. ``leaf_value`` has the values of constant leaves, times the
+    learning rate. The values of the leaves are added to a ``score`` of the sampled
+    rows.
     """
-    feature = np.array([j for path in paths for j in path], dtype=np.int32)
-    start = np.cumsum([0, *map(len, paths)], dtype=np.int64)
+    start, feature = paths
     raw.prepare(feature)
     constant, lower, upper = np.empty((3, len(leaf_value)))
-    coefficient = np.empty(len(feature))
+    coefficient, mean = np.empty((2, len(feature)))
     linear_kernels.fit(
         raw.address,
         raw.stride,
@@ -252,38 +271,17 @@ def fit(
         leaf_value,
         settings.linear_lambda,
         settings.learning_rate,
+        self_concordance,
         n_threads,
         score,
         constant,
         coefficient,
+        mean,
         lower,
         upper,
     )
     kept = coefficient != 0
-    n_kept = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
-    terms = n_kept[start], feature[kept], coefficient[kept]
-    return LinearLeaves(constant, *terms, lower, upper)
-
-
-def paths(
-    nodes: NDArray[Any], column: NDArray[np.int32], is_numeric: NDArray[np.bool_]
-) -> list[list[int]]:
-    """The numeric columns on the path to each leaf of a tree, ascending.
-
-    ``nodes`` are those of ``Forest.arrays``. Their features are the used columns, for
-    which ``column`` has the number in the input.
-    """
-    feature = nodes["feature"]
-    used = np.where(is_numeric[feature], column[feature], -1).tolist()
-    children = list(zip(nodes["left"].tolist(), nodes["right"].tolist(), strict=True))
-    columns: list[list[int]] = [[] for _ in range(len(nodes) + 1)]
-    open_nodes = [(0, frozenset[int]())] if len(nodes) else []
-    while open_nodes:
-        at, above = open_nodes.pop()
-        here = above | {used[at]} if used[at] >= 0 else above
-        for child in children[at]:
-            if child >= 0:
-                open_nodes.append((child, here))
-            else:
-                columns[~child] = sorted(here)
-    return columns
+    if not kept.all():
+        start = np.append(0, np.cumsum(kept))[start]
+        feature, coefficient, mean = feature[kept], coefficient[kept], mean[kept]
+    return LinearLeaves(constant, start, feature, coefficient, lower, upper, mean)

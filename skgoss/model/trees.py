@@ -235,7 +235,8 @@ def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: CategorySets) -> None:
 def _check_linear(linear: LinearLeaves, n_leaves: int, n_features: int) -> None:
     n_coefficients = len(linear.coefficient)
     sizes = dict.fromkeys(("constant", "lower", "upper"), n_leaves)
-    sizes |= {"start": n_leaves + 1, "feature": n_coefficients}
+    sizes |= {"start": n_leaves + 1}
+    sizes |= dict.fromkeys(("feature", "mean"), n_coefficients)
     check_lengths(linear._asdict(), sizes)
     check_start(linear.start, n_coefficients, "start of the linear leaves")
     _check_features(linear.feature, n_features, "feature of the linear leaves")

@@ -29,6 +29,8 @@ SKGOSS_KEY = "skgoss"
 # A key of the header for the lower bounds of all linear leaves, and then their upper
 # ones. LightGBM does not know them, and drops them when it saves a file again.
 BOUNDS_KEY = "leaf_bounds"
+# The same, for the means of the columns of linear leaves, coefficient by coefficient.
+MEANS_KEY = "leaf_means"
 PANDAS_CATEGORICAL = "pandas_categorical:"
 PARAMETERS = "parameters:", "end of parameters"
 END_OF_TREES = "end of trees"

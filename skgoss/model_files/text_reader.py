@@ -24,6 +24,7 @@ from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, check_trees
 from skgoss.model_files import text_lines
 from skgoss.model_files.text_lines import (
     BOUNDS_KEY,
+    MEANS_KEY,
     NO_LINE,
     FieldLines,
     Footer,
@@ -62,8 +63,9 @@ def read(text: str | bytes) -> tuple[Ensemble, Header]:
     n_scores = _n_scores(header, len(trees.number))
     content = _content(header, footer)
     n_features, average = len(content.feature_names), "average_output" in header.fields
-    line, bounds = footer.skgoss_line, header.fields.get(BOUNDS_KEY, NO_LINE)
-    ensemble = _ensemble(trees, n_scores, n_features, line, bounds, average=average)
+    ensemble = _ensemble(
+        trees, n_scores, n_features, footer.skgoss_line, header, average=average
+    )
     return ensemble, content
 
 
@@ -227,7 +229,7 @@ def _ensemble(
     n_scores: int,
     n_features: int,
     skgoss_line: SkgossLine,
-    bounds: Line,
+    header: Section,
     *,
     average: bool,
 ) -> Ensemble:
@@ -243,7 +245,7 @@ def _ensemble(
         for key, dtype in dtypes.items()
     }
     sets = _sets(trees, n_leaves - 1, arrays, skgoss_line)
-    linear = _linear(trees, n_leaves, arrays["leaf_value"], bounds)
+    linear = _linear(trees, n_leaves, arrays["leaf_value"], header)
     leaf_start = np.concatenate([[0], np.cumsum(n_leaves)])
     try:
         return Ensemble(
@@ -366,7 +368,7 @@ def _read_sets(
 
 
 def _linear(
-    trees: TreeSections, n_leaves: Ints, leaf_value: Floats, bounds: Line
+    trees: TreeSections, n_leaves: Ints, leaf_value: Floats, header: Section
 ) -> LinearLeaves | None:
     one = np.ones(len(trees.number), dtype=np.int64)
     is_linear = _numbers(trees, "is_linear", one, np.uint8) > 0
@@ -389,13 +391,24 @@ def _linear(
     coefficient = _numbers(some, "leaf_coeff", sizes, np.float64, needed=True)
     terms = {"start": start, "feature": feature, "coefficient": coefficient}
     leaves = LinearLeaves.unbounded(constant, **terms)
-    if bounds is NO_LINE:
-        return leaves
-    stop, n_bounds = np.array([[len(bounds.text)], [len(bounds.text.split())]])
-    if n_bounds[0] != 2 * len(constant):
-        refuse(bounds.number, f"{BOUNDS_KEY} must have {2 * len(constant)} numbers")
-    line = FieldLines(np.array([bounds.number]), np.zeros_like(stop), stop, n_bounds)
-    lower, upper = np.split(_parsed(bounds.text, line, BOUNDS_KEY, np.float64), 2)
-    if (lower > upper).any():
-        refuse(bounds.number, f"a lower bound in {BOUNDS_KEY} is above its upper one")
-    return leaves._replace(lower=lower, upper=upper)
+    bounds = _of_header(header, BOUNDS_KEY, 2 * len(constant))
+    if bounds is not None:
+        lower, upper = np.split(bounds, 2)
+        if (lower > upper).any():
+            message = f"a lower bound in {BOUNDS_KEY} is above its upper one"
+            refuse(header.fields[BOUNDS_KEY].number, message)
+        leaves = leaves._replace(lower=lower, upper=upper)
+    means = _of_header(header, MEANS_KEY, len(coefficient))
+    return leaves if means is None else leaves._replace(mean=means)
+
+
+def _of_header(header: Section, key: str, n: int) -> Floats | None:
+    """The ``n`` numbers of a line of the header; None if there is no such line."""
+    found = header.fields.get(key, NO_LINE)
+    if found is NO_LINE:
+        return None
+    stop, n_found = np.array([[len(found.text)], [len(found.text.split())]])
+    if n_found[0] != n:
+        refuse(found.number, f"{key} must have {n} numbers")
+    line = FieldLines(np.array([found.number]), np.zeros_like(stop), stop, n_found)
+    return _parsed(found.text, line, key, np.float64)

@@ -31,6 +31,7 @@ from skgoss.model_files.text_lines import (
     INTERNAL_LINES,
     LEAF_LINES,
     LINEAR_LINES,
+    MEANS_KEY,
     NODE_LINES,
     PANDAS_CATEGORICAL,
     PARAMETERS,
@@ -192,11 +193,13 @@ def _linear_lines(leaves: LinearLeaves) -> list[str]:
     return list(map(_line, LINEAR_LINES, values))
 
 
-def _bounds(leaves: LinearLeaves | None) -> list[str]:
-    """The line of the header with bounds, if a leaf has one."""
-    if leaves is None or np.isnan(leaves.lower).all():
+def _of_linear_leaves(leaves: LinearLeaves | None) -> list[str]:
+    """The lines of the header with bounds and means, if there are any."""
+    if leaves is None:
         return []
-    return [_line(BOUNDS_KEY, np.concatenate([leaves.lower, leaves.upper]))]
+    bounds = np.concatenate([leaves.lower, leaves.upper])
+    keys = (BOUNDS_KEY, bounds), (MEANS_KEY, leaves.mean)
+    return [_line(key, values) for key, values in keys if not np.isnan(values).all()]
 
 
 def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
@@ -280,7 +283,7 @@ def _header_lines(
         *([f"monotone_constraints={' '.join(map(str, signs))}"] if signs else []),
         f"feature_infos={' '.join(infos)}",
         f"{SKGOSS_KEY}=1",
-        *_bounds(part.linear),
+        *_of_linear_leaves(part.linear),
         f"tree_sizes={' '.join(map(str, sizes))}",
     ]
     return "\n".join([*lines, ""])

@@ -137,12 +137,16 @@ class Objective:
             return self.average.copy()
         return np.where(self.trained, 0.0, self.average)
 
+    def self_concordance_of(self, number: int) -> float:
+        """The ``self_concordance`` of one score."""
+        return float(np.broadcast_to(self.self_concordance, self.n_scores)[number])
+
     def longest_steps(self, optimal: Floats, number: int) -> Floats:
         """The longest steps of a score that cannot increase the loss.
 
         ``optimal`` are those that are best by the second-order loss.
         """
-        bound = np.broadcast_to(self.self_concordance, self.n_scores)[number]
+        bound = self.self_concordance_of(number)
         if not bound > 0:
             return np.full_like(optimal, np.inf)
         return function_kernels.log1p(bound * np.abs(optimal)) / bound

@@ -32,6 +32,13 @@ class BinnedRows(NamedTuple):
             raise RuntimeError("linear leaves need the values of the columns")
         return self.values
 
+    def chosen(self, rows: NDArray[np.int64]) -> BinnedRows:
+        """Some of the rows, which are ascending; without their values."""
+        numbers = rows.astype(np.uint32)
+        if self.numbers is not None:
+            numbers = self.numbers[rows]
+        return BinnedRows(self.store, self.missing_bin, None, len(rows), numbers)
+
 
 class BinnedTrees(NamedTuple):
     """The trees of one round, as from ``Forest.arrays``."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.model.linear_kernels import group_rows
+from skgoss._engine.model.linear_kernels import group_rows, paths
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.binning.binned_dataset import BinnedDataset
@@ -141,6 +141,9 @@ class Boosting(Rounds):
         self.linear: list[list[LinearLeaves]] = []
         # The number of constant rounds, where no column can be split.
         self.n_constant = 0
+        # The limits on steps: see `Objective.self_concordance`.
+        limit = objective.self_concordance if self.limits_steps else 0.0
+        self.self_concordance = np.broadcast_to(limit, self.n_scores).tolist()
         self.can_split = len(dataset.feature) > 0
         # The size of constant trees. These are asked for at any time, but all processes
         # must communicate at the same time.
@@ -158,9 +161,6 @@ class Boosting(Rounds):
         """A grower of the trees of all scores, or of the first ones."""
         partition = self.objective.partition
         n_scores = n_scores or self.n_scores
-        self_concordance = np.broadcast_to(
-            self.objective.self_concordance, self.n_scores
-        )
         return TreeGrower(
             self.dataset,
             self.settings,
@@ -169,7 +169,7 @@ class Boosting(Rounds):
             forest,
             self.constraints,
             self.copies,
-            self_concordance[:n_scores] if self.limits_steps else 0.0,
+            self.self_concordance[:n_scores],
             None if partition.collectives.n_ranks == 1 else partition,
         )
 
@@ -470,8 +470,9 @@ class Boosting(Rounds):
             round_index, self.gradient, self.hessian, self.n_threads
         )
         raw = self.rows.raw if self.settings.linear_tree else None
-        added = self.adds_while_growing and sample.rows is None and not renews
-        # Linear leaves are added once they are fitted.
+        # Linear leaves are added once they are fitted, to all rows.
+        is_whole = sample.rows is None or raw is not None
+        added = self.adds_while_growing and is_whole and not renews
         scores = self.scores if added else None
         grew = self._grow(sample, scores if raw is None else None, round_index)
         if before == 0:
@@ -607,7 +608,7 @@ class Boosting(Rounds):
     ) -> list[LinearLeaves]:
         """The linear models of the new trees' leaves; the first trees have none.
 
-        Their values are added to ``scores`` unless it is None.
+        Their values are added to the ``scores`` of all rows unless it is None.
         """
         trees = self._new_trees()
         numbers = range(self.n_scores)
@@ -618,20 +619,49 @@ class Boosting(Rounds):
                     self.rows, 1.0, self.n_threads, scores
                 )
             return leaves
-        is_numeric = ~self.dataset.categorical
+        others = None
+        if scores is not None and sample.rows is not None:
+            is_other = np.ones(self.dataset.n_rows, dtype=bool)
+            is_other[sample.rows] = False
+            others = np.flatnonzero(is_other)
         return [
-            linear.fit(
-                raw,
-                linear.paths(trees.tree(k)[0], self.dataset.feature, is_numeric),
-                self._rows_by_leaf(trees, k, sample.rows),
-                self._gradients(sample, k),
-                trees.tree(k)[1].copy(),
-                self.settings,
-                self.n_threads,
-                None if scores is None else scores[k],
+            self._fit_linear_tree(
+                raw, trees, k, sample, others, None if scores is None else scores[k]
             )
             for k in numbers
         ]
+
+    def _fit_linear_tree(
+        self,
+        raw: RawColumns,
+        trees: BinnedTrees,
+        k: int,
+        sample: sampling.Sample,
+        others: NDArray[np.int64] | None,
+        score: Floats | None,
+    ) -> LinearLeaves:
+        """The linear models of one tree, added to a score unless it is None.
+
+        ``others`` are the rows that have the score but are not in the sample.
+        """
+        nodes, values = trees.tree(k)
+        left, right, feature = nodes["left"], nodes["right"], nodes["feature"]
+        is_numeric = ~self.dataset.categorical
+        leaves = linear.fit(
+            raw,
+            paths(left, right, feature, self.dataset.feature, is_numeric),
+            self._rows_by_leaf(trees, k, sample.rows),
+            self._gradients(sample, k),
+            values.copy(),
+            self.settings,
+            self.n_threads,
+            score,
+            self.self_concordance[k],
+        )
+        if score is not None and others is not None:
+            leaf = trees.leaf_of(self.rows.chosen(others), k, self.n_threads)
+            raw.add(leaf, values.copy(), leaves, 1.0, self.n_threads, score, others)
+        return leaves
 
     def _rows_by_leaf(
         self, trees: BinnedTrees, k: int, drawn: NDArray[np.uint32] | None
@@ -664,7 +694,8 @@ class Boosting(Rounds):
         scored_rows = self._scored_sets() if added else self._scored_rows()
         # All rows find their leaves by their bins, also those outside the sample.
         if self.linear:
-            self._add_trees(scored_rows, self._new_trees())
+            if scored_rows:
+                self._add_trees(scored_rows, self._new_trees())
             return
         forest = self.grower.forest
         first = forest.n_trees - self.n_scores

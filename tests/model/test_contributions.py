@@ -77,7 +77,7 @@ def covers(tree):
 
 
 def factors(tree, left):
-    """For each leaf its value and, by feature of its path, (o, z) of one row."""
+    """For each leaf its number and, by feature of its path, (o, z) of one row."""
     rows = covers(tree)
     total = rows.sum(axis=1, keepdims=True)
     share = np.divide(rows, total, where=total > 0, out=np.full_like(rows, 0.5))
@@ -87,17 +87,48 @@ def factors(tree, left):
             o, z = of.get(tree.split_feature[node], (1.0, 1.0))
             o *= left[node] == goes
             of[tree.split_feature[node]] = o, z * share[node, 0 if goes else 1]
-        yield tree.leaf_value[leaf], of
+        yield leaf, of
 
 
-def by_subsets(tree, left, n_features):
+def line_value(tree, linear, leaf, of, x, known):
+    """What a linear leaf expects of a row ``x`` if some of the features are known."""
+    terms = range(linear.start[leaf], linear.start[leaf + 1])
+    lower, upper = linear.lower[leaf], linear.upper[leaf]
+
+    def bounded(value):
+        return lower if value < lower else upper if value > upper else value
+
+    middle = linear.constant[leaf]
+    middle += sum(linear.coefficient[t] * linear.mean[t] for t in terms)
+    base = bounded(middle)
+    added = {
+        linear.feature[t]: linear.coefficient[t]
+        * (x[linear.feature[t]] - linear.mean[t])
+        for t in terms
+        if of[linear.feature[t]][0] == 1
+    }
+    missing = {j for j, value in added.items() if not np.isfinite(value)}
+    if missing:
+        rest = tree.leaf_value[leaf] - base
+        return base + rest * len(missing & known) / len(missing)
+    whole = sum(added.values())
+    part = (bounded(middle + whole) - base) / whole if whole else 0.0
+    return base + part * sum(value for j, value in added.items() if j in known)
+
+
+def by_subsets(tree, left, n_features, linear=None, x=None):
     """SHAP values and interactions of one row and tree, over all sets of features."""
     leaves = list(factors(tree, left))
 
     @cache
     def value(known):
         return sum(
-            leaf * prod([o if j in known else z for j, (o, z) in of.items()])
+            (
+                tree.leaf_value[leaf]
+                if linear is None
+                else line_value(tree, linear, leaf, of, x, known)
+            )
+            * prod([o if j in known else z for j, (o, z) in of.items()])
             for leaf, of in leaves
         )
 
@@ -128,7 +159,8 @@ def by_integrals(tree, left, n_features, n_points):
     x, weight = np.polynomial.legendre.leggauss(n_points)
     known, weight = (1 + x) / 2, weight / 2
     values = np.zeros(n_features + 1)
-    for leaf, of in factors(tree, left):
+    for number, of in factors(tree, left):
+        leaf = tree.leaf_value[number]
         feature = np.array(list(of), dtype=int)
         o, z = np.array(list(of.values())).reshape(-1, 2).T[:, :, None]
         part = known * o + (1 - known) * z
@@ -144,9 +176,16 @@ def expected_interactions(ensemble, X):
     values = np.zeros((len(X), ensemble.n_scores, width, width))
     for t, tree in enumerate(ensemble.trees):
         start = ensemble.leaf_start[t] - t
+        linear = ensemble.linear and ensemble.linear.leaves(
+            *ensemble.leaf_start[t:][:2]
+        )
         for row in range(len(X)):
             values[row, t % ensemble.n_scores] += by_subsets(
-                tree, left[row, start : start + tree.n_leaves - 1], width - 1
+                tree,
+                left[row, start : start + tree.n_leaves - 1],
+                width - 1,
+                linear,
+                X[row].astype(np.float64),
             )
     return values / (ensemble.n_rounds if ensemble.average else 1)
 
@@ -189,8 +228,41 @@ def test_categories_by_all_subsets():
     check(Ensemble.from_trees(trees, 1, 4, sets=sets), X)
 
 
+def with_lines(ensemble, seed):
+    """The same trees with random lines of columns on the paths of their leaves."""
+    rng = np.random.default_rng(seed)
+    features = []
+    for tree in ensemble.trees:
+        for _leaf, path in sorted(paths(tree).items()):
+            on_path = sorted({int(tree.split_feature[node]) for node, _ in path})
+            features.append([j for j in on_path if rng.random() < 0.8])
+    start = np.cumsum([0, *map(len, features)])
+    feature = np.concatenate([np.empty(0), *features]).astype(np.int32)
+    constant, lower = rng.normal(size=(2, len(features)))
+    upper = lower + 3 * rng.random(len(features))
+    lower[::3] = upper[::3] = np.nan
+    coefficient, mean = rng.normal(size=(2, len(feature)))
+    linear = LinearLeaves(constant, start, feature, coefficient, lower, upper, mean)
+    return replace(ensemble, linear=linear)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_scores": 3}])
+@pytest.mark.parametrize("empty", [False, True])
+def test_linear_leaves_by_all_subsets(options, empty):
+    """Bounds, or none; base values outside of them; missing and infinite values."""
+    trees, ensemble = make(12, [2, 1, 3, 8, 12, 6], n_features=4, **options)
+    if empty:
+        for tree in trees:
+            tree.leaf_count[::2] = 0
+        ensemble = Ensemble.from_trees(trees, ensemble.n_scores, 4)
+    X = np.clip(random_data(np.random.default_rng(13), 8, 4), -9, 9)
+    X[::4, 1] = np.inf
+    check(with_lines(ensemble, 14), X)
+    check(with_lines(replace(ensemble, average=True), 15), X)
+
+
 @pytest.mark.parametrize("estimator", [LGBMRegressor, LGBMClassifier])
-@pytest.mark.parametrize("boosting", ["gbdt", "dart", "rf"])
+@pytest.mark.parametrize("boosting", ["gbdt", "dart", "rf", "linear"])
 def test_fitted_models_by_all_subsets(estimator, boosting):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(300, 4))
@@ -202,11 +274,12 @@ def test_fitted_models_by_all_subsets(estimator, boosting):
         "gbdt": {},
         "dart": {"drop_rate": 0.5},
         "rf": {"subsample": 0.5, "subsample_freq": 1},
+        "linear": {"linear_tree": True, "boosting_type": "gbdt"},
     }[boosting]
-    model = estimator(
-        n_estimators=3, num_leaves=8, boosting_type=boosting, **sampling
-    ).fit(X, y)
-    check(model._model.trees, X[:5], read_columns(model, X[:5], reset=False))
+    options = {"boosting_type": boosting} | sampling
+    model = estimator(n_estimators=3, num_leaves=8, **options).fit(X, y)
+    rows = np.concatenate([X[:5], 9 * X[5:8]])
+    check(model._model.trees, rows, read_columns(model, rows, reset=False))
 
 
 # ------------------------------------------------------------------------ deep and odd
@@ -294,11 +367,29 @@ def test_leaves_without_rows(kind):
 @pytest.mark.parametrize(
     "function", [contributions, sparse_contributions, interactions]
 )
-def test_linear_leaves_have_none(function):
+def test_linear_leaves_without_values(function):
     _, ensemble = make(11, [3])
+    rows = frame(np.zeros((1, 5)))
+    lines = with_lines(ensemble, 12).linear
+    mean = np.full(len(lines.mean), np.nan)
+    with pytest.raises(ValueError, match="does not hold the means"):
+        function(replace(ensemble, linear=lines._replace(mean=mean)), rows)
+    unused = set(range(5)) - set(ensemble.arrays["split_feature"])
+    feature = np.full(len(lines.mean), min(unused), dtype=np.int32)
+    with pytest.raises(ValueError, match="that no node on its path tests"):
+        function(replace(ensemble, linear=lines._replace(feature=feature)), rows)
+
+
+def test_linear_leaves_without_lines_are_constant():
+    _, ensemble = make(11, [3, 7])
+    X = random_data(np.random.default_rng(12), 20, 5)
     leaves = LinearLeaves.constants(ensemble.arrays["leaf_value"])
-    with pytest.raises(ValueError, match="linear_tree=False"):
-        function(replace(ensemble, linear=leaves), frame(np.zeros((1, 5))))
+    for function in (contributions, interactions):
+        np.testing.assert_allclose(
+            function(replace(ensemble, linear=leaves), frame(X)),
+            function(ensemble, frame(X)),
+            **EXACT,
+        )
 
 
 @pytest.mark.parametrize(
@@ -338,7 +429,11 @@ def digest():
     sizes = [31, 127, 1, 64, 300]
     _, ensemble = make(14, sizes, n_features=11)
     X = random_data(np.random.default_rng(15), 100, 11)
-    values = contributions(ensemble, frame(X)), interactions(ensemble, frame(X))
+    values = [
+        function(each, frame(X))
+        for each in (ensemble, with_lines(ensemble, 16))
+        for function in (contributions, interactions)
+    ]
     return hashlib.sha256(b"".join(array.tobytes() for array in values)).hexdigest()
 
 

@@ -140,10 +140,24 @@ ROWS_OF_LEAVES = {
 }
 
 
+def steps_of_a_ridge(features, gradient, h, w, bound):
+    """The steps of rows by the normal equations, and which part of them is allowed."""
+    design = np.column_stack([features, np.ones(len(features))])
+    moments = (design.T * h) @ design + np.diag([0.7, 0.7, 0.0])
+    newton = -design @ np.linalg.solve(moments, design.T @ (w * gradient))
+    longest = bound * abs(newton[w > 0]).max()
+    part = min(1.0, np.log1p(longest) / (0.3 * longest)) if bound else 1.0
+    return 0.3 * part * newton, part
+
+
 @pytest.mark.parametrize("kinds", ["", "hessian", "weight", "hessian weight"])
 @pytest.mark.parametrize("adds", [False, True])
-def test_leaves_of_any_size(kinds, adds):
-    """Leaf by leaf: a ridge on two columns, counted from their means."""
+@pytest.mark.parametrize("bound", [0.0, 20.0])
+def test_leaves_of_any_size(kinds, adds, bound):
+    """Leaf by leaf: a ridge on two columns, counted from their means.
+
+    Steps are shortened where the loss could else climb.
+    """
     random = np.random.default_rng(3)
     sizes = [n for n, _ in ROWS_OF_LEAVES.values()]
     n_used = sum(sizes)
@@ -168,17 +182,18 @@ def test_leaves_of_any_size(kinds, adds):
     settings = make_settings(
         {"linear_lambda": 0.7, "learning_rate": 0.3}, "LGBMRegressor"
     )
-    raw = linear.RawColumns(containers.learned(columns, owner="it")[0])
     found = linear.fit(
-        raw,
-        [[0, 2]] * len(sizes),
+        linear.RawColumns(containers.learned(columns, owner="it")[0]),
+        (2 * np.arange(len(sizes) + 1), np.tile([0, 2], len(sizes)).astype(np.int32)),
         (ends, number[:n_used].copy()),
         linear.Gradients(gradient, hessian, weight),
         values,
         settings,
         2,
         score,
+        bound,
     )
+    n_shortened = 0
     w = np.ones(len(columns)) if weight is None else weight
     h = w * (1.0 if hessian is None else hessian)
     for leaf, begin in enumerate(ends[:-1]):
@@ -187,10 +202,16 @@ def test_leaves_of_any_size(kinds, adds):
         whole = np.isfinite(features).all(axis=1)
         expected = np.full(len(rows), values[leaf])
         if whole.sum() >= 3:
-            design = np.column_stack([features[whole], np.ones(whole.sum())])
-            moments = (design.T * h[rows][whole]) @ design + np.diag([0.7, 0.7, 0.0])
-            slopes = design.T @ (w * gradient)[rows][whole]
-            expected[whole] = -0.3 * design @ np.linalg.solve(moments, slopes)
+            of_rows = (
+                features[whole],
+                gradient[rows][whole],
+                h[rows][whole],
+                w[rows][whole],
+            )
+            expected[whole], part = steps_of_a_ridge(*of_rows, bound)
+            n_shortened += part < 1.0
+            mean = found.mean[found.start[leaf] : found.start[leaf + 1]]
+            np.testing.assert_allclose(mean, features[whole].mean(axis=0), rtol=1e-12)
         line = found.constant[leaf] + np.zeros(len(rows))
         for at in range(found.start[leaf], found.start[leaf + 1]):
             line += found.coefficient[at] * columns[rows, found.feature[at]]
@@ -201,8 +222,9 @@ def test_leaves_of_any_size(kinds, adds):
         bounding = line[(whole | (whole.sum() < 3)) & (w[rows] > 0)]
         bounding = bounding if len(bounding) else values[leaf : leaf + 1]
         low, high = bounding.min(), bounding.max()
-        assert found.lower[leaf] == pytest.approx(low - 0.5 * (high - low))
-        assert found.upper[leaf] == pytest.approx(high + 0.5 * (high - low))
+        ends = low - 0.5 * (high - low), high + 0.5 * (high - low)
+        assert (found.lower[leaf], found.upper[leaf]) == pytest.approx(ends)
+    assert (n_shortened > 0) == (bound > 0)
     if score is not None:
         np.testing.assert_array_equal(score[number[n_used:]], before[number[n_used:]])
 

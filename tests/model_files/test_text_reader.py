@@ -123,6 +123,8 @@ LEAVES = [
     (r"^leaf_coeff=\S", "leaf_coeff=1 1", "leaf_coeff must have", None),
     (r"^leaf_bounds=", "leaf_bounds=1 ", "leaf_bounds must have", None),
     (r"^leaf_bounds=\S+", "leaf_bounds=x", "must have numbers only", None),
+    (r"^leaf_means=", "leaf_means=1 ", "leaf_means must have", None),
+    (r"^leaf_means=\S+", "leaf_means=x", "must have numbers only", None),
     (r"^leaf_bounds=\S+", "leaf_bounds=1e9", "is above its upper one", None),
 ]
 CASES = {PLAIN: HEAD + TREES + OWN, CATEGORICAL: SETS, LINEAR: LEAVES}

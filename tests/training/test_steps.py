@@ -42,9 +42,10 @@ def target(name, n, rng):
     return rng.gamma(0.3, size=n) * 5 + (name == "gamma") * 1e-3
 
 
+@pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("name", LOSSES)
-def test_no_round_makes_the_loss_climb(name, rate):
+def test_no_round_makes_the_loss_climb(name, rate, linear):
     """Wherever the scores start, also where hessians are tiny beside gradients."""
     rng = np.random.default_rng(3)
     n = 2000
@@ -57,6 +58,7 @@ def test_no_round_makes_the_loss_climb(name, rate):
         learning_rate=rate,
         n_estimators=25,
         num_leaves=8,
+        linear_tree=linear,
     ).fit(X, y, init_score=start)
     losses = []
     for n_rounds in range(26):
@@ -98,11 +100,18 @@ def largest_climb(X, y, **options):
     return np.diff(losses).max() / losses[0]
 
 
-@pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"objective": "multiclass"},
+        {"objective": "multiclassova"},
+        {"objective": "multiclass", "linear_tree": True},
+    ],
+)
 @pytest.mark.parametrize("seed", range(2))
-def test_rare_classes_do_not_run_away(objective, seed):
+def test_rare_classes_do_not_run_away(options, seed):
     X, y = rare_classes(6000, seed)
-    assert largest_climb(X, y, objective=objective) <= 0
+    assert largest_climb(X, y, **options) <= 0
 
 
 def test_without_the_limit_they_would(monkeypatch):

@@ -13,10 +13,19 @@
  * and z o' - z' takes the place of o' - z'; rows that had left its path are split by counts, and
  * the node adds nothing. Gauss-Legendre points make the integrals exact.
  *
- * Of the two children, `near` is the first: an inner node if there is one. */
+ * Of the two children, `near` is the first: an inner node if there is one.
+ *
+ * A linear leaf expects the mean of each column of its line that is not known. So its value is
+ * G(s) = b + sum_j e_j s o_j / c_j, with b the value at the means and e_j what column j adds to
+ * it; c_j is the c of the leaf. Beside what its weight does, s_j adds e_j o_j z_j P / c_j^2 to the
+ * derivative. Only columns with o_j = 1 count for bounds and missing values. Where the line
+ * leaves the bounds, all e_j are made smaller by one factor. Where columns are missing, they
+ * share the difference between the value without a line and b, and the others add nothing. */
 #ifndef SKGOSS_CONTRIBUTIONS_H
 #define SKGOSS_CONTRIBUTIONS_H
 
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 
 #include "simd.h"
@@ -25,14 +34,15 @@
 #define SHAP_ROWS 16
 #define SHAP_POINTS 8
 
-enum { SHAP_DOWN, SHAP_UP, SHAP_FORK };
+enum { SHAP_DOWN, SHAP_UP, SHAP_FORK, SHAP_LEAF };
 
-/* A step of the pass. The children of a fork are leaves: it is both down and up. */
+/* A step of the pass. The children of a fork are leaves: it is both down and up. Trees with
+ * linear leaves have no forks, but steps for leaves. */
 typedef struct {
     uint8_t kind;
     uint8_t far_is_leaf;
     uint8_t is_new;       /* no node above has the feature */
-    int32_t node;         /* its place in the table of constants */
+    int32_t node;         /* its place in the table of constants; of a leaf, its line */
     int32_t at;           /* 2 * depth, + 1 if it is the far child of its parent */
     int32_t above;        /* of the last node above with the feature: 2 * depth, + 1 if the path
                              goes on at its far child */
@@ -53,6 +63,26 @@ typedef struct {
     int32_t above;        /* of the last node with the feature, as in shap_step */
     int64_t pair;         /* of the sums */
 } shap_pair;
+
+/* The line of a leaf. */
+typedef struct {
+    int64_t first_term, stop_term;
+    double constant;      /* its value at the means of the columns */
+    double base;          /* the same within the bounds */
+    double lower, upper;
+    double otherwise;     /* without a line: of rows that miss a column */
+} shap_line;
+
+/* A column of a line. */
+typedef struct {
+    double coefficient, mean;
+    double share;         /* z of the leaf */
+    int32_t column;       /* of the values */
+    int32_t slot;
+    int32_t above;        /* of the last node with the feature, as in shap_step */
+    int32_t n_pairs;
+    int64_t first_pair;
+} shap_term;
 
 /* What the constants of a node are computed from. */
 typedef struct {
@@ -100,7 +130,11 @@ typedef struct {
     const shap_step *steps;
     int64_t n_steps;
     const shap_pair *pairs;
+    const shap_line *lines;
+    const shap_term *terms;
     const double *table;
+    const double *known;    /* s */
+    const double *unknown;  /* 1 - s */
     const double *weight;
     const double *away;     /* -1 / (1 - s): (o - z) / c of rows that left a path */
     const double *values;
@@ -184,12 +218,12 @@ static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, in
 
 /* Add to the sums of the pairs what a node's derivative has in common with those of the other
  * features on its path. */
-static SIMD_INLINE void shap_add_pairs(const shap_run *run, const shap_step *step, int n,
-                                       const double *restrict part,
+static SIMD_INLINE void shap_add_pairs(const shap_run *run, int64_t first_pair,
+                                       int32_t n_pairs, int n, const double *restrict part,
                                        const double *restrict factor)
 {
-    const shap_pair *pair = run->pairs + step->first_pair;
-    for (int32_t i = 0; i < step->n_pairs; i++, pair++) {
+    const shap_pair *pair = run->pairs + first_pair;
+    for (int32_t i = 0; i < n_pairs; i++, pair++) {
         const int64_t *near = run->goes_near + (pair->above >> 1) * SHAP_ROWS;
         const int64_t *hot = run->hot + (pair->above >> 1) * SHAP_ROWS;
         const int64_t far = -(int64_t)(pair->above & 1);
@@ -256,7 +290,86 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
     EACH_ROW factor[r] = shap_chosen(is_new, near[r], hot[r], with, without, 0.0);
     EACH_ROW sum[r] += factor[r] * total[r];
     if (with_pairs)
-        shap_add_pairs(run, step, n, parts, factor);
+        shap_add_pairs(run, step->first_pair, step->n_pairs, n, parts, factor);
+}
+
+/* Which rows have followed the path of a line's column to the leaf, and what the column adds
+ * to the line of those. */
+static SIMD_INLINE void shap_term_values(const shap_run *run, const shap_term *term,
+                                         int64_t *restrict on_path_out,
+                                         double *restrict added_out)
+{
+    const double *value = run->values + term->column * run->stride;
+    const int64_t *near = run->goes_near + (term->above >> 1) * SHAP_ROWS;
+    const int64_t *hot = run->hot + (term->above >> 1) * SHAP_ROWS;
+    const int64_t far = -(int64_t)(term->above & 1);
+    EACH_ROW on_path_out[r] = hot[r] & (near[r] ^ far);
+    EACH_ROW added_out[r] = shap_choice(
+        on_path_out[r], term->coefficient * (value[r] - term->mean), 0.0);
+}
+
+/* The factor of what the columns of a line add, and what each missing one adds instead. */
+static SIMD_INLINE void shap_bound_line(const shap_run *run, const shap_line *line,
+                                        double *restrict factor_out,
+                                        double *restrict missing_out)
+{
+    double total[SHAP_ROWS] = {0.0}, n_missing[SHAP_ROWS] = {0.0}, added[SHAP_ROWS];
+    int64_t on_path[SHAP_ROWS];
+    for (int64_t i = line->first_term; i < line->stop_term; i++) {
+        shap_term_values(run, run->terms + i, on_path, added);
+        EACH_ROW n_missing[r] += fabs(added[r]) <= DBL_MAX ? 0.0 : 1.0;
+        EACH_ROW total[r] += fabs(added[r]) <= DBL_MAX ? added[r] : 0.0;
+    }
+    EACH_ROW {
+        const double value = line->constant + total[r];
+        double bounded = value < line->lower ? line->lower : value;
+        bounded = bounded > line->upper ? line->upper : bounded;
+        const int is_free = bounded == value && line->base == line->constant;
+        const double part = total[r] != 0.0 ? (bounded - line->base) / total[r] : 0.0;
+        factor_out[r] = n_missing[r] > 0.0 ? 0.0 : is_free ? 1.0 : part;
+        missing_out[r]
+            = n_missing[r] > 0.0 ? (line->otherwise - line->base) / n_missing[r] : 0.0;
+    }
+}
+
+/* The value of a linear leaf, and what the columns of its line contribute besides the paths. */
+static SIMD_INLINE void shap_leaf(const shap_run *run, const shap_step *step, int n,
+                                  const int with_pairs)
+{
+    const int64_t size = n * SHAP_ROWS;
+    const shap_line *line = run->lines + step->node;
+    const double *restrict P = run->P + step->at * size;
+    double *restrict G = run->G + step->at * size;
+    double factor[SHAP_ROWS], missing[SHAP_ROWS], added[SHAP_ROWS];
+    double parts[SHAP_POINTS * SHAP_ROWS];
+    int64_t on_path[SHAP_ROWS];
+    for (int q = 0; q < n; q++)
+        EACH_ROW G[q * SHAP_ROWS + r] = line->base;
+    if (line->first_term < line->stop_term)
+        shap_bound_line(run, line, factor, missing);
+    for (int64_t i = line->first_term; i < line->stop_term; i++) {
+        const shap_term *term = run->terms + i;
+        double *restrict sum = run->sum + (int64_t)term->slot * SHAP_ROWS;
+        double total[SHAP_ROWS] = {0.0};
+        shap_term_values(run, term, on_path, added);
+        EACH_ROW added[r]
+            = fabs(added[r]) <= DBL_MAX ? factor[r] * added[r] : missing[r];
+        for (int q = 0; q < n; q++) {
+            const double inverse = 1.0 / (run->known[q] + run->unknown[q] * term->share);
+            const double along = run->known[q] * inverse;
+            const double slope = term->share * inverse * inverse;
+            EACH_ROW {
+                const double part = P[q * SHAP_ROWS + r] * slope;
+                G[q * SHAP_ROWS + r] += added[r] * along;
+                total[r] += part;
+                if (with_pairs)
+                    parts[q * SHAP_ROWS + r] = part;
+            }
+        }
+        EACH_ROW sum[r] += added[r] * total[r];
+        if (with_pairs)
+            shap_add_pairs(run, term->first_pair, term->n_pairs, n, parts, added);
+    }
 }
 
 /* The compiler makes a version of each loop for each kind of node. */
@@ -279,7 +392,9 @@ static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pa
 {
     for (int64_t i = 0; i < run->n_steps; i++) {
         const shap_step *step = run->steps + i;
-        if (step->is_new)
+        if (step->kind == SHAP_LEAF)
+            shap_leaf(run, step, n, with_pairs);
+        else if (step->is_new)
             shap_take(run, step, n, 1, with_pairs);
         else
             shap_take(run, step, n, 0, with_pairs);

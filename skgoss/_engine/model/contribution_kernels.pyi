@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,8 +10,9 @@ class Explainer:
     pairs: NDArray[np.int64]
     def __init__(
         self, predictor: Predictor, leaf_start: NDArray[np.int64],
-        leaf_count: NDArray[np.int64], slot: NDArray[np.int32], n_slots: int,
-        with_pairs: bool,
+        leaf_count: NDArray[np.int64], leaf_value: NDArray[np.float64],
+        slot: NDArray[np.int32], n_slots: int, with_pairs: bool,
+        lines: dict[str, NDArray[Any]] | None = None,
     ) -> None: ...
     def run(
         self, columns: object, first_tree: int, stop_tree: int, divisor: float,

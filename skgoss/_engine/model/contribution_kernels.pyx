@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
-from skgoss._engine.columns.column_kernels cimport InputColumns, read_columns
+from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.predict cimport Predictor, Tables, TestNode, fill_values
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
@@ -29,6 +29,7 @@ cdef extern from "contribution_kernels.h" nogil:
         SHAP_DOWN
         SHAP_UP
         SHAP_FORK
+        SHAP_LEAF
     ctypedef struct Step "shap_step":
         uint8_t kind
         uint8_t far_is_leaf
@@ -50,6 +51,23 @@ cdef extern from "contribution_kernels.h" nogil:
         int32_t node
         int32_t above
         int64_t pair
+    ctypedef struct Line "shap_line":
+        int64_t first_term
+        int64_t stop_term
+        double constant
+        double base
+        double lower
+        double upper
+        double otherwise
+    ctypedef struct Term "shap_term":
+        double coefficient
+        double mean
+        double share
+        int32_t column
+        int32_t slot
+        int32_t above
+        int32_t n_pairs
+        int64_t first_pair
     ctypedef struct Origin "shap_node":
         double before
         double share
@@ -61,7 +79,11 @@ cdef extern from "contribution_kernels.h" nogil:
         const Step* steps
         int64_t n_steps
         const Pair* pairs
+        const Line* lines
+        const Term* terms
         const double* table
+        const double* known
+        const double* unknown
         const double* weight
         const double* away
         const double* values
@@ -191,6 +213,8 @@ cdef struct Writer:
     const TestNode* nodes
     const double* leaf_value
     const int64_t* leaf_count
+    Line* lines                 # of the tree's leaves; NULL: all are constant
+    Term* terms                 # of all leaves
     const int32_t* slot         # by node, in order of creation
     double* cover
     Place* path
@@ -208,6 +232,7 @@ cdef struct Writer:
     int64_t n_pairs
     int64_t room
     bint with_pairs
+    bint is_astray              # whether a line has a column that is not on its path
 
 
 cdef inline bint is_leaf(const Writer* w, int64_t place) noexcept nogil:
@@ -252,15 +277,17 @@ cdef double expected_value(Writer* w, int64_t n_nodes, double* expected) noexcep
     return expected[0]
 
 
-cdef bint write_pairs(Writer* w, Step* step, int64_t depth) noexcept nogil:
-    """List the other features on the path of a step; false when memory ran out."""
+cdef bint write_pairs(
+    Writer* w, int32_t slot, int64_t depth, int64_t* first_out, int32_t* n_out,
+) noexcept nogil:
+    """List the other features on the path of a slot's; false when memory ran out."""
     cdef Pair* more
     cdef Place* place
     cdef int64_t d
-    step.first_pair = w.n_pairs
+    first_out[0] = w.n_pairs
     for d in range(depth if w.with_pairs else 0):
         place = &w.path[d]
-        if w.last[place.slot] != d or place.slot == step.slot:
+        if w.last[place.slot] != d or place.slot == slot:
             continue
         if w.n_pairs == w.room:
             w.room = 2 * w.room + 64
@@ -270,9 +297,34 @@ cdef bint write_pairs(Writer* w, Step* step, int64_t depth) noexcept nogil:
             w.pairs = more
         w.pairs[w.n_pairs] = Pair(
             place.node, <int32_t> (2 * d + place.side),
-            min(place.slot, step.slot) * w.n_slots + max(place.slot, step.slot))
+            min(place.slot, slot) * w.n_slots + max(place.slot, slot))
         w.n_pairs += 1
-    step.n_pairs = <int32_t> (w.n_pairs - step.first_pair)
+    n_out[0] = <int32_t> (w.n_pairs - first_out[0])
+    return True
+
+
+cdef bint write_leaf(Writer* w, int64_t depth, int64_t at) noexcept nogil:
+    """Write the step of a leaf at the end of the path; false when memory ran out."""
+    cdef Step* step = &w.steps[w.n_steps]
+    cdef int64_t number = <int64_t> w.nodes[at].threshold
+    cdef Place* place
+    cdef Term* term
+    cdef int64_t i, d
+    w.n_steps += 1
+    step.kind = SHAP_LEAF
+    step.node = <int32_t> number
+    step.at = <int32_t> (2 * depth + w.path[depth - 1].side)
+    for i in range(w.lines[number].first_term, w.lines[number].stop_term):
+        term = &w.terms[i]
+        d = w.last[term.slot]
+        if d < 0:
+            w.is_astray = True
+            return True
+        place = &w.path[d]
+        term.above = <int32_t> (2 * d + place.side)
+        term.share = place.share[place.side]
+        if not write_pairs(w, term.slot, depth, &term.first_pair, &term.n_pairs):
+            return False
     return True
 
 
@@ -288,7 +340,7 @@ cdef void write_step(Writer* w, int64_t depth, uint8_t kind) noexcept nogil:
     w.n_steps += 1
     step.kind = kind
     step.is_new = above == NULL
-    step.far_is_leaf = is_leaf(w, place.far)
+    step.far_is_leaf = is_leaf(w, place.far) and w.lines == NULL
     step.node = place.node
     step.at = <int32_t> (2 * depth + (w.path[depth - 1].side if depth else 0))
     step.above = 2 * place.above + above.side if above != NULL else 0
@@ -325,7 +377,7 @@ cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noe
         before = w.path[place.above].share[w.path[place.above].side]
     place.share[0] = before * share_at(w, place.near, place.far)
     place.share[1] = before - place.share[0]
-    is_fork_out[0] = is_leaf(w, place.near)
+    is_fork_out[0] = is_leaf(w, place.near) and w.lines == NULL
     write_step(w, depth, SHAP_FORK if is_fork_out[0] else SHAP_DOWN)
     w.n_nodes += 1
     w.n_distinct += place.above < 0
@@ -335,11 +387,20 @@ cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noe
         w.last[place.slot] = <int32_t> depth
         return True
     w.n_distinct -= place.above < 0
-    return write_pairs(w, &w.steps[w.n_steps - 1], depth)
+    return write_pairs_of_step(w, depth)
 
 
-cdef int64_t next_child(const Writer* w, Place* place) noexcept nogil:
-    """Turn to the next child that is an inner node; -1: there is none."""
+cdef bint write_pairs_of_step(Writer* w, int64_t depth) noexcept nogil:
+    cdef Step* step = &w.steps[w.n_steps - 1]
+    return write_pairs(w, step.slot, depth, &step.first_pair, &step.n_pairs)
+
+
+cdef int64_t next_child(Writer* w, int64_t depth, bint* done_inout) noexcept nogil:
+    """Turn to the next child of the path's last node that is an inner node; -1: none.
+
+    Steps of leaves are written. ``done_inout`` becomes false when memory ran out.
+    """
+    cdef Place* place = &w.path[depth - 1]
     cdef int64_t at
     while place.turn < 2:
         place.side = place.turn
@@ -347,6 +408,8 @@ cdef int64_t next_child(const Writer* w, Place* place) noexcept nogil:
         at = place.far if place.side else place.near
         if not is_leaf(w, at):
             return at
+        if w.lines != NULL:
+            done_inout[0] = done_inout[0] and write_leaf(w, depth, at)
     return -1
 
 
@@ -356,7 +419,7 @@ cdef bint close_node(Writer* w, int64_t depth) noexcept nogil:
     write_step(w, depth, SHAP_UP)
     w.last[place.slot] = place.above
     w.n_distinct -= place.above < 0
-    return write_pairs(w, &w.steps[w.n_steps - 1], depth)
+    return write_pairs_of_step(w, depth)
 
 
 cdef bint write_tree(Writer* w) noexcept nogil:
@@ -364,19 +427,20 @@ cdef bint write_tree(Writer* w) noexcept nogil:
     cdef int64_t depth = 0
     cdef int64_t at = w.root
     cdef bint is_fork
+    cdef bint done = True
     while True:
         if not open_node(w, depth, at, &is_fork):
             return False
         depth += not is_fork
         while depth > 0:
-            at = next_child(w, &w.path[depth - 1])
+            at = next_child(w, depth, &done)
             if at >= 0:
                 break
             depth -= 1
             if not close_node(w, depth):
                 return False
         if depth == 0:
-            return True
+            return done
 
 
 # ------------------------------------------------------------------------------- tiles
@@ -391,6 +455,11 @@ cdef struct Call:
     const Step* steps
     const Origin* origins
     const Pair* pairs
+    const Line* lines
+    const int64_t* leaf_start       # by tree: where its lines begin
+    const Term* terms
+    const int64_t* raw_feature      # columns of lines: their values follow those of nodes
+    int64_t n_raw
     const int32_t* pair_slots       # two a pair
     int64_t n_slots
     int64_t n_pairs
@@ -438,7 +507,7 @@ cdef size_t carve(const Call* call, char* memory, RowScratch* scratch_out) noexc
     scratch_out.slot_values = <double*> memory + used
     used += rows
     scratch_out.values = <double*> memory + used
-    used += rows * call.tables.n_columns
+    used += rows * (call.tables.n_columns + call.n_raw)
     scratch_out.sum = <double*> memory + used
     used += rows * (call.n_slots + call.n_pairs)
     return used * sizeof(double)
@@ -455,6 +524,8 @@ cdef void explain_tree(
     run.steps = call.steps + its.first_step
     run.n_steps = its.n_steps
     run.pairs = call.pairs
+    run.lines = call.lines + call.leaf_start[tree] if call.lines != NULL else NULL
+    run.terms = call.terms
     run.table = scratch.table
     run.stride = call.n_blocks * SHAP_ROWS
     run.n = rule.n
@@ -469,6 +540,8 @@ cdef void explain_tree(
         shap_fill(
             call.origins + its.first_node, its.n_nodes, rule.known + at, rule.unknown + at,
             call.with_pairs, scratch.table)
+        run.known = rule.known + at
+        run.unknown = rule.unknown + at
         run.weight = rule.weight + at
         run.away = rule.away + at
         for block in range(n_blocks):
@@ -517,13 +590,17 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
     cdef size_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
     cdef int64_t n_rows = min(call.n_rows - start, call.n_blocks * SHAP_ROWS)
     cdef int64_t n_blocks = (n_rows + SHAP_ROWS - 1) // SHAP_ROWS
-    cdef int64_t tree, block
+    cdef int64_t tree, block, i
     cdef double* sum
     carve(call, memory, &scratch)
     memset(scratch.sum, 0, n_blocks * size * sizeof(double))
     fill_values(
         call.tables, &call.inputs, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
         scratch.slot_values, scratch.values)
+    for i in range(call.n_raw):
+        load_block(
+            &call.inputs, call.raw_feature[i], NULL, start, n_rows,
+            scratch.values + (call.tables.n_columns + i) * call.n_blocks * SHAP_ROWS)
     for tree in range(call.first_tree, call.stop_tree):
         explain_tree(call, tree, n_blocks, &scratch, watch)
     # The first writes to fresh memory are slow.
@@ -568,8 +645,14 @@ cdef class Explainer:
     - ``predictor``: the tables of the same trees.
     - ``leaf_start``, (n_trees + 1,).
     - ``leaf_count``, (n_leaves,): rows that the leaves hold; below zero counts as zero.
+    - ``leaf_value``, (n_leaves,): of a linear leaf, its value at the means of its columns.
     - ``slot``, (n_nodes,): the slot of each inner node.
     - ``with_pairs``: whether it is for interactions.
+    - ``lines``: None, or a dict of arrays that tell of linear leaves. By leaf ``start``,
+      (n_leaves + 1,), where its terms begin; ``constant``, the value at the means, without
+      bounds; ``lower``, ``upper``; ``otherwise``, of rows that miss a column. By term
+      ``coefficient``; ``mean``; ``slot``; ``column``, a place in ``feature``, the columns that
+      terms have.
 
     ``expected``, (n_trees,), is the mean of each tree, its leaves weighted with their counts.
     ``pairs``, (n_pairs, 2), are the slots that share a path, each pair once; with
@@ -580,6 +663,10 @@ cdef class Explainer:
     cdef Step* steps
     cdef Origin* origins
     cdef Pair* pair_list
+    cdef Line* lines
+    cdef Term* terms
+    cdef const int64_t[::1] leaf_start
+    cdef const int64_t[::1] raw_feature
     cdef TreeSteps* trees
     cdef QuadratureRule* rules
     cdef int64_t n_rules
@@ -590,13 +677,18 @@ cdef class Explainer:
 
     def __cinit__(
         self, Predictor predictor, const int64_t[::1] leaf_start,
-        const int64_t[::1] leaf_count, const int32_t[::1] slot, int64_t n_slots,
-        bint with_pairs,
+        const int64_t[::1] leaf_count, const double[::1] leaf_value, const int32_t[::1] slot,
+        int64_t n_slots, bint with_pairs, lines=None,
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
         cdef int64_t n_nodes = slot.shape[0]
+        cdef int64_t n_steps = 2 * n_nodes
         self.predictor = predictor
-        self.steps = <Step*> malloc((2 * n_nodes + 1) * sizeof(Step))
+        self.leaf_start = leaf_start
+        if lines is not None:
+            n_steps += leaf_value.shape[0]
+            self.read_lines(leaf_value, **lines)
+        self.steps = <Step*> malloc((n_steps + 1) * sizeof(Step))
         self.origins = <Origin*> malloc((n_nodes + 1) * sizeof(Origin))
         self.trees = <TreeSteps*> malloc((n_trees + 1) * sizeof(TreeSteps))
         if self.steps == NULL or self.origins == NULL or self.trees == NULL:
@@ -604,12 +696,15 @@ cdef class Explainer:
         self.call.tables = &predictor.tables
         self.call.n_slots = n_slots
         self.call.with_pairs = with_pairs
-        n_distinct = self.write(leaf_start, leaf_count, slot)
+        n_distinct = self.write(leaf_start, leaf_count, leaf_value, slot)
         self.number_pairs()
         self.make_rules(n_distinct)
         self.call.steps = self.steps
         self.call.origins = self.origins
         self.call.pairs = self.pair_list
+        self.call.lines = self.lines
+        self.call.leaf_start = &leaf_start[0]
+        self.call.terms = self.terms
         self.call.trees = self.trees
         self.call.rules = self.rules
 
@@ -621,11 +716,38 @@ cdef class Explainer:
         free(self.steps)
         free(self.origins)
         free(self.pair_list)
+        free(self.lines)
+        free(self.terms)
         free(self.trees)
+
+    def read_lines(
+        self, const double[::1] leaf_value, const int64_t[::1] start,
+        const double[::1] constant, const double[::1] lower, const double[::1] upper,
+        const double[::1] otherwise, const double[::1] coefficient, const double[::1] mean,
+        const int32_t[::1] slot, const int32_t[::1] column, const int64_t[::1] feature,
+    ):
+        """Keep the lines of linear leaves."""
+        cdef int64_t n_leaves = leaf_value.shape[0], n_terms = mean.shape[0]
+        cdef int32_t first = <int32_t> self.predictor.tables.n_columns
+        cdef int64_t i
+        self.lines = <Line*> malloc((n_leaves + 1) * sizeof(Line))
+        self.terms = <Term*> malloc((n_terms + 1) * sizeof(Term))
+        if self.lines == NULL or self.terms == NULL:
+            raise MemoryError
+        for i in range(n_leaves):
+            self.lines[i] = Line(
+                start[i], start[i + 1], constant[i], leaf_value[i], lower[i], upper[i],
+                otherwise[i])
+        for i in range(n_terms):
+            self.terms[i] = Term(
+                coefficient[i], mean[i], 1.0, first + column[i], slot[i], 0, 0, 0)
+        self.raw_feature = feature
+        self.call.raw_feature = &feature[0]
+        self.call.n_raw = feature.shape[0]
 
     cdef object write(
         self, const int64_t[::1] leaf_start, const int64_t[::1] leaf_count,
-        const int32_t[::1] slot,
+        const double[::1] leaf_value, const int32_t[::1] slot,
     ):
         """Write the steps; return the most features on a path of each tree."""
         cdef int64_t n_trees = leaf_start.shape[0] - 1
@@ -635,7 +757,7 @@ cdef class Explainer:
         cdef int32_t[::1] last = np.full(self.call.n_slots + 1, -1, dtype=np.int32)
         cdef int64_t[::1] n_distinct = np.zeros(n_trees, dtype=np.int64)
         cdef double[::1] expected = np.empty(n_trees)
-        cdef int64_t t, first_node
+        cdef int64_t t, first_node, first_step
         cdef bint done = True
         cdef Writer w
         memset(&w, 0, sizeof(Writer))
@@ -647,14 +769,19 @@ cdef class Explainer:
         w.with_pairs = self.call.with_pairs
         w.cover = &cover[0]
         w.last = &last[0]
+        w.terms = self.terms
         with nogil:
             for t in range(n_trees):
                 first_node = leaf_start[t] - t
-                w.leaf_value = self.predictor.tables.leaf_value + leaf_start[t]
+                first_step = 2 * first_node
+                w.leaf_value = &leaf_value[0] + leaf_start[t]
+                if self.lines != NULL:
+                    first_step += leaf_start[t]
+                    w.lines = self.lines + leaf_start[t]
                 w.leaf_count = &leaf_count[0] + leaf_start[t]
                 w.slot = &slot[0] + first_node
                 w.root = self.predictor.trees[t].root
-                w.steps = self.steps + 2 * first_node
+                w.steps = self.steps + first_step
                 w.origins = self.origins + first_node
                 w.n_steps = w.n_nodes = 0
                 w.most_distinct = 0
@@ -662,8 +789,10 @@ cdef class Explainer:
                 expected[t] = expected_value(&w, self.trees[t].n_nodes, &node_expected[0])
                 if self.trees[t].n_nodes > 0:
                     done = done and write_tree(&w)
+                elif w.lines != NULL and w.lines[0].first_term < w.lines[0].stop_term:
+                    w.is_astray = True
                 n_distinct[t] = w.most_distinct
-                self.trees[t].first_step = 2 * first_node
+                self.trees[t].first_step = first_step
                 self.trees[t].first_node = first_node
                 self.trees[t].n_steps = w.n_steps
         free(w.path)
@@ -674,6 +803,10 @@ cdef class Explainer:
         self.expected = np.asarray(expected)
         if not done:
             raise MemoryError
+        if w.is_astray:
+            raise ValueError(
+                "a linear leaf has a column that no node on its path tests, so it has no SHAP"
+                " values")
         return np.asarray(n_distinct)
 
     cdef int number_pairs(self) except -1:
@@ -742,7 +875,8 @@ cdef class Explainer:
         blocks = (call.n_rows + SHAP_ROWS - 1) // SHAP_ROWS
         if blocks * SHAP_ROWS * (stop_tree - first_tree) * call.max_nodes < MIN_WORK_FOR_TEAM:
             n_threads = 1
-        size = (call.tables.n_columns + call.n_slots + call.n_pairs) * SHAP_ROWS * 8
+        size = call.tables.n_columns + call.n_raw + call.n_slots + call.n_pairs
+        size *= SHAP_ROWS * sizeof(double)
         call.n_blocks = min(max(TILE_BYTES // size, LEAST_BLOCKS), MOST_BLOCKS)
         # A tile that is an eighth of a thread's rows delays no other thread for long.
         blocks_of_thread = blocks // (8 * n_threads) if n_threads > 1 else blocks

@@ -28,6 +28,17 @@ static SIMD_INLINE double linear_dot(const double *restrict a, const double *res
            + ((partial[4] + partial[5]) + (partial[6] + partial[7]));
 }
 
+/* The sum of n values, n a multiple of the lanes. */
+static SIMD_INLINE double linear_sum(const double *restrict x, ptrdiff_t n)
+{
+    double partial[LINEAR_WIDTH] = {0.0};
+    for (ptrdiff_t i = 0; i < n; i += LINEAR_WIDTH)
+        for (int l = 0; l < LINEAR_WIDTH; l++)
+            partial[l] += x[i + l];
+    return ((partial[0] + partial[1]) + (partial[2] + partial[3]))
+           + ((partial[4] + partial[5]) + (partial[6] + partial[7]));
+}
+
 /* Whether all values of p columns are finite. */
 SIMD_KERNEL(are_finite, (const double *block, ptrdiff_t n, int64_t p, int *finite_out),
             (block, n, p, finite_out))
@@ -45,14 +56,15 @@ SIMD_KERNEL(are_finite, (const double *block, ptrdiff_t n, int64_t p, int *finit
     *finite_out = !broken;
 }
 
-/* Count p columns from their centers, and add their sums weighted by hessians, their
- * products with gradients, and hessians times the products of two of them. The block gets
- * the columns counted from their centers; it has gradients and hessians as columns p and
+/* Count p columns from their centers, and add their sums, their sums weighted by hessians,
+ * their products with gradients, and hessians times the products of two of them. The block
+ * gets the columns counted from their centers; it has gradients and hessians as columns p and
  * p + 1, and room for whole lanes. It may be the source itself. */
 SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int64_t p,
-             const double *center, double *sum_inout, double *slope_inout,
-             double *moment_inout),
-            (source, block, n, p, center, sum_inout, slope_inout, moment_inout))
+             const double *center, double *plain_sum_inout, double *sum_inout,
+             double *slope_inout, double *moment_inout),
+            (source, block, n, p, center, plain_sum_inout, sum_inout, slope_inout,
+             moment_inout))
 {
     const ptrdiff_t padded = (n + LINEAR_WIDTH - 1) / LINEAR_WIDTH * LINEAR_WIDTH;
     double *gradient = block + p * LINEAR_ROWS;
@@ -68,6 +80,7 @@ SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int
             x[i] = 0.0;
         for (ptrdiff_t i = 0; i < padded; i++)
             weighted[i] = hessian[i] * x[i];
+        plain_sum_inout[j] += linear_sum(x, padded);
         sum_inout[j] += linear_dot(hessian, x, padded);
         slope_inout[j] += linear_dot(gradient, x, padded);
         for (int64_t k = 0; k <= j; k++)
@@ -75,21 +88,21 @@ SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int
     }
 }
 
-/* The values of n rows of a leaf: `otherwise` where they are not finite. Coefficients of 0
- * are no part of the model: their columns need not be finite. */
+/* The values of n rows of a leaf, NaN where they are not finite. In the model of a leaf that
+ * `is_fitted`, coefficients of 0 are no part of it: their columns need not be finite. */
 SIMD_KERNEL(line_values, (const double *block, ptrdiff_t n, int64_t p,
-             const double *coefficient, double constant, double otherwise,
+             const double *coefficient, double constant, int is_fitted,
              double *restrict value_out),
-            (block, n, p, coefficient, constant, otherwise, value_out))
+            (block, n, p, coefficient, constant, is_fitted, value_out))
 {
     for (ptrdiff_t i = 0; i < n; i++)
         value_out[i] = constant;
     for (int64_t j = 0; j < p; j++)
-        if (coefficient[j] != 0.0)
+        if (coefficient[j] != 0.0 || !is_fitted)
             for (ptrdiff_t i = 0; i < n; i++)
                 value_out[i] += coefficient[j] * block[j * LINEAR_ROWS + i];
     for (ptrdiff_t i = 0; i < n; i++)
-        value_out[i] = fabs(value_out[i]) <= DBL_MAX ? value_out[i] : otherwise;
+        value_out[i] = fabs(value_out[i]) <= DBL_MAX ? value_out[i] : NAN;
 }
 
 /* The least and the greatest of n values; NaN counts for nothing. */

@@ -19,24 +19,32 @@ from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 import numpy as np
 
+cdef extern from "elementary.h" nogil:
+    double logarithm_1p(double) noexcept
+
 cdef extern from "linear_kernels.h" nogil:
     enum:
         LINEAR_ROWS
     void are_finite(const double* block, Py_ssize_t n, int64_t p, int* finite_out) noexcept
     void add_products(
         const double* source, double* block, Py_ssize_t n, int64_t p, const double* center,
-        double* sum_inout, double* slope_inout, double* moment_inout) noexcept
+        double* plain_sum_inout, double* sum_inout, double* slope_inout,
+        double* moment_inout) noexcept
     void line_values(
         const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
-        double constant, double otherwise, double* value_out) noexcept
+        double constant, int is_fitted, double* value_out) noexcept
     void find_range(
         const double* value, Py_ssize_t n, double* lower_inout, double* upper_inout) noexcept
 
 cdef enum:
     # Fewer rows, times trees, are not worth a team of threads.
     MIN_ROWS_FOR_TEAM = 20000
-    # Rows that a thread takes at a time.
-    BLOCK = 512
+    # Rows that a thread takes at a time when it adds values to scores.
+    BLOCK = 2048
+    # Fewer rows for each leaf are not put in the order of the leaves.
+    MIN_ROWS_OF_LEAF = 4
+    # Rows whose columns are read one after the other: they stay in the nearest cache.
+    ROWS_AT_ONCE = 32
 
 # A column whose variance is less than this part of its squares, counted from its center, or
 # keeps no more of it besides the columns before it, has no slope.
@@ -76,12 +84,14 @@ cdef struct Total:
 cdef struct Rates:
     double penalty
     double rate
+    double self_concordance      # of the loss: see `shortened`
 
 
 # The model of a leaf: a line, between two values.
 cdef struct Line:
     double* constant
     double* coefficient
+    double* mean            # of the columns
     double* lower
     double* upper
     double otherwise        # the value of rows that miss a column
@@ -94,9 +104,8 @@ cdef struct LeafScratch:
     double* scale       # makes the diagonal of moments 1; 0: a column has no slope
     double* moment      # p x p, the lower triangle
     double* block       # p + 2 columns of LINEAR_ROWS
-    # p columns of LINEAR_ROWS for each block of rows, if values are added to scores; else
-    # for one.
-    double* kept
+    double* value       # of the rows
+    double* kept        # p columns of LINEAR_ROWS for each block of rows
 
 
 cdef inline double cell(const Values* values, int32_t feature, int64_t row) noexcept nogil:
@@ -108,18 +117,19 @@ cdef inline double cell(const Values* values, int32_t feature, int64_t row) noex
 
 
 cdef void load_columns(
-    const Values* values, const Leaf* leaf, int64_t begin, int64_t n, double* source_out,
+    const Values* values, const int32_t* feature, int64_t p, const int64_t* rows, int64_t n,
+    double* source_out,
 ) noexcept nogil:
-    cdef const int64_t* rows = leaf.rows + begin
     cdef uint64_t address
-    cdef int64_t stride, i, j
+    cdef int64_t stride, first, i, j
     cdef double* x
-    for j in range(leaf.p):
-        address = values.address[leaf.feature[j]]
-        stride = values.stride[leaf.feature[j]]
-        x = source_out + j * LINEAR_ROWS
-        for i in range(n):
-            x[i] = (<const double*> (address + <uint64_t> (rows[i] * stride)))[0]
+    for first from 0 <= first < n by ROWS_AT_ONCE:
+        for j in range(p):
+            address = values.address[feature[j]]
+            stride = values.stride[feature[j]]
+            x = source_out + j * LINEAR_ROWS
+            for i in range(first, min(n, first + ROWS_AT_ONCE)):
+                x[i] = (<const double*> (address + <uint64_t> (rows[i] * stride)))[0]
 
 
 cdef void load_gradients(
@@ -177,10 +187,10 @@ cdef void choose_centers(
 
 
 cdef Total sum_rows(
-    const Values* values, const Leaf* leaf, const Gradients* gradients, bint keeps,
-    const LeafScratch* scratch, double* slope_out,
+    const Values* values, const Leaf* leaf, const Gradients* gradients,
+    const LeafScratch* scratch, double* plain_sum_out, double* slope_out,
 ) noexcept nogil:
-    """Sums over a leaf's rows of products of columns, counted from centers."""
+    """Sums over a leaf's rows of products of columns, counted from centers; keep columns."""
     cdef Total total = Total(0.0, 0.0, 0)
     cdef int64_t p = leaf.p
     cdef double* gradient = scratch.block + p * LINEAR_ROWS
@@ -188,13 +198,14 @@ cdef Total sum_rows(
     cdef const double* source
     cdef int64_t begin, i, n
     cdef int finite
+    memset(plain_sum_out, 0, p * sizeof(double))
     memset(scratch.sum, 0, p * sizeof(double))
     memset(slope_out, 0, p * sizeof(double))
     memset(scratch.moment, 0, p * p * sizeof(double))
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
-        kept = scratch.kept + (begin * p if keeps else 0)
-        load_columns(values, leaf, begin, n, kept)
+        kept = scratch.kept + begin * p
+        load_columns(values, leaf.feature, p, leaf.rows + begin, n, kept)
         load_gradients(gradients, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
         are_finite(kept, n, p, &finite)
         source = kept
@@ -210,8 +221,8 @@ cdef Total sum_rows(
             total.hessian += gradient[LINEAR_ROWS + i]
         total.n += n
         add_products(
-            source, scratch.block, n, p, scratch.center, scratch.sum, slope_out,
-            scratch.moment)
+            source, scratch.block, n, p, scratch.center, plain_sum_out, scratch.sum,
+            slope_out, scratch.moment)
     return total
 
 
@@ -284,79 +295,128 @@ cdef void solve(int64_t p, const LeafScratch* scratch, double* slope_inout) noex
 
 cdef bint fit_leaf(
     const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
-    bint keeps, const LeafScratch* scratch, double* constant_out, double* coefficient_out,
+    const LeafScratch* scratch, const Line* line_out,
 ) noexcept nogil:
     """Fit one leaf; False: it stays constant, and the outputs mean nothing."""
     cdef int64_t p = leaf.p
+    cdef double* coefficient = line_out.coefficient
     cdef double constant
     cdef Total total
     cdef int64_t j
     if p == 0:
         return False
-    total = sum_rows(values, leaf, gradients, keeps, scratch, coefficient_out)
+    total = sum_rows(values, leaf, gradients, scratch, line_out.mean, coefficient)
     if total.n < p + 1 or not total.hessian > 0:
         return False
-    move_to_means(p, &total, rates.penalty, scratch, coefficient_out)
+    for j in range(p):
+        line_out.mean[j] = scratch.center[j] + line_out.mean[j] / total.n
+    move_to_means(p, &total, rates.penalty, scratch, coefficient)
     factor(p, scratch)
-    solve(p, scratch, coefficient_out)
+    solve(p, scratch, coefficient)
     constant = -total.gradient / total.hessian
     for j in range(p):
-        if fabs(coefficient_out[j]) <= TINY_COEFFICIENT:
-            coefficient_out[j] = 0.0
-        constant -= coefficient_out[j] * scratch.center[j]
-        coefficient_out[j] *= rates.rate
-    constant_out[0] = rates.rate * constant
+        if fabs(coefficient[j]) <= TINY_COEFFICIENT:
+            coefficient[j] = 0.0
+        constant -= coefficient[j] * scratch.center[j]
+        coefficient[j] *= rates.rate
+    line_out.constant[0] = rates.rate * constant
     return isfinite(constant)
+
+
+cdef double shortened(const Rates* rates, double lower, double upper) noexcept nogil:
+    """The part of the steps between two values after which the loss has surely not risen.
+
+    Let c be the self-concordance of the loss (see `leaf_step` in training/gains.h), d the Newton
+    step of a row, and D the largest |d|. A part t of all steps changes the loss of the leaf by no
+    more than the sum of h d^2 times (exp(c t D) - c t D - 1) / (c D)^2 - t. This falls up to
+    t = log(1 + c D) / (c D). For one value it is the limit of a constant leaf.
+    """
+    cdef double most = rates.self_concordance * max(fabs(lower), fabs(upper)) / rates.rate
+    if not 0.0 < most < INFINITY:
+        return 1.0
+    return min(1.0, logarithm_1p(most) / (most * rates.rate))
+
+
+cdef void find_values(
+    const Leaf* leaf, const double* weight, const Line* line, const LeafScratch* scratch,
+    double* lower_out, double* upper_out,
+) noexcept nogil:
+    """The values of a leaf's rows, NaN for those that miss a column, and their range.
+
+    Rows without weight are not in it.
+    """
+    cdef const int64_t* rows
+    cdef double* value
+    cdef int64_t begin, i, n
+    lower_out[0] = INFINITY
+    upper_out[0] = -INFINITY
+    for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
+        n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
+        rows = leaf.rows + begin
+        value = scratch.value + begin
+        line_values(
+            scratch.kept + begin * leaf.p, n, leaf.p, line.coefficient, line.constant[0], True,
+            value)
+        if weight != NULL:
+            for i in range(n):
+                scratch.block[i] = value[i] if weight[rows[i]] > 0 else NAN
+            value = scratch.block
+        find_range(value, n, lower_out, upper_out)
+
+
+cdef inline double bounded(
+    double value, double lower, double upper, double otherwise,
+) noexcept nogil:
+    """What a leaf says where its line has a value, or else NaN; bounds of NaN are none."""
+    value = lower if value < lower else upper if value > upper else value
+    return otherwise if isnan(value) else value
+
+
+cdef bint fit_line(
+    const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
+    const LeafScratch* scratch, double* lower_out, double* upper_out, const Line* line_out,
+) noexcept nogil:
+    """Fit one leaf, with steps that are not too long; False: it stays constant."""
+    cdef double part
+    cdef int64_t j
+    if not fit_leaf(values, leaf, gradients, rates, scratch, line_out):
+        return False
+    find_values(leaf, gradients.weight, line_out, scratch, lower_out, upper_out)
+    part = shortened(rates, lower_out[0], upper_out[0])
+    if part < 1.0:
+        line_out.constant[0] *= part
+        for j in range(leaf.p):
+            line_out.coefficient[j] *= part
+        find_values(leaf, gradients.weight, line_out, scratch, lower_out, upper_out)
+    return lower_out[0] <= upper_out[0]
 
 
 cdef void fit_or_stay(
     const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
     const Line* line_out, double* memory, double* score,
 ) noexcept nogil:
+    """Fit one leaf, bound its line, and add the values of its rows to their scores."""
     cdef int64_t p = leaf.p
     cdef double* block = memory + p * (p + 3)
+    cdef double* value = block + (p + 2) * LINEAR_ROWS
     cdef LeafScratch scratch = LeafScratch(
-        memory, memory + p, memory + 2 * p, memory + 3 * p, block,
-        block + (p + 2) * LINEAR_ROWS)
-    if not fit_leaf(
-        values, leaf, gradients, rates, score != NULL, &scratch, line_out.constant,
-        line_out.coefficient,
-    ):
-        line_out.constant[0] = line_out.otherwise
+        memory, memory + p, memory + 2 * p, memory + 3 * p, block, value,
+        value + (leaf.n + LINEAR_ROWS - 1) // LINEAR_ROWS * LINEAR_ROWS)
+    cdef double lower, upper, width
+    cdef bint is_line = fit_line(
+        values, leaf, gradients, rates, &scratch, &lower, &upper, line_out)
+    cdef int64_t i
+    if not is_line:
+        line_out.constant[0] = lower = upper = line_out.otherwise
         memset(line_out.coefficient, 0, p * sizeof(double))
-    follow_line(values, leaf, gradients.weight, scratch.kept, block, score, line_out)
-
-
-cdef void follow_line(
-    const Values* values, const Leaf* leaf, const double* weight, double* kept, double* work,
-    double* score, const Line* line_inout,
-) noexcept nogil:
-    """Bound a line by its values in the leaf's rows, and add these to their scores.
-
-    The columns of all rows have been kept unless ``score`` is NULL.
-    """
-    cdef const int64_t* rows
-    cdef double* source
-    cdef double lower = INFINITY
-    cdef double upper = -INFINITY
-    cdef int64_t begin, i, n
-    for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
-        n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
-        rows = leaf.rows + begin
-        source = kept + (begin * leaf.p if score != NULL else 0)
-        if score == NULL:
-            load_columns(values, leaf, begin, n, source)
-        line_values(
-            source, n, leaf.p, line_inout.coefficient, line_inout.constant[0], NAN, work)
-        for i in range(n if score != NULL else 0):
-            score[rows[i]] += line_inout.otherwise if isnan(work[i]) else work[i]
-        for i in range(n if weight != NULL else 0):
-            work[i] = work[i] if weight[rows[i]] > 0 else NAN
-        find_range(work, n, &lower, &upper)
-    if lower > upper:
-        lower = upper = line_inout.otherwise
-    line_inout.lower[0] = lower - WIDENED * (upper - lower)
-    line_inout.upper[0] = upper + WIDENED * (upper - lower)
+    width = WIDENED * (upper - lower)
+    lower -= width
+    upper += width
+    line_out.lower[0] = lower
+    line_out.upper[0] = upper
+    for i in range(leaf.n if score != NULL else 0):
+        score[leaf.rows[i]] += bounded(
+            value[i] if is_line else NAN, lower, upper, line_out.otherwise)
 
 
 def group_rows(const int32_t[::1] leaf, const int64_t[::1] rows, int64_t n_leaves):
@@ -380,17 +440,66 @@ def group_rows(const int32_t[::1] leaf, const int64_t[::1] rows, int64_t n_leave
     return starts[:n_leaves + 1], grouped
 
 
-cdef int64_t _memory(
-    const int64_t[::1] start, const int64_t[::1] row_start, bint keeps,
-) noexcept:
+def paths(
+    const int32_t[:] left, const int32_t[:] right, const int32_t[:] feature,
+    const int32_t[::1] column, const uint8_t[::1] is_numeric,
+):
+    """The numeric columns on the path to each leaf of a tree, ascending.
+
+    - ``left``, ``right``, (n_nodes,): later nodes, or ``~leaf``.
+    - ``feature``, (n_nodes,).
+    - ``column``, ``is_numeric``, (n_features,).
+
+    Returns where the columns of each leaf begin, (n_leaves + 1,) int64, and the columns, int32.
+    """
+    cdef int64_t n_nodes = left.shape[0]
+    cdef int64_t[::1] parent = np.full(2 * n_nodes + 1, -1, dtype=np.int64)
+    cdef int64_t[::1] depth = np.zeros(n_nodes + 1, dtype=np.int64)
+    cdef int64_t k, node, most = 0
+    for node in range(n_nodes):
+        for k in (left[node], right[node]):
+            if k < 0:
+                parent[n_nodes + ~k] = node
+                most += depth[node] + 1
+            else:
+                parent[k] = node
+                depth[k] = depth[node] + 1
+    start = np.zeros(n_nodes + 2, dtype=np.int64)
+    columns = np.empty(most, dtype=np.int32)
+    cdef int64_t[::1] start_out = start
+    cdef int32_t[::1] columns_out = columns
+    for k in range(n_nodes + 1):
+        start_out[k + 1] = start_out[k]
+        node = parent[n_nodes + k]
+        while node >= 0:
+            if is_numeric[feature[node]]:
+                start_out[k + 1] += insert(
+                    column[feature[node]], &columns_out[start_out[k]],
+                    start_out[k + 1] - start_out[k])
+            node = parent[node]
+    return start, columns[:start_out[n_nodes + 1]]
+
+
+cdef bint insert(int32_t value, int32_t* values_inout, int64_t n) noexcept nogil:
+    """Put a value in its place among ascending ones; False if it is there."""
+    cdef int64_t i, at = n
+    while at > 0 and values_inout[at - 1] >= value:
+        at -= 1
+    if at < n and values_inout[at] == value:
+        return False
+    for i in range(n, at, -1):
+        values_inout[i] = values_inout[i - 1]
+    values_inout[at] = value
+    return True
+
+
+cdef int64_t _memory(const int64_t[::1] start, const int64_t[::1] row_start) noexcept:
     """Doubles of memory that the leaf needs that needs most."""
     cdef int64_t most = 0, n_blocks, p, k
     for k in range(start.shape[0] - 1):
         p = start[k + 1] - start[k]
-        n_blocks = 1
-        if keeps:
-            n_blocks += (row_start[k + 1] - row_start[k]) // LINEAR_ROWS
-        most = max(most, p * (p + 3) + (p * (1 + n_blocks) + 2) * LINEAR_ROWS)
+        n_blocks = 1 + (row_start[k + 1] - row_start[k]) // LINEAR_ROWS
+        most = max(most, p * (p + 3) + (p + 2 + (p + 1) * n_blocks) * LINEAR_ROWS)
     return most
 
 
@@ -398,9 +507,10 @@ def fit(
     const uint64_t[::1] address, const int64_t[::1] stride, const int64_t[::1] start,
     const int32_t[::1] feature, const int64_t[::1] row_start, const int64_t[::1] rows,
     const float[::1] gradient, const float[::1] hessian, const double[::1] weight,
-    const double[::1] leaf_value, double penalty, double rate, int n_threads,
-    double[::1] score_inout, double[::1] constant_out, double[::1] coefficient_out,
-    double[::1] lower_out, double[::1] upper_out,
+    const double[::1] leaf_value, double penalty, double rate, double self_concordance,
+    int n_threads, double[::1] score_inout, double[::1] constant_out,
+    double[::1] coefficient_out, double[::1] mean_out, double[::1] lower_out,
+    double[::1] upper_out,
 ):
     """Fit the linear models of a tree's leaves.
 
@@ -421,10 +531,13 @@ def fit(
       in one of the leaf's columns.
     - ``penalty``: on the squares of the coefficients.
     - ``rate``: what coefficients and constants are multiplied by.
+    - ``self_concordance``: of the loss; 0: its steps have no limit.
     - ``score_inout``, (n,), or None: the leaves' values are added for the rows that count, unless
       None.
     - ``constant_out``, (n_leaves,).
     - ``coefficient_out``, (n_used,): zeros where there is no slope.
+    - ``mean_out``, (n_used,): the means of the columns in the leaf's rows without missing values,
+      for leaves with a slope.
     - ``lower_out``, ``upper_out``, (n_leaves,): the least and greatest value in rows that count and
       have a weight above 0, widened by half of their difference.
     """
@@ -433,9 +546,9 @@ def fit(
     cdef double[:, ::1] memory
     cdef Values values = Values(&address[0], &stride[0])
     cdef Gradients gradients = Gradients(&gradient[0], NULL, NULL)
-    cdef Rates rates = Rates(penalty, rate)
+    cdef Rates rates = Rates(penalty, rate, self_concordance)
     cdef Line lines = Line(
-        &constant_out[0], &coefficient_out[0], &lower_out[0], &upper_out[0], 0.0)
+        &constant_out[0], &coefficient_out[0], &mean_out[0], &lower_out[0], &upper_out[0], 0.0)
     cdef int64_t k
     cdef Watch watch = start_watch()
     if hessian is not None:
@@ -446,9 +559,11 @@ def fit(
         score = &score_inout[0]
     if rows.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    memory = np.empty((n_threads, _memory(start, row_start, score != NULL)))
-    # The leaves with the most work first: threads end at the same time.
-    order = np.argsort(-np.diff(start) * np.diff(row_start), kind="stable")
+    memory = np.empty((n_threads, _memory(start, row_start)))
+    order = np.arange(n_leaves)
+    if n_threads > 1:
+        # The leaves with the most work first: threads end at the same time.
+        order = np.argsort(-np.diff(start) * np.diff(row_start), kind="stable")
     cdef const int64_t[::1] by_work = order
     for k in prange(
         n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
@@ -470,63 +585,160 @@ cdef void fit_number(
         feature + start[k], start[k + 1] - start[k], rows + row_start[k],
         row_start[k + 1] - row_start[k])
     cdef Line line = Line(
-        lines.constant + k, lines.coefficient + start[k], lines.lower + k, lines.upper + k,
-        leaf_value)
+        lines.constant + k, lines.coefficient + start[k], lines.mean + start[k],
+        lines.lower + k, lines.upper + k, leaf_value)
     fit_or_stay(values, &leaf, gradients, rates, &line, memory, score)
 
 
 # ------------------------------------------------------------------ values
 
 
+# The linear leaves of several trees.
+cdef struct Lines:
+    const int64_t* start
+    const int32_t* feature
+    const double* coefficient
+    const double* constant
+    const double* lower
+    const double* upper
+    const double* otherwise
+
+
+# A thread's memory.
+cdef struct RowScratch:
+    int64_t* row            # the numbers of a block's rows
+    int64_t* grouped        # the same, leaf by leaf
+    int64_t* stop           # where the rows of each leaf end
+    double* block           # columns of LINEAR_ROWS
+    double* value
+
+
+# Scores of rows that lie ``step`` apart.
+cdef struct Scores:
+    double* first
+    int64_t step
+
+
 cdef inline double value_of(
-    const Values* values, const int32_t* feature, const double* coefficient, int64_t n,
-    double constant, double lower, double upper, double otherwise, int64_t row,
+    const Values* values, const Lines* lines, int64_t leaf, int64_t row,
 ) noexcept nogil:
-    cdef double value = constant
+    cdef double value = lines.constant[leaf]
     cdef int64_t j
-    for j in range(n):
-        value += coefficient[j] * cell(values, feature[j], row)
-    if not isfinite(value):
-        return otherwise
-    # Comparisons with NaN are false.
-    return lower if value < lower else upper if value > upper else value
+    for j in range(lines.start[leaf], lines.start[leaf + 1]):
+        value += lines.coefficient[j] * cell(values, lines.feature[j], row)
+    return bounded(
+        value if isfinite(value) else NAN, lines.lower[leaf], lines.upper[leaf],
+        lines.otherwise[leaf])
+
+
+cdef void add_leaf(
+    const Values* values, const Lines* lines, int64_t leaf, const int64_t* rows, int64_t n,
+    const RowScratch* scratch, const Scores* scores,
+) noexcept nogil:
+    """Add the values of one leaf to the scores of its rows."""
+    cdef int64_t first = lines.start[leaf]
+    cdef int64_t p = lines.start[leaf + 1] - first
+    cdef int64_t begin, i, n_now
+    for begin from 0 <= begin < n by LINEAR_ROWS:
+        n_now = min(<int64_t> LINEAR_ROWS, n - begin)
+        load_columns(values, lines.feature + first, p, rows + begin, n_now, scratch.block)
+        line_values(
+            scratch.block, n_now, p, lines.coefficient + first, lines.constant[leaf], False,
+            scratch.value)
+        for i in range(n_now):
+            scores.first[rows[begin + i] * scores.step] += bounded(
+                scratch.value[i], lines.lower[leaf], lines.upper[leaf], lines.otherwise[leaf])
+
+
+cdef void group_block(
+    const int32_t* leaf, int64_t step, int64_t n, int64_t n_leaves, const RowScratch* scratch,
+) noexcept nogil:
+    """Put the rows of a block in the order of their leaves."""
+    cdef int64_t* stop = scratch.stop
+    cdef int64_t i, k
+    memset(stop, 0, (n_leaves + 1) * sizeof(int64_t))
+    for i in range(n):
+        stop[leaf[i * step] + 1] += 1
+    for k in range(n_leaves):
+        stop[k + 1] += stop[k]
+    for i in range(n):
+        k = leaf[i * step]
+        scratch.grouped[stop[k]] = scratch.row[i]
+        stop[k] += 1
+
+
+cdef void add_tree(
+    const Values* values, const Lines* lines, int64_t first_leaf, int64_t n_leaves,
+    const int32_t* leaf, int64_t step, int64_t n, const RowScratch* scratch,
+    const Scores* scores,
+) noexcept nogil:
+    """Add the values of one tree to the scores of a block of rows."""
+    cdef int64_t i, k, begin = 0
+    if n < MIN_ROWS_OF_LEAF * n_leaves:
+        for i in range(n):
+            scores.first[scratch.row[i] * scores.step] += value_of(
+                values, lines, first_leaf + leaf[i * step], scratch.row[i])
+        return
+    group_block(leaf, step, n, n_leaves, scratch)
+    for k in range(n_leaves):
+        add_leaf(
+            values, lines, first_leaf + k, scratch.grouped + begin, scratch.stop[k] - begin,
+            scratch, scores)
+        begin = scratch.stop[k]
 
 
 def add(
     const uint64_t[::1] address, const int64_t[::1] stride, const int32_t[:, ::1] leaf,
-    const int64_t[::1] leaf_start, const int64_t[::1] start, const int32_t[::1] feature,
-    const double[::1] coefficient, const double[::1] constant, const double[::1] lower,
-    const double[::1] upper, const double[::1] leaf_value, int64_t first_score, int n_threads,
-    double[:, ::1] score_inout,
+    const int64_t[::1] rows, const int64_t[::1] leaf_start, const int64_t[::1] start,
+    const int32_t[::1] feature, const double[::1] coefficient, const double[::1] constant,
+    const double[::1] lower, const double[::1] upper, const double[::1] leaf_value,
+    int64_t first_score, int n_threads, double[:, ::1] score_inout,
 ):
     """Add the linear leaves of trees to the scores of rows.
 
     - ``address``, ``stride``: as for `fit`.
     - ``leaf``, (n, n_trees): the leaf of each row in each tree.
+    - ``rows``, (n,): the numbers of the rows, each once; None: all, in order.
     - ``leaf_start``, (n_trees + 1,): where each tree's leaves begin among all leaves.
     - ``start``, (n_leaves + 1,): where the features and coefficients of each leaf begin.
     - ``constant``, (n_leaves,).
     - ``lower``, ``upper``, (n_leaves,): what the values of lines are clipped to; NaN: to nothing.
     - ``leaf_value``, (n_leaves,): of rows without a finite value in one of the leaf's columns.
     - ``first_score``: the score of the first tree; the others follow one after the other.
-    - ``score_inout``, (n, n_scores).
+    - ``score_inout``, (n_rows, n_scores).
     """
     cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1]
     cdef int64_t n_scores = score_inout.shape[1]
     cdef int64_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef int64_t block, i, at, k, tree
+    cdef int64_t block, first, i, size, tree
+    cdef int thread
+    cdef RowScratch scratch
+    cdef Scores scores
     cdef Values values = Values(&address[0], &stride[0])
+    cdef Lines lines = Lines(
+        &start[0], &feature[0], &coefficient[0], &constant[0], &lower[0], &upper[0],
+        &leaf_value[0])
     cdef Watch watch = start_watch()
     if n * n_trees < MIN_ROWS_FOR_TEAM:
         n_threads = 1
+    n_numbers = 2 * BLOCK + np.diff(leaf_start).max(initial=0) + 1
+    n_values = (np.diff(start).max(initial=0) + 1) * LINEAR_ROWS
+    cdef int64_t[:, ::1] numbers = np.empty((n_threads, n_numbers), dtype=np.int64)
+    cdef double[:, ::1] memory = np.empty((n_threads, n_values))
     for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
         if is_stopped(&watch):
             continue
+        thread = omp_get_thread_num()
+        scratch = RowScratch(
+            &numbers[thread, 0], &numbers[thread, BLOCK], &numbers[thread, 2 * BLOCK],
+            &memory[thread, LINEAR_ROWS], &memory[thread, 0])
+        first = block * BLOCK
+        size = min(<int64_t> BLOCK, n - first)
+        for i in range(size):
+            scratch.row[i] = rows[first + i] if rows is not None else first + i
         for tree in range(n_trees):
-            for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-                k = leaf_start[tree] + leaf[i, tree]
-                at = start[k]
-                score_inout[i, (first_score + tree) % n_scores] += value_of(
-                    &values, &feature[0] + at, &coefficient[0] + at, start[k + 1] - at,
-                    constant[k], lower[k], upper[k], leaf_value[k], i)
+            scores = Scores(&score_inout[0, (first_score + tree) % n_scores], n_scores)
+            add_tree(
+                &values, &lines, leaf_start[tree], leaf_start[tree + 1] - leaf_start[tree],
+                &leaf[first, tree], n_trees, size, &scratch, &scores)
     end_watch(&watch)

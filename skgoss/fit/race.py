@@ -25,12 +25,13 @@ _POWER_OF_LEAVES = 0.3
 # Each stage has so many times the rounds of the one before.
 GROWTH = 1.25
 
-# A candidate leaves if a one-sided test on the folds, of this level and after more than
-# these stages, says that it has fallen behind.
+# A candidate leaves if a one-sided test on the folds, of this level, says that it will
+# not come up.
 _LEVEL = 0.4
 # Kinds of trees that are worse alone are good members of a mean.
 _LEVEL_OF_MEMBERS = 0.05
-_STAGES_BEFORE = 2
+# The gain of a doubling of rounds is at most so much of that of the one before.
+_LARGEST_SHRINKAGE = 0.9
 
 # More candidates are screened on one fold first, in the last of these stages, until so
 # many are left. Of each a fifth survives, or fewer if there are not enough stages.
@@ -122,6 +123,18 @@ class Racer:
         """The mean scores by numbers of rounds."""
         return dict(zip(self.rounds, self.means, strict=True))
 
+    def best_until(self, n_rounds: float) -> float:
+        """The best mean score after so many rounds, between those of stages."""
+        best = -np.inf
+        for before, after, score in zip(
+            (0, *self.rounds), self.rounds, self.means, strict=False
+        ):
+            last, best = best, max(best, score)
+            if after >= n_rounds:
+                share = (n_rounds - before) / (after - before)
+                return best if before == 0 else last + share * (best - last)
+        return best
+
     @property
     def goes_on(self) -> bool:
         """Whether it takes part in the next stage."""
@@ -200,19 +213,40 @@ def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
 
 
 def _is_behind(racer: Racer, best: Racer, level: float) -> bool:
-    """Whether a candidate is worse than the best one by more than it last gained.
+    """Whether a candidate would be worse than the best one is, even in its end.
 
-    With half of the gain, tables that take many rounds have lost their winner.
+    Each is judged by what it may become: kinds of trees that learn slowly and end with
+    less loss are behind in the beginning, as those are that will never win.
     """
-    scores = racer.scores
-    gain = max(0.0, scores[-1].mean() - scores[-2:][0].mean()) / racer.step
-    gap = best.scores[min(len(scores) - 1, best.best)] - gain - scores[-1]
+    gap = best.scores[best.best] - racer.scores[racer.best] - _gain_to_come(racer)
     n_folds = len(gap)
-    if racer.stage <= _STAGES_BEFORE or n_folds < 2 or not gap.mean() > 0:
+    if n_folds < 2 or not gap.mean() > 0:
         return False
     # The rows that folds learn from overlap.
     error = gap.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
     return bool(gap.mean() > _quantile(1 - level, n_folds - 1) * error)
+
+
+def _gain_to_come(racer: Racer) -> float:
+    """What rounds up to the limit gain if the gain of doublings shrinks as it did.
+
+    It shrinks by the same factor in each doubling if the loss falls as a power of the
+    number of rounds, and faster if it falls exponentially. Of few rounds it is not
+    known how it shrinks, so that nearly all of it stays.
+    """
+    n_rounds = racer.rounds[-1]
+    if n_rounds < 2 * racer.rounds[0]:
+        return np.inf
+    before, halfway, now = (racer.best_until(n_rounds / k) for k in (4, 2, 1))
+    gain, shrinks = now - halfway, _LARGEST_SHRINKAGE
+    if halfway > before:
+        shrinks = min(shrinks, gain / (halfway - before))
+    total = 0.0
+    while n_rounds < racer.most_rounds:
+        gain *= shrinks
+        total += gain
+        n_rounds *= 2
+    return total
 
 
 def _quantile(level: float, n: int) -> float:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,7 @@ GROWTH = 1.25
 
 # A candidate leaves if a one-sided test on the folds, of this level, says that it will
 # not come up.
-_LEVEL = 0.4
-# Kinds of trees that are worse alone are good members of a mean.
-_LEVEL_OF_MEMBERS = 0.05
+LEVEL = 0.4
 # The gain of a doubling of rounds is at most so much of that of the one before.
 _LARGEST_SHRINKAGE = 0.9
 
@@ -65,6 +63,9 @@ def _usual_rounds(stage: float, n_leaves: int) -> float:
     return of_stage * power(_USUAL_LEAVES / n_leaves, _POWER_OF_LEAVES)
 
 
+AnyRacer = TypeVar("AnyRacer", bound="Racer")
+
+
 @dataclass(eq=False)
 class Racer:
     """A candidate of a race."""
@@ -83,6 +84,8 @@ class Racer:
     scores: list[NDArray[np.float64]] = field(default_factory=list)
     means: list[float] = field(default_factory=list)
     left: bool = False  # whether it fell behind
+    # Whether it is preferred to those that a test does not tell from it.
+    is_robust: bool = False
 
     @property
     def next_rounds(self) -> int:
@@ -156,7 +159,7 @@ def run(
     is_over: Callable[[float], bool],
     *,
     rivals: Sequence[Racer] = (),
-    are_members: bool = False,
+    level: float = LEVEL,
 ) -> None:
     """Let racers grow, stage by stage, until all have ended or left: see `leave`.
 
@@ -169,17 +172,15 @@ def run(
         begin = time.monotonic()
         grow(running)
         raced = [racer for racer in (*rivals, *racers) if racer.rounds]
-        leave(raced, are_members=are_members)
+        leave(raced, level)
         running = [racer for racer in running if racer.rounds and racer.goes_on]
         # The next stage takes longer than this one, unless racers have left.
         if is_over(GROWTH * (time.monotonic() - begin)):
             return
 
 
-def leave(racers: Sequence[Racer], *, are_members: bool = False) -> None:
-    """Let those leave that have fallen behind after a stage.
-
-    They are judged more patiently if they ``are_members`` of a mean of models.
+def leave(racers: Sequence[Racer], level: float = LEVEL) -> None:
+    """Let those leave that will not come up, by a test of this level on the folds.
 
     References
     ----------
@@ -188,12 +189,31 @@ def leave(racers: Sequence[Racer], *, are_members: bool = False) -> None:
     Bengio, "Inference for the Generalization Error", Machine Learning 52, 2003: the
     variance of the differences.
     """
-    level = _LEVEL_OF_MEMBERS if are_members else _LEVEL
-    best = max(racers, key=lambda racer: racer.means[racer.best])
+    best = max(racers, key=_best_mean)
     running = [racer for racer in racers if racer.goes_on and racer is not best]
     for racer in running:
         failed = not np.isfinite(racer.scores[-1]).all()
         racer.left = failed or _is_behind(racer, best, level)
+
+
+def winner(racers: Sequence[AnyRacer], level: float) -> AnyRacer:
+    """The best candidate, or a robust one that a test of folds does not tell from it.
+
+    One fold, such as an evaluation set, tells nothing. Without scores, it is the first.
+
+    References
+    ----------
+    L. Breiman et al., "Classification and Regression Trees", 1984: the model that is
+    preferred is chosen if its error is within a standard error of the least.
+    """
+    raced = [racer for racer in racers if racer.rounds]
+    best = max(raced, key=_best_mean, default=racers[0])
+    robust = [racer for racer in raced if racer.is_robust and not racer.left]
+    if not robust or len(best.scores[0]) < 2:
+        return best
+    preferred = max(robust, key=_best_mean)
+    gap = best.scores[best.best] - preferred.scores[preferred.best]
+    return best if _is_real(gap, level) else preferred
 
 
 def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
@@ -219,6 +239,14 @@ def _is_behind(racer: Racer, best: Racer, level: float) -> bool:
     less loss are behind in the beginning, as those are that will never win.
     """
     gap = best.scores[best.best] - racer.scores[racer.best] - _gain_to_come(racer)
+    return _is_real(gap, level)
+
+
+def _is_real(gap: NDArray[np.float64], level: float) -> bool:
+    """Whether a one-sided test of the folds tells a mean gap from 0.
+
+    One fold cannot.
+    """
     n_folds = len(gap)
     if n_folds < 2 or not gap.mean() > 0:
         return False
@@ -247,6 +275,10 @@ def _gain_to_come(racer: Racer) -> float:
         total += gain
         n_rounds *= 2
     return total
+
+
+def _best_mean(racer: Racer) -> float:
+    return racer.means[racer.best]
 
 
 def _quantile(level: float, n: int) -> float:

@@ -26,6 +26,9 @@ _SAMPLING = frozenset({"subsample", "subsample_freq"})
 _SEARCH_RATES = 0.15, 0.1
 _FEW_ROWS = 2_000
 
+# The levels of the tests that compare candidates on their folds, likewise.
+_LEVELS = 0.2, 0.3
+
 # What a preset chooses for all candidates of a search.
 _OF_ALL = _OF_ROUNDS | {"folds"}
 
@@ -57,6 +60,7 @@ class Search(NamedTuple):
     rate: float  # the learning rate of the last fit
     is_rate_open: bool  # whether the user has left it to the preset
     without: dict[str, Any]  # of the last fit if there are too few rows for folds
+    level: float  # of the tests on folds that compare candidates: see `race`
     # Options from which later batches are drawn: see `_SPACE`.
     space: tuple[tuple[str, float, float, bool], ...] = ()
     n_batches: int = 1
@@ -104,6 +108,7 @@ class Search(NamedTuple):
 # The measurements behind these numbers are in docs/measured-accuracy.md.
 _ACCURATE = {
     "extra_trees": False,
+    "linear_tree": False,
     "learning_rate": 0.05,
     "num_leaves": 15,
     "min_child_samples": 5,
@@ -114,7 +119,7 @@ _ACCURATE = {
     "reg_lambda": 1.0,
     "cat_l2": 1.0,
     "min_data_per_group": 10,
-    "n_estimators": 1000,
+    "n_estimators": 1500,
     "early_stopping_round": 100,
 }
 # The mean of several models is as good with larger steps.
@@ -125,6 +130,16 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
 }
 # Another kind of trees. Random thresholds regularize, so little else has to.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
+# Where there is little noise: more leaves, and lines in them. Lines through few rows
+# leave their range steeply.
+_FEWEST_OF_LINES = {"min_child_samples": 20}
+_LEARNING_MORE: Kinds = (
+    {"num_leaves": 63, "min_child_samples": 3},
+    {"num_leaves": 63, **_RANDOM_THRESHOLDS},
+    {"linear_tree": True, **_FEWEST_OF_LINES},
+)
+# With the user's other options.
+_LINES_AND_RANDOM_THRESHOLDS = {"linear_tree": True, "extra_trees": True}
 
 
 # Few events, which are noisy, want small trees. Folds of so few rows cannot tell kinds
@@ -167,7 +182,6 @@ _PATIENCE = 3
 _MORE_KINDS = (
     {"num_leaves": 7, "min_child_samples": 10, "reg_lambda": 3.0},
     {"num_leaves": 63, "min_child_samples": 10, "subsample": 0.7},
-    {"num_leaves": 63, "extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1},
 )
 
 
@@ -191,12 +205,13 @@ def chosen(
     most_categories: int,
     *,
     may_fold: bool,
+    may_be_linear: bool,
 ) -> dict[str, Any]:
     """The options that the preset chooses, by name; empty without a preset.
 
     Those that the user has ``passed`` stay. ``most_categories`` is the largest number
     of categories of a column. The models of folds are one of the results only if the
-    fit ``may_fold``.
+    fit ``may_fold``, and linear leaves only if it ``may_be_linear``.
     """
     if settings.preset is None:
         return {}
@@ -204,8 +219,9 @@ def chosen(
     if settings.data_sample_strategy == "goss":
         left |= _SAMPLING
     if settings.linear_tree:
-        # Lines through few rows leave their range steeply.
-        left |= {"min_child_samples"}
+        left |= _FEWEST_OF_LINES.keys()
+    if not (may_be_linear and settings.may_have(linear_tree=True)):
+        left |= {"linear_tree"}
     preset = _PRESETS[settings.preset]
     is_alone = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
     values = preset.alone if is_alone else preset.on_folds
@@ -226,17 +242,22 @@ def _candidates(
     if own.preset == "accurate" and str(own.objective).startswith(_SURVIVAL):
         return ({},)
     usual = {name: getattr(own, name) for name in chosen if name not in _OF_ALL}
-    more = _MORE_KINDS if own.preset == "best" else ()
+    of_categories = {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
     found = [
         {},
-        _RANDOM_THRESHOLDS if "extra_trees" in chosen else {},
-        {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
-        if most_categories > _FEW
-        else {},
+        _RANDOM_THRESHOLDS,
+        of_categories if most_categories > _FEW else {},
         usual,
-        *more,
+        *_LEARNING_MORE,
+        usual | _LINES_AND_RANDOM_THRESHOLDS,
+        *(_MORE_KINDS if own.preset == "best" else ()),
     ]
-    found = [{k: v for k, v in kind.items() if k in chosen} for kind in found]
+    found = [
+        {name: value for name, value in kind.items() if name in chosen}
+        for kind in found
+        # Without what makes it a kind, it is another one.
+        if all(name in chosen for name, value in kind.items() if value is True)
+    ]
     return tuple(options for i, options in enumerate(found) if options not in found[:i])
 
 
@@ -272,6 +293,7 @@ def search(
         settings.learning_rate,
         "learning_rate" in chosen,
         without,
+        _LEVELS[n_rows >= _FEW_ROWS],
     )
     if settings.preset != "best":
         return found

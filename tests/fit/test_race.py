@@ -51,7 +51,7 @@ def test_who_is_behind():
 def test_what_may_be_a_member_leaves_if_it_is_behind_without_a_doubt():
     best = racer(1, 2, 3, 4, 5, 6, 7, 8)
     clear, perhaps = (racer(*SETTLED, spread=s) for s in (0.2, 8.0))
-    leave([best, clear, perhaps], are_members=True)
+    leave([best, clear, perhaps], 0.05)
     assert [clear.left, perhaps.left] == [True, False]
     leave([best, clear, perhaps])
     assert perhaps.left
@@ -123,8 +123,8 @@ def test_quantiles_of_the_test_are_not_where_machines_round_differently():
     np.testing.assert_allclose(1e6 * np.array(found), exact, atol=0.5, rtol=0)
 
 
-@pytest.mark.parametrize(("are_members", "level"), [(False, 0.4), (True, 0.05)])
-def test_who_is_behind_is_a_test_on_the_folds(are_members, level):
+@pytest.mark.parametrize("level", [0.4, 0.05])
+def test_who_is_behind_is_a_test_on_the_folds(level):
     rng, found, p_values = np.random.default_rng(0), [], []
     for n_folds in (2, 3, 5):
         for _ in range(150):
@@ -134,7 +134,7 @@ def test_who_is_behind_is_a_test_on_the_folds(are_members, level):
                 other.note(rng.normal(0, 1, n_folds))
             if not other.goes_on or max(other.means) > max(best.means):
                 continue
-            leave([other, best], are_members=are_members)
+            leave([other, best], level)
             found.append(other.left)
             gap = best.scores[best.best] - other.scores[other.best]
             gap -= race._gain_to_come(other)

@@ -121,6 +121,7 @@ def _searched(
             lambda _: fit.is_over(limit),
             rivals=found,
             level=search.level,
+            budget=race.BUDGET_OF_PRESETS,
         )
         for candidate in batch:
             if is_mean and not candidate.left:
@@ -214,6 +215,7 @@ class _Candidate(Racer):
             race.STEP_OF_PRESETS,
             # Random thresholds are wrong least often on few rows.
             is_robust=options.extra_trees and not options.linear_tree,
+            is_linear=options.linear_tree,
         )
         self.fit, self.folds = fit, folds
         self.runs: list[Any] = [None] * len(folds.pairs)  # a `Run` each

@@ -130,16 +130,12 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
 }
 # Another kind of trees. Random thresholds regularize, so little else has to.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
-# Where there is little noise: more leaves, and lines in them. Lines through few rows
-# leave their range steeply.
-_FEWEST_OF_LINES = {"min_child_samples": 20}
-_LEARNING_MORE: Kinds = (
-    {"num_leaves": 63, "min_child_samples": 3},
-    {"num_leaves": 63, **_RANDOM_THRESHOLDS},
-    {"linear_tree": True, **_FEWEST_OF_LINES},
-)
-# With the user's other options.
-_LINES_AND_RANDOM_THRESHOLDS = {"linear_tree": True, "extra_trees": True}
+# Linear leaves, for tables with little noise: of the trees above, and of those of the
+# user with random thresholds. Lines through few rows leave their range steeply.
+_ROWS_OF_LINES = {"min_child_samples": 20}
+_LINEAR = frozenset({"linear_tree"})
+_LINES = {"linear_tree": True, **_ROWS_OF_LINES}
+_LINES_OF_THE_USER = {"linear_tree": True, "extra_trees": True}
 
 
 # Few events, which are noisy, want small trees. Folds of so few rows cannot tell kinds
@@ -182,6 +178,7 @@ _PATIENCE = 3
 _MORE_KINDS = (
     {"num_leaves": 7, "min_child_samples": 10, "reg_lambda": 3.0},
     {"num_leaves": 63, "min_child_samples": 10, "subsample": 0.7},
+    {"num_leaves": 63, **_RANDOM_THRESHOLDS},
 )
 
 
@@ -219,14 +216,14 @@ def chosen(
     if settings.data_sample_strategy == "goss":
         left |= _SAMPLING
     if settings.linear_tree:
-        left |= _FEWEST_OF_LINES.keys()
+        left |= _ROWS_OF_LINES.keys()
     if not (may_be_linear and settings.may_have(linear_tree=True)):
-        left |= {"linear_tree"}
+        left |= _LINEAR
     preset = _PRESETS[settings.preset]
     is_alone = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
     values = preset.alone if is_alone else preset.on_folds
     if str(settings.objective).startswith(_SURVIVAL):
-        values = values | _OF_SURVIVAL
+        values, left = values | _OF_SURVIVAL, left | _LINEAR
     if most_categories > _MANY:
         values = values | _OF_MANY_CATEGORIES
     return {name: value for name, value in values.items() if name not in left}
@@ -248,8 +245,8 @@ def _candidates(
         _RANDOM_THRESHOLDS,
         of_categories if most_categories > _FEW else {},
         usual,
-        *_LEARNING_MORE,
-        usual | _LINES_AND_RANDOM_THRESHOLDS,
+        _LINES,
+        usual | _LINES_OF_THE_USER,
         *(_MORE_KINDS if own.preset == "best" else ()),
     ]
     found = [

@@ -114,6 +114,62 @@ def test_one_candidate_never_leaves():
     assert not alone.left
 
 
+def test_a_budget_leaves_rounds_to_the_best_alone():
+    best, other = learning(FAST, 60), learning(FAST, 60, (0.1, 0.1, 0.1))
+    rounds = best.rounds[-1], other.rounds[-1]
+    assert rounds[0] == rounds[1] > 50
+    for budget, ended in ((sum(rounds), []), (sum(rounds) - 1, [other])):
+        race.end([other, best], budget)
+        assert [racer for racer in (best, other) if not racer.goes_on] == ended
+    assert not other.left
+    race.end([other, best], sum(rounds) / 1.7 - 1)
+    assert not best.goes_on
+    race.end([], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "spent"),
+    [
+        ({}, 1.0),
+        ({"rate": 0.05}, 0.5),
+        ({"rate": 0.2}, 1.0),
+        ({"n_leaves": 62}, 2.0),
+        ({"n_leaves": 62, "is_linear": True}, 3.0),
+    ],
+)
+def test_what_rounds_cost(options, spent):
+    new = learning(FAST, 60, **options)
+    assert new.spent == pytest.approx(spent * new.rounds[-1])
+    # Where all trees are larger, the budget is.
+    race.end([new], 1.01 * new.rounds[-1] / 1.7 * min(spent, 1.0))
+    assert new.goes_on
+
+
+@pytest.mark.parametrize("level", [0.1, 0.4])
+def test_a_robust_candidate_wins_unless_a_test_tells_it_from_the_best(level):
+    robust, best = racer(1, 2, spread=0.2), racer(1, 2.1)
+    robust.is_robust = True
+    # 0.1 is so many standard errors of five folds.
+    t = 0.1 / (0.2 * np.sqrt(2.5 / 4) * np.sqrt(1 / 5 + 1 / 4))
+    assert (stats.t.sf(t, 4) < level) == (level == 0.4)
+    expected = robust if level == 0.1 else best
+    assert race.winner([best, robust], level) is expected
+    assert race.winner([robust, best, racer()], level) is expected
+    robust.left = True
+    assert race.winner([robust, best], level) is best
+
+
+def test_winners_without_a_test():
+    one = [Racer({}, "n_estimators", 100, 0.1, 31, is_robust=r) for r in (True, False)]
+    assert race.winner(one, 0.2) is one[0]
+    for score, new in enumerate(one):
+        new.note(np.array([float(score)]))
+    assert race.winner(one, 0.2) is one[1]
+    ahead, behind = (racer(score) for score in (2, 1))
+    ahead.is_robust = behind.is_robust = True
+    assert race.winner([behind, ahead], 0.2) is ahead
+
+
 def test_quantiles_of_the_test_are_not_where_machines_round_differently():
     levels, n = np.array([[0.6], [0.95]]), np.arange(1, 100)
     exact = 1e6 * stats.t.ppf(levels, n)

@@ -442,7 +442,11 @@ class FitData:
         most = max((len(vocabulary.values) for vocabulary in vocabularies), default=0)
         may_fold = searches and not is_evaluated
         self.preset_params = presets.chosen(
-            self.settings, passed, most, may_fold=may_fold
+            self.settings,
+            passed,
+            most,
+            may_fold=may_fold,
+            may_be_linear=self._may_be_linear,
         )
         chosen = self.settings.checked(self.preset_params, self.task.owner)
         # Functions have no loss to compare candidates by, but sets have metrics.
@@ -456,6 +460,15 @@ class FitData:
             self.preset_params.pop("early_stopping_round", None)
             chosen = self.settings.checked(self.preset_params, self.task.owner)
         self.settings = chosen
+
+    @property
+    def _may_be_linear(self) -> bool:
+        """Whether leaves may be linear, which need the numbers of this process."""
+        if self.rows.columns is RELEASED or self.rows.partition is not None:
+            return False
+        objective = self.settings.objective
+        spec = spec_of(objective) if isinstance(objective, str) else None
+        return spec is None or not (spec.renewal_level or spec.distribution)
 
     def evaluation_set(self, input_set: InputSet) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""

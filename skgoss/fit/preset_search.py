@@ -51,7 +51,7 @@ def _best_options(fit: Fit, search: presets.Search) -> dict[str, Any]:
     if not pairs:
         return search.without
     found = _searched(fit, search, pairs)
-    best = min(found, key=lambda candidate: candidate.loss)
+    best = race.winner(found, search.level)
     best.weight = 1.0
     fit.search_results = _results(found)
     if fit.others is not None:
@@ -120,7 +120,8 @@ def _searched(
             _growth(fit, folds, limit, has_rivals=bool(found)),
             lambda _: fit.is_over(limit),
             rivals=found,
-            are_members=is_mean and not found,
+            level=search.level,
+            budget=race.BUDGET_OF_PRESETS,
         )
         for candidate in batch:
             if is_mean and not candidate.left:
@@ -212,6 +213,9 @@ class _Candidate(Racer):
             options.learning_rate,
             options.num_leaves,
             race.STEP_OF_PRESETS,
+            # Random thresholds are wrong least often on few rows.
+            is_robust=options.extra_trees and not options.linear_tree,
+            is_linear=options.linear_tree,
         )
         self.fit, self.folds = fit, folds
         self.runs: list[Any] = [None] * len(folds.pairs)  # a `Run` each

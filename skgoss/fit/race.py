@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,11 @@ _POWER_OF_LEAVES = 0.3
 # Each stage has so many times the rounds of the one before.
 GROWTH = 1.25
 
-# A candidate leaves if a one-sided test on the folds, of this level and after more than
-# these stages, says that it has fallen behind.
-_LEVEL = 0.4
-# Kinds of trees that are worse alone are good members of a mean.
-_LEVEL_OF_MEMBERS = 0.05
-_STAGES_BEFORE = 2
+# A candidate leaves if a one-sided test on the folds, of this level, says that it will
+# not come up.
+LEVEL = 0.4
+# The gain of a doubling of rounds is at most so much of that of the one before.
+_LARGEST_SHRINKAGE = 0.9
 
 # More candidates are screened on one fold first, in the last of these stages, until so
 # many are left. Of each a fifth survives, or fewer if there are not enough stages.
@@ -43,6 +42,10 @@ _SURVIVORS = 5
 _PATIENCE = 2
 # Steps of a preset are shorter, because it pays for each round after the best one.
 STEP_OF_PRESETS = 0.6
+# Once the candidates of a preset have had so many usual rounds together, only the best
+# one goes on, up to so many times these.
+BUDGET_OF_PRESETS = 700
+_ALONE = 1.7
 
 
 def screenings(n_racers: int) -> list[tuple[int, int]]:
@@ -64,6 +67,9 @@ def _usual_rounds(stage: float, n_leaves: int) -> float:
     return of_stage * power(_USUAL_LEAVES / n_leaves, _POWER_OF_LEAVES)
 
 
+AnyRacer = TypeVar("AnyRacer", bound="Racer")
+
+
 @dataclass(eq=False)
 class Racer:
     """A candidate of a race."""
@@ -82,6 +88,9 @@ class Racer:
     scores: list[NDArray[np.float64]] = field(default_factory=list)
     means: list[float] = field(default_factory=list)
     left: bool = False  # whether it fell behind
+    # Whether it is preferred to those that a test does not tell from it.
+    is_robust: bool = False
+    is_linear: bool = False  # whether its leaves are
 
     @property
     def next_rounds(self) -> int:
@@ -99,6 +108,20 @@ class Racer:
     def cost(self) -> float:
         """An estimate of the time of a fit up to the next stage."""
         return self.next_rounds * self.n_leaves
+
+    @property
+    def cost_of_round(self) -> float:
+        """An estimate of the time of a round, relative to one of usual trees."""
+        return self.n_leaves / _USUAL_LEAVES + self.is_linear
+
+    @property
+    def spent(self) -> float:
+        """An estimate of the time so far, in usual rounds.
+
+        Small steps may take as many more.
+        """
+        usual = self.rounds[-1] * min(1.0, self.rate / USUAL_RATE)
+        return usual * self.cost_of_round
 
     def note(self, scores: NDArray[np.float64]) -> None:
         """Keep the scores of a stage."""
@@ -122,6 +145,18 @@ class Racer:
         """The mean scores by numbers of rounds."""
         return dict(zip(self.rounds, self.means, strict=True))
 
+    def best_until(self, n_rounds: float) -> float:
+        """The best mean score after so many rounds, between those of stages."""
+        best = -np.inf
+        for before, after, score in zip(
+            (0, *self.rounds), self.rounds, self.means, strict=False
+        ):
+            last, best = best, max(best, score)
+            if after >= n_rounds:
+                share = (n_rounds - before) / (after - before)
+                return best if before == 0 else last + share * (best - last)
+        return best
+
     @property
     def goes_on(self) -> bool:
         """Whether it takes part in the next stage."""
@@ -143,9 +178,12 @@ def run(
     is_over: Callable[[float], bool],
     *,
     rivals: Sequence[Racer] = (),
-    are_members: bool = False,
+    level: float = LEVEL,
+    budget: float = np.inf,
 ) -> None:
-    """Let racers grow, stage by stage, until all have ended or left: see `leave`.
+    """Let racers grow, stage by stage, until all have ended or left.
+
+    See `leave` for the ``level``, and `end` for the ``budget``.
 
     ``grow`` lets those that take part grow to their next stage, and notes the scores of
     those that got there; others leave. ``is_over`` tells whether there is no time for a
@@ -156,17 +194,16 @@ def run(
         begin = time.monotonic()
         grow(running)
         raced = [racer for racer in (*rivals, *racers) if racer.rounds]
-        leave(raced, are_members=are_members)
+        leave(raced, level)
+        end([racer for racer in racers if racer.rounds], budget)
         running = [racer for racer in running if racer.rounds and racer.goes_on]
         # The next stage takes longer than this one, unless racers have left.
         if is_over(GROWTH * (time.monotonic() - begin)):
             return
 
 
-def leave(racers: Sequence[Racer], *, are_members: bool = False) -> None:
-    """Let those leave that have fallen behind after a stage.
-
-    They are judged more patiently if they ``are_members`` of a mean of models.
+def leave(racers: Sequence[Racer], level: float = LEVEL) -> None:
+    """Let those leave that will not come up, by a test of this level on the folds.
 
     References
     ----------
@@ -175,12 +212,46 @@ def leave(racers: Sequence[Racer], *, are_members: bool = False) -> None:
     Bengio, "Inference for the Generalization Error", Machine Learning 52, 2003: the
     variance of the differences.
     """
-    level = _LEVEL_OF_MEMBERS if are_members else _LEVEL
-    best = max(racers, key=lambda racer: racer.means[racer.best])
+    best = max(racers, key=_best_mean)
     running = [racer for racer in racers if racer.goes_on and racer is not best]
     for racer in running:
         failed = not np.isfinite(racer.scores[-1]).all()
         racer.left = failed or _is_behind(racer, best, level)
+
+
+def end(racers: Sequence[Racer], budget: float) -> None:
+    """Let those end that have had their rounds: so many usual ones of all together.
+
+    The best one may have more. If all have larger trees than usual, so have they.
+    """
+    if not racers:
+        return
+    budget *= max(1.0, min(racer.cost_of_round for racer in racers))
+    spent = sum(racer.spent for racer in racers)
+    best = max(racers, key=_best_mean)
+    for racer in racers:
+        if spent > budget * (_ALONE if racer is best else 1.0):
+            racer.most_rounds = racer.rounds[-1]
+
+
+def winner(racers: Sequence[AnyRacer], level: float) -> AnyRacer:
+    """The best candidate, or a robust one that a test of folds does not tell from it.
+
+    One fold, such as an evaluation set, tells nothing. Without scores, it is the first.
+
+    References
+    ----------
+    L. Breiman et al., "Classification and Regression Trees", 1984: the model that is
+    preferred is chosen if its error is within a standard error of the least.
+    """
+    raced = [racer for racer in racers if racer.rounds]
+    best = max(raced, key=_best_mean, default=racers[0])
+    robust = [racer for racer in raced if racer.is_robust and not racer.left]
+    if not robust or len(best.scores[0]) < 2:
+        return best
+    preferred = max(robust, key=_best_mean)
+    gap = best.scores[best.best] - preferred.scores[preferred.best]
+    return best if _is_real(gap, level) else preferred
 
 
 def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
@@ -200,19 +271,52 @@ def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
 
 
 def _is_behind(racer: Racer, best: Racer, level: float) -> bool:
-    """Whether a candidate is worse than the best one by more than it last gained.
+    """Whether a candidate would be worse than the best one is, even in its end.
 
-    With half of the gain, tables that take many rounds have lost their winner.
+    Each is judged by what it may become: kinds of trees that learn slowly and end with
+    less loss are behind in the beginning, as those are that will never win.
     """
-    scores = racer.scores
-    gain = max(0.0, scores[-1].mean() - scores[-2:][0].mean()) / racer.step
-    gap = best.scores[min(len(scores) - 1, best.best)] - gain - scores[-1]
+    gap = best.scores[best.best] - racer.scores[racer.best] - _gain_to_come(racer)
+    return _is_real(gap, level)
+
+
+def _is_real(gap: NDArray[np.float64], level: float) -> bool:
+    """Whether a one-sided test of the folds tells a mean gap from 0.
+
+    One fold cannot.
+    """
     n_folds = len(gap)
-    if racer.stage <= _STAGES_BEFORE or n_folds < 2 or not gap.mean() > 0:
+    if n_folds < 2 or not gap.mean() > 0:
         return False
     # The rows that folds learn from overlap.
     error = gap.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
     return bool(gap.mean() > _quantile(1 - level, n_folds - 1) * error)
+
+
+def _gain_to_come(racer: Racer) -> float:
+    """What rounds up to the limit gain if the gain of doublings shrinks as it did.
+
+    It shrinks by the same factor in each doubling if the loss falls as a power of the
+    number of rounds, and faster if it falls exponentially. Of few rounds it is not
+    known how it shrinks, so that nearly all of it stays.
+    """
+    n_rounds = racer.rounds[-1]
+    if n_rounds < 2 * racer.rounds[0]:
+        return np.inf
+    before, halfway, now = (racer.best_until(n_rounds / k) for k in (4, 2, 1))
+    gain, shrinks = now - halfway, _LARGEST_SHRINKAGE
+    if halfway > before:
+        shrinks = min(shrinks, gain / (halfway - before))
+    total = 0.0
+    while n_rounds < racer.most_rounds:
+        gain *= shrinks
+        total += gain
+        n_rounds *= 2
+    return total
+
+
+def _best_mean(racer: Racer) -> float:
+    return racer.means[racer.best]
 
 
 def _quantile(level: float, n: int) -> float:

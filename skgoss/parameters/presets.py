@@ -26,6 +26,9 @@ _SAMPLING = frozenset({"subsample", "subsample_freq"})
 _SEARCH_RATES = 0.15, 0.1
 _FEW_ROWS = 2_000
 
+# The levels of the tests that compare candidates on their folds, likewise.
+_LEVELS = 0.2, 0.3
+
 # What a preset chooses for all candidates of a search.
 _OF_ALL = _OF_ROUNDS | {"folds"}
 
@@ -57,6 +60,7 @@ class Search(NamedTuple):
     rate: float  # the learning rate of the last fit
     is_rate_open: bool  # whether the user has left it to the preset
     without: dict[str, Any]  # of the last fit if there are too few rows for folds
+    level: float  # of the tests on folds that compare candidates: see `race`
     # Options from which later batches are drawn: see `_SPACE`.
     space: tuple[tuple[str, float, float, bool], ...] = ()
     n_batches: int = 1
@@ -104,6 +108,7 @@ class Search(NamedTuple):
 # The measurements behind these numbers are in docs/measured-accuracy.md.
 _ACCURATE = {
     "extra_trees": False,
+    "linear_tree": False,
     "learning_rate": 0.05,
     "num_leaves": 15,
     "min_child_samples": 5,
@@ -114,7 +119,7 @@ _ACCURATE = {
     "reg_lambda": 1.0,
     "cat_l2": 1.0,
     "min_data_per_group": 10,
-    "n_estimators": 1000,
+    "n_estimators": 1500,
     "early_stopping_round": 100,
 }
 # The mean of several models is as good with larger steps.
@@ -125,6 +130,12 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
 }
 # Another kind of trees. Random thresholds regularize, so little else has to.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
+# Linear leaves, for tables with little noise: of the trees above, and of those of the
+# user with random thresholds. Lines through few rows leave their range steeply.
+_ROWS_OF_LINES = {"min_child_samples": 20}
+_LINEAR = frozenset({"linear_tree"})
+_LINES = {"linear_tree": True, **_ROWS_OF_LINES}
+_LINES_OF_THE_USER = {"linear_tree": True, "extra_trees": True}
 
 
 # Few events, which are noisy, want small trees. Folds of so few rows cannot tell kinds
@@ -167,7 +178,7 @@ _PATIENCE = 3
 _MORE_KINDS = (
     {"num_leaves": 7, "min_child_samples": 10, "reg_lambda": 3.0},
     {"num_leaves": 63, "min_child_samples": 10, "subsample": 0.7},
-    {"num_leaves": 63, "extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1},
+    {"num_leaves": 63, **_RANDOM_THRESHOLDS},
 )
 
 
@@ -191,12 +202,13 @@ def chosen(
     most_categories: int,
     *,
     may_fold: bool,
+    may_be_linear: bool,
 ) -> dict[str, Any]:
     """The options that the preset chooses, by name; empty without a preset.
 
     Those that the user has ``passed`` stay. ``most_categories`` is the largest number
     of categories of a column. The models of folds are one of the results only if the
-    fit ``may_fold``.
+    fit ``may_fold``, and linear leaves only if it ``may_be_linear``.
     """
     if settings.preset is None:
         return {}
@@ -204,13 +216,14 @@ def chosen(
     if settings.data_sample_strategy == "goss":
         left |= _SAMPLING
     if settings.linear_tree:
-        # Lines through few rows leave their range steeply.
-        left |= {"min_child_samples"}
+        left |= _ROWS_OF_LINES.keys()
+    if not (may_be_linear and settings.may_have(linear_tree=True)):
+        left |= _LINEAR
     preset = _PRESETS[settings.preset]
     is_alone = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
     values = preset.alone if is_alone else preset.on_folds
     if str(settings.objective).startswith(_SURVIVAL):
-        values = values | _OF_SURVIVAL
+        values, left = values | _OF_SURVIVAL, left | _LINEAR
     if most_categories > _MANY:
         values = values | _OF_MANY_CATEGORIES
     return {name: value for name, value in values.items() if name not in left}
@@ -226,17 +239,22 @@ def _candidates(
     if own.preset == "accurate" and str(own.objective).startswith(_SURVIVAL):
         return ({},)
     usual = {name: getattr(own, name) for name in chosen if name not in _OF_ALL}
-    more = _MORE_KINDS if own.preset == "best" else ()
+    of_categories = {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
     found = [
         {},
-        _RANDOM_THRESHOLDS if "extra_trees" in chosen else {},
-        {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
-        if most_categories > _FEW
-        else {},
+        _RANDOM_THRESHOLDS,
+        of_categories if most_categories > _FEW else {},
         usual,
-        *more,
+        _LINES,
+        usual | _LINES_OF_THE_USER,
+        *(_MORE_KINDS if own.preset == "best" else ()),
     ]
-    found = [{k: v for k, v in kind.items() if k in chosen} for kind in found]
+    found = [
+        {name: value for name, value in kind.items() if name in chosen}
+        for kind in found
+        # Without what makes it a kind, it is another one.
+        if all(name in chosen for name, value in kind.items() if value is True)
+    ]
     return tuple(options for i, options in enumerate(found) if options not in found[:i])
 
 
@@ -272,6 +290,7 @@ def search(
         settings.learning_rate,
         "learning_rate" in chosen,
         without,
+        _LEVELS[n_rows >= _FEW_ROWS],
     )
     if settings.preset != "best":
         return found

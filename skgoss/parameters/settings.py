@@ -81,6 +81,14 @@ class Settings:
         _check_together(checked, owner)
         return Settings(checked, self.passed, self.written)
 
+    def may_have(self, **options: Any) -> bool:
+        """Whether other values of some options contradict none of the others."""
+        try:
+            self.checked(options, "")
+        except ValueError:
+            return False
+        return True
+
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """Return settings with other values of options in ``CHANGEABLE``.
 

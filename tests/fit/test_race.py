@@ -17,28 +17,157 @@ def racer(*means, spread=0.0, most=10_000, stage=0):
     return new
 
 
+def learning(loss, n_rounds, noise=(0.0, 0.0, 0.0), **options):
+    """A candidate whose loss is known after each number of rounds, up to some."""
+    options = {"rate": 0.1, "n_leaves": 31, "step": 0.6, **options}
+    new = Racer({}, "n_estimators", options.pop("most", 512), **options)
+    while new.goes_on and new.next_rounds <= n_rounds:
+        new.note(-loss(new.next_rounds) - np.array(noise))
+    return new
+
+
+def power_law(end, start, power):
+    return lambda n: end + start * n**-power
+
+
+SETTLED = 1, 2, 3, 3.1, 3.2, 3.24, 3.28, 3.3
+
+
 def test_who_is_behind():
-    best = racer(1, 3, 4, spread=0.1)
+    # After 8, 10, 12, 16, 20, 24, 31 and 38 rounds.
+    best = racer(1, 3, 4, 5, 6, 6.5, 7, 7.2, spread=0.1)
     racers = [
         best,
-        racer(1, 2, 2.9),  # another such gain is not enough
-        racer(1, 2, 3.1),
-        racer(1, 3.6, 3.7, spread=3),  # behind, but perhaps by luck
-        racer(1, 3, 3.9, spread=0.1),
-        racer(1, 2, np.nan),
+        racer(*SETTLED),
+        racer(1, 3, 4, 5, 5.9, 6.4, 6.9, 7.1, spread=0.1),
+        racer(*SETTLED, spread=30),  # behind, but perhaps by luck
+        racer(*SETTLED[:-1], np.nan),
+        racer(1, 1.1, 1.11),  # too few rounds
     ]
     leave(racers)
-    assert [r.left for r in racers] == [False, True, False, False, False, True]
-    # What may be a member of a mean leaves if it is behind without a doubt.
-    clear, perhaps = racer(1, 2, 2.1, spread=0.2), racer(1, 2, 2.8, spread=0.9)
-    best = racer(1, 3, 4)
-    leave([best, clear, perhaps], are_members=True)
+    assert [r.left for r in racers] == [False, True, False, False, True, False]
+
+
+def test_what_may_be_a_member_leaves_if_it_is_behind_without_a_doubt():
+    best = racer(1, 2, 3, 4, 5, 6, 7, 8)
+    clear, perhaps = (racer(*SETTLED, spread=s) for s in (0.2, 8.0))
+    leave([best, clear, perhaps], 0.05)
     assert [clear.left, perhaps.left] == [True, False]
     leave([best, clear, perhaps])
     assert perhaps.left
-    soon = [racer(1, 2), racer(0, 0)]
-    leave(soon)
-    assert not soon[1].left
+
+
+SLOW, FAST = power_law(0.1, 3.0, 0.6), power_law(0.25, 3.0, 1.0)
+
+
+def test_who_learns_slowly_and_ends_lower_stays():
+    for n in range(16, 512, 10):
+        slow, fast = learning(SLOW, n, n_leaves=15), learning(FAST, n)
+        leave([slow, fast])
+        assert not slow.left
+    assert fast.left
+    assert slow.means[0] < fast.means[0] - 0.2
+
+
+@pytest.mark.parametrize("end", [0.35, 0.6])
+@pytest.mark.parametrize("noise", [(0.0, 0.0, 0.0), (0.1, -0.3, 0.2)])
+def test_who_never_comes_up_leaves_soon(end, noise):
+    """Folds of unequal noise that is that of all candidates change nothing."""
+    best = learning(FAST, 60, noise)
+    hopeless = learning(power_law(end, 3.0, 1.0), 60, noise)
+    leave([hopeless, best])
+    assert [hopeless.left, best.left] == [True, False]
+
+
+@pytest.mark.parametrize("power", [0.3, 1.0, 2.0])
+@pytest.mark.parametrize("most", [64, 512])
+def test_the_gain_to_come_is_that_of_a_power_law(power, most):
+    loss = power_law(0.3, 2.0, power)
+    new = Racer({}, "n_estimators", most, 0.1, 31)
+    new.rounds, new.means = [8, 16, 32], [-loss(n) for n in (8, 16, 32)]
+    assert race._gain_to_come(new) == pytest.approx(loss(32) - loss(most))
+
+
+def test_gains_that_have_not_shrunk_do():
+    """One that learns nothing has nothing to come, and no gain lasts for ever."""
+    new = Racer({}, "n_estimators", 64, 0.1, 31)
+    new.rounds, new.means = [8, 16, 32], [-5.0, -4.0, -2.0]
+    assert race._gain_to_come(new) == pytest.approx(2 * 0.9)
+    new.means = [-5.0, -5.0, -5.0]
+    assert race._gain_to_come(new) == 0
+    new.means = [-3.0, -5.0, -4.0]  # the best so far counts
+    assert race._gain_to_come(new) == 0
+    new.rounds, new.means = [8, 15], [-3.0, -3.0]
+    assert race._gain_to_come(new) == np.inf
+
+
+def test_scores_between_stages():
+    found = racer(1, 2, 1, 4)
+    assert found.rounds == [8, 10, 12, 16]
+    expected = {1: 1, 8: 1, 9: 1.5, 10: 2, 11: 2, 12: 2, 15: 3.5, 16: 4, 99: 4}
+    assert {n: found.best_until(n) for n in expected} == expected
+
+
+def test_one_candidate_never_leaves():
+    alone = learning(FAST, 512)
+    leave([alone])
+    assert not alone.left
+
+
+def test_a_budget_leaves_rounds_to_the_best_alone():
+    best, other = learning(FAST, 60), learning(FAST, 60, (0.1, 0.1, 0.1))
+    rounds = best.rounds[-1], other.rounds[-1]
+    assert rounds[0] == rounds[1] > 50
+    for budget, ended in ((sum(rounds), []), (sum(rounds) - 1, [other])):
+        race.end([other, best], budget)
+        assert [racer for racer in (best, other) if not racer.goes_on] == ended
+    assert not other.left
+    race.end([other, best], sum(rounds) / 1.7 - 1)
+    assert not best.goes_on
+    race.end([], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "spent"),
+    [
+        ({}, 1.0),
+        ({"rate": 0.05}, 0.5),
+        ({"rate": 0.2}, 1.0),
+        ({"n_leaves": 62}, 2.0),
+        ({"n_leaves": 62, "is_linear": True}, 3.0),
+    ],
+)
+def test_what_rounds_cost(options, spent):
+    new = learning(FAST, 60, **options)
+    assert new.spent == pytest.approx(spent * new.rounds[-1])
+    # Where all trees are larger, the budget is.
+    race.end([new], 1.01 * new.rounds[-1] / 1.7 * min(spent, 1.0))
+    assert new.goes_on
+
+
+@pytest.mark.parametrize("level", [0.1, 0.4])
+def test_a_robust_candidate_wins_unless_a_test_tells_it_from_the_best(level):
+    robust, best = racer(1, 2, spread=0.2), racer(1, 2.1)
+    robust.is_robust = True
+    # 0.1 is so many standard errors of five folds.
+    t = 0.1 / (0.2 * np.sqrt(2.5 / 4) * np.sqrt(1 / 5 + 1 / 4))
+    assert (stats.t.sf(t, 4) < level) == (level == 0.4)
+    expected = robust if level == 0.1 else best
+    assert race.winner([best, robust], level) is expected
+    assert race.winner([robust, best, racer()], level) is expected
+    robust.left = True
+    assert race.winner([robust, best], level) is best
+
+
+def test_winners_without_a_test():
+    one = [Racer({}, "n_estimators", 100, 0.1, 31, is_robust=r) for r in (True, False)]
+    assert race.winner(one, 0.2) is one[0]
+    for score, new in enumerate(one):
+        new.note(np.array([float(score)]))
+    assert race.winner(one, 0.2) is one[1]
+    ahead, behind = (racer(score) for score in (2, 1))
+    ahead.is_robust = behind.is_robust = True
+    assert race.winner([behind, ahead], 0.2) is ahead
 
 
 def test_quantiles_of_the_test_are_not_where_machines_round_differently():
@@ -50,36 +179,21 @@ def test_quantiles_of_the_test_are_not_where_machines_round_differently():
     np.testing.assert_allclose(1e6 * np.array(found), exact, atol=0.5, rtol=0)
 
 
-def test_candidates_are_compared_after_the_same_stage():
-    old, young = racer(1, 3, 3.2, 8, 9), racer(1, 3, 3.1)
-    leave([young, old])
-    assert not young.left
-    behind, longer = racer(1, 3, 3.05), racer(1, 2, 3, 3.5)
-    leave([behind, longer, old])
-    assert [behind.left, longer.left] == [True, True]
-    # The best one may have been best before, or have ended before.
-    for best in (racer(1, 5, 2), racer(1, 5), racer(2, 5, 2, 2)):
-        behind, ahead = racer(1, 3, 3.5), racer(1, 3, 4.1)
-        leave([behind, best, ahead])
-        assert [behind.left, best.left, ahead.left] == [True, False, False]
-
-
-@pytest.mark.parametrize(("are_members", "level"), [(False, 0.4), (True, 0.05)])
-def test_who_is_behind_is_a_test_on_the_folds(are_members, level):
+@pytest.mark.parametrize("level", [0.4, 0.05])
+def test_who_is_behind_is_a_test_on_the_folds(level):
     rng, found, p_values = np.random.default_rng(0), [], []
     for n_folds in (2, 3, 5):
         for _ in range(150):
             best, other = (Racer({}, "n_estimators", 10_000, 0.1, 31) for _ in range(2))
-            for stage in range(3):
-                best.note(rng.normal(21 + stage / 2, 1, n_folds))
-                other.note(rng.normal(20 + stage / 2, 1, n_folds))
+            for _ in range(5):
+                best.note(rng.normal(3, 1, n_folds))
+                other.note(rng.normal(0, 1, n_folds))
             if not other.goes_on or max(other.means) > max(best.means):
                 continue
-            leave([other, best], are_members=are_members)
+            leave([other, best], level)
             found.append(other.left)
-            # Another gain as the last one would bring it so far, but none is lost.
-            last, gain = other.scores[-1], other.means[-1] - other.means[-2]
-            gap = best.scores[best.best] - last - max(gain, 0)
+            gap = best.scores[best.best] - other.scores[other.best]
+            gap -= race._gain_to_come(other)
             correction = 1 + n_folds / (n_folds - 1)  # of Nadeau and Bengio
             t = gap.mean() / np.sqrt(gap.var(ddof=1) / n_folds * correction)
             p_values.append(stats.t.sf(t, n_folds - 1))
@@ -90,9 +204,9 @@ def test_who_is_behind_is_a_test_on_the_folds(are_members, level):
 
 def test_one_fold_says_too_little():
     ahead, behind = (Racer({}, "n_estimators", 10_000, 0.1, 31) for _ in range(2))
-    for score in (1.0, 2.0, 3.0):
+    for score in (1.0, 2.0, 3.0, 4.0, 5.0):
         ahead.note(np.array([10 * score]))
-        behind.note(np.array([0.0]))
+        behind.note(np.array([score / 100]))
     leave([ahead, behind])
     assert not behind.left
 
@@ -164,15 +278,3 @@ def test_without_progress_a_candidate_ends():
     assert racer().best_rounds == 8
     assert racer(1, 2, 1).goes_on
     assert not racer(1, 2, most=10).goes_on
-
-
-def test_shorter_steps_are_judged_by_whole_stages():
-    half = [Racer({}, "n_estimators", 1000, 0.1, 31, step=0.5) for _ in range(2)]
-    for scores in ((1, 0), (2, 0.5), (3, 1), (4, 1.5), (5, 2), (6, 4.9)):
-        for new, score in zip(half, scores, strict=True):
-            new.note(np.full(3, float(score)))
-        leave(half)
-        # Twice its last gain brings it to 3, and then to 10.7.
-        assert half[1].left is (scores == (5, 2))
-        half[1].left = False
-    assert half[0].rounds == [8, 9, 10, 11, 12, 14]

@@ -14,7 +14,14 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit.race import Racer, leave
+from skgoss.fit.race import (
+    BUDGET_OF_PRESETS,
+    STEP_OF_PRESETS,
+    Racer,
+    end,
+    leave,
+    winner,
+)
 from skgoss.fit.splits import of_equal_size
 from skgoss.parameters import make_settings, presets
 
@@ -187,13 +194,15 @@ def test_rounds_of_the_user_need_no_rows_of_their_own():
 def test_evaluation_sets_of_the_user_decide():
     X, y = classes(300)
     fitted, valid = (X[:200], y[:200]), (X[200:], y[200:])
-    model = LGBMClassifier(**ACCURATE, subsample=1.0).fit(*fitted, eval_set=[valid])
+    # A Dataset has no numbers for linear leaves.
+    passed = {**ACCURATE, "subsample": 1.0, "linear_tree": False}
+    model = LGBMClassifier(**passed).fit(*fitted, eval_set=[valid])
     losses = model.evals_result_["valid_0"]["binary_logloss"]
     assert model.best_iteration_ == np.argmin(losses) + 1 < len(losses)
     root = model.booster_.dump_model()["tree_info"][0]["tree_structure"]
     assert root["internal_count"] == 200
     booster = skgoss.train(
-        {**ACCURATE, "objective": "binary", "subsample": 1.0, "verbosity": -1},
+        {**passed, "objective": "binary", "verbosity": -1},
         Dataset(*fitted),
         valid_sets=[Dataset(*valid)],
     )
@@ -268,7 +277,7 @@ def of_folds(X, y, estimator=LGBMRegressor, **options):
 OTHER = presets._RANDOM_THRESHOLDS
 
 
-ROUGH = {"learning_rate": 0.15, "n_estimators": 333, "early_stopping_round": 0}
+ROUGH = {"learning_rate": 0.15, "n_estimators": 500, "early_stopping_round": 0}
 
 
 def losses_by_round(X, y, **options):
@@ -289,28 +298,34 @@ def won(candidates):
 
     Of each, the losses by fold and round.
     """
-    racers = [Racer({}, "", 333, 0.15, n_leaves, 0.6) for n_leaves in (15, 15, 31)]
+    leaves = 15, 15, 31, 15, 31
+    racers = [Racer({}, "", 500, 0.15, n, STEP_OF_PRESETS) for n in leaves]
+    racers[1].is_robust = True
+    racers[3].is_linear = racers[4].is_linear = True
     for _ in range(100):
         for racer, losses in zip(racers, candidates, strict=True):
             if racer.goes_on:
                 stages = [*racer.rounds, racer.next_rounds]
                 least = [seen(of_fold, stages).min() for of_fold in losses]
                 racer.note(-np.array(least))
-        leave(racers)
-    best = int(np.argmax([racer.scores[-1].mean() for racer in racers]))
+        leave(racers, 0.2)
+        end(racers, BUDGET_OF_PRESETS)
+    best = racers.index(winner(racers, 0.2))
     stages = racers[best].rounds
     return best, [seen(losses, stages).argmin() + 1 for losses in candidates[best]]
 
 
 USUAL = {name: getattr(LGBMRegressor(), name) for name in presets._ACCURATE}
+LINEAR = presets._LINES, USUAL | presets._LINES_OF_THE_USER
+KINDS = {}, OTHER, USUAL, *LINEAR
 
 
 @pytest.mark.parametrize("data", ["noise", "steps"])
 def test_a_candidate_wins_by_its_loss(data):
     X, y = steps() if data == "steps" else numbers(300)
-    candidates = {}, OTHER, USUAL
+    candidates = KINDS
     best, rounds = won([losses_by_round(X, y, **options) for options in candidates])
-    assert best == (2 if data == "steps" else 1)
+    assert best == (2 if data == "steps" else 4)
     model = LGBMRegressor(**ACCURATE).fit(X, y)
     expected = candidates[best] | {"learning_rate": 0.05}
     expected["n_estimators"] = round(1.5**0.35 * 3 * np.exp(np.log(rounds).mean()))
@@ -360,7 +375,7 @@ def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
     X, y = numbers(200)
     model = LGBMRegressor(preset=preset, n_estimators=30, folds=8).fit(X, y)
     results = model.search_results_
-    n_compared = {"accurate": 3, "best": 8}[preset]
+    n_compared = {"accurate": 5, "best": 10}[preset]
     assert len(results["params"]) == len(results["weight"]) == n_compared
     assert results["weight"].sum() == pytest.approx(1)
     at, weights, members = of_members(model, X, y)
@@ -384,7 +399,7 @@ def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
 
 def test_weights_have_the_least_loss_that_hill_climbing_finds():
     X, y = numbers(400)
-    options = {"folds": 3, "n_estimators": 30}
+    options = {"folds": 3, "n_estimators": 30, "linear_tree": False}
     model = LGBMRegressor(**ACCURATE, **options).fit(X, y)
     _, weights, members = of_members(model, X, y)
     oof = np.array([alone.oof_prediction_ for alone in members])
@@ -454,9 +469,9 @@ def test_the_larger_score_wins():
         model = LGBMRanker(**options).fit(X, grades, group=[12] * 20)
         scores.append(model.oof_score_["ndcg@1"])
     best = int(np.argmax(scores))
-    assert found[True]["weight"].tolist() == np.eye(3)[best].tolist()
+    assert found[True]["weight"].tolist() == np.eye(5)[best].tolist()
     assert found[False]["weight"][best] > 0
-    assert len(set(scores)) == 3
+    assert len(set(scores)) == 5
 
 
 def test_the_history_is_that_of_the_kind_with_the_most_weight():
@@ -469,7 +484,8 @@ def test_the_history_is_that_of_the_kind_with_the_most_weight():
         history = longer.fit(X, target).evals_result_
         for name, scores in model.evals_result_.items():
             assert scores["l2"] == history[name]["l2"][: len(scores["l2"])]
-        winners.add(model.preset_params_["extra_trees"])
+        chosen = model.preset_params_
+        winners.add((chosen["extra_trees"], chosen["linear_tree"]))
     assert len(winners) == 2
 
 
@@ -552,9 +568,9 @@ def test_linear_leaves_have_the_rows_of_the_default(folds):
 
 
 def steps(n=600):
-    """Whole numbers that depend on all columns: samples and restraint only harm."""
+    """Whole numbers that depend on six columns: samples and restraint only harm."""
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, size=(n, 8)).astype(float)
+    X = rng.integers(0, 2, size=(n, 12)).astype(float)
     y = (X[:, :4] @ [1, 2, 4, 8]) * 7 % 16 * 10 + X[:, 4] * (2 * X[:, 5] - 1)
     return X, y
 
@@ -571,11 +587,12 @@ def test_the_options_of_the_user_are_a_candidate():
 @pytest.mark.parametrize("n_categories", [20, 21, 200])
 def test_options_of_many_categories_are_a_candidate(n_categories):
     pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     word = rng.integers(0, n_categories, 1200)
     X = pd.DataFrame({"word": pd.Categorical(word), "number": rng.normal(size=1200)})
     y = X["number"].to_numpy() + rng.normal(size=1200)
-    model = LGBMRegressor(**ACCURATE).fit(X, y)
+    passed = {"extra_trees": False, "linear_tree": False}
+    model = LGBMRegressor(**ACCURATE, **passed).fit(X, y)
     chosen = model.preset_params_
     of_categories = {"cat_l2": 10.0, "min_data_per_group": 100, "cat_smooth": 10.0}
     compared = model.search_results_["params"]
@@ -585,7 +602,7 @@ def test_options_of_many_categories_are_a_candidate(n_categories):
     if n_categories < 200:
         return
     assert (chosen["cat_l2"], chosen["min_data_per_group"]) == (10.0, 100)
-    plain = LGBMRegressor(**chosen).fit(X, y)
+    plain = LGBMRegressor(**chosen, **passed).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
 
@@ -595,15 +612,15 @@ def test_an_evaluation_set_chooses_the_candidate(kind):
     fitted, valid = (X[:-100], y[:-100]), (X[-100:], y[-100:])
     sets = {"eval_set": [fitted, valid], "eval_names": ["a", "b"]}
     model = LGBMRegressor(**ACCURATE).fit(*fitted, **sets, eval_metric="l1")
-    candidates, losses = ({}, OTHER, USUAL), []
+    candidates, losses = KINDS, []
     for options in candidates:
         alone = LGBMRegressor(**{**presets._ACCURATE, **options, **ROUGH})
         alone.fit(*fitted, eval_set=valid)
         losses.append([np.array(alone.evals_result_["valid_0"]["l2"])])
     best, _ = won(losses)
-    assert best == (2 if kind == "steps" else 1)
+    assert best == (2 if kind == "steps" else 3)
     options = presets._ACCURATE | candidates[best] | {"learning_rate": 0.05}
-    options |= {"n_estimators": 1000, "early_stopping_round": 100}
+    options |= {"n_estimators": 1500, "early_stopping_round": 100}
     alone = LGBMRegressor(**options).fit(*fitted, **sets, eval_metric="l1")
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))
     assert model.evals_result_ == alone.evals_result_
@@ -635,7 +652,7 @@ def test_candidates_of_any_fit(case, of_set):
         if case == "groups":
             arguments["eval_sample_weight"] = [np.ones(50)]
     model = estimator(**SOON, **options).fit(X[:100], y[:100], **arguments)
-    assert 0 < model.n_iter_ <= 1150
+    assert 0 < model.n_iter_ <= 1725
     assert np.isfinite(model.predict(X)).all()
     assert "num_leaves" in model.preset_params_
 
@@ -710,10 +727,10 @@ def test_an_evaluation_set_chooses_the_best(short_search, monkeypatch):
     options = {"preset": "best", "learning_rate": 0.3}
     model = LGBMRegressor(**options).fit(X[:100], y[:100], eval_set=(X[100:], y[100:]))
     results = model.search_results_
-    assert len(results["params"]) == 8
+    assert len(results["params"]) == 10
     assert (
         results["weight"].tolist()
-        == np.eye(8)[np.argmin(results["mean_test_loss"])].tolist()
+        == np.eye(10)[np.argmin(results["mean_test_loss"])].tolist()
     )
     assert results["params"][int(np.argmax(results["weight"]))].items() <= (
         model.preset_params_.items()
@@ -727,7 +744,7 @@ def test_a_search_ends_without_progress(monkeypatch, capsys):
     X, y = numbers(60)
     model = LGBMRegressor(**BEST, folds=2, verbosity=1).fit(X, y)
     n = len(model.search_results_["params"])
-    assert n == 6 + presets._PATIENCE
+    assert n == 8 + presets._PATIENCE
     lines = [s for s in capsys.readouterr().out.splitlines() if " candidates, " in s]
     assert len(lines) == 1 + presets._PATIENCE
     assert lines[-1].startswith(f"[skgoss] {n} candidates") or str(n) in lines[-1]
@@ -741,11 +758,13 @@ def test_forests_and_dropout_have_no_search():
         assert model.fit(X, y).search_results_ == {}
 
 
-def found_by(n_rows, most_categories=0, **options):
+def found_by(n_rows, most_categories=0, may_be_linear=True, **options):
     """How a preset finds the rounds of a fit with these options of a user."""
     options = {"preset": "accurate", **options}
     own = make_settings(options, "LGBMRegressor", options)
-    chosen = presets.chosen(own, own.passed, most_categories, may_fold=True)
+    chosen = presets.chosen(
+        own, own.passed, most_categories, may_fold=True, may_be_linear=may_be_linear
+    )
     settings = own.replaced(**chosen)
     return presets.search(own, settings, chosen, most_categories, n_rows)
 
@@ -753,11 +772,11 @@ def found_by(n_rows, most_categories=0, **options):
 @pytest.mark.parametrize(
     ("n_rows", "options", "rate", "n_rounds"),
     [
-        (1_999, {}, 0.15, 333),
-        (2_000, {}, 0.1, 500),
-        (1_999, {"learning_rate": 0.3}, 0.3, 1000),
-        (2_000, {"learning_rate": 0.12}, 0.12, 1000),
-        (500, {"learning_rate": 0.01}, 0.15, 67),
+        (1_999, {}, 0.15, 500),
+        (2_000, {}, 0.1, 750),
+        (1_999, {"learning_rate": 0.3}, 0.3, 1500),
+        (2_000, {"learning_rate": 0.12}, 0.12, 1500),
+        (500, {"learning_rate": 0.01}, 0.15, 100),
         (500, {"folds": 3}, 0.1, 600),
         (500, {"folds": 3, "n_estimators": 40}, 0.1, 40),
     ],
@@ -791,11 +810,11 @@ def test_rounds_that_the_user_says_are_not_searched(options):
     ("objective", "preset", "n_candidates"),
     [
         *(
-            ("regression", "accurate", 3),
+            ("regression", "accurate", 5),
             ("cox", "accurate", 1),
             ("aft", "accurate", 1),
         ),
-        *(("regression", "best", 6), ("cox", "best", 6)),
+        *(("regression", "best", 8), ("cox", "best", 6)),
     ],
 )
 def test_candidates_differ(objective, preset, n_candidates):
@@ -806,6 +825,53 @@ def test_candidates_differ(objective, preset, n_candidates):
     own = make_settings({}, "LGBMRegressor")
     if objective == "regression":
         assert candidates[2]["num_leaves"] == own.num_leaves == 31
+
+
+@pytest.mark.parametrize(
+    ("may_be_linear", "options"),
+    [
+        (False, {}),
+        (True, {"linear_tree": False}),
+        (True, {"linear_tree": True}),
+        (True, {"zero_as_missing": True}),
+        (True, {"monotone_constraints": [1]}),
+        (True, {"boosting_type": "gbdt"}),
+    ],
+)
+def test_linear_leaves_are_compared_where_they_may_be(may_be_linear, options):
+    """A kind without what makes it one is not compared, nor what is passed anyway."""
+    found = found_by(500, may_be_linear=may_be_linear, **options)
+    linear = [kind for kind in found.candidates if "linear_tree" in kind]
+    is_open = options == {"boosting_type": "gbdt"}
+    assert len(found.candidates) == (5 if is_open else 3)
+    assert [kind["linear_tree"] for kind in linear] == [False, True, True][
+        : len(linear)
+    ]
+    assert len(linear) == (3 if is_open else 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_linear"),
+    [
+        ({}, True),
+        ({"objective": "poisson"}, True),
+        ({"objective": "regression_l1"}, False),
+        ({"objective": "normal"}, False),
+        ({"objective": lambda y, p: (p - y, np.ones(len(y)))}, None),
+    ],
+)
+def test_numbers_and_losses_that_linear_leaves_need(options, is_linear):
+    X, y = numbers(60)
+    y = y - y.min() + 1
+    model = LGBMRegressor(**ACCURATE, **options)
+    if is_linear is None:
+        assert (
+            "linear_tree" in model.set_params(n_estimators=2).fit(X, y).preset_params_
+        )
+        return
+    for rows, may_be in (((X, y), is_linear), ((Dataset(X, y),), False)):
+        compared = model.fit(*rows).search_results_["params"]
+        assert any(kind.get("linear_tree") for kind in compared) == may_be
 
 
 @pytest.mark.parametrize("most_categories", [0, 5])
@@ -854,7 +920,13 @@ def test_shares_of_rows_are_drawn_where_rows_are_sampled(options, is_drawn):
 
 def test_large_tables_have_larger_steps_and_a_sample():
     found = presets.Search(
-        3, {"learning_rate": 0.1}, ({},), 0.05, True, {"early_stopping_round": None}
+        3,
+        {"learning_rate": 0.1},
+        ({},),
+        0.05,
+        True,
+        {"early_stopping_round": None},
+        0.3,
     )
     inf = float("inf")
     small = found.last_fit(100, 31, 1_000, 1.5, inf)

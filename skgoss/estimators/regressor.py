@@ -111,7 +111,26 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
-        return self._fit(X, y, FitArguments.from_locals(locals()))
+        arguments = FitArguments.of_fit(
+            sample_weight=sample_weight,
+            init_score=init_score,
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_init_score=eval_init_score,
+            eval_metric=eval_metric,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            init_model=init_model,
+            eval_X=eval_X,
+            eval_y=eval_y,
+            early_stopping_rounds=early_stopping_rounds,
+            verbose=verbose,
+            groups=groups,
+            time=time,
+        )
+        return self._fit(X, y, arguments)
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

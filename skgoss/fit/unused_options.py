@@ -11,7 +11,7 @@ from skgoss.objectives.metrics import METRICS
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.output_metrics import AnyMetric, names_of
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import UnusedParameterWarning, warn
+from skgoss.utils.messages import warn_unused
 
 Readers = dict[str, list[str]]
 
@@ -82,4 +82,4 @@ def warn_of(asked: Settings, data: FitData, metrics: Sequence[AnyMetric]) -> Non
             if missing:
                 unused.append(f"{name} needs {' and '.join(missing)}")
     if unused:
-        warn(f"Options without effect: {'; '.join(unused)}.", UnusedParameterWarning)
+        warn_unused(f"Options without effect: {'; '.join(unused)}.")

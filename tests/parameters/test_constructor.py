@@ -21,7 +21,8 @@ from skgoss import (
     LGBMRegressor,
     UnusedParameterWarning,
 )
-from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT
+from skgoss.parameters.other_libraries import WITHOUT_EFFECT
+from skgoss.parameters.table import OPTIONS
 
 ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 

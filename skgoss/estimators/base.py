@@ -41,6 +41,8 @@ from skgoss.utils.public import set_module
 if TYPE_CHECKING:
     import shap
 
+MYPY = False  # for mypy, it is True
+
 Metric = MetricName | str | Callable[..., Any]
 Metrics = Metric | Iterable[Metric]
 
@@ -114,7 +116,7 @@ class LGBMModel(
 
     Parameters
     ----------
-    {parameters}
+    {all_parameters}
 
     Attributes
     ----------
@@ -157,6 +159,9 @@ class LGBMModel(
 
     # What the fits of a search share: see `SharedFits`.
     _shared: Any = None
+
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
 
     # The model that fit returned, and the Booster of it, once somebody asks for it.
     _fitted: FittedModel
@@ -596,7 +601,7 @@ class LGBMModel(
             sets,
             arguments,
             settings,
-            self._task(self._owner),
+            self._task(type(self).__name__),
             init_model=earlier if earlier is None else init_model(earlier),
             record=self._record(settings.passed),
             n_threads=n_threads,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from skgoss.columns.floats import check_unmasked
-from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
+from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
 from skgoss.model import predictions
@@ -81,6 +81,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     """
 
     _task = Classification
+
+    # jedi would find that of object first, which the mixin inherits.
+    if TYPE_CHECKING and not MYPY:
+        __init__ = LGBMModel.__init__
 
     @sklearn_private.with_callbacks
     @docstrings.of_fit

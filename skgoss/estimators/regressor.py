@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 
 from skgoss.columns import lifetimes, targets
 from skgoss.columns.floats import as_floats
-from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
+from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
 from skgoss.model import intervals
@@ -84,6 +84,10 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     """
 
     _task = Regression
+
+    # jedi would find that of object first, which the mixin inherits.
+    if TYPE_CHECKING and not MYPY:
+        __init__ = LGBMModel.__init__
 
     @sklearn_private.with_callbacks
     @docstrings.of_fit

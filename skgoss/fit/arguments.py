@@ -303,7 +303,7 @@ def training_set(
     X: Any, y: Any, arguments: FitArguments, class_weight: Any
 ) -> InputSet:
     """Collect the arguments of the training set."""
-    return InputSet(
+    training = InputSet(
         TRAINING,
         X,
         y,
@@ -314,7 +314,8 @@ def training_set(
         arguments.qid,
         prefix="",
         is_training=True,
-    ).with_fields()
+    )
+    return training.with_fields() if isinstance(X, Dataset) else training
 
 
 def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSet]:

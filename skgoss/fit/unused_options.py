@@ -12,6 +12,7 @@ from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.output_metrics import AnyMetric, names_of
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import warn_unused
+from skgoss.utils.public import SITE
 
 Readers = dict[str, list[str]]
 
@@ -32,6 +33,11 @@ _METRICS = _readers((name, spec.options) for name, spec in METRICS.items())
 # The options that do not always have an effect.
 _NEEDS = {option.name: option.needs for option in parameters.OPTIONS if option.needs}
 NAMES = frozenset({*_NEEDS, *_OBJECTIVES, *_METRICS})
+
+
+def needs(option: str) -> Iterator[str]:
+    """All that an option needs to have an effect, in words."""
+    return _missing(option, None, set(), set())
 
 
 def known(data: FitData) -> Mapping[str, Any]:
@@ -56,11 +62,14 @@ def _or(words: str, names: Sequence[str]) -> str:
 
 
 def _missing(
-    option: str, of_fit: Mapping[str, Any], objectives: set[str], metrics: set[str]
+    option: str,
+    of_fit: Mapping[str, Any] | None,
+    objectives: set[str],
+    metrics: set[str],
 ) -> Iterator[str]:
-    """What an option needs and the fit does not have, in words."""
+    """What an option needs and the fit does not have, in words; None: no fit."""
     for need in _NEEDS.get(option, ()):
-        if not need.is_met(of_fit):
+        if of_fit is None or not need.is_met(of_fit):
             yield need.words
     readers = _OBJECTIVES.get(option, []), _METRICS.get(option, [])
     is_read = objectives.intersection(readers[0]) or metrics.intersection(readers[1])
@@ -82,4 +91,8 @@ def warn_of(asked: Settings, data: FitData, metrics: Sequence[AnyMetric]) -> Non
             if missing:
                 unused.append(f"{name} needs {' and '.join(missing)}")
     if unused:
-        warn_unused(f"Options without effect: {'; '.join(unused)}.")
+        anchor = unused[0].partition(" ")[0].replace("_", "-")
+        warn_unused(
+            f"Options without effect: {'; '.join(unused)}. See"
+            f" {SITE}parameters.html#{anchor}"
+        )

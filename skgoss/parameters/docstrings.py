@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from skgoss.parameters.descriptions import (
@@ -20,7 +21,8 @@ from skgoss.parameters.descriptions import (
     PREDICTION,
     entries,
 )
-from skgoss.parameters.table import OPTIONS
+from skgoss.parameters.domains import Option
+from skgoss.parameters.table import GROUPS, OPTIONS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Editors show what a decorator of a class returns, so it must be the class.
@@ -124,17 +126,45 @@ def filled(doc: str | None, **texts: str) -> str:
 
 
 def of_estimator(cls: Class) -> Class:
-    """Describe the options and the attributes in the docstring of a class."""
-    options = [
-        f"{o.name} : {o.domain.type}, default={o.default!r}\n{o.meaning}"
-        for o in OPTIONS
+    """Describe the options and the attributes in the docstring of a class.
+
+    The mark ``{all_parameters}`` stands for all options, and ``{parameters}`` for those
+    that matter most and the names of the others.
+    """
+    described = {option.name: _entry(option) for option in OPTIONS}
+    (_, first), *others = GROUPS.items()
+    named = [
+        f"{line} : see `LGBMModel`\n    {topic}."
+        for topic, options in others
+        for line in _lines(option.name for option in options)
     ]
     cls.__doc__ = filled(
         cls.__doc__,
-        parameters="\n".join([*options, CONSTRUCTOR_KWARGS]),
+        all_parameters="\n".join([*described.values(), CONSTRUCTOR_KWARGS]),
+        parameters="\n".join(
+            [*(described[o.name] for o in first), *named, CONSTRUCTOR_KWARGS]
+        ),
         attributes="\n".join(ATTRIBUTES.values()),
     )
     return cls
+
+
+def _entry(option: Option) -> str:
+    """The description of an option in a docstring."""
+    lines = [f"{option.name} : {option.domain.type}, default={option.default!r}"]
+    lines.append(option.meaning)
+    if option.advice:
+        indent = " " * 4
+        lines += textwrap.wrap(
+            option.advice, 88, initial_indent=indent, subsequent_indent=indent
+        )
+    return "\n".join(lines)
+
+
+def _lines(names: Iterable[str]) -> list[str]:
+    """Names in lines that leave room for what follows them."""
+    lines = textwrap.wrap(", ".join(names), 66, break_long_words=False)
+    return [line.rstrip(",") for line in lines]
 
 
 def of_fit(method: Function, descriptions: dict[str, str] = FIT) -> Function:

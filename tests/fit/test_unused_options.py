@@ -317,7 +317,8 @@ def test_there_is_one_warning_of_all():
         assert str(warning.message) == (
             "Options without effect: subsample needs subsample_freq=1; drop_rate needs"
             " boosting_type='dart'; reg_sqrt needs objective='regression' or"
-            " 'regression_l1' or 'fair' or 'quantile' or 'expectile' or 'mape'."
+            " 'regression_l1' or 'fair' or 'quantile' or 'expectile' or 'mape'. See"
+            " https://skgoss.github.io/skgoss/parameters.html#subsample"
         )
         assert warning.filename == __file__
 

@@ -71,7 +71,7 @@ def section(option: Option) -> str:
         f"Default: `{option.default!r}`.",
         f"Values: {option.domain.description}.",
         *names_of(option),
-        *(f"Needs: `{words}`." for words in needs(option.name)),
+        *(f"Needs: {words}." for words in needs(option.name)),
     ]
     if option.advice:
         facts.append(f"When to change it: {plain(option.advice)}")

@@ -42,8 +42,9 @@ def needs(option: str) -> Iterator[str]:
 
 def known(data: FitData) -> Mapping[str, Any]:
     """The options of a fit, and what else gives options an effect, by name."""
+    vocabularies = data.schema.categories.vocabularies.values()
     return vars(data.settings) | {
-        "categories": bool(data.schema.categories.vocabularies),
+        "categories": max((len(words.values) for words in vocabularies), default=0),
         "holds rows out": data.fitted is not data.rows,
         "positions": data.rows.position is not None,
         "queries": data.rows.queries is not None,

@@ -91,7 +91,13 @@ def _stops_early(options: Mapping[str, Any]) -> bool:
 
 _BAGGING = (Need("subsample_freq=1", lambda options: options["subsample_freq"] > 0),)
 _SAMPLES = (Need("subsample < 1", _samples_rows),)
+_NO_FOREST = (
+    Need("another boosting_type than 'rf'", lambda o: o["boosting_type"] != "rf"),
+)
 _DART = (Need("boosting_type='dart'", lambda o: o["boosting_type"] == "dart"),)
+# What changes the trees that are dropped needs rounds that drop some.
+_DROPS = Need("drop_rate > 0", lambda o: o["drop_rate"] > 0)
+_NOT_SKIPPED = Need("skip_drop < 1", lambda o: o["skip_drop"] < 1)
 _GOSS = (
     Need("data_sample_strategy='goss'", lambda o: o["data_sample_strategy"] == "goss"),
 )
@@ -111,7 +117,14 @@ _REFIT = (
         lambda known: known["folds"] is not None or known["holds rows out"],
     ),
 )
-_CATEGORIES = (Need("a column of categories", lambda known: known["categories"]),)
+_CATEGORIES = (Need("a column of categories", lambda known: known["categories"] > 0),)
+_SETS_OF_CATEGORIES = (
+    Need(
+        "a column of more categories than max_cat_to_onehot",
+        # Rows without one of them count as one more.
+        lambda known: known["categories"] >= known["max_cat_to_onehot"],
+    ),
+)
 _POSITIONS = (Need("a Dataset with positions", lambda known: known["positions"]),)
 _QUERIES = (Need("queries", lambda known: known["queries"]),)
 # The fit has replaced an option that has no effect.
@@ -211,6 +224,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                 "a little better."
             ),
             aliases="shrinkage_rate eta",
+            needs=_NO_FOREST,
             may_vary=True,
         ),
         _option(
@@ -646,7 +660,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """,
             advice="Increase it for more regularization.",
             aliases="rate_drop",
-            needs=_DART,
+            needs=(*_DART, _NOT_SKIPPED),
             may_vary=True,
         ),
         _option(
@@ -658,7 +672,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             limit.
             """,
             advice="Decrease it to limit the time of late rounds.",
-            needs=_DART,
+            needs=(*_DART, _DROPS, _NOT_SKIPPED),
             may_vary=True,
         ),
         _option(
@@ -669,7 +683,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Probability that 'dart' drops no tree in a round.
             """,
             advice="Decrease it for more regularization.",
-            needs=_DART,
+            needs=(*_DART, _DROPS),
             may_vary=True,
         ),
         _option(
@@ -681,7 +695,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             probability of a tree is proportional to its weight.
             """,
             advice="Rarely.",
-            needs=_DART,
+            needs=(*_DART, _DROPS, _NOT_SKIPPED),
         ),
         _option(
             "xgboost_dart_mode",
@@ -692,7 +706,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             new tree has the weight 1 / (n + ``learning_rate``).
             """,
             advice="Set it to compare with XGBoost.",
-            needs=_DART,
+            needs=(*_DART, _DROPS, _NOT_SKIPPED),
         ),
     ),
     "Bins, missing values and sparse data": (
@@ -837,7 +851,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             categories.
             """,
             advice="Decrease it if splits of many categories overfit.",
-            needs=_CATEGORIES,
+            needs=_SETS_OF_CATEGORIES,
             may_vary=True,
         ),
         _option(
@@ -850,7 +864,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             each other.
             """,
             advice="Increase it if many categories are rare.",
-            needs=_CATEGORIES,
+            needs=_SETS_OF_CATEGORIES,
             may_vary=True,
         ),
         _option(
@@ -862,7 +876,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             categories.
             """,
             advice="Decrease it if categories are common and matter.",
-            needs=_CATEGORIES,
+            needs=_SETS_OF_CATEGORIES,
             may_vary=True,
         ),
         _option(
@@ -873,7 +887,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Minimum number of rows between two candidate cuts of the sorted categories.
             """,
             advice="Decrease it for small data.",
-            needs=_CATEGORIES,
+            needs=_SETS_OF_CATEGORIES,
             may_vary=True,
         ),
     ),

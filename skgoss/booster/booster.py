@@ -199,7 +199,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -249,7 +249,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -535,7 +535,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
         importance_type : {'split', 'gain', 'cover'}, default='split'
             What ``feature_importances`` measure: see `feature_importance`. They are
             whole numbers.
@@ -825,7 +825,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Raises
         ------
@@ -856,7 +856,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------

@@ -116,11 +116,11 @@ class LGBMModel(
 
     Parameters
     ----------
-    {all_parameters}
+    ... : all, see https://skgoss.github.io/skgoss/parameters.html
 
     Attributes
     ----------
-    {attributes}
+    ... : see https://skgoss.github.io/skgoss/api.html
 
     See Also
     --------
@@ -523,6 +523,7 @@ class LGBMModel(
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
+        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
         arguments = FitArguments.of_fit(
             sample_weight=sample_weight,
             init_score=init_score,
@@ -661,7 +662,7 @@ class LGBMModel(
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -753,7 +754,7 @@ class LGBMModel(
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------

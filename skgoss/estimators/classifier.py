@@ -49,7 +49,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/parameters.html
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         array for each column of ``y`` if there are several.
     n_classes_ : int or list of int
         The number of classes.
-    {attributes}
+    ... : see https://skgoss.github.io/skgoss/api.html
 
     See Also
     --------
@@ -113,6 +113,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
+        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
         arguments = FitArguments.of_fit(
             sample_weight=sample_weight,
             init_score=init_score,
@@ -189,7 +190,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -258,7 +259,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -290,7 +291,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------

@@ -30,11 +30,11 @@ class LGBMRanker(LGBMModel):
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/parameters.html
 
     Attributes
     ----------
-    {attributes}
+    ... : see https://skgoss.github.io/skgoss/api.html
 
     See Also
     --------
@@ -90,6 +90,7 @@ class LGBMRanker(LGBMModel):
         verbose: bool | int = False,
         time: ArrayLike | None = None,
     ) -> Self:
+        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
         arguments = FitArguments.of_fit(
             sample_weight=sample_weight,
             init_score=init_score,

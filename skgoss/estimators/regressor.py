@@ -57,11 +57,11 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/parameters.html
 
     Attributes
     ----------
-    {attributes}
+    ... : see https://skgoss.github.io/skgoss/api.html
 
     See Also
     --------
@@ -115,6 +115,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
+        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
         arguments = FitArguments.of_fit(
             sample_weight=sample_weight,
             init_score=init_score,
@@ -197,7 +198,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -274,7 +275,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
         times : array-like of shape (n_times,)
             Times, in the unit of the times in ``y``.
         strata : array-like of shape (n_samples,), default=None
@@ -327,7 +328,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
         q : float or sequence of float, default=0.5
             The probabilities that the target is at most the quantile.
         strata : array-like of shape (n_samples,), default=None
@@ -422,7 +423,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------

@@ -1,7 +1,7 @@
 """Decorators that write descriptions of arguments and attributes into docstrings.
 
-The mark ``{parameters}`` stands for the arguments that `descriptions` has. Those that
-only one function has are described below the mark.
+Where the source refers to the website, as editors show it, the docstring has the
+arguments that `descriptions` has. Those that only one function has are described below.
 """
 
 from __future__ import annotations
@@ -23,16 +23,22 @@ from skgoss.parameters.descriptions import (
 )
 from skgoss.parameters.domains import Option
 from skgoss.parameters.table import GROUPS, OPTIONS
+from skgoss.utils.public import SITE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Editors show what a decorator of a class returns, so it must be the class.
 Class = TypeVar("Class", bound=type)
 
-_OF_FIT = """Fit the model.
+# What stands in the source: for arguments and attributes, and for options.
+_ARGUMENTS = f"... : see {SITE}api.html"
+_OPTIONS = f"... : see {SITE}parameters.html"
+_ALL_OPTIONS = f"... : all, see {SITE}parameters.html"
+
+_OF_FIT = f"""Fit the model.
 
 Parameters
 ----------
-{parameters}
+{_ARGUMENTS}
 
 Returns
 -------
@@ -54,7 +60,7 @@ Each step only adds the trees of one round. This is faster than calling
 
 Parameters
 ----------
-{{parameters}}
+{arguments}
 
 Returns
 -------
@@ -128,8 +134,7 @@ def filled(doc: str | None, **texts: str) -> str:
 def of_estimator(cls: Class) -> Class:
     """Describe the options and the attributes in the docstring of a class.
 
-    The mark ``{all_parameters}`` stands for all options, and ``{parameters}`` for those
-    that matter most and the names of the others.
+    All options, or those that matter most and the names of the others.
     """
     described = {option.name: _entry(option) for option in OPTIONS}
     (_, first), *others = GROUPS.items()
@@ -138,14 +143,15 @@ def of_estimator(cls: Class) -> Class:
         for topic, options in others
         for line in _lines(option.name for option in options)
     ]
-    cls.__doc__ = filled(
-        cls.__doc__,
-        all_parameters="\n".join([*described.values(), CONSTRUCTOR_KWARGS]),
-        parameters="\n".join(
-            [*(described[o.name] for o in first), *named, CONSTRUCTOR_KWARGS]
-        ),
-        attributes="\n".join(ATTRIBUTES.values()),
-    )
+    most = [described[option.name] for option in first]
+    doc = inspect.cleandoc(cls.__doc__ or "")
+    for mark, listed in (
+        (_ALL_OPTIONS, [*described.values(), CONSTRUCTOR_KWARGS]),
+        (_OPTIONS, [*most, *named, CONSTRUCTOR_KWARGS]),
+        (_ARGUMENTS, ATTRIBUTES.values()),
+    ):
+        doc = doc.replace(mark, "\n".join(listed))
+    cls.__doc__ = doc
     return cls
 
 
@@ -183,7 +189,14 @@ def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
 
     def describe(method: Function) -> Function:
         name = method.__name__.removeprefix("staged_")
-        method = _extended(method, _OF_STAGES, what=what, name=name, shape=shape)
+        method = _extended(
+            method,
+            _OF_STAGES,
+            what=what,
+            name=name,
+            shape=shape,
+            arguments=_ARGUMENTS,
+        )
         return _describe(method, PREDICTION)
 
     return describe
@@ -259,7 +272,7 @@ def _extended(function: Function, text: str, **values: str) -> Function:
 def _describe(function: Function, descriptions: dict[str, str]) -> Function:
     """Write the arguments of the signature in the place marked in the docstring."""
     doc = inspect.cleandoc(function.__doc__ or "")
-    before, mark, after = doc.partition("{parameters}")
+    before, mark, after = doc.partition(_ARGUMENTS)
     only_here, gap, rest = after.partition("\n\n")
     if mark:
         descriptions = descriptions | entries(only_here)

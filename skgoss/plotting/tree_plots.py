@@ -64,7 +64,7 @@ def create_tree_digraph(
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/api.html
     **kwargs : dict
         Arguments of ``graphviz.Digraph``.
     """
@@ -164,7 +164,7 @@ def plot_tree(
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/api.html
     figsize : pair of float, default=None
         Width and height of a new figure, in inches. None: as the tree requires.
     **kwargs : dict

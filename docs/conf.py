@@ -89,11 +89,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
     # Wide tables have the room of the table of contents as well.
-    "secondary_sidebar_items": {
-        "**": ["page-toc"],
-        "parameters": [],
-        "names": [],
-    },
+    "secondary_sidebar_items": {"**": ["page-toc"], "names": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -17,12 +17,8 @@ import pandas as pd
 
 import skgoss
 from skgoss import callback
-from skgoss.parameters.table import (
-    FILE_OPTIONS,
-    NOT_AVAILABLE,
-    OPTIONS,
-    WITHOUT_EFFECT,
-)
+from skgoss.parameters.other_libraries import NOT_AVAILABLE, WITHOUT_EFFECT
+from skgoss.parameters.table import FILE_OPTIONS, OPTIONS
 
 SAME, NO_EFFECT, ABSENT = "same", "accepted, without effect", "not available"
 ONLY_OURS = "only in skgoss"

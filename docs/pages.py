@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import runpy
-from pathlib import Path
 from typing import Any
 
-FIRST = runpy.run_path(str(Path(__file__).with_name("parameters.py")))["FIRST"]
+from skgoss.parameters.table import DEFAULTS, GROUPS
 
 # Files beside docs/ that are pages of the site.
 INSIDE = {
@@ -109,45 +107,6 @@ def write_plainly(
         lines[number] = line
 
 
-# Parameters of estimators by topic; those that matter most are in docs/parameters.py.
-TOPICS = {
-    "Trees": (
-        "boosting_type max_depth min_split_gain min_child_weight max_delta_step"
-        " path_smooth extra_trees multi_strategy linear_tree linear_lambda reg_alpha"
-        " boost_from_average forcedsplits_filename importance_type"
-    ),
-    "Samples of rows and columns": (
-        "subsample_freq pos_bagging_fraction neg_bagging_fraction bagging_by_query"
-        " data_sample_strategy top_rate other_rate feature_fraction_bynode"
-        " feature_contri"
-    ),
-    "Dropout": "drop_rate max_drop skip_drop uniform_drop xgboost_dart_mode",
-    "Bins, missing values and sparse data": (
-        "subsample_for_bin max_bin max_bin_by_feature forcedbins_filename"
-        " min_data_in_bin use_missing zero_as_missing feature_pre_filter enable_bundle"
-        " max_conflict_rate is_enable_sparse"
-    ),
-    "Categories": (
-        "max_cat_to_onehot max_cat_threshold cat_smooth cat_l2 min_data_per_group"
-    ),
-    "Constraints": (
-        "monotone_constraints monotone_constraints_method monotone_penalty"
-        " interaction_constraints"
-    ),
-    "Objectives": (
-        "class_weight is_unbalance scale_pos_weight reg_sqrt sigmoid alpha fair_c"
-        " poisson_max_delta_step tweedie_variance_power lambdarank_truncation_level"
-        " lambdarank_norm lambdarank_position_bias_regularization label_gain"
-    ),
-    "Metrics, early stopping and folds": (
-        "metric multi_error_top_k auc_mu_weights eval_at first_metric_only"
-        " early_stopping_min_delta validation_fraction refit folds"
-    ),
-    "Random seeds": (
-        "random_state data_random_seed bagging_seed feature_fraction_seed extra_seed"
-        " objective_seed drop_seed"
-    ),
-}
 # Classes of fewer parameters show all of them.
 MANY = 40
 
@@ -170,18 +129,41 @@ def by_topic(
     if len(items) < MANY:
         return
 
-    def taken(names: str) -> list[str]:
-        return [line for each in names.split() for line in items.pop(each, [])]
+    def taken(topic: str) -> list[str]:
+        names = (option.name for option in GROUPS[topic])
+        return [line for name in names for line in items.pop(name, [])]
 
-    grouped = ["", *taken(" ".join(FIRST))]
-    topics = {topic: taken(names) for topic, names in TOPICS.items()}
-    for topic, part in (topics | {"Others": taken(" ".join(items))}).items():
+    first = next(iter(GROUPS))
+    topics = {topic: taken(topic) for topic in GROUPS}
+    rest = [line for part in items.values() for line in part]
+    grouped = ["", *topics.pop(first), *rest]
+    for topic, part in topics.items():
         for html in (f"<details><summary>{topic}</summary>", *part, "</details>"):
             is_html = html.startswith("<")
             grouped += (
                 ["    .. raw:: html", "", f"        {html}", ""] if is_html else [html]
             )
     lines[start:end] = grouped
+
+
+def link_parameters(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Let the names of parameters lead to the page that describes them."""
+    if what == "class" and name.rpartition(".")[2].startswith(("LGBM", "DaskLGBM")):
+        for number, line in enumerate(lines):
+            lines[number] = re.sub(r"^    \*\*([\w, ]+)\*\*", _linked, line)
+
+
+def _linked(names: re.Match[str]) -> str:
+    """Names of parameters as links."""
+    links = []
+    for name in names[1].split(", "):
+        if name not in DEFAULTS:
+            return names[0]
+        anchor = name.replace("_", "-")
+        links.append(f"`{name} <../parameters.html#{anchor}>`__")
+    return f"    {', '.join(links)}"
 
 
 # Longer signatures show their first arguments; the page lists all of them.
@@ -204,4 +186,5 @@ def setup(app: Any) -> None:
     app.connect("include-read", read_included)
     app.connect("autodoc-process-docstring", write_plainly)
     app.connect("autodoc-process-docstring", by_topic, priority=900)
+    app.connect("autodoc-process-docstring", link_parameters, priority=901)
     app.connect("autodoc-process-signature", shorten)

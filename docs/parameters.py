@@ -1,47 +1,24 @@
 """Write docs/parameters.md from the table of options."""
 
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT, Option
-
-# The parameters that matter most: what to know before their description.
-FIRST = {
-    "objective": "what a model predicts: means, quantiles, counts, ...: see"
-    " [objectives.md](objectives.md)",
-    "preset": "'accurate': better predictions with one argument:"
-    " [accuracy.md](accuracy.md)",
-    "n_estimators": "the number of rounds. Early stopping finds a good one",
-    "early_stopping_round": "ends a fit when held-out rows are no longer predicted"
-    " better: [evaluation.md](evaluation.md#early-stopping)",
-    "learning_rate": "the size of a step. Halving it needs about twice as many rounds,"
-    " and is often a little better",
-    "num_leaves": "the size of a tree. The first to tune: [tuning.md](tuning.md)",
-    "min_child_samples": "the rows of the smallest leaf. Lower it if there are fewer"
-    " than 1,000 rows",
-    "colsample_bytree": "the fraction of the columns that a tree may use. 0.5 makes"
-    " trees differ, and fits faster",
-    "subsample": "the fraction of the rows for a tree. **No effect unless"
-    " `subsample_freq` is 1 or more**",
-    "reg_lambda": "L2 penalty on leaf values; shrinks small leaves",
-    "categorical_feature": "for arrays, and for codes in data frames. Strings need"
-    " nothing: [categories.md](categories.md)",
-    "n_jobs": "the number of threads. It never changes the model",
-}
+from skgoss.fit.unused_options import needs
+from skgoss.parameters.domains import Option
+from skgoss.parameters.other_libraries import WITHOUT_EFFECT
+from skgoss.parameters.table import GROUPS
 
 PAGE = """# Parameters: names, defaults, values and aliases
 
-Every parameter with its default, its values, its meaning and its other names.
-
-## The twelve that matter
-
-| parameter | default | what to know |
-|---|---|---|
-{first}
-## All parameters
+Every parameter: its meaning, default, values, other names, and when to change it.
 
 These are the parameters of LGBMClassifier, LGBMRegressor, LGBMRanker, `train` and `cv`.
 The constructor, `set_params` and the grids of searches accept all names of a parameter.
-`get_params` returns the name in the first column. LightGBM's main name is in italics.
+`get_params` returns the name in the heading. LightGBM's main name is in italics.
 
 If several names of one parameter have different values, `set_params` raises a
 ValueError. The constructor gives an `UnusedParameterWarning` and uses LightGBM's main
@@ -55,8 +32,7 @@ without `subsample_freq`, or `alpha` with an objective that does not read it, gi
 
 <!-- `python docs/parameters.py` writes this page. -->
 
-| parameter | default | values | meaning | aliases |
-|---|---|---|---|---|
+{contents}
 {options}
 ## Accepted, without effect
 
@@ -64,39 +40,79 @@ These parameters of LightGBM are accepted and have no effect; `get_params` does 
 return them. Unknown names have no effect either. They give an `UnusedParameterWarning`,
 and `get_params` returns them.
 
-| names | reason |
-|---|---|
 {without_effect}"""
 
 
 def markdown() -> str:
-    without_effect = (
-        f"| {', '.join(f'`{name}`' for name in names)} | {reason} |\n"
-        for reason, names in WITHOUT_EFFECT.items()
-    )
-    by_name = {option.name: option for option in OPTIONS}
+    """The page."""
     return PAGE.format(
-        first="".join(
-            f"| `{name}` | `{by_name[name].default!r}` | {note} |\n"
-            for name, note in FIRST.items()
+        contents="".join(map(item, GROUPS)),
+        options="".join(
+            f"## {topic}\n\n{''.join(map(section, options))}"
+            for topic, options in GROUPS.items()
         ),
-        options="".join(map(row, OPTIONS)),
-        without_effect="".join(without_effect),
+        without_effect="".join(
+            wrapped(f"- {cells(names)}: {reason}")
+            for reason, names in WITHOUT_EFFECT.items()
+        ),
     )
 
 
-def row(option: Option) -> str:
-    cells = (
-        f"`{option.name}`",
-        f"`{option.default!r}`",
-        option.domain.description,
-        " ".join(option.meaning.split()).replace("``", "`"),
-        ", ".join(
-            f"*{alias}*" if alias == option.lightgbm else alias
-            for alias in option.aliases
-        ),
+def item(topic: str) -> str:
+    """A topic in the list of contents, with its parameters."""
+    names = (option.name for option in GROUPS[topic])
+    links = ", ".join(f"[`{name}`](#{name})" for name in names)
+    return wrapped(f"- **{topic}**: {links}")
+
+
+def section(option: Option) -> str:
+    """The description of a parameter, below a heading that links lead to."""
+    facts = [
+        f"Default: `{option.default!r}`.",
+        f"Values: {option.domain.description}.",
+        *names_of(option),
+        *(f"Needs: {words}." for words in needs(option.name)),
+    ]
+    if option.advice:
+        facts.append(f"When to change it: {plain(option.advice)}")
+    return (
+        f"### `{option.name}`\n\n{wrapped(plain(option.meaning))}\n"
+        + "".join(wrapped(f"- {fact}") for fact in facts)
+        + "\n"
     )
-    return f"| {' | '.join(cells)} |\n"
+
+
+def names_of(option: Option) -> Iterator[str]:
+    """The other names of a parameter, if it has any."""
+    if option.aliases:
+        listed = (
+            f"*`{n}`*" if n == option.lightgbm else f"`{n}`" for n in option.aliases
+        )
+        yield f"Other names: {', '.join(listed)}."
+
+
+def cells(names: Iterable[str]) -> str:
+    """Names as code."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def plain(text: str) -> str:
+    """A text of docstrings in the form of pages, with links to other pages."""
+    text = " ".join(text.split()).replace("``", "`")
+    return re.sub(r"docs/([\w-]+\.md)", r"[\1](\1)", text)
+
+
+def wrapped(text: str) -> str:
+    """A paragraph or an item of a list in lines."""
+    indent = "  " * text.startswith("- ")
+    lines = textwrap.wrap(
+        text,
+        100,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -37,10 +37,10 @@ from skgoss.utils import disk, optional, threads
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import (
     Elsewhere,
-    UnusedParameterWarning,
     by_name,
     type_name,
     warn,
+    warn_unused,
 )
 from skgoss.utils.public import set_module
 
@@ -199,7 +199,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -227,9 +227,8 @@ class Booster(Elsewhere):
             return predictions.compute(model, columns, output, rounds, n_threads)
 
         if data_has_header and not input_rows.is_file(data):
-            warn(
-                "data_has_header has no effect: data are not the path of a file.",
-                UnusedParameterWarning,
+            warn_unused(
+                "data_has_header has no effect: data are not the path of a file."
             )
         open_file = partial(self._open_file, model, header=data_has_header)
         return predictions.in_batches(
@@ -250,7 +249,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -536,7 +535,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
         importance_type : {'split', 'gain', 'cover'}, default='split'
             What ``feature_importances`` measure: see `feature_importance`. They are
             whole numbers.
@@ -826,7 +825,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Raises
         ------
@@ -857,7 +856,7 @@ class Booster(Elsewhere):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -1201,10 +1200,9 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
         name for name in _OF_ROUNDS if (options.passed_options.get(name) or 0) > 0
     ]
     if ignored:
-        warn(
+        warn_unused(
             f"Options without effect: {' and '.join(ignored)}. The rounds of a Booster"
-            " are trained one by one. Use train.",
-            UnusedParameterWarning,
+            " are trained one by one. Use train."
         )
     if fit.record is not None and "n_estimators" not in options.names:
         del fit.record.parameters[NAME_OF_ROUNDS]

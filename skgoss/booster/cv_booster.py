@@ -91,7 +91,7 @@ class CVBooster:
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -146,7 +146,7 @@ class CVBooster:
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
         with disk.written(filename) as file:

@@ -50,12 +50,12 @@ model of `{local}` on the same rows, in the order of the partitions.
 Parameters
 ----------
 {client}
-{parameters}
+... : see https://skgoss.github.io/skgoss/parameters.html
 
 Attributes
 ----------
 {client_}
-{classes}{attributes}
+{classes}... : see https://skgoss.github.io/skgoss/api.html
 
 See Also
 --------

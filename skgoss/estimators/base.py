@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, Union
+from typing import TYPE_CHECKING, Any, Literal, Self, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
 from skgoss.model.out_of_fold import OutOfFold
+from skgoss.objectives.words import MetricName, ObjectiveName
 from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings, changed_values
 from skgoss.sources.source import Source
@@ -40,7 +41,10 @@ from skgoss.utils.public import set_module
 if TYPE_CHECKING:
     import shap
 
-Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
+MYPY = False  # for mypy, it is True
+
+Metric = MetricName | str | Callable[..., Any]
+Metrics = Metric | Iterable[Metric]
 
 # From the predictions of a model to what a method returns.
 Finish = Callable[[FittedModel, NDArray[np.float64]], Any]
@@ -95,6 +99,7 @@ _ELSEWHERE = {
 
 
 @set_module("skgoss")
+@signatures.keywords_only
 @docstrings.of_chain("The estimator.")
 @docstrings.of_estimator
 class LGBMModel(
@@ -111,11 +116,11 @@ class LGBMModel(
 
     Parameters
     ----------
-    {parameters}
+    ... : all, see https://skgoss.github.io/skgoss/parameters.html
 
     Attributes
     ----------
-    {attributes}
+    ... : see https://skgoss.github.io/skgoss/api.html
 
     See Also
     --------
@@ -155,44 +160,64 @@ class LGBMModel(
     # What the fits of a search share: see `SharedFits`.
     _shared: Any = None
 
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
     # The model that fit returned, and the Booster of it, once somebody asks for it.
     _fitted: FittedModel
     _booster: Booster
 
-    @signatures.keywords_only
-    def __init__(
+    def __init__(  # noqa: PLR0915
         self,
         *,
-        boosting_type: str = "gbdt",
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        learning_rate: float = 0.1,
+        objective: ObjectiveName | str | Callable[..., Any] | None = None,
+        preset: Literal["accurate", "best"] | None = None,
         n_estimators: int = 100,
-        subsample_for_bin: int = 200000,
-        objective: str | Callable[..., Any] | None = None,
-        class_weight: Mapping[Any, float] | str | Sequence[Any] | None = None,
+        early_stopping_round: int | None = None,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        min_child_samples: int = 20,
+        colsample_bytree: float = 1.0,
+        subsample: float = 1.0,
+        reg_lambda: float = 0.0,
+        categorical_feature: Literal["auto"]
+        | str
+        | Iterable[str | int]
+        | None = "auto",
+        n_jobs: int | None = None,
+        boosting_type: Literal[
+            "gbdt", "gbrt", "dart", "rf", "random_forest", "goss"
+        ] = "gbdt",
+        max_depth: int = -1,
         min_split_gain: float = 0.0,
         min_child_weight: float = 0.001,
-        min_child_samples: int = 20,
-        subsample: float = 1.0,
+        max_delta_step: float = 0.0,
+        path_smooth: float = 0.0,
+        extra_trees: bool = False,
+        multi_strategy: Literal[
+            "one_output_per_tree", "multi_output_tree"
+        ] = "one_output_per_tree",
+        linear_tree: bool = False,
+        linear_lambda: float = 0.0,
+        reg_alpha: float = 0.0,
+        boost_from_average: bool = True,
+        forcedsplits_filename: Mapping[str, Any] | str | PathLike[str] | None = None,
+        importance_type: Literal["split", "gain", "cover"] = "split",
         subsample_freq: int = 0,
         pos_bagging_fraction: float = 1.0,
         neg_bagging_fraction: float = 1.0,
         bagging_by_query: bool = False,
-        data_sample_strategy: str = "bagging",
+        data_sample_strategy: Literal["bagging", "goss"] = "bagging",
         top_rate: float = 0.2,
         other_rate: float = 0.1,
+        feature_fraction_bynode: float = 1.0,
+        feature_contri: Iterable[float] | Mapping[Any, float] | str | None = None,
         drop_rate: float = 0.1,
         max_drop: int = 50,
         skip_drop: float = 0.5,
         uniform_drop: bool = False,
         xgboost_dart_mode: bool = False,
-        colsample_bytree: float = 1.0,
-        reg_alpha: float = 0.0,
-        reg_lambda: float = 0.0,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        importance_type: str = "split",
+        subsample_for_bin: int = 200000,
         max_bin: int = 255,
         max_bin_by_feature: Iterable[int] | Mapping[Any, int] | str | None = None,
         forcedbins_filename: Iterable[Mapping[str, Any]]
@@ -207,29 +232,27 @@ class LGBMModel(
         enable_bundle: bool = True,
         max_conflict_rate: float = 0.0,
         is_enable_sparse: bool = True,
-        categorical_feature: str | Iterable[str | int] | None = "auto",
         max_cat_to_onehot: int = 4,
         max_cat_threshold: int = 32,
         cat_smooth: float = 10.0,
         cat_l2: float = 10.0,
         min_data_per_group: int = 100,
-        max_delta_step: float = 0.0,
-        linear_tree: bool = False,
-        linear_lambda: float = 0.0,
-        path_smooth: float = 0.0,
-        extra_trees: bool = False,
-        multi_strategy: str = "one_output_per_tree",
-        feature_fraction_bynode: float = 1.0,
-        feature_contri: Iterable[float] | Mapping[Any, float] | str | None = None,
         monotone_constraints: Iterable[int] | Mapping[Any, int] | str | None = None,
-        monotone_constraints_method: str = "basic",
+        monotone_constraints_method: Literal[
+            "basic", "intermediate", "advanced"
+        ] = "basic",
         monotone_penalty: float = 0.0,
-        interaction_constraints: Iterable[Iterable[str | int]] | str | None = None,
-        forcedsplits_filename: Mapping[str, Any] | str | PathLike[str] | None = None,
-        boost_from_average: bool = True,
-        reg_sqrt: bool = False,
+        interaction_constraints: Literal["pairwise", "no_interactions"]
+        | str
+        | Iterable[Iterable[str | int]]
+        | None = None,
+        class_weight: Literal["balanced"]
+        | Mapping[Any, float]
+        | Sequence[Any]
+        | None = None,
         is_unbalance: bool = False,
         scale_pos_weight: float = 1.0,
+        reg_sqrt: bool = False,
         sigmoid: float = 1.0,
         alpha: float | Iterable[float] = 0.9,
         fair_c: float = 1.0,
@@ -239,36 +262,127 @@ class LGBMModel(
         lambdarank_norm: bool = True,
         lambdarank_position_bias_regularization: float = 0.0,
         label_gain: Iterable[float] | None = None,
-        metric: str
-        | Callable[..., Any]
-        | Iterable[str | Callable[..., Any]]
-        | None = None,
+        metric: Metrics | None = None,
         multi_error_top_k: int = 1,
         auc_mu_weights: Iterable[float] | None = None,
         eval_at: int | Iterable[int] = (1, 2, 3, 4, 5),
-        early_stopping_round: int | None = None,
         first_metric_only: bool = False,
         early_stopping_min_delta: float | Iterable[float] = 0.0,
         validation_fraction: float = 0.1,
         refit: bool = False,
         folds: Any = None,
-        preset: str | None = None,
-        time_limit: float | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
         data_random_seed: int | None = None,
         bagging_seed: int | None = None,
         feature_fraction_seed: int | None = None,
         extra_seed: int | None = None,
         objective_seed: int | None = None,
         drop_seed: int | None = None,
+        time_limit: float | None = None,
         verbosity: int = -1,
         deterministic: bool = False,
         force_col_wise: bool = False,
         force_row_wise: bool = False,
         **kwargs: Any,
     ) -> None:
-        unused = parameters.set_options(self, locals())
-        if unused or self._unused_params:
-            self._unused_params = unused
+        earlier = dict(vars(self))  # what a subclass has set
+        self.objective = objective
+        self.preset = preset
+        self.n_estimators = n_estimators
+        self.early_stopping_round = early_stopping_round
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.min_child_samples = min_child_samples
+        self.colsample_bytree = colsample_bytree
+        self.subsample = subsample
+        self.reg_lambda = reg_lambda
+        self.categorical_feature = categorical_feature
+        self.n_jobs = n_jobs
+        self.boosting_type = boosting_type
+        self.max_depth = max_depth
+        self.min_split_gain = min_split_gain
+        self.min_child_weight = min_child_weight
+        self.max_delta_step = max_delta_step
+        self.path_smooth = path_smooth
+        self.extra_trees = extra_trees
+        self.multi_strategy = multi_strategy
+        self.linear_tree = linear_tree
+        self.linear_lambda = linear_lambda
+        self.reg_alpha = reg_alpha
+        self.boost_from_average = boost_from_average
+        self.forcedsplits_filename = forcedsplits_filename
+        self.importance_type = importance_type
+        self.subsample_freq = subsample_freq
+        self.pos_bagging_fraction = pos_bagging_fraction
+        self.neg_bagging_fraction = neg_bagging_fraction
+        self.bagging_by_query = bagging_by_query
+        self.data_sample_strategy = data_sample_strategy
+        self.top_rate = top_rate
+        self.other_rate = other_rate
+        self.feature_fraction_bynode = feature_fraction_bynode
+        self.feature_contri = feature_contri
+        self.drop_rate = drop_rate
+        self.max_drop = max_drop
+        self.skip_drop = skip_drop
+        self.uniform_drop = uniform_drop
+        self.xgboost_dart_mode = xgboost_dart_mode
+        self.subsample_for_bin = subsample_for_bin
+        self.max_bin = max_bin
+        self.max_bin_by_feature = max_bin_by_feature
+        self.forcedbins_filename = forcedbins_filename
+        self.min_data_in_bin = min_data_in_bin
+        self.use_missing = use_missing
+        self.zero_as_missing = zero_as_missing
+        self.feature_pre_filter = feature_pre_filter
+        self.enable_bundle = enable_bundle
+        self.max_conflict_rate = max_conflict_rate
+        self.is_enable_sparse = is_enable_sparse
+        self.max_cat_to_onehot = max_cat_to_onehot
+        self.max_cat_threshold = max_cat_threshold
+        self.cat_smooth = cat_smooth
+        self.cat_l2 = cat_l2
+        self.min_data_per_group = min_data_per_group
+        self.monotone_constraints = monotone_constraints
+        self.monotone_constraints_method = monotone_constraints_method
+        self.monotone_penalty = monotone_penalty
+        self.interaction_constraints = interaction_constraints
+        self.class_weight = class_weight
+        self.is_unbalance = is_unbalance
+        self.scale_pos_weight = scale_pos_weight
+        self.reg_sqrt = reg_sqrt
+        self.sigmoid = sigmoid
+        self.alpha = alpha
+        self.fair_c = fair_c
+        self.poisson_max_delta_step = poisson_max_delta_step
+        self.tweedie_variance_power = tweedie_variance_power
+        self.lambdarank_truncation_level = lambdarank_truncation_level
+        self.lambdarank_norm = lambdarank_norm
+        self.lambdarank_position_bias_regularization = (
+            lambdarank_position_bias_regularization
+        )
+        self.label_gain = label_gain
+        self.metric = metric
+        self.multi_error_top_k = multi_error_top_k
+        self.auc_mu_weights = auc_mu_weights
+        self.eval_at = eval_at
+        self.first_metric_only = first_metric_only
+        self.early_stopping_min_delta = early_stopping_min_delta
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.folds = folds
+        self.random_state = random_state
+        self.data_random_seed = data_random_seed
+        self.bagging_seed = bagging_seed
+        self.feature_fraction_seed = feature_fraction_seed
+        self.extra_seed = extra_seed
+        self.objective_seed = objective_seed
+        self.drop_seed = drop_seed
+        self.time_limit = time_limit
+        self.verbosity = verbosity
+        self.deterministic = deterministic
+        self.force_col_wise = force_col_wise
+        self.force_row_wise = force_row_wise
+        parameters.set_others(self, earlier, kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -409,7 +523,32 @@ class LGBMModel(
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
-        return self._fit(X, y, FitArguments.from_locals(locals()))
+        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
+        arguments = FitArguments.of_fit(
+            sample_weight=sample_weight,
+            init_score=init_score,
+            group=group,
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_class_weight=eval_class_weight,
+            eval_init_score=eval_init_score,
+            eval_group=eval_group,
+            eval_metric=eval_metric,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            init_model=init_model,
+            eval_X=eval_X,
+            eval_y=eval_y,
+            early_stopping_rounds=early_stopping_rounds,
+            verbose=verbose,
+            qid=qid,
+            eval_qid=eval_qid,
+            groups=groups,
+            time=time,
+        )
+        return self._fit(X, y, arguments)
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):
@@ -444,11 +583,10 @@ class LGBMModel(
 
     def _settings(self, X: Any, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
-        options = {name: getattr(self, name) for name in parameters.DEFAULTS}
-        owner, passed = self._owner, self._passed_parameters()
+        owner, passed = type(self).__name__, self._passed_parameters()
         # Attributes that others set, as checks of scikit-learn do, need no warning.
         written = self._passed
-        return checked_settings(options, owner, X, arguments, passed, written)
+        return checked_settings(vars(self), owner, X, arguments, passed, written)
 
     def _start(
         self,
@@ -464,7 +602,7 @@ class LGBMModel(
             sets,
             arguments,
             settings,
-            self._task(self._owner),
+            self._task(type(self).__name__),
             init_model=earlier if earlier is None else init_model(earlier),
             record=self._record(settings.passed),
             n_threads=n_threads,
@@ -499,7 +637,9 @@ class LGBMModel(
         """The parameters that were passed, or differ from the defaults of the class."""
         estimator_class: type = type(self)
         changed = changed_values(vars(self), constructor_defaults(estimator_class))
-        return changed | {name: getattr(self, name) for name in self._passed}
+        for name in self._passed:
+            changed[name] = getattr(self, name)
+        return changed
 
     # --- Predictions ------------------------------------------------------------------
 
@@ -522,7 +662,7 @@ class LGBMModel(
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -614,7 +754,7 @@ class LGBMModel(
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from skgoss.columns.floats import check_unmasked
-from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
+from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
 from skgoss.model import predictions
@@ -49,7 +49,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/parameters.html
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         array for each column of ``y`` if there are several.
     n_classes_ : int or list of int
         The number of classes.
-    {attributes}
+    ... : see https://skgoss.github.io/skgoss/api.html
 
     See Also
     --------
@@ -81,6 +81,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     """
 
     _task = Classification
+
+    # jedi would find that of object first, which the mixin inherits.
+    if TYPE_CHECKING and not MYPY:
+        __init__ = LGBMModel.__init__
 
     @sklearn_private.with_callbacks
     @docstrings.of_fit
@@ -109,7 +113,28 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
-        return self._fit(X, y, FitArguments.from_locals(locals()))
+        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
+        arguments = FitArguments.of_fit(
+            sample_weight=sample_weight,
+            init_score=init_score,
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_class_weight=eval_class_weight,
+            eval_init_score=eval_init_score,
+            eval_metric=eval_metric,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            init_model=init_model,
+            eval_X=eval_X,
+            eval_y=eval_y,
+            early_stopping_rounds=early_stopping_rounds,
+            verbose=verbose,
+            groups=groups,
+            time=time,
+        )
+        return self._fit(X, y, arguments)
 
     @property
     def classes_(self) -> Any:
@@ -165,7 +190,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -234,7 +259,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -266,7 +291,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------

@@ -30,11 +30,11 @@ class LGBMRanker(LGBMModel):
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/parameters.html
 
     Attributes
     ----------
-    {attributes}
+    ... : see https://skgoss.github.io/skgoss/api.html
 
     See Also
     --------
@@ -90,7 +90,31 @@ class LGBMRanker(LGBMModel):
         verbose: bool | int = False,
         time: ArrayLike | None = None,
     ) -> Self:
-        return self._fit(X, y, FitArguments.from_locals(locals()))
+        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
+        arguments = FitArguments.of_fit(
+            sample_weight=sample_weight,
+            init_score=init_score,
+            group=group,
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_init_score=eval_init_score,
+            eval_group=eval_group,
+            eval_metric=eval_metric,
+            eval_at=eval_at,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            init_model=init_model,
+            qid=qid,
+            eval_qid=eval_qid,
+            eval_X=eval_X,
+            eval_y=eval_y,
+            early_stopping_rounds=early_stopping_rounds,
+            verbose=verbose,
+            time=time,
+        )
+        return self._fit(X, y, arguments)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 
 from skgoss.columns import lifetimes, targets
 from skgoss.columns.floats import as_floats
-from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
+from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
 from skgoss.model import intervals
@@ -57,11 +57,11 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/parameters.html
 
     Attributes
     ----------
-    {attributes}
+    ... : see https://skgoss.github.io/skgoss/api.html
 
     See Also
     --------
@@ -84,6 +84,10 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     """
 
     _task = Regression
+
+    # jedi would find that of object first, which the mixin inherits.
+    if TYPE_CHECKING and not MYPY:
+        __init__ = LGBMModel.__init__
 
     @sklearn_private.with_callbacks
     @docstrings.of_fit
@@ -111,7 +115,27 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
-        return self._fit(X, y, FitArguments.from_locals(locals()))
+        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
+        arguments = FitArguments.of_fit(
+            sample_weight=sample_weight,
+            init_score=init_score,
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_init_score=eval_init_score,
+            eval_metric=eval_metric,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            init_model=init_model,
+            eval_X=eval_X,
+            eval_y=eval_y,
+            early_stopping_rounds=early_stopping_rounds,
+            verbose=verbose,
+            groups=groups,
+            time=time,
+        )
+        return self._fit(X, y, arguments)
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -174,7 +198,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------
@@ -251,7 +275,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
         times : array-like of shape (n_times,)
             Times, in the unit of the times in ``y``.
         strata : array-like of shape (n_samples,), default=None
@@ -304,7 +328,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
         q : float or sequence of float, default=0.5
             The probabilities that the target is at most the quantile.
         strata : array-like of shape (n_samples,), default=None
@@ -399,7 +423,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        {parameters}
+        ... : see https://skgoss.github.io/skgoss/api.html
 
         Returns
         -------

@@ -69,23 +69,21 @@ class FitArguments:
     time: Any = None
 
     @classmethod
-    def from_locals(cls, variables: Mapping[str, Any]) -> FitArguments:
-        """Take the arguments from ``locals()`` at the start of a ``fit``.
-
-        All names except ``self``, ``X`` and ``y`` must be fields, or arguments that
-        become fields. Other names raise TypeError, so that no argument of ``fit`` can
-        be lost.
-        """
-        arguments = dict(variables)
-        for name in ("self", "X", "y"):
-            del arguments[name]
-        verbose = arguments.pop("verbose", False)
-        rounds = arguments.pop("early_stopping_rounds", None)
-        is_off = isinstance(rounds, bool | np.bool_) and not rounds
-        arguments["early_stopping_round"] = 0 if is_off else rounds
+    def of_fit(
+        cls,
+        *,
+        early_stopping_rounds: Any = None,
+        verbose: bool | int = False,
+        **arguments: Any,
+    ) -> FitArguments:
+        """Take the arguments of ``fit``, of which two become others."""
+        is_off = isinstance(early_stopping_rounds, bool | np.bool_)
+        if is_off and not early_stopping_rounds:
+            early_stopping_rounds = 0
         if verbose is not False:
-            arguments |= lightgbm3.messages("verbose", verbose, arguments["callbacks"])
-        return cls(**arguments)
+            messages = lightgbm3.messages("verbose", verbose, arguments["callbacks"])
+            arguments |= messages
+        return cls(**arguments, early_stopping_round=early_stopping_rounds)
 
     def without_values(self) -> FitArguments:
         """The arguments without what belongs to rows."""
@@ -305,7 +303,7 @@ def training_set(
     X: Any, y: Any, arguments: FitArguments, class_weight: Any
 ) -> InputSet:
     """Collect the arguments of the training set."""
-    return InputSet(
+    training = InputSet(
         TRAINING,
         X,
         y,
@@ -316,7 +314,8 @@ def training_set(
         arguments.qid,
         prefix="",
         is_training=True,
-    ).with_fields()
+    )
+    return training.with_fields() if isinstance(X, Dataset) else training
 
 
 def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSet]:
@@ -328,7 +327,9 @@ def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSe
     each other, or have a wrong type or length.
     """
     pairs = _pairs(arguments)
-    names = names_of_sets(arguments.eval_names, len(pairs), "eval_names")
+    names: list[str | None] = []
+    if arguments.eval_names is not None or pairs:
+        names = names_of_sets(arguments.eval_names, len(pairs), "eval_names")
     if not pairs:
         for argument in OF_A_SET:
             values = getattr(arguments, f"eval_{argument}")

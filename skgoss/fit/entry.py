@@ -16,7 +16,7 @@ from skgoss.fit.time_limit import INTERRUPTIONS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.settings import Settings
 from skgoss.training.evaluation import NamedRows
-from skgoss.utils.messages import UnusedParameterWarning, warn
+from skgoss.utils.messages import warn_unused
 
 
 def start(
@@ -97,7 +97,7 @@ def _refuse_unused_groups(fit: Fit, arguments: FitArguments) -> None:
     if arguments.groups is not None:
         raise ValueError(f"groups {needs}")
     if arguments.time is not None:
-        warn(f"time {needs}", UnusedParameterWarning)
+        warn_unused(f"time {needs}")
 
 
 def _split(fit: Fit, sets: Sequence[NamedRows]) -> None:

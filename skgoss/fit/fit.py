@@ -80,11 +80,11 @@ def checked_settings(
     that are passed. Messages name the ``owner`` of the options.
     """
     categorical = arguments.categorical_feature
-    replaced = {
-        "early_stopping_round": arguments.early_stopping_round,
-        "eval_at": arguments.eval_at,
-    }
-    replaced = {name: v for name, v in replaced.items() if v is not None}
+    replaced: dict[str, Any] = {}
+    for name in ("early_stopping_round", "eval_at"):
+        value = getattr(arguments, name)
+        if value is not None:
+            replaced[name] = value
     if not (isinstance(categorical, str) and categorical == "auto"):
         replaced["categorical_feature"] = categorical
     if isinstance(X, Dataset):

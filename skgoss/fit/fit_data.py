@@ -49,7 +49,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
 from skgoss.training.evaluation import NamedRows
 from skgoss.utils import threads
-from skgoss.utils.messages import UnusedParameterWarning, warn
+from skgoss.utils.messages import warn, warn_unused
 
 Floats = NDArray[np.float64]
 
@@ -304,10 +304,9 @@ class FitData:
         name = f"{input_set.prefix}init_score"
         if self.init_model is None:
             return check_init_score(input_set.init_score, n_rows, self.n_scores, name)
-        warn(
+        warn_unused(
             f"{name} has no effect beside init_model: boosting goes on from the scores"
-            " of that model. Leave one out.",
-            UnusedParameterWarning,
+            " of that model. Leave one out."
         )
         return None
 

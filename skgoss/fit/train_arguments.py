@@ -18,7 +18,7 @@ from skgoss.fit.task import TrainTask
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import UnusedParameterWarning, refuse, type_name, warn
+from skgoss.utils.messages import refuse, type_name, warn_unused
 
 # What models of `train` have been trained by, in their records.
 TRAIN = "train"
@@ -78,10 +78,9 @@ class TrainOptions:
         of_files, values = parameters.file_options(values, owner)
         options, unused = parameters.resolve(values, owner)
         if options.pop("class_weight", None) is not None:
-            warn(
+            warn_unused(
                 f"{owner} has no parameter 'class_weight': it has no effect. Pass"
-                " the weights of the rows to the Dataset.",
-                UnusedParameterWarning,
+                " the weights of the rows to the Dataset."
             )
         parameters.warn_of_unknown(unused, owner)
         if fobj is not None:

@@ -11,7 +11,8 @@ from skgoss.objectives.metrics import METRICS
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.output_metrics import AnyMetric, names_of
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import UnusedParameterWarning, warn
+from skgoss.utils.messages import warn_unused
+from skgoss.utils.public import SITE
 
 Readers = dict[str, list[str]]
 
@@ -34,10 +35,16 @@ _NEEDS = {option.name: option.needs for option in parameters.OPTIONS if option.n
 NAMES = frozenset({*_NEEDS, *_OBJECTIVES, *_METRICS})
 
 
+def needs(option: str) -> Iterator[str]:
+    """All that an option needs to have an effect, in words."""
+    return _missing(option, None, set(), set())
+
+
 def known(data: FitData) -> Mapping[str, Any]:
     """The options of a fit, and what else gives options an effect, by name."""
+    vocabularies = data.schema.categories.vocabularies.values()
     return vars(data.settings) | {
-        "categories": bool(data.schema.categories.vocabularies),
+        "categories": max((len(words.values) for words in vocabularies), default=0),
         "holds rows out": data.fitted is not data.rows,
         "positions": data.rows.position is not None,
         "queries": data.rows.queries is not None,
@@ -56,11 +63,14 @@ def _or(words: str, names: Sequence[str]) -> str:
 
 
 def _missing(
-    option: str, of_fit: Mapping[str, Any], objectives: set[str], metrics: set[str]
+    option: str,
+    of_fit: Mapping[str, Any] | None,
+    objectives: set[str],
+    metrics: set[str],
 ) -> Iterator[str]:
-    """What an option needs and the fit does not have, in words."""
+    """What an option needs and the fit does not have, in words; None: no fit."""
     for need in _NEEDS.get(option, ()):
-        if not need.is_met(of_fit):
+        if of_fit is None or not need.is_met(of_fit):
             yield need.words
     readers = _OBJECTIVES.get(option, []), _METRICS.get(option, [])
     is_read = objectives.intersection(readers[0]) or metrics.intersection(readers[1])
@@ -82,4 +92,8 @@ def warn_of(asked: Settings, data: FitData, metrics: Sequence[AnyMetric]) -> Non
             if missing:
                 unused.append(f"{name} needs {' and '.join(missing)}")
     if unused:
-        warn(f"Options without effect: {'; '.join(unused)}.", UnusedParameterWarning)
+        anchor = unused[0].partition(" ")[0].replace("_", "-")
+        warn_unused(
+            f"Options without effect: {'; '.join(unused)}. See"
+            f" {SITE}parameters.html#{anchor}"
+        )

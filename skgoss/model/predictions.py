@@ -22,11 +22,10 @@ from skgoss.sources import input_rows
 from skgoss.sources.source import Source, read
 from skgoss.utils import disk
 from skgoss.utils.messages import (
-    UnusedParameterWarning,
     errors_at,
     said_once,
     type_name,
-    warn,
+    warn_unused,
 )
 
 Floats = NDArray[np.float64]
@@ -59,10 +58,7 @@ def kind(
     passed = pred_interactions, pred_contrib, pred_leaf, raw_score
     asked = [name for name, value in zip(_KINDS, passed, strict=True) if value]
     if len(asked) > 1:
-        warn(
-            f"{' and '.join(asked[1:])}: no effect beside {asked[0]}=True.",
-            UnusedParameterWarning,
-        )
+        warn_unused(f"{' and '.join(asked[1:])}: no effect beside {asked[0]}=True.")
     return _KINDS[asked[0]] if asked else "prediction"
 
 

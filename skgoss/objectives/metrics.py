@@ -30,11 +30,10 @@ from skgoss.objectives.objectives import (
 from skgoss.objectives.user_functions import UserFunction, name_of, predictions
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import (
-    UnusedParameterWarning,
     by_name,
     closest,
     did_you_mean,
-    warn,
+    warn_unused,
 )
 from skgoss.utils.plain_values import INT32_MAX
 
@@ -403,11 +402,10 @@ def make(
         name, levels = _name_and_levels(passed.lower(), synonyms)
         is_foreign = passed.lower() in _OTHER_LIBRARIES
         if name is None or (is_foreign and METRICS[name].task not in tasks):
-            warn(
+            warn_unused(
                 f"metric {passed!r} is not known and has no effect."
                 f"{_advice(passed, tasks)} Use one of {', '.join(METRICS)},"
-                " or a function.",
-                UnusedParameterWarning,
+                " or a function."
             )
             continue
         _check_task(name, tasks)

@@ -26,7 +26,7 @@ from skgoss.parameters.settings import Settings, changes, draw_seed, make_settin
 from skgoss.parameters.signatures import (
     ALIASES_FIRST,
     remember_passed,
-    set_options,
+    set_others,
     show_inherited,
     warn_of_unknown,
 )
@@ -53,7 +53,7 @@ __all__ = [
     "resolve",
     "resolve_or_warn",
     "same",
-    "set_options",
+    "set_others",
     "show_inherited",
     "suggestion",
     "to_lightgbm",

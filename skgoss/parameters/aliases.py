@@ -13,9 +13,10 @@ import numpy as np
 
 from skgoss.parameters import other_libraries
 from skgoss.parameters.domains import NUMBERS, Option
-from skgoss.parameters.table import NOT_AVAILABLE, OPTIONS, REFUSED, WITHOUT_EFFECT
+from skgoss.parameters.other_libraries import NOT_AVAILABLE, REFUSED, WITHOUT_EFFECT
+from skgoss.parameters.table import OPTIONS
 from skgoss.utils import messages, threads
-from skgoss.utils.messages import UnusedParameterWarning, warn
+from skgoss.utils.messages import warn_unused
 
 OPTION = {option.name: option for option in OPTIONS}
 CANONICAL_NAME = {name: option.name for option in OPTIONS for name in option.names}
@@ -164,10 +165,9 @@ def preferred(
     used = values[names[0]]
     if not all(same(used, values[name]) for name in names):
         listed = ", ".join(f"{name}={values[name]!r}" for name in names)
-        warn(
+        warn_unused(
             f"{owner} got different values for one parameter: {listed}."
-            f" {names[0]}={used!r} is used.",
-            UnusedParameterWarning,
+            f" {names[0]}={used!r} is used."
         )
     return used
 
@@ -186,4 +186,4 @@ def check_available(values: Mapping[str, Any], owner: str) -> None:
 
 def warn_no_effect(problem: str, advice: str) -> None:
     """Warn that an unknown name has no effect."""
-    warn(f"{problem}: it has no effect.{advice}", UnusedParameterWarning)
+    warn_unused(f"{problem}: it has no effect.{advice}")

@@ -1,14 +1,15 @@
 """Decorators that write descriptions of arguments and attributes into docstrings.
 
-The mark ``{parameters}`` stands for the arguments that `descriptions` has. Those that
-only one function has are described below the mark.
+Where the source refers to the website, as editors show it, the docstring has the
+arguments that `descriptions` has. Those that only one function has are described below.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from skgoss.parameters.descriptions import (
@@ -20,17 +21,24 @@ from skgoss.parameters.descriptions import (
     PREDICTION,
     entries,
 )
-from skgoss.parameters.table import OPTIONS
+from skgoss.parameters.domains import Option
+from skgoss.parameters.table import GROUPS, OPTIONS
+from skgoss.utils.public import SITE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Editors show what a decorator of a class returns, so it must be the class.
 Class = TypeVar("Class", bound=type)
 
-_OF_FIT = """Fit the model.
+# What stands in the source: for arguments and attributes, and for options.
+_ARGUMENTS = f"... : see {SITE}api.html"
+_OPTIONS = f"... : see {SITE}parameters.html"
+_ALL_OPTIONS = f"... : all, see {SITE}parameters.html"
+
+_OF_FIT = f"""Fit the model.
 
 Parameters
 ----------
-{parameters}
+{_ARGUMENTS}
 
 Returns
 -------
@@ -52,7 +60,7 @@ Each step only adds the trees of one round. This is faster than calling
 
 Parameters
 ----------
-{{parameters}}
+{arguments}
 
 Returns
 -------
@@ -124,17 +132,45 @@ def filled(doc: str | None, **texts: str) -> str:
 
 
 def of_estimator(cls: Class) -> Class:
-    """Describe the options and the attributes in the docstring of a class."""
-    options = [
-        f"{o.name} : {o.domain.type}, default={o.default!r}\n{o.meaning}"
-        for o in OPTIONS
+    """Describe the options and the attributes in the docstring of a class.
+
+    All options, or those that matter most and the names of the others.
+    """
+    described = {option.name: _entry(option) for option in OPTIONS}
+    (_, first), *others = GROUPS.items()
+    named = [
+        f"{line} : see `LGBMModel`\n    {topic}."
+        for topic, options in others
+        for line in _lines(option.name for option in options)
     ]
-    cls.__doc__ = filled(
-        cls.__doc__,
-        parameters="\n".join([*options, CONSTRUCTOR_KWARGS]),
-        attributes="\n".join(ATTRIBUTES.values()),
-    )
+    most = [described[option.name] for option in first]
+    doc = inspect.cleandoc(cls.__doc__ or "")
+    for mark, listed in (
+        (_ALL_OPTIONS, [*described.values(), CONSTRUCTOR_KWARGS]),
+        (_OPTIONS, [*most, *named, CONSTRUCTOR_KWARGS]),
+        (_ARGUMENTS, ATTRIBUTES.values()),
+    ):
+        doc = doc.replace(mark, "\n".join(listed))
+    cls.__doc__ = doc
     return cls
+
+
+def _entry(option: Option) -> str:
+    """The description of an option in a docstring."""
+    lines = [f"{option.name} : {option.domain.type}, default={option.default!r}"]
+    lines.append(option.meaning)
+    if option.advice:
+        indent = " " * 4
+        lines += textwrap.wrap(
+            option.advice, 88, initial_indent=indent, subsequent_indent=indent
+        )
+    return "\n".join(lines)
+
+
+def _lines(names: Iterable[str]) -> list[str]:
+    """Names in lines that leave room for what follows them."""
+    lines = textwrap.wrap(", ".join(names), 66, break_long_words=False)
+    return [line.rstrip(",") for line in lines]
 
 
 def of_fit(method: Function, descriptions: dict[str, str] = FIT) -> Function:
@@ -153,7 +189,14 @@ def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
 
     def describe(method: Function) -> Function:
         name = method.__name__.removeprefix("staged_")
-        method = _extended(method, _OF_STAGES, what=what, name=name, shape=shape)
+        method = _extended(
+            method,
+            _OF_STAGES,
+            what=what,
+            name=name,
+            shape=shape,
+            arguments=_ARGUMENTS,
+        )
         return _describe(method, PREDICTION)
 
     return describe
@@ -229,7 +272,7 @@ def _extended(function: Function, text: str, **values: str) -> Function:
 def _describe(function: Function, descriptions: dict[str, str]) -> Function:
     """Write the arguments of the signature in the place marked in the docstring."""
     doc = inspect.cleandoc(function.__doc__ or "")
-    before, mark, after = doc.partition("{parameters}")
+    before, mark, after = doc.partition(_ARGUMENTS)
     only_here, gap, rest = after.partition("\n\n")
     if mark:
         descriptions = descriptions | entries(only_here)

@@ -27,6 +27,7 @@ class Domain(NamedTuple):
     # Returns a value as a plain Python object, or ``NotImplemented`` if it is outside
     # the domain.
     convert: Callable[[Any], Any]
+    is_list: bool = False  # whether a file's single item is a list with this item
 
     def parse(self, value: Any) -> Any:
         """Return the number that a str holds, unless the domain contains the str."""
@@ -60,11 +61,16 @@ class Option:
     default: Any
     domain: Domain
     meaning: str  # the lines below the name in a docstring
+    advice: str  # when to change it
     lightgbm: str  # LightGBM's main name
     # All other names, including LightGBM's main name if it is not ``name``.
     aliases: tuple[str, ...]
     # What it needs besides an objective or a metric that reads it.
     needs: tuple[Need, ...] = ()
+    may_vary: bool = False  # whether it may change from round to round
+    # What stands for a seed if there is no ``random_state``, either: LightGBM's.
+    seed: int | None = None
+    is_added: bool = False  # whether LightGBM does not have it
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,7 +177,8 @@ def optional(domain: Domain) -> Domain:
     def convert(value: Any) -> Any:
         return None if value is None else domain.convert(value)
 
-    return Domain(f"{domain.type} or None", f"{domain.description} or None", convert)
+    words = f"{domain.type} or None", f"{domain.description} or None"
+    return Domain(*words, convert, domain.is_list)
 
 
 def instance(type_: str, description: str, accepts: Callable[[Any], bool]) -> Domain:
@@ -299,6 +306,7 @@ def _by_column(domain: Domain, values: str) -> Domain:
         f"None, a list of {values} with one item for each column (or a str like '1,0'),"
         f" or a dict from column names or numbers to {values}",
         convert,
+        is_list=True,
     )
 
 
@@ -421,6 +429,7 @@ CATEGORICAL_FEATURE = Domain(
     "'auto', None or a list of column names and column numbers >= 0 (or a number, or a"
     " str like '0,1' or 'name:a,b')",
     _convert_categorical,
+    is_list=True,
 )
 _BY_NAME = "'name:' and the name"
 FILE_COLUMN = Domain(
@@ -444,6 +453,7 @@ INTERACTION_CONSTRAINTS = Domain(
     "None, 'pairwise', 'no_interactions', or a list of non-empty lists of column"
     " names and numbers (or a str like '[0,1],[2]')",
     _convert_sets_of_columns,
+    is_list=True,
 )
 FORCED_SPLITS = Domain(
     "dict, str, path or None",
@@ -459,14 +469,23 @@ METRIC = Domain(
     "str, callable, list of them or None",
     "None, a str, a callable or a list of them",
     _convert_metric,
+    is_list=True,
 )
 EVAL_AT = Domain(
-    "int or list of int", "an int >= 1 or a list of ints >= 1", _numbers_of(integer(1))
+    "int or list of int",
+    "an int >= 1 or a list of ints >= 1",
+    _numbers_of(integer(1)),
+    is_list=True,
 )
 LABEL_GAIN = optional(
-    Domain("list of float", "a list of floats >= 0", _numbers_of(NOT_NEGATIVE))
+    Domain(
+        "list of float",
+        "a list of floats >= 0",
+        _numbers_of(NOT_NEGATIVE),
+        is_list=True,
+    )
 )
-NUMBERS = Domain("list of float", "a list of floats", _numbers_of(real()))
+NUMBERS = Domain("list of float", "a list of floats", _numbers_of(real()), is_list=True)
 AUC_MU_WEIGHTS = optional(NUMBERS)
 MIN_DELTA = Domain(
     "float or list of float",

@@ -9,14 +9,8 @@ from typing import Any
 from skgoss.parameters.aliases import CANONICAL_NAME, OPTION
 from skgoss.parameters.domains import Option, parse_number
 from skgoss.parameters.settings import Settings
-from skgoss.parameters.table import FILE_OPTIONS, NOT_IN_LIGHTGBM, OPTIONS
+from skgoss.parameters.table import FILE_OPTIONS, OPTIONS
 
-# Options that are lists also in files where they have a single item.
-_NAMES_OF_LISTS = """
-    auc_mu_weights categorical_feature eval_at feature_contri interaction_constraints
-    label_gain max_bin_by_feature metric monotone_constraints
-"""
-_LISTS = frozenset(_NAMES_OF_LISTS.split())
 _OPTIONS = OPTION | {option.name: option for option in FILE_OPTIONS}
 # The options that LightGBM's estimators rename.
 _NAMES_OF_TRAIN = ("num_iterations", "num_threads")
@@ -31,7 +25,7 @@ def _value(name: str, text: str) -> Any:
     option = _OPTIONS.get(CANONICAL_NAME.get(name, name))
     if option is not None and isinstance(option.default, bool):
         return text not in ("0", "False", "false")
-    if option is not None and option.name in _LISTS and ":" not in text:
+    if option is not None and option.domain.is_list and ":" not in text:
         return _list(option, text)
     if "," in text and "[" not in text:
         return [parse_number(item) for item in text.split(",")]
@@ -63,7 +57,7 @@ def to_lightgbm(settings: Settings) -> dict[str, str]:
     return {
         option.lightgbm: _text(option, getattr(settings, option.name))
         for option in OPTIONS
-        if option.name not in NOT_IN_LIGHTGBM
+        if not option.is_added
     }
 
 

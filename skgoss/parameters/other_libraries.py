@@ -1,4 +1,7 @@
-"""Names of options in XGBoost, CatBoost and scikit-learn: what to use here instead."""
+"""Names of options that are not here: of LightGBM, XGBoost, CatBoost and scikit-learn.
+
+With what to use instead, or why they have no effect.
+"""
 
 from __future__ import annotations
 
@@ -91,3 +94,72 @@ def _sentences(names: Mapping[str, str], sentence: str) -> dict[str, str]:
 OF_FIT = _sentences(_OF_FIT, " Use {}.") | _sentences(_ALWAYS, " {}")
 OF_PREDICTIONS = _sentences(_OF_PREDICTIONS, " Use {}.")
 OF_REFIT = _sentences(_OF_REFIT, " Use {}.")
+
+
+def _by_reason(table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The names of options that do nothing, by the reason."""
+    return {reason: tuple(names.split()) for reason, names in table.items()}
+
+
+# LightGBM's options without effect: the reason, and all names.
+_NAMES_WITHOUT_EFFECT = {
+    "Histograms are exact sums of integers.": (
+        "use_quantized_grad num_grad_quant_bins quant_train_renew_leaf"
+        " stochastic_rounding"
+    ),
+    "Fits run on CPUs. For a cluster, use `skgoss.dask`.": (
+        "device_type device gpu_platform_id gpu_device_id gpu_device_id_list"
+        " gpu_use_dp num_gpu tree_learner tree tree_type tree_learner_type top_k topk"
+        " num_machines num_machine machines workers nodes local_listen_port"
+        " local_port port time_out machine_list_filename machine_list_file"
+        " machine_list mlist"
+    ),
+    "Histograms are kept only for leaves that may still be split.": (
+        "histogram_pool_size hist_pool_size"
+    ),
+    "Estimators count the labels in `y`. Only `train` and `cv` use it.": (
+        "num_class num_classes"
+    ),
+    "Only for data files. `fit` takes arrays and data frames.": (
+        "two_round two_round_loading use_two_round_loading header has_header"
+        " pre_partition is_pre_partition save_binary is_save_binary"
+        " is_save_binary_file precise_float_parser"
+    ),
+    "Only for LightGBM's command line.": (
+        "task task_type config config_file metric_freq output_freq"
+        " is_provide_training_metric is_training_metric train_metric training_metric"
+        " input_model model_in model_input output_model model_out model_output"
+        " snapshot_freq save_period saved_feature_importance_type convert_model"
+        " convert_model_file convert_model_language output_result name_pred pred_name"
+        " predict_name predict_result prediction_name prediction_result"
+    ),
+    "Use the arguments of `predict` instead.": (
+        "predict_raw_score is_predict_raw_score predict_rawscore raw_score"
+        " predict_leaf_index is_predict_leaf_index leaf_index predict_contrib"
+        " is_predict_contrib contrib num_iteration_predict start_iteration_predict"
+    ),
+    "Predictions use all trees, and `X` is always checked.": (
+        "pred_early_stop pred_early_stop_freq pred_early_stop_margin"
+        " predict_disable_shape_check"
+    ),
+    "Only for `Booster.refit`.": "refit_decay_rate",
+    "Nothing is printed by default (an option of LightGBM before 3.3).": "silent",
+}
+WITHOUT_EFFECT = _by_reason(_NAMES_WITHOUT_EFFECT)
+
+# LightGBM's options that do not exist here, with the reason. They have no effect there,
+# either, if they are 0 or empty, or if they are ``cegb_tradeoff`` alone.
+_NAMES_NOT_AVAILABLE = {
+    "Costs of features (CEGB) are not implemented: public code hardly uses them. Set"
+    " `feature_contri` to make a column less likely to be used.": (
+        "cegb_tradeoff cegb_penalty_split cegb_penalty_feature_lazy"
+        " cegb_penalty_feature_coupled"
+    ),
+    "Files are CSV, TSV or LibSVM. Read other files yourself, and pass their rows.": (
+        "parser_config_file"
+    ),
+}
+NOT_AVAILABLE = _by_reason(_NAMES_NOT_AVAILABLE)
+
+# Those of them that are an error, because without them the rows would be others.
+REFUSED = ("parser_config_file",)

@@ -8,18 +8,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
-from skgoss.parameters.table import DEFAULT_SEEDS, DEFAULTS
+from skgoss.parameters.table import DEFAULTS, OPTIONS
 from skgoss.utils.plain_values import INT32_MAX
 
 # Options of single trees, which may change from round to round.
-_OF_TREES = """
-    learning_rate num_leaves max_depth min_split_gain min_child_weight min_child_samples
-    reg_alpha reg_lambda max_delta_step path_smooth extra_trees subsample subsample_freq
-    colsample_bytree feature_fraction_bynode pos_bagging_fraction neg_bagging_fraction
-    top_rate other_rate drop_rate max_drop skip_drop max_cat_to_onehot max_cat_threshold
-    cat_smooth cat_l2 min_data_per_group
-"""
-CHANGEABLE = frozenset(_OF_TREES.split())
+CHANGEABLE = frozenset(option.name for option in OPTIONS if option.may_vary)
+
+# The seeds of single random choices if there is no ``random_state``.
+DEFAULT_SEEDS: Mapping[str, int] = {
+    option.name: option.seed for option in OPTIONS if option.seed is not None
+}
 
 
 class Settings:
@@ -49,7 +47,7 @@ class Settings:
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"Settings never change: use replaced({name}=...).")
 
-    def __getattr__(self, name: str) -> Any:  # for type checkers: see `table.OPTIONS`
+    def __getattr__(self, name: str) -> Any:  # for type checkers: see `table`
         raise AttributeError(f"There is no option {name!r}.")
 
     def __eq__(self, other: object) -> bool:
@@ -138,14 +136,15 @@ def make_settings(
 ) -> Settings:
     """Check all options and resolve the seeds.
 
-    Options that are absent have their defaults. A generator in ``random_state`` draws a
-    number. ``passed`` are the options that the user has passed, and ``written`` those
-    of them that the user has written. ValueError if an option is outside its domain, or
-    options contradict each other.
+    Options that are absent have their defaults, and other names are not read. A
+    generator in ``random_state`` draws a number. ``passed`` are the options that the
+    user has passed, and ``written`` those of them that the user has written. ValueError
+    if an option is outside its domain, or options contradict each other.
     """
     options = dict(DEFAULTS)
-    for name, value in values.items():
-        default = options.get(name, value)
+    changed = set()
+    for name, default in DEFAULTS.items():
+        value = values.get(name, default)
         kind = type(default)
         # Most values are defaults: checking them all would slow down small fits.
         is_default = value is default or (
@@ -153,15 +152,20 @@ def make_settings(
         )
         if not is_default:
             options[name] = OPTION[name].checked(value, owner)
+            changed.add(name)
     if options["boosting_type"] == "goss":
         options |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
     # A preset may choose what forests need, and checks all options again.
-    if options["boosting_type"] != "rf" or options["preset"] is None:
+    is_open = options["boosting_type"] == "rf" and options["preset"] is not None
+    if not (is_open or changed.isdisjoint(_OF_CHECKS)):
         _check_together(options, owner)
     # Seeds that are None follow from the seed of the fit.
-    seed = draw_seed(options["random_state"])
+    seed, seeds = options["random_state"], DEFAULT_SEEDS
+    if seed is not None:
+        seed = draw_seed(seed)
+        seeds = derived_seeds(seed)
     options["random_state"] = seed or 0
-    for name, derived in derived_seeds(seed).items():
+    for name, derived in seeds.items():
         if options[name] is None:
             options[name] = derived
     return Settings(options, passed, written)
@@ -197,6 +201,12 @@ def derived_seeds(seed: int | None) -> Mapping[str, int]:
         return DEFAULT_SEEDS
     state = np.random.SeedSequence(seed).generate_state(len(DEFAULT_SEEDS)) >> 1
     return dict(zip(DEFAULT_SEEDS, state.tolist(), strict=True))
+
+
+# Options that contradict others, if they are not at their defaults.
+_OF_CHECKS = frozenset(
+    {"boosting_type", "data_sample_strategy", "linear_tree", "multi_strategy"}
+)
 
 
 def _check_together(options: Mapping[str, Any], owner: str) -> None:

@@ -25,6 +25,7 @@ from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import by_name, hint
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
 
 # The names of the options of data files, which estimators do not have.
 _OF_FILES = {name for option in FILE_OPTIONS for name in option.names}
@@ -35,32 +36,32 @@ ALIASES_FIRST = ("n_estimators", "objective")
 # --- The constructor of estimators ----------------------------------------------------
 
 
-def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Set the attributes of an estimator from the arguments of its constructor.
+def set_others(
+    estimator: Any, earlier: Mapping[str, Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Set what the constructor of an estimator has no argument for.
 
-    ``arguments`` are the options by canonical names. The item ``kwargs`` holds all
-    others: options by aliases, and unknown names. Warns of unknown names, and returns
-    them with their values. Warns if several names of an option have different values,
+    ``kwargs`` are options by aliases, and unknown names. Warns of unknown names, which
+    the estimator remembers. Warns if several names of an option have different values,
     too: see `preferred`. A canonical name counts as passed if its value is not the
     default in the signature of the estimator's class.
 
-    The estimator keeps an attribute that a subclass has set before it called the
-    constructor, if the argument is the default.
+    The constructor has set all options. An attribute that a subclass has set
+    ``earlier`` is kept, if the argument is the default.
     """
-    of_subclass = {n: v for n, v in vars(estimator).items() if n in OPTION}
-    if len(of_subclass) == len(OPTION):
-        of_subclass = {}  # the constructor is called again: these are old values
-    for name in OPTION:
-        setattr(estimator, name, arguments[name])
-    for name, value in of_subclass.items():
-        if same(arguments[name], OPTION[name].default):
-            setattr(estimator, name, value)
-    check_available(arguments["kwargs"], estimator._owner)
-    by_option, unknown = group_by_option(arguments["kwargs"])
+    # With all of them, the constructor is called again: these are old values.
+    if earlier and not OPTION.keys() <= earlier.keys():
+        for name in earlier.keys() & OPTION.keys():
+            if same(getattr(estimator, name), OPTION[name].default):
+                setattr(estimator, name, earlier[name])
+    if kwargs:
+        check_available(kwargs, estimator._owner)
+    by_option, unknown = group_by_option(kwargs) if kwargs else ({}, {})
     if by_option:
         _set_aliases(estimator, by_option)
-    warn_of_unknown(unknown, estimator._owner)
-    return unknown
+    if unknown or estimator._unused_params:
+        warn_of_unknown(unknown, estimator._owner)
+        estimator._unused_params = unknown
 
 
 def remember_passed(estimator: Any, names: Iterable[str]) -> None:
@@ -103,20 +104,22 @@ def _is_absent(option: Option, value: Any) -> bool:
     return value is None and option.domain.convert(None) is NotImplemented
 
 
-def keywords_only(init: Function) -> Function:
-    """Let a constructor without positional arguments say how to name them.
+def keywords_only(cls: Class) -> Class:
+    """Let the constructor of a class without positions say how to name arguments.
 
-    The estimator learns which arguments were passed: `remember_passed`.
+    The estimator learns which arguments were passed: `remember_passed`. This decorates
+    the class, so that editors see the constructor as it is written.
     """
+    init: Any = vars(cls)["__init__"]
 
     @functools.wraps(init)
     def named(self: Any, *args: Any, **kwargs: Any) -> None:
         if args:
-            cls = type(self).__name__
+            name = type(self).__name__
             raise TypeError(
-                f"The parameters of {cls} are keyword-only, got"
+                f"The parameters of {name} are keyword-only, got"
                 f" {', '.join(map(repr, args))}. Write their names, as in"
-                f" {cls}(n_estimators=100, learning_rate=0.1)."
+                f" {name}(n_estimators=100, learning_rate=0.1)."
             )
         init(self, **kwargs)
         vars(self).pop("_passed", None)  # the constructor may be called again
@@ -124,7 +127,8 @@ def keywords_only(init: Function) -> Function:
 
     # scikit-learn asks for it whenever it copies an estimator.
     named.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]
-    return _Constructor(named)  # type: ignore[return-value]
+    cls.__init__ = _Constructor(named)  # type: ignore[misc]
+    return cls
 
 
 class _Constructor:

@@ -1,6 +1,7 @@
-"""The table of options: names, defaults, domains, and what they need.
+"""The table of options: a row has all that is known of an option.
 
-Their meanings are in `descriptions.MEANINGS`.
+A new option is a row here, and an argument of the constructor in `estimators/base.py`.
+What else is made of the rows: settings, aliases, docstrings and docs/parameters.md.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skgoss.parameters.descriptions import MEANINGS
 from skgoss.parameters.domains import (
     ALPHA,
     ANY_INT,
@@ -50,21 +50,31 @@ def _option(
     name: str,
     default: Any,
     domain: Domain,
+    meaning: str = "",
+    *,
+    advice: str = "",
     lightgbm: str | None = None,
     aliases: str = "",
     needs: tuple[Need, ...] = (),
+    **flags: Any,
 ) -> Option:
     """One row: ``lightgbm`` is None if it is ``name``, ``aliases`` are the others."""
     names = tuple(aliases.split())
     if lightgbm is not None:
         names = lightgbm, *names
-    meaning = MEANINGS.get(name, "")
-    return Option(name, default, domain, meaning, lightgbm or name, names, needs)
-
-
-def _by_reason(table: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """The names of options that do nothing, by the reason."""
-    return {reason: tuple(names.split()) for reason, names in table.items()}
+    # As in docstrings: the lines below a name.
+    lines = [f"    {line.strip()}" for line in meaning.strip().splitlines()]
+    return Option(
+        name,
+        default,
+        domain,
+        "\n".join(lines),
+        advice,
+        lightgbm or name,
+        names,
+        needs,
+        **flags,
+    )
 
 
 # --- What options need ----------------------------------------------------------------
@@ -81,7 +91,13 @@ def _stops_early(options: Mapping[str, Any]) -> bool:
 
 _BAGGING = (Need("subsample_freq=1", lambda options: options["subsample_freq"] > 0),)
 _SAMPLES = (Need("subsample < 1", _samples_rows),)
+_NO_FOREST = (
+    Need("another boosting_type than 'rf'", lambda o: o["boosting_type"] != "rf"),
+)
 _DART = (Need("boosting_type='dart'", lambda o: o["boosting_type"] == "dart"),)
+# What changes the trees that are dropped needs rounds that drop some.
+_DROPS = Need("drop_rate > 0", lambda o: o["drop_rate"] > 0)
+_NOT_SKIPPED = Need("skip_drop < 1", lambda o: o["skip_drop"] < 1)
 _GOSS = (
     Need("data_sample_strategy='goss'", lambda o: o["data_sample_strategy"] == "goss"),
 )
@@ -101,7 +117,14 @@ _REFIT = (
         lambda known: known["folds"] is not None or known["holds rows out"],
     ),
 )
-_CATEGORIES = (Need("a column of categories", lambda known: known["categories"]),)
+_CATEGORIES = (Need("a column of categories", lambda known: known["categories"] > 0),)
+_SETS_OF_CATEGORIES = (
+    Need(
+        "a column of more categories than max_cat_to_onehot",
+        # Rows without one of them count as one more.
+        lambda known: known["categories"] >= known["max_cat_to_onehot"],
+    ),
+)
 _POSITIONS = (Need("a Dataset with positions", lambda known: known["positions"]),)
 _QUERIES = (Need("queries", lambda known: known["queries"]),)
 # The fit has replaced an option that has no effect.
@@ -114,310 +137,1252 @@ _CLASSES = (
 
 # --- The table ------------------------------------------------------------------------
 
-OPTIONS: tuple[Option, ...] = (
-    _option(
-        "boosting_type",
-        "gbdt",
-        choice(
-            gbdt="gbdt",
-            gbrt="gbdt",
-            dart="dart",
-            rf="rf",
-            random_forest="rf",
-            goss="goss",
+# By topic. The order is that of docstrings and pages.
+GROUPS: dict[str, tuple[Option, ...]] = {
+    "The twelve that matter": (
+        _option(
+            "objective",
+            None,
+            OBJECTIVE,
+            """
+            The loss to minimize, by name, such as 'regression' (squared error),
+            'regression_l1' (absolute error), 'quantile', 'poisson', 'cross_entropy',
+            'binary', 'multiclass' or 'lambdarank'; docs/objectives.md describes all. It
+            may also be a function ``f(y_true, y_pred) -> gradient, hessian``; a
+            function with a third argument gets the weights. None means 'regression' for
+            LGBMRegressor, 'binary' or 'multiclass' for LGBMClassifier and 'lambdarank'
+            for LGBMRanker.
+            """,
+            advice=(
+                "Choose what a model predicts: means, quantiles, counts, "
+                "probabilities, ranks, distributions or survival: see "
+                "docs/objectives.md."
+            ),
+            aliases="objective_type app application loss",
         ),
-        "boosting",
-        "boost",
+        _option(
+            "preset",
+            None,
+            optional(choice("accurate", "best")),
+            """
+            How the options that you leave at their defaults are chosen. None: they have
+            their defaults, which are those of LightGBM. 'accurate': for better
+            predictions in a few times the time. 'best': the mean of the models of eight
+            folds and several sets of options, which are searched until nothing improves
+            or ``time_limit`` is reached. Steps are smaller and trees differ more, by
+            values that did well on many data sets. Fits on folds of the rows, or an
+            evaluation set, choose among several kinds of trees, of which your own
+            options are one, and find the number of rounds. The attribute
+            ``preset_params_`` holds what was chosen, and ``search_results_`` what was
+            compared.
+            """,
+            advice=(
+                "Use 'accurate' for better predictions with one argument: "
+                "see docs/accuracy.md."
+            ),
+            is_added=True,
+        ),
+        _option(
+            "n_estimators",
+            100,
+            integer(1),
+            """
+            Number of boosting rounds. A round grows one tree, or one tree per class if
+            there are more than two classes. With early stopping it is the maximum.
+            """,
+            advice="Use early stopping to find a good number.",
+            lightgbm="num_iterations",
+            aliases="num_iteration n_iter num_tree num_trees num_round num_rounds"
+            " nrounds num_boost_round max_iter",
+        ),
+        _option(
+            "early_stopping_round",
+            None,
+            optional(ANY_INT),
+            """
+            Training stops if one metric of one evaluation set has not improved for this
+            many rounds. The model keeps the rounds up to the best one. If fit gets no
+            evaluation set, it holds out rows: see ``validation_fraction``. None or
+            values <= 0 turn early stopping off.
+            """,
+            advice=(
+                "Use it to end a fit when held-out rows are no longer "
+                "predicted better: see docs/evaluation.md."
+            ),
+            aliases="early_stopping_rounds early_stopping n_iter_no_change",
+        ),
+        _option(
+            "learning_rate",
+            0.1,
+            POSITIVE,
+            """
+            Factor that multiplies the leaf values of each tree. Smaller values need
+            more rounds (``n_estimators``) and often give better predictions.
+            """,
+            advice=(
+                "Halving it needs about twice as many rounds, and is often "
+                "a little better."
+            ),
+            aliases="shrinkage_rate eta",
+            needs=_NO_FOREST,
+            may_vary=True,
+        ),
+        _option(
+            "num_leaves",
+            31,
+            integer(2, 131072),
+            """
+            Maximum number of leaves of a tree.
+            """,
+            advice=(
+                "It is the first parameter to tune: decrease it if the "
+                "model overfits. See docs/tuning.md."
+            ),
+            aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
+            may_vary=True,
+        ),
+        _option(
+            "min_child_samples",
+            20,
+            integer(0),
+            """
+            Minimum number of rows in a leaf. Rows are counted exactly.
+            """,
+            advice=(
+                "Increase it if the model overfits; decrease it if there "
+                "are fewer than 1,000 rows."
+            ),
+            lightgbm="min_data_in_leaf",
+            aliases="min_data_per_leaf min_data min_samples_leaf",
+            may_vary=True,
+        ),
+        _option(
+            "colsample_bytree",
+            1.0,
+            POSITIVE_FRACTION,
+            """
+            Fraction of the columns that are sampled for each tree.
+            """,
+            advice=(
+                "Values such as 0.5 make trees differ, train faster and can "
+                "reduce overfitting."
+            ),
+            lightgbm="feature_fraction",
+            aliases="sub_feature",
+            may_vary=True,
+        ),
+        _option(
+            "subsample",
+            1.0,
+            POSITIVE_FRACTION,
+            """
+            Fraction of the rows that are sampled for each tree (bagging). It has no
+            effect unless ``subsample_freq`` > 0.
+            """,
+            advice=("Values such as 0.8 make trees differ and can reduce overfitting."),
+            lightgbm="bagging_fraction",
+            aliases="sub_row bagging",
+            needs=_BAGGING,
+            may_vary=True,
+        ),
+        _option(
+            "reg_lambda",
+            0.0,
+            NOT_NEGATIVE,
+            """
+            L2 regularization of the leaf values.
+            """,
+            advice=(
+                "Increase it to shrink the values of small leaves if the "
+                "model overfits."
+            ),
+            lightgbm="lambda_l2",
+            aliases="lambda l2_regularization",
+            may_vary=True,
+        ),
+        _option(
+            "categorical_feature",
+            "auto",
+            CATEGORICAL_FEATURE,
+            """
+            The columns that hold categories. 'auto': the columns of a data frame with
+            strings or a categorical dtype. A list of column names or numbers: these
+            columns in addition; negative numbers in them are missing values. None or
+            []: no column. Categories are identified by their values, in any container.
+            Ordered categories of pandas are treated as numbers unless they are listed.
+            """,
+            advice=(
+                "Use it for arrays, and for codes of categories in data "
+                "frames. Strings need nothing: see docs/categories.md."
+            ),
+            aliases="cat_feature categorical_column cat_column categorical_features",
+        ),
+        _option(
+            "n_jobs",
+            None,
+            optional(ANY_INT),
+            """
+            Number of threads. It does not change the model. None or 0: the value of the
+            environment variable ``OMP_NUM_THREADS``, or else the number of physical
+            cores. -1: the number of logical cores. -2: one less, and so on.
+            """,
+            advice="Set it if other processes need the processor.",
+            lightgbm="num_threads",
+            aliases="num_thread nthread nthreads",
+        ),
     ),
-    _option(
-        "num_leaves",
-        31,
-        integer(2, 131072),
-        aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
+    "Trees": (
+        _option(
+            "boosting_type",
+            "gbdt",
+            choice(
+                gbdt="gbdt",
+                gbrt="gbdt",
+                dart="dart",
+                rf="rf",
+                random_forest="rf",
+                goss="goss",
+            ),
+            """
+            The boosting algorithm. 'gbdt' (or 'gbrt'): gradient boosted trees. 'dart':
+            each round leaves out some of the earlier trees at random (dropout; Rashmi
+            and Gilad-Bachrach, AISTATS 2015). 'rf' (or 'random_forest'): a random
+            forest. It needs ``subsample`` < 1 with ``subsample_freq`` > 0, or
+            ``colsample_bytree`` < 1. 'goss': the same as 'gbdt' with
+            ``data_sample_strategy='goss'``.
+            """,
+            advice="Rarely: 'gbdt' predicts best on most data.",
+            lightgbm="boosting",
+            aliases="boost",
+        ),
+        _option(
+            "max_depth",
+            -1,
+            ANY_INT,
+            """
+            Maximum depth of a tree. The root has depth 0. Values <= 0 mean no limit.
+            """,
+            advice=(
+                "Set it to get trees that are easy to read. ``num_leaves`` "
+                "is the better limit."
+            ),
+            may_vary=True,
+        ),
+        _option(
+            "min_split_gain",
+            0.0,
+            NOT_NEGATIVE,
+            """
+            Minimum gain of a split: a leaf is split only if this reduces the loss by
+            more.
+            """,
+            advice="Increase it to get smaller trees.",
+            lightgbm="min_gain_to_split",
+            may_vary=True,
+        ),
+        _option(
+            "min_child_weight",
+            1e-3,
+            NOT_NEGATIVE,
+            """
+            Minimum sum of hessians (second derivatives of the loss) in a leaf.
+            """,
+            advice=(
+                "Increase it if leaves of rows with small hessians, such as "
+                "rare events, overfit."
+            ),
+            lightgbm="min_sum_hessian_in_leaf",
+            aliases="min_sum_hessian_per_leaf min_sum_hessian min_hessian",
+            may_vary=True,
+        ),
+        _option(
+            "max_delta_step",
+            0.0,
+            real(),
+            """
+            Maximum absolute value of a leaf, before the multiplication by
+            ``learning_rate``. Values <= 0 mean no limit.
+            """,
+            advice=("Values such as 1 help with very unbalanced classes or counts."),
+            aliases="max_tree_output max_leaf_output",
+            may_vary=True,
+        ),
+        _option(
+            "path_smooth",
+            0.0,
+            NOT_NEGATIVE,
+            """
+            Smoothing of leaf values: a leaf's value is averaged with the value of its
+            parent, which has the weight of this many rows. 0 turns smoothing off.
+            """,
+            advice="Increase it if leaves of few rows overfit.",
+            may_vary=True,
+        ),
+        _option(
+            "extra_trees",
+            False,
+            BOOL,
+            """
+            Whether a split tries only one random threshold per column, as in extremely
+            randomized trees.
+            """,
+            advice="Try it if the model overfits, or to train faster.",
+            aliases="extra_tree",
+            may_vary=True,
+        ),
+        _option(
+            "multi_strategy",
+            "one_output_per_tree",
+            choice("one_output_per_tree", "multi_output_tree"),
+            """
+            How the trees of a round are grown if there are several classes.
+            'one_output_per_tree': each class has splits of its own.
+            'multi_output_tree': all classes share the splits, which separate a random
+            half of the classes from the others, and only leaf values are their own.
+            With ten or more classes, a round takes a third of the time or less, and
+            predictions are often better, with more rounds. It cannot be used with
+            ``monotone_constraints`` or ``path_smooth``, nor with the weights that
+            ``is_unbalance`` or ``scale_pos_weight`` give to the classes of
+            'multiclassova'.
+            """,
+            advice="Try 'multi_output_tree' with ten or more classes.",
+            needs=_CLASSES,
+            is_added=True,
+        ),
+        _option(
+            "linear_tree",
+            False,
+            BOOL,
+            """
+            Whether each leaf holds a linear model instead of a constant (Shi et al.,
+            IJCAI 2019). The model uses the numeric columns that are split on the path
+            from the root to the leaf. The leaves of the first round are constants. A
+            leaf predicts at most half of the range of its training rows' values beyond
+            them. It cannot be used with ``monotone_constraints``.
+            """,
+            advice=(
+                "Try it if the target depends on numbers in straight lines, "
+                "or with small trees."
+            ),
+            aliases="linear_trees",
+        ),
+        _option(
+            "linear_lambda",
+            0.0,
+            NOT_NEGATIVE,
+            """
+            L2 regularization of the coefficients of the linear models. Only for
+            ``linear_tree=True``.
+            """,
+            advice="Increase it if linear leaves overfit.",
+            needs=_LINEAR,
+        ),
+        _option(
+            "reg_alpha",
+            0.0,
+            NOT_NEGATIVE,
+            """
+            L1 regularization of the leaf values.
+            """,
+            advice=(
+                "Increase it if the model overfits; leaves of small gradients become 0."
+            ),
+            lightgbm="lambda_l1",
+            aliases="l1_regularization",
+            may_vary=True,
+        ),
+        _option(
+            "boost_from_average",
+            True,
+            BOOL,
+            """
+            Whether boosting starts from the best constant, such as the mean of the
+            target. If False, it starts from 0. For rankings, 'cox', 'cox_efron' and
+            functions it always does.
+            """,
+            advice=("Set it to False only to compare with models that start from 0."),
+        ),
+        _option(
+            "forcedsplits_filename",
+            None,
+            FORCED_SPLITS,
+            """
+            Splits that each tree starts with: a dict, or the name of a JSON file. A
+            split has the keys 'feature' (the number or name of a column) and
+            'threshold'. The optional keys 'left' and 'right' hold the splits of its
+            children. Splits without gain or with too few rows are left out, together
+            with the splits below them.
+            """,
+            advice="Use it if the first splits must be yours.",
+            aliases="fs forced_splits_filename forced_splits_file forced_splits",
+        ),
+        _option(
+            "importance_type",
+            "split",
+            choice("split", "gain", "cover"),
+            """
+            What ``feature_importances_`` measures. 'split': the number of splits that
+            use a column. 'gain': the sum of the gains of these splits. 'cover': the sum
+            of the numbers of training rows in the nodes of these splits. It may be
+            changed after fit.
+            """,
+            advice="Use 'gain' to find columns that reduce the loss.",
+            is_added=True,
+        ),
     ),
-    _option("max_depth", -1, ANY_INT),
-    _option("learning_rate", 0.1, POSITIVE, aliases="shrinkage_rate eta"),
-    _option(
-        "n_estimators",
-        100,
-        integer(1),
-        "num_iterations",
-        "num_iteration n_iter num_tree num_trees num_round num_rounds nrounds"
-        " num_boost_round max_iter",
+    "Samples of rows and columns": (
+        _option(
+            "subsample_freq",
+            0,
+            ANY_INT,
+            """
+            Bagging frequency: a new sample of rows is drawn every ``subsample_freq``
+            rounds. Values <= 0 turn bagging off, and every tree uses all rows. It has
+            no effect unless ``subsample`` < 1.
+            """,
+            advice="Set it to 1 to turn bagging on.",
+            lightgbm="bagging_freq",
+            needs=_SAMPLES,
+            may_vary=True,
+        ),
+        _option(
+            "pos_bagging_fraction",
+            1.0,
+            POSITIVE_FRACTION,
+            """
+            Fraction of the rows of the positive class that are sampled. It replaces
+            ``subsample`` for these rows, for example to sample unbalanced classes
+            differently. It needs ``subsample_freq`` > 0 and the objective 'binary'.
+            """,
+            advice=(
+                "Set it with ``neg_bagging_fraction`` if one class has many more rows."
+            ),
+            aliases="pos_sub_row pos_subsample pos_bagging",
+            needs=_BAGGING,
+            may_vary=True,
+        ),
+        _option(
+            "neg_bagging_fraction",
+            1.0,
+            POSITIVE_FRACTION,
+            """
+            Fraction of the rows of the negative class that are sampled. It replaces
+            ``subsample`` for these rows. It needs ``subsample_freq`` > 0 and the
+            objective 'binary'.
+            """,
+            advice=(
+                "Decrease it if there are many more negative rows than are needed."
+            ),
+            aliases="neg_sub_row neg_subsample neg_bagging",
+            needs=_BAGGING,
+            may_vary=True,
+        ),
+        _option(
+            "bagging_by_query",
+            False,
+            BOOL,
+            """
+            Whether ``subsample`` samples whole queries instead of rows. Only if there
+            are queries.
+            """,
+            advice="Use it for rankings of many short queries.",
+            needs=(*_QUERIES, *_SAMPLES, *_BAGGING),
+        ),
+        _option(
+            "data_sample_strategy",
+            "bagging",
+            choice("bagging", "goss"),
+            """
+            How rows are sampled. 'bagging': uniformly, see ``subsample``. 'goss':
+            gradient-based one-side sampling (Ke et al., algorithm 2). It keeps the rows
+            with the largest gradients, samples some of the other rows and increases
+            their weights. It starts after 1 / ``learning_rate`` rounds.
+            """,
+            advice=("Use 'goss' to train faster on large data: see docs/goss.md."),
+        ),
+        _option(
+            "top_rate",
+            0.2,
+            FRACTION,
+            """
+            Fraction of the rows that GOSS keeps: those with the largest gradients.
+            """,
+            advice="Increase it if GOSS loses accuracy.",
+            needs=_GOSS,
+            may_vary=True,
+        ),
+        _option(
+            "other_rate",
+            0.1,
+            FRACTION,
+            """
+            Fraction of the rows that GOSS samples from the other rows. ``top_rate +
+            other_rate`` must be at most 1.
+            """,
+            advice="Increase it if GOSS loses accuracy.",
+            needs=_GOSS,
+            may_vary=True,
+        ),
+        _option(
+            "feature_fraction_bynode",
+            1.0,
+            POSITIVE_FRACTION,
+            """
+            Fraction of the columns that are sampled for each node, from those that
+            ``colsample_bytree`` has sampled for the tree.
+            """,
+            advice=(
+                "Decrease it if few columns dominate all trees, or the model overfits."
+            ),
+            aliases="sub_feature_bynode colsample_bynode",
+            may_vary=True,
+        ),
+        _option(
+            "feature_contri",
+            None,
+            FEATURE_CONTRI,
+            """
+            Factors that multiply the gains of splits, one for each column. A factor
+            below 1 makes the column less likely to be used; with 0 it is never used.
+            Columns that a dict does not name have the factor 1.
+            """,
+            advice="Use it to prefer columns that are cheap or trusted.",
+            aliases="feature_contrib fc fp feature_penalty",
+        ),
     ),
-    _option("subsample_for_bin", 200000, integer(1), "bin_construct_sample_cnt"),
-    _option(
-        "objective", None, OBJECTIVE, aliases="objective_type app application loss"
+    "Dropout": (
+        _option(
+            "drop_rate",
+            0.1,
+            FRACTION,
+            """
+            Fraction of the earlier trees that 'dart' drops in a round.
+            """,
+            advice="Increase it for more regularization.",
+            aliases="rate_drop",
+            needs=(*_DART, _NOT_SKIPPED),
+            may_vary=True,
+        ),
+        _option(
+            "max_drop",
+            50,
+            ANY_INT,
+            """
+            Maximum number of trees that 'dart' drops in a round. Values <= 0 mean no
+            limit.
+            """,
+            advice="Decrease it to limit the time of late rounds.",
+            needs=(*_DART, _DROPS, _NOT_SKIPPED),
+            may_vary=True,
+        ),
+        _option(
+            "skip_drop",
+            0.5,
+            FRACTION,
+            """
+            Probability that 'dart' drops no tree in a round.
+            """,
+            advice="Decrease it for more regularization.",
+            needs=(*_DART, _DROPS),
+            may_vary=True,
+        ),
+        _option(
+            "uniform_drop",
+            False,
+            BOOL,
+            """
+            Whether 'dart' drops all trees with the same probability. If False, the
+            probability of a tree is proportional to its weight.
+            """,
+            advice="Rarely.",
+            needs=(*_DART, _DROPS, _NOT_SKIPPED),
+        ),
+        _option(
+            "xgboost_dart_mode",
+            False,
+            BOOL,
+            """
+            Whether 'dart' uses the tree weights of XGBoost: if n trees are dropped, the
+            new tree has the weight 1 / (n + ``learning_rate``).
+            """,
+            advice="Set it to compare with XGBoost.",
+            needs=(*_DART, _DROPS, _NOT_SKIPPED),
+        ),
     ),
-    _option("class_weight", None, CLASS_WEIGHT),
-    _option("min_split_gain", 0.0, NOT_NEGATIVE, "min_gain_to_split"),
-    _option(
-        "min_child_weight",
-        1e-3,
-        NOT_NEGATIVE,
-        "min_sum_hessian_in_leaf",
-        "min_sum_hessian_per_leaf min_sum_hessian min_hessian",
+    "Bins, missing values and sparse data": (
+        _option(
+            "subsample_for_bin",
+            200000,
+            integer(1),
+            """
+            Number of rows that are sampled to find the bin boundaries of the columns.
+            """,
+            advice="Increase it if rare values matter in data of many rows.",
+            lightgbm="bin_construct_sample_cnt",
+        ),
+        _option(
+            "max_bin",
+            255,
+            integer(2, 65535),
+            """
+            Maximum number of bins of a column, including the bin of missing values.
+            """,
+            advice=(
+                "Decrease it to train faster; increase it if exact thresholds matter."
+            ),
+            aliases="max_bins",
+        ),
+        _option(
+            "max_bin_by_feature",
+            None,
+            MAX_BIN_BY_FEATURE,
+            """
+            Maximum number of bins of each column. Columns that a dict does not name use
+            ``max_bin``.
+            """,
+            advice="Use it if only some columns need more or fewer bins.",
+        ),
+        _option(
+            "forcedbins_filename",
+            None,
+            FORCED_BINS,
+            """
+            Upper bounds that bins of columns must have: a list of dicts with the keys
+            'feature' (the number or name of a column) and 'bin_upper_bound' (a list of
+            numbers), a dict from columns to such lists, or the name of a JSON file. The
+            other bins, up to ``max_bin``, lie between these bounds.
+            """,
+            advice=("Use it if splits must be at known limits, such as ages of law."),
+        ),
+        _option(
+            "min_data_in_bin",
+            3,
+            integer(1),
+            """
+            Minimum number of rows in a bin.
+            """,
+            advice="Decrease it to 1 for small data whose values all differ.",
+        ),
+        _option(
+            "use_missing",
+            True,
+            BOOL,
+            """
+            Whether NaN is a missing value. If False, NaN is treated as 0.
+            """,
+            advice="Set it to False only if NaN means 0.",
+        ),
+        _option(
+            "zero_as_missing",
+            False,
+            BOOL,
+            """
+            Whether 0 is a missing value, like NaN.
+            """,
+            advice="Set it if 0 stands for unknown values.",
+        ),
+        _option(
+            "feature_pre_filter",
+            True,
+            BOOL,
+            """
+            Has no effect: columns that cannot be split never change the model.
+            """,
+        ),
+        _option(
+            "enable_bundle",
+            True,
+            BOOL,
+            """
+            Whether to store sparse columns together if no row has non-zero values in
+            two of them (exclusive feature bundling). It does not change the model if
+            ``max_conflict_rate`` is 0.
+            """,
+            advice="Set it to False to compare times.",
+            aliases="is_enable_bundle bundle",
+        ),
+        _option(
+            "max_conflict_rate",
+            0.0,
+            real(0, 1, closed="left"),
+            """
+            Maximum fraction of the rows in which two columns of a bundle may both be
+            non-zero. With 0, bundling does not change the model. Larger values can be
+            faster for very wide data, but some values are lost.
+            """,
+            advice=(
+                "Increase it for very wide sparse data if time matters more "
+                "than exactness."
+            ),
+            needs=_BUNDLES,
+            is_added=True,
+        ),
+        _option(
+            "is_enable_sparse",
+            True,
+            BOOL,
+            """
+            Whether to store only the non-zero values of sparse columns. It does not
+            change the model.
+            """,
+            advice="Set it to False to compare times.",
+            aliases="is_sparse enable_sparse sparse",
+        ),
     ),
-    _option(
-        "min_child_samples",
-        20,
-        integer(0),
-        "min_data_in_leaf",
-        "min_data_per_leaf min_data min_samples_leaf",
+    "Categories": (
+        _option(
+            "max_cat_to_onehot",
+            4,
+            integer(1),
+            """
+            Maximum number of categories for one-vs-rest splits. Columns with more
+            categories are split into two sets of categories.
+            """,
+            advice="Increase it if single categories differ from all others.",
+            needs=_CATEGORIES,
+            may_vary=True,
+        ),
+        _option(
+            "max_cat_threshold",
+            32,
+            integer(1),
+            """
+            Maximum number of categories on the smaller side of a split into two sets of
+            categories.
+            """,
+            advice="Decrease it if splits of many categories overfit.",
+            needs=_SETS_OF_CATEGORIES,
+            may_vary=True,
+        ),
+        _option(
+            "cat_smooth",
+            10.0,
+            NOT_NEGATIVE,
+            """
+            Smoothing of the categories' statistics, by which they are sorted before a
+            split. Categories with fewer rows than this in a node are not separated from
+            each other.
+            """,
+            advice="Increase it if many categories are rare.",
+            needs=_SETS_OF_CATEGORIES,
+            may_vary=True,
+        ),
+        _option(
+            "cat_l2",
+            10.0,
+            NOT_NEGATIVE,
+            """
+            L2 regularization that is added to ``reg_lambda`` in splits into two sets of
+            categories.
+            """,
+            advice="Decrease it if categories are common and matter.",
+            needs=_SETS_OF_CATEGORIES,
+            may_vary=True,
+        ),
+        _option(
+            "min_data_per_group",
+            100,
+            integer(1),
+            """
+            Minimum number of rows between two candidate cuts of the sorted categories.
+            """,
+            advice="Decrease it for small data.",
+            needs=_SETS_OF_CATEGORIES,
+            may_vary=True,
+        ),
     ),
-    _option(
-        "subsample",
-        1.0,
-        POSITIVE_FRACTION,
-        "bagging_fraction",
-        "sub_row bagging",
-        _BAGGING,
+    "Constraints": (
+        _option(
+            "monotone_constraints",
+            None,
+            MONOTONE_CONSTRAINTS,
+            """
+            Monotonic constraint on each column: 1 if raw predictions (of survival:
+            risks) must not decrease with the column's value, -1 if they must not
+            increase, 0 for no constraint. Columns that a dict does not name have no
+            constraint. Predictions satisfy the constraints exactly, for any objective.
+            Missing values are not constrained. They cannot be used with
+            ``linear_tree=True``.
+            """,
+            advice=("Use them if you know how a prediction must follow a column."),
+            aliases="mc monotone_constraint monotonic_cst",
+        ),
+        _option(
+            "monotone_constraints_method",
+            "basic",
+            choice("basic", "intermediate", "advanced"),
+            """
+            How monotonic constraints are enforced. 'basic': the outputs on each side of
+            a split are bounded by the mean of its two children. 'intermediate': a leaf
+            is bounded by the values of the leaves that it must not pass. 'advanced':
+            each side of each candidate split has its own bounds. The later methods take
+            longer and are usually more accurate.
+            """,
+            advice=("Use 'intermediate' or 'advanced' if constraints cost accuracy."),
+            aliases="monotone_constraining_method mc_method",
+            needs=_MONOTONE,
+        ),
+        _option(
+            "monotone_penalty",
+            0.0,
+            NOT_NEGATIVE,
+            """
+            Penalty on the gains of splits on columns with a monotonic constraint. It is
+            largest near the root.
+            """,
+            advice=("Increase it to keep constrained columns away from the root."),
+            aliases="monotone_splits_penalty ms_penalty mc_penalty",
+            needs=_MONOTONE,
+        ),
+        _option(
+            "interaction_constraints",
+            None,
+            INTERACTION_CONSTRAINTS,
+            """
+            Sets of columns that may interact: all columns on a path from the root to a
+            leaf belong to one set. Columns in no set are not used. 'pairwise': each
+            pair of columns is a set. 'no_interactions': each column is a set.
+            """,
+            advice=(
+                "Use them for models that can be explained, or to follow what is known."
+            ),
+        ),
     ),
-    _option("subsample_freq", 0, ANY_INT, "bagging_freq", needs=_SAMPLES),
-    _option(
-        "pos_bagging_fraction",
-        1.0,
-        POSITIVE_FRACTION,
-        aliases="pos_sub_row pos_subsample pos_bagging",
-        needs=_BAGGING,
+    "Objectives": (
+        _option(
+            "class_weight",
+            None,
+            CLASS_WEIGHT,
+            """
+            Weights of the classes. The weight of a row is multiplied by the weight of
+            its class. 'balanced' gives all classes the same total weight. Only for
+            classifiers.
+            """,
+            advice=(
+                "Use it if errors of some classes cost more. It changes probabilities."
+            ),
+            is_added=True,
+        ),
+        _option(
+            "is_unbalance",
+            False,
+            BOOL,
+            """
+            Whether to increase the weight of the rarer class, so that both classes have
+            the same total weight. Predicted probabilities of the rarer class increase
+            too. For the objectives 'binary' and 'multiclassova'.
+            """,
+            advice=(
+                "Rarely: a threshold for the decision keeps the probabilities right."
+            ),
+            aliases="unbalance unbalanced_sets",
+        ),
+        _option(
+            "scale_pos_weight",
+            1.0,
+            POSITIVE,
+            """
+            Weight of the positive class. Values above 1 increase the predicted
+            probabilities of this class. For the objectives 'binary' and
+            'multiclassova'.
+            """,
+            advice=(
+                "Rarely: a threshold for the decision keeps the probabilities right."
+            ),
+        ),
+        _option(
+            "reg_sqrt",
+            False,
+            BOOL,
+            """
+            Whether to fit the signed square root of the target, and to square the
+            predictions. For the objectives 'regression', 'regression_l1', 'fair',
+            'quantile', 'expectile' and 'mape'.
+            """,
+            advice="Set it if the target has a large range.",
+        ),
+        _option(
+            "sigmoid",
+            1.0,
+            POSITIVE,
+            """
+            Factor of the raw score in the sigmoid function. For the objectives
+            'binary', 'multiclassova' and 'lambdarank'.
+            """,
+            advice="Rarely; for scores on another scale.",
+        ),
+        _option(
+            "alpha",
+            0.9,
+            ALPHA,
+            """
+            For objectives that predict a level, such as 'quantile': the level, between
+            0 and 1. For 'quantile', it may be a list of several in ascending order.
+            Predictions of several quantiles have the shape (n_samples, n_quantiles) and
+            never cross. For 'huber': the absolute error above which the loss is linear
+            instead of quadratic.
+            """,
+            advice=(
+                "Set the level that you want to predict, such as 0.5 for the median."
+            ),
+        ),
+        _option(
+            "fair_c",
+            1.0,
+            POSITIVE,
+            """
+            For the objective 'fair': the scale of the errors. The loss is almost
+            quadratic for much smaller errors and almost linear for much larger ones.
+            """,
+            advice="Increase it to treat larger errors like squares.",
+        ),
+        _option(
+            "poisson_max_delta_step",
+            0.7,
+            POSITIVE,
+            """
+            For the objective 'poisson': the hessian is multiplied by exp of this value.
+            Larger values give smaller, safer steps.
+            """,
+            advice="Increase it if the first rounds diverge.",
+        ),
+        _option(
+            "tweedie_variance_power",
+            1.5,
+            real(1, 2, closed="left"),
+            """
+            For the objective 'tweedie': the variance of the target is proportional to
+            the mean raised to this power. 1 is like a Poisson distribution, values near
+            2 are like a gamma distribution.
+            """,
+            advice="Choose it by the loss on held-out rows.",
+        ),
+        _option(
+            "lambdarank_truncation_level",
+            30,
+            integer(1),
+            """
+            For the objective 'lambdarank': the number of top documents of a query that
+            are compared with all its documents.
+            """,
+            advice="Choose a value a little larger than k to optimize NDCG@k.",
+        ),
+        _option(
+            "lambdarank_norm",
+            True,
+            BOOL,
+            """
+            For the objective 'lambdarank': whether the gradients of each query are
+            normalized.
+            """,
+            advice=("Set it to False if queries of many pairs should count more."),
+        ),
+        _option(
+            "lambdarank_position_bias_regularization",
+            0.0,
+            NOT_NEGATIVE,
+            """
+            For the objective 'lambdarank' and a `Dataset` with positions: the L2
+            regularization of the biases of positions. Larger values give smaller
+            biases.
+            """,
+            advice="Increase it if there are few clicks for each position.",
+            needs=_POSITIONS,
+        ),
+        _option(
+            "label_gain",
+            None,
+            LABEL_GAIN,
+            """
+            Gain of each relevance grade in NDCG, starting with grade 0. None means
+            2**grade - 1, for the grades 0 to 30.
+            """,
+            advice="Set it if grades are above 30, or gains are known.",
+        ),
     ),
-    _option(
-        "neg_bagging_fraction",
-        1.0,
-        POSITIVE_FRACTION,
-        aliases="neg_sub_row neg_subsample neg_bagging",
-        needs=_BAGGING,
+    "Metrics, early stopping and folds": (
+        _option(
+            "metric",
+            None,
+            METRIC,
+            """
+            Metrics to compute on the evaluation sets. None: the default metric of the
+            objective. 'None': no metric.
+            """,
+            advice=(
+                "Set it if you judge models by something else than the "
+                "loss: see docs/evaluation.md."
+            ),
+            aliases="metrics metric_types",
+        ),
+        _option(
+            "multi_error_top_k",
+            1,
+            integer(1),
+            """
+            For the metric 'multi_error': a prediction is correct if the true class is
+            among this many classes with the highest scores.
+            """,
+            advice="Set it to the number of classes that a user sees.",
+        ),
+        _option(
+            "auc_mu_weights",
+            None,
+            AUC_MU_WEIGHTS,
+            """
+            For the metric 'auc_mu': the matrix of misclassification costs as a list of
+            n_classes * n_classes numbers, row by row. None: all costs are 1.
+            """,
+            advice="Set it if errors between some classes cost more.",
+        ),
+        _option(
+            "eval_at",
+            (1, 2, 3, 4, 5),
+            EVAL_AT,
+            """
+            For the metrics 'ndcg' and 'map': the numbers k of top documents, as in
+            NDCG@k.
+            """,
+            advice="Set it to the number of documents that a user sees.",
+            aliases="ndcg_eval_at ndcg_at map_eval_at map_at",
+        ),
+        _option(
+            "first_metric_only",
+            False,
+            BOOL,
+            """
+            Whether early stopping uses only the first metric.
+            """,
+            advice="Set it if other metrics are for information.",
+            needs=_EARLY_STOPPING,
+        ),
+        _option(
+            "early_stopping_min_delta",
+            0.0,
+            MIN_DELTA,
+            """
+            Minimum change of a metric that early stopping counts as an improvement: one
+            number, or a list with one number for each metric.
+            """,
+            advice="Increase it to end earlier.",
+            needs=_EARLY_STOPPING,
+        ),
+        _option(
+            "validation_fraction",
+            0.1,
+            real(0, 1),
+            """
+            Fraction of the rows that fit holds out for early stopping if it gets no
+            evaluation set. Classifiers hold out this fraction of each class, rankers
+            this fraction of the queries. ``random_state`` determines the rows.
+            """,
+            advice="Increase it for small data if rounds vary much.",
+            needs=_HELD_OUT,
+            is_added=True,
+        ),
+        _option(
+            "refit",
+            False,
+            BOOL,
+            """
+            Whether to fit the model again on all rows after early stopping with
+            held-out rows, for the best number of rounds. Callbacks that are called
+            before rounds, such as ``reset_parameter``, are called again. With
+            ``folds``: whether to fit one model on all rows, for the geometric mean of
+            the best numbers of rounds of the folds, instead of keeping their models.
+            """,
+            advice="Set it if all rows should count, as with few rows.",
+            needs=_REFIT,
+            is_added=True,
+        ),
+        _option(
+            "folds",
+            None,
+            FOLDS,
+            """
+            Fit one model on each fold's training rows, and keep the mean of these
+            models as one model. An int is the number of folds: classifiers put the same
+            fraction of each class into each fold (for survival, of events), rankers
+            whole queries, and ``random_state`` determines the rows. Otherwise a
+            splitter of scikit-learn, or pairs (train, test) of arrays of row numbers.
+            Each model keeps the rounds up to the best one on its own test rows, unless
+            ``early_stopping_round`` is 0; with a preset, all keep the geometric mean of
+            these numbers. The predictions for the test rows are the attribute
+            ``oof_prediction_``.
+            """,
+            advice=(
+                "Use it for better predictions, and for intervals: see "
+                "docs/accuracy.md and docs/intervals.md."
+            ),
+            aliases="n_folds nfold",
+            is_added=True,
+        ),
     ),
-    _option("bagging_by_query", False, BOOL, needs=(*_QUERIES, *_SAMPLES, *_BAGGING)),
-    _option("data_sample_strategy", "bagging", choice("bagging", "goss")),
-    _option("top_rate", 0.2, FRACTION, needs=_GOSS),
-    _option("other_rate", 0.1, FRACTION, needs=_GOSS),
-    _option("drop_rate", 0.1, FRACTION, aliases="rate_drop", needs=_DART),
-    _option("max_drop", 50, ANY_INT, needs=_DART),
-    _option("skip_drop", 0.5, FRACTION, needs=_DART),
-    _option("uniform_drop", False, BOOL, needs=_DART),
-    _option("xgboost_dart_mode", False, BOOL, needs=_DART),
-    _option(
-        "colsample_bytree", 1.0, POSITIVE_FRACTION, "feature_fraction", "sub_feature"
+    "Random seeds": (
+        _option(
+            "random_state",
+            None,
+            RANDOM_STATE,
+            """
+            Seed of all random choices. A RandomState or Generator gives each fit
+            another seed. None is a fixed seed, so repeated fits give the same model.
+            """,
+            advice="Change it to see how much results depend on chance.",
+            lightgbm="seed",
+            aliases="random_seed",
+        ),
+        _option(
+            "data_random_seed",
+            None,
+            SEED,
+            """
+            Seed for the sample of rows that bins are found from. None: derived from
+            ``random_state``, or 1 if that is None.
+            """,
+            aliases="data_seed",
+            seed=1,
+        ),
+        _option(
+            "bagging_seed",
+            None,
+            SEED,
+            """
+            Seed for the samples of rows. None: derived from ``random_state``, or 3 if
+            that is None.
+            """,
+            aliases="bagging_fraction_seed",
+            seed=3,
+        ),
+        _option(
+            "feature_fraction_seed",
+            None,
+            SEED,
+            """
+            Seed for the samples of columns. None: derived from ``random_state``, or 2
+            if that is None.
+            """,
+            seed=2,
+        ),
+        _option(
+            "extra_seed",
+            None,
+            SEED,
+            """
+            Seed for the random thresholds of ``extra_trees`` and the halves of the
+            classes with ``multi_strategy="multi_output_tree"``. None: derived from
+            ``random_state``, or 6 if that is None.
+            """,
+            seed=6,
+        ),
+        _option(
+            "objective_seed",
+            None,
+            SEED,
+            """
+            Seed for the random numbers of the objective 'rank_xendcg'. None: derived
+            from ``random_state``, or 5 if that is None.
+            """,
+            seed=5,
+        ),
+        _option(
+            "drop_seed",
+            None,
+            SEED,
+            """
+            Seed for the trees that 'dart' drops. None: derived from ``random_state``,
+            or 4 if that is None.
+            """,
+            seed=4,
+        ),
     ),
-    _option("reg_alpha", 0.0, NOT_NEGATIVE, "lambda_l1", "l1_regularization"),
-    _option("reg_lambda", 0.0, NOT_NEGATIVE, "lambda_l2", "lambda l2_regularization"),
-    _option("random_state", None, RANDOM_STATE, "seed", "random_seed"),
-    _option(
-        "n_jobs", None, optional(ANY_INT), "num_threads", "num_thread nthread nthreads"
+    "Time, messages and layout": (
+        _option(
+            "time_limit",
+            None,
+            optional(POSITIVE),
+            """
+            Seconds after which a fit ends with the round that it is in, and a search of
+            a preset earlier, so that the last fit has time. You always get a fitted
+            model, of at least one round. ``time_limit_reached_`` tells whether the
+            limit ended anything: if it did not, reruns are identical.
+            """,
+            advice="Set it if a fit must end in time.",
+            is_added=True,
+        ),
+        _option(
+            "verbosity",
+            -1,
+            ANY_INT,
+            """
+            With 1 or more, early stopping prints messages, and long fits show a
+            progress bar if the package rich is installed. With smaller values nothing
+            is printed.
+            """,
+            advice="Set it to 1 to see the progress of long fits.",
+            aliases="verbose",
+        ),
+        _option(
+            "deterministic",
+            False,
+            BOOL,
+            """
+            Has no effect: every fit is deterministic.
+            """,
+        ),
+        _option(
+            "force_col_wise",
+            False,
+            BOOL,
+            """
+            Has no effect: the layout in memory never changes the model.
+            """,
+        ),
+        _option(
+            "force_row_wise",
+            False,
+            BOOL,
+            """
+            Has no effect: the layout in memory never changes the model.
+            """,
+        ),
     ),
-    _option("importance_type", "split", choice("split", "gain", "cover")),
-    _option("max_bin", 255, integer(2, 65535), aliases="max_bins"),
-    _option("max_bin_by_feature", None, MAX_BIN_BY_FEATURE),
-    _option("forcedbins_filename", None, FORCED_BINS),
-    _option("min_data_in_bin", 3, integer(1)),
-    _option("use_missing", True, BOOL),
-    _option("zero_as_missing", False, BOOL),
-    _option("feature_pre_filter", True, BOOL),
-    _option("enable_bundle", True, BOOL, aliases="is_enable_bundle bundle"),
-    _option("max_conflict_rate", 0.0, real(0, 1, closed="left"), needs=_BUNDLES),
-    _option("is_enable_sparse", True, BOOL, aliases="is_sparse enable_sparse sparse"),
-    _option(
-        "categorical_feature",
-        "auto",
-        CATEGORICAL_FEATURE,
-        aliases="cat_feature categorical_column cat_column categorical_features",
-    ),
-    _option("max_cat_to_onehot", 4, integer(1), needs=_CATEGORIES),
-    _option("max_cat_threshold", 32, integer(1), needs=_CATEGORIES),
-    _option("cat_smooth", 10.0, NOT_NEGATIVE, needs=_CATEGORIES),
-    _option("cat_l2", 10.0, NOT_NEGATIVE, needs=_CATEGORIES),
-    _option("min_data_per_group", 100, integer(1), needs=_CATEGORIES),
-    _option("max_delta_step", 0.0, real(), aliases="max_tree_output max_leaf_output"),
-    _option("linear_tree", False, BOOL, aliases="linear_trees"),
-    _option("linear_lambda", 0.0, NOT_NEGATIVE, needs=_LINEAR),
-    _option("path_smooth", 0.0, NOT_NEGATIVE),
-    _option("extra_trees", False, BOOL, aliases="extra_tree"),
-    _option(
-        "multi_strategy",
-        "one_output_per_tree",
-        choice("one_output_per_tree", "multi_output_tree"),
-        needs=_CLASSES,
-    ),
-    _option(
-        "feature_fraction_bynode",
-        1.0,
-        POSITIVE_FRACTION,
-        aliases="sub_feature_bynode colsample_bynode",
-    ),
-    _option(
-        "feature_contri",
-        None,
-        FEATURE_CONTRI,
-        aliases="feature_contrib fc fp feature_penalty",
-    ),
-    _option(
-        "monotone_constraints",
-        None,
-        MONOTONE_CONSTRAINTS,
-        aliases="mc monotone_constraint monotonic_cst",
-    ),
-    _option(
-        "monotone_constraints_method",
-        "basic",
-        choice("basic", "intermediate", "advanced"),
-        aliases="monotone_constraining_method mc_method",
-        needs=_MONOTONE,
-    ),
-    _option(
-        "monotone_penalty",
-        0.0,
-        NOT_NEGATIVE,
-        aliases="monotone_splits_penalty ms_penalty mc_penalty",
-        needs=_MONOTONE,
-    ),
-    _option("interaction_constraints", None, INTERACTION_CONSTRAINTS),
-    _option(
-        "forcedsplits_filename",
-        None,
-        FORCED_SPLITS,
-        aliases="fs forced_splits_filename forced_splits_file forced_splits",
-    ),
-    _option("boost_from_average", True, BOOL),
-    _option("reg_sqrt", False, BOOL),
-    _option("is_unbalance", False, BOOL, aliases="unbalance unbalanced_sets"),
-    _option("scale_pos_weight", 1.0, POSITIVE),
-    _option("sigmoid", 1.0, POSITIVE),
-    _option("alpha", 0.9, ALPHA),
-    _option("fair_c", 1.0, POSITIVE),
-    _option("poisson_max_delta_step", 0.7, POSITIVE),
-    _option("tweedie_variance_power", 1.5, real(1, 2, closed="left")),
-    _option("lambdarank_truncation_level", 30, integer(1)),
-    _option("lambdarank_norm", True, BOOL),
-    _option(
-        "lambdarank_position_bias_regularization", 0.0, NOT_NEGATIVE, needs=_POSITIONS
-    ),
-    _option("label_gain", None, LABEL_GAIN),
-    _option("metric", None, METRIC, aliases="metrics metric_types"),
-    _option("multi_error_top_k", 1, integer(1)),
-    _option("auc_mu_weights", None, AUC_MU_WEIGHTS),
-    _option(
-        "eval_at",
-        (1, 2, 3, 4, 5),
-        EVAL_AT,
-        aliases="ndcg_eval_at ndcg_at map_eval_at map_at",
-    ),
-    _option(
-        "early_stopping_round",
-        None,
-        optional(ANY_INT),
-        aliases="early_stopping_rounds early_stopping n_iter_no_change",
-    ),
-    _option("first_metric_only", False, BOOL, needs=_EARLY_STOPPING),
-    _option("early_stopping_min_delta", 0.0, MIN_DELTA, needs=_EARLY_STOPPING),
-    _option("validation_fraction", 0.1, real(0, 1), needs=_HELD_OUT),
-    _option("refit", False, BOOL, needs=_REFIT),
-    _option("folds", None, FOLDS, aliases="n_folds nfold"),
-    _option("preset", None, optional(choice("accurate", "best"))),
-    _option("time_limit", None, optional(POSITIVE)),
-    _option("data_random_seed", None, SEED, aliases="data_seed"),
-    _option("bagging_seed", None, SEED, aliases="bagging_fraction_seed"),
-    _option("feature_fraction_seed", None, SEED),
-    _option("extra_seed", None, SEED),
-    _option("objective_seed", None, SEED),
-    _option("drop_seed", None, SEED),
-    _option("verbosity", -1, ANY_INT, aliases="verbose"),
-    _option("deterministic", False, BOOL),
-    _option("force_col_wise", False, BOOL),
-    _option("force_row_wise", False, BOOL),
-)
-
-DEFAULTS = {option.name: option.default for option in OPTIONS}
-
-# The seeds of single random choices if there is no ``random_state``: LightGBM's.
-DEFAULT_SEEDS = {
-    "data_random_seed": 1,
-    "bagging_seed": 3,
-    "feature_fraction_seed": 2,
-    "extra_seed": 6,
-    "objective_seed": 5,
-    "drop_seed": 4,
 }
 
-# Options that LightGBM does not have.
-_ADDED = "class_weight importance_type max_conflict_rate validation_fraction refit"
-_ADDED += " folds multi_strategy preset time_limit"
-NOT_IN_LIGHTGBM = frozenset(_ADDED.split())
+
+OPTIONS = tuple(option for options in GROUPS.values() for option in options)
+DEFAULTS = {option.name: option.default for option in OPTIONS}
 
 # The options of data files, which a Dataset has and an estimator does not. Numbers of
 # columns do not count the label, apart from that of the label itself.
 FILE_OPTIONS: tuple[Option, ...] = (
-    _option("header", False, BOOL, aliases="has_header"),
-    _option("label_column", "", FILE_COLUMN, aliases="label"),
-    _option("weight_column", "", FILE_COLUMN, aliases="weight"),
+    _option(
+        "header",
+        False,
+        BOOL,
+        aliases="has_header",
+    ),
+    _option(
+        "label_column",
+        "",
+        FILE_COLUMN,
+        aliases="label",
+    ),
+    _option(
+        "weight_column",
+        "",
+        FILE_COLUMN,
+        aliases="weight",
+    ),
     _option(
         "group_column",
         "",
         FILE_COLUMN,
         aliases="group group_id query_column query query_id",
     ),
-    _option("ignore_column", "", FILE_COLUMNS, aliases="ignore_feature blacklist"),
+    _option(
+        "ignore_column",
+        "",
+        FILE_COLUMNS,
+        aliases="ignore_feature blacklist",
+    ),
 )
-
-# LightGBM's options without effect: the reason, and all names.
-_NAMES_WITHOUT_EFFECT = {
-    "Histograms are exact sums of integers.": (
-        "use_quantized_grad num_grad_quant_bins quant_train_renew_leaf"
-        " stochastic_rounding"
-    ),
-    "Fits run on CPUs. For a cluster, use `skgoss.dask`.": (
-        "device_type device gpu_platform_id gpu_device_id gpu_device_id_list"
-        " gpu_use_dp num_gpu tree_learner tree tree_type tree_learner_type top_k topk"
-        " num_machines num_machine machines workers nodes local_listen_port"
-        " local_port port time_out machine_list_filename machine_list_file"
-        " machine_list mlist"
-    ),
-    "Histograms are kept only for leaves that may still be split.": (
-        "histogram_pool_size hist_pool_size"
-    ),
-    "Estimators count the labels in `y`. Only `train` and `cv` use it.": (
-        "num_class num_classes"
-    ),
-    "Only for data files. `fit` takes arrays and data frames.": (
-        "two_round two_round_loading use_two_round_loading header has_header"
-        " pre_partition is_pre_partition save_binary is_save_binary"
-        " is_save_binary_file precise_float_parser"
-    ),
-    "Only for LightGBM's command line.": (
-        "task task_type config config_file metric_freq output_freq"
-        " is_provide_training_metric is_training_metric train_metric training_metric"
-        " input_model model_in model_input output_model model_out model_output"
-        " snapshot_freq save_period saved_feature_importance_type convert_model"
-        " convert_model_file convert_model_language output_result name_pred pred_name"
-        " predict_name predict_result prediction_name prediction_result"
-    ),
-    "Use the arguments of `predict` instead.": (
-        "predict_raw_score is_predict_raw_score predict_rawscore raw_score"
-        " predict_leaf_index is_predict_leaf_index leaf_index predict_contrib"
-        " is_predict_contrib contrib num_iteration_predict start_iteration_predict"
-    ),
-    "Predictions use all trees, and `X` is always checked.": (
-        "pred_early_stop pred_early_stop_freq pred_early_stop_margin"
-        " predict_disable_shape_check"
-    ),
-    "Only for `Booster.refit`.": "refit_decay_rate",
-    "Nothing is printed by default (an option of LightGBM before 3.3).": "silent",
-}
-WITHOUT_EFFECT = _by_reason(_NAMES_WITHOUT_EFFECT)
-
-# LightGBM's options that do not exist here, with the reason. They have no effect there,
-# either, if they are 0 or empty, or if they are ``cegb_tradeoff`` alone.
-_NAMES_NOT_AVAILABLE = {
-    "Costs of features (CEGB) are not implemented: public code hardly uses them. Set"
-    " `feature_contri` to make a column less likely to be used.": (
-        "cegb_tradeoff cegb_penalty_split cegb_penalty_feature_lazy"
-        " cegb_penalty_feature_coupled"
-    ),
-    "Files are CSV, TSV or LibSVM. Read other files yourself, and pass their rows.": (
-        "parser_config_file"
-    ),
-}
-NOT_AVAILABLE = _by_reason(_NAMES_NOT_AVAILABLE)
-
-# Those of them that are an error, because without them the rows would be others.
-REFUSED = ("parser_config_file",)

@@ -56,7 +56,7 @@ def plot_importance(
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/api.html
     height : float, default=0.2
         Height of the bars. The distance between bars is 1.
     xlabel : str or None, default='Feature importance by @importance_type@'
@@ -158,7 +158,7 @@ def plot_split_value_histogram(
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/api.html
     feature : int or str
         The number or name of a numeric column.
     bins : int or str, default=None
@@ -222,7 +222,7 @@ def plot_metric(
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/api.html
     booster : dict or fitted estimator
         A fitted estimator, or a dict of recorded metrics: ``evals_result_`` of an
         estimator, or the dict that ``record_evaluation`` has filled.

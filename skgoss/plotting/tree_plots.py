@@ -64,7 +64,7 @@ def create_tree_digraph(
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/api.html
     **kwargs : dict
         Arguments of ``graphviz.Digraph``.
     """
@@ -164,7 +164,7 @@ def plot_tree(
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/api.html
     figsize : pair of float, default=None
         Width and height of a new figure, in inches. None: as the tree requires.
     **kwargs : dict
@@ -331,10 +331,9 @@ def _label_options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     names = _OF_DIGRAPH.split()
     unused = [name for name in names if options.pop(name, None) is not None]
     if unused:
-        messages.warn(
+        messages.warn_unused(
             f"plot_tree draws without graphviz: {', '.join(unused)} has no effect. Use"
-            " create_tree_digraph.",
-            messages.UnusedParameterWarning,
+            " create_tree_digraph."
         )
     unknown = options.keys() - {"max_category_values"}
     if unknown:

@@ -66,7 +66,7 @@ def draw_tree(
 
     Parameters
     ----------
-    {parameters}
+    ... : see https://skgoss.github.io/skgoss/api.html
     orientation : {'horizontal', 'vertical'}, default='horizontal'
         Has no effect on the text. It is accepted because `plot_tree` has it.
 

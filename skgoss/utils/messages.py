@@ -103,6 +103,14 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def warn_unused(message: str) -> None:
+    """Warn that something has no effect: the one way to give this warning.
+
+    Options without what they need are told by `unused_options.warn_of`.
+    """
+    warn(message, UnusedParameterWarning)
+
+
 def refuse(error: ValueError, tolerated: str) -> None:
     """Raise the error of a mistake that LightGBM accepts in silence.
 

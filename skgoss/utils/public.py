@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+# Where the pages of docs/ are.
+SITE = "https://skgoss.github.io/skgoss/"
+
 Named = TypeVar("Named", bound=Callable[..., Any])
 
 

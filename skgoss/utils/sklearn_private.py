@@ -20,6 +20,8 @@ from sklearn.utils.validation import (
     _get_feature_names,
 )
 
+from skgoss.utils.public import SITE
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 try:
@@ -44,7 +46,7 @@ class DocumentedMixin:
     """Lets notebooks link to the page of a class on the website, by a question mark."""
 
     _doc_link_module = "skgoss"
-    _doc_link_template = "https://skgoss.github.io/skgoss/api/{home}.{name}.html"
+    _doc_link_template = f"{SITE}api/{{home}}.{{name}}.html"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
         return {"home": type(self).__module__, "name": type(self).__name__}

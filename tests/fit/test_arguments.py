@@ -62,9 +62,9 @@ def test_arguments_of_fit_are_in_lightgbm_s_order(cls):
     assert ours == theirs
 
 
-def test_an_argument_of_fit_cannot_be_lost():
+def test_an_argument_that_fit_does_not_have_is_an_error():
     with pytest.raises(TypeError, match="unexpected keyword argument 'eval_weight'"):
-        FitArguments.from_locals({"self": None, "X": 1, "y": 2, "eval_weight": 3})
+        FitArguments.of_fit(eval_weight=3)
 
 
 def test_ones_are_no_weights(two_classes):
@@ -284,8 +284,7 @@ def test_arguments_without_an_evaluation_set_are_told(given, message):
     ("rounds", "expected"), [(None, None), (0, 0), (False, 0), (7, 7), (True, True)]
 )
 def test_early_stopping_rounds_that_are_false_are_none(rounds, expected):
-    given = {"self": None, "X": X, "y": Y, "early_stopping_rounds": rounds}
-    found = FitArguments.from_locals(given)
+    found = FitArguments.of_fit(early_stopping_rounds=rounds)
     assert found.early_stopping_round is expected or (
         found.early_stopping_round == expected
     )

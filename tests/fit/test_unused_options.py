@@ -317,7 +317,8 @@ def test_there_is_one_warning_of_all():
         assert str(warning.message) == (
             "Options without effect: subsample needs subsample_freq=1; drop_rate needs"
             " boosting_type='dart'; reg_sqrt needs objective='regression' or"
-            " 'regression_l1' or 'fair' or 'quantile' or 'expectile' or 'mape'."
+            " 'regression_l1' or 'fair' or 'quantile' or 'expectile' or 'mape'. See"
+            " https://skgoss.github.io/skgoss/parameters.html#subsample"
         )
         assert warning.filename == __file__
 
@@ -338,7 +339,28 @@ def test_there_is_one_warning_of_all():
             {"multi_strategy": "multi_output_tree"},
             "multi_strategy needs three classes or more",
         ),
-        ({"cat_l2": 1.0}, "cat_l2 needs a column of categories"),
+        ({"max_cat_to_onehot": 9}, "max_cat_to_onehot needs a column of categories"),
+        ({"cat_l2": 1.0}, "cat_l2 needs a column of more categories than max_cat_to"),
+        (
+            {
+                "cat_smooth": 1.0,
+                "max_cat_to_onehot": 99,
+                "categorical_feature": [CATEGORIES],
+            },
+            "cat_smooth needs a column of more categories than max_cat_to_onehot",
+        ),
+        (
+            {"learning_rate": 0.5, "boosting_type": "rf", "colsample_bytree": 0.5},
+            "learning_rate needs another boosting_type than 'rf'",
+        ),
+        (
+            {"uniform_drop": True, "boosting_type": "dart", "drop_rate": 0.0},
+            "uniform_drop needs drop_rate > 0",
+        ),
+        (
+            {"xgboost_dart_mode": True, "boosting_type": "dart", "skip_drop": 1.0},
+            "xgboost_dart_mode needs skip_drop < 1",
+        ),
         ({"refit": True}, "refit needs folds, or early_stopping_round without"),
     ],
 )

@@ -21,7 +21,8 @@ from skgoss import (
     LGBMRegressor,
     UnusedParameterWarning,
 )
-from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT
+from skgoss.parameters.other_libraries import WITHOUT_EFFECT
+from skgoss.parameters.table import OPTIONS
 
 ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 
@@ -73,7 +74,7 @@ def test_displays_show_what_a_preset_leaves_alone():
             assert repr(model) == repr(cls(max_depth=4, preset="accurate"))
     if hasattr(model, "_get_params_html"):  # scikit-learn >= 1.8
         assert model._get_params_html().non_default == (
-            *("num_leaves", "max_depth", "preset"),
+            *("preset", "num_leaves", "max_depth"),
         )
 
 

@@ -30,9 +30,21 @@ def test_docs_are_current():
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_docstring_holds_the_table(cls):
-    for option in OPTIONS:
+    described = re.findall(r"^(\w+) : .*, default=", cls.__doc__, re.M)
+    named = re.findall(r"^([\w, ]+) : see `LGBMModel`$", cls.__doc__, re.M)
+    named = [name for line in named for name in line.split(", ")]
+    names = [option.name for option in OPTIONS]
+    assert described + named == names
+    n_described = len(names) if cls is LGBMModel else 12
+    assert described == names[:n_described]
+    for option in OPTIONS[:n_described]:
         assert f"\n{option.name} : {option.domain.type}, default=" in cls.__doc__
-    assert "{" not in cls.__doc__.replace("{'", "")  # no mark is left
+    assert "\n..." not in cls.__doc__  # no mark is left
+
+
+def test_help_of_a_class_is_short():
+    for cls in (LGBMClassifier, LGBMRanker, LGBMRegressor):
+        assert len(cls.__doc__.splitlines()) <= 220
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)

@@ -15,7 +15,8 @@ from skgoss import (
     parameters,
 )
 from skgoss.fit.arguments import FitArguments
-from skgoss.parameters.table import DEFAULT_SEEDS, OPTIONS
+from skgoss.parameters.settings import DEFAULT_SEEDS
+from skgoss.parameters.table import OPTIONS
 
 
 def test_columns_of_categories_passed_to_fit_come_first():
@@ -44,7 +45,8 @@ def test_settings_are_frozen():
     settings = parameters.make_settings({"boosting_type": "gbrt"}, "train")
     assert settings.boosting_type == "gbdt"
     assert type(settings.replaced(num_leaves=3)) is parameters.Settings
-    assert repr(settings).startswith("Settings(boosting_type='gbdt', num_leaves=31,")
+    assert repr(settings).startswith("Settings(objective=None, preset=None,")
+    assert "boosting_type='gbdt', max_depth=-1," in repr(settings)
     for copied in (pickle.loads(pickle.dumps(settings)), copy.copy(settings)):
         assert type(copied) is parameters.Settings
         assert copied == settings != settings.replaced(num_leaves=3)

@@ -12,7 +12,8 @@ from skgoss import (
     LGBMRanker,
     LGBMRegressor,
 )
-from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT
+from skgoss.parameters.other_libraries import WITHOUT_EFFECT
+from skgoss.parameters.table import OPTIONS
 
 ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 

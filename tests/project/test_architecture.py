@@ -165,6 +165,9 @@ ONLY_IN = {
     r"\bsignal\.signal\(": {"fit/time_limit"},
     r"\bmonotonic\(": {"fit/time_limit", "fit/race", "dask/launch"},
     r"\bCancelScope\(": {"training/schedule", "model_selection/searches"},
+    # Workers of Dask pass the warnings on.
+    r",\s+UnusedParameterWarning\b": {"utils/messages", "dask/fits"},
+    r"\blocals\(\)": {"model_selection/searches"},
 }
 
 

@@ -190,6 +190,8 @@ def test_columns_that_are_refused():
 def test_arguments_that_are_refused():
     alpha = LGBMRegressor(**SMALL, objective="quantile", alpha=[0.1, 0.9])
     refused("'alpha' parameter .* must be a number for several targets", alpha, Y)
+    median = LGBMRegressor(**SMALL, objective="mae", alpha=[0.1, 0.9])
+    refused("must be a number for objective='regression_l1'", median, Y[:, 0])
     refused("y should be a 1d array", LGBMModel(**SMALL, objective="regression"), Y)
     labels = LGBMClassifier(**SMALL)
     for pair, message in (
@@ -208,6 +210,18 @@ def test_arguments_that_are_refused():
     with pytest.raises(AttributeError, match="no attribute") as caught:
         LGBMClassifier(**SMALL).fit(X, C).decision_function(X)
     assert "Use predict_proba(X, raw_score=True)" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (C[:, 0], "y has one column, but init_model has learned 3 targets"),
+        (C[:, :2], "y has 2 columns, but init_model has learned 3 targets"),
+        (C + 1, "column 0 of y holds labels that init_model does not hold"),
+    ],
+)
+def test_a_model_goes_on_with_the_targets_that_it_knows(classifier, y, message):
+    refused(message, LGBMClassifier(**SMALL), y, init_model=classifier)
 
 
 def test_refit_is_refused(regressor, classifier):

@@ -687,6 +687,14 @@ cdef void add_tree(
         begin = scratch.stop[k]
 
 
+cdef int64_t largest(const int64_t[::1] start) noexcept:
+    """The size of the largest of several spans."""
+    cdef int64_t most = 0, i
+    for i in range(start.shape[0] - 1):
+        most = max(most, start[i + 1] - start[i])
+    return most
+
+
 def add(
     const uint64_t[::1] address, const int64_t[::1] stride, const int32_t[:, ::1] leaf,
     const int64_t[::1] rows, const int64_t[::1] leaf_start, const int64_t[::1] start,
@@ -721,8 +729,8 @@ def add(
     cdef Watch watch = start_watch()
     if n * n_trees < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    n_numbers = 2 * BLOCK + np.diff(leaf_start).max(initial=0) + 1
-    n_values = (np.diff(start).max(initial=0) + 1) * LINEAR_ROWS
+    n_numbers = 2 * BLOCK + largest(leaf_start) + 1
+    n_values = (largest(start) + 1) * LINEAR_ROWS
     cdef int64_t[:, ::1] numbers = np.empty((n_threads, n_numbers), dtype=np.int64)
     cdef double[:, ::1] memory = np.empty((n_threads, n_values))
     for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):

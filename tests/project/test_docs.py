@@ -17,6 +17,7 @@ import sklearn
 
 import skgoss
 from skgoss.objectives.objectives import OBJECTIVES
+from skgoss.parameters.table import DEFAULTS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -219,6 +220,21 @@ def test_parameters_of_estimators_are_grouped():
     assert sorted(name for name, _ in found if name) == sorted(names)
     assert lines.count("        x") == len(names)
     assert lines[-2:] == [":Attributes:", ""]
+
+
+def test_parameters_lead_to_their_descriptions():
+    pages = runpy.run_path(str(DOCS / "pages.py"))
+    lines = ["    **max_bin, eta** : see", "    **max_bin, num_leaves** : see", "x"]
+    pages["link_parameters"](None, "class", "skgoss.LGBMRanker", None, None, lines)
+    links = [
+        f"`{name} <../parameters.html#{name.replace('_', '-')}>`__"
+        for name in ("max_bin", "num_leaves")
+    ]
+    expected = ["    **max_bin, eta** : see", f"    {', '.join(links)} : see", "x"]
+    assert lines == expected
+    page = (DOCS / "parameters.md").read_text(encoding="utf-8")
+    names = re.findall(r"^### `(\w+)`$", page, re.M)
+    assert names == list(DEFAULTS)
 
 
 def test_every_example_is_in_the_order_of_the_gallery():

@@ -240,7 +240,12 @@ def _check_labels(labels: NDArray[Any]) -> None:
     try:
         check_classification_targets(labels)
     except ValueError as error:
-        raise ValueError(f"{error} For numbers, use LGBMRegressor.") from error
+        advice = "For numbers, use LGBMRegressor."
+        if all(isinstance(label, bool | np.bool_) for label in labels):
+            advice = (
+                "These are bool values in an array of objects: pass y.astype(bool)."
+            )
+        raise ValueError(f"{error} {advice}") from error
 
 
 def encode_labels(

@@ -17,6 +17,7 @@ from skgoss.binning.rows import Rows, check_init_score, held_out
 from skgoss.columns import (
     by_row,
     categories,
+    column_advice,
     containers,
     lifetimes,
     merged_schema,
@@ -49,7 +50,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
 from skgoss.training.evaluation import NamedRows
 from skgoss.utils import threads
-from skgoss.utils.messages import warn, warn_unused
+from skgoss.utils.messages import type_name, warn, warn_unused
 
 Floats = NDArray[np.float64]
 
@@ -145,6 +146,13 @@ class FitData:
         self.rows = self.fitted = rows
         self._set_objective()
         self._warn_of_scale()
+        if init_model is None and self.schema.categories.vocabularies:
+            column_advice.warn_of_text(
+                self.schema.categories.vocabularies,
+                self.column_names,
+                rows.collectives.total(len(rows)),
+                "polars" if "polars" in type_name(training.X) else "pandas",
+            )
         self.preset_params, self.search = {}, None
         if settings.preset is not None:
             self._apply_preset(searches, is_evaluated)
@@ -343,6 +351,7 @@ class FitData:
         """The target of a set, and its name; the training set determines the task."""
         name, task = input_set.target_name, self.task
         if lives:
+            task.check_objective(canonical_name(self.settings.objective))
             return self._bounds(input_set, n_rows), name
         learns = input_set.is_training and not task.tasks
         if input_set.parts is None and (task.takes_several if learns else task.tasks):

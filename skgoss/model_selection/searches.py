@@ -37,7 +37,12 @@ from skgoss.model_selection.candidates import (
     is_rounds,
     racers,
 )
-from skgoss.model_selection.shared_fits import SharedFits, are_rounds_alike, last_steps
+from skgoss.model_selection.shared_fits import (
+    SharedFits,
+    are_rounds_alike,
+    last_steps,
+    with_params,
+)
 from skgoss.parameters import docstrings
 from skgoss.parameters.settings import CHANGEABLE
 from skgoss.training.schedule import at_once, run_all
@@ -276,7 +281,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         """The estimator of each candidate; ValueError if a parameter does not exist."""
         models = []
         for candidate in candidates:
-            changed = clone(self.estimator).set_params(**clone(candidate, safe=False))
+            changed = with_params(self.estimator, clone(candidate, safe=False))
             *_, model = last_steps(changed)
             models.append(model)
             least = getattr(model, "min_child_samples", None)

@@ -428,7 +428,7 @@ class FitData:
                 warn(
                     "Nearly all errors of the first round are far above"
                     f" {spec.option}={scale}, so {name!r} learns slowly or nothing. Set"
-                    " a larger number: 90 % of the errors are below"
+                    " a larger number: 90% of the errors are below"
                     f" {spec.option}={errors.percentile(0.9):.2g}."
                 )
 

@@ -485,7 +485,7 @@ MISTAKES = {
     "numbers.predict_interval(X)": ("no out-of-fold", "such as folds=5"),
     "regressor(folds=3).fit(X, r).predict_interval(X, coverage=90)": (
         "got 90",
-        "For 90 %, pass 0.9",
+        "For 90%, pass 0.9",
     ),
     "numbers.predict_interval(X, method='plus')": ("'cv+'", "got 'plus'"),
     "numbers.predict_quantile(X, 0.5)": ("objective='quantile'", "ppf(q)", "'cox'"),

@@ -113,9 +113,10 @@ def test_every_way_to_fit_warns(tmp_path):
         assert messages(way) == [expected]
     (polars,) = messages(fit, pl.from_pandas(X))
     assert "X['day'].str.to_datetime()" in polars
-    model = fit(X)
-    going_on = LGBMRegressor(n_estimators=1, n_jobs=1)
-    assert messages(going_on.fit, X, Y, init_model=model) == []
+    # Who goes on with a model has been warned.
+    model = LGBMRegressor(n_estimators=1, n_jobs=1)
+    assert messages(model.fit, X, Y) == [expected]
+    assert messages(model.fit, X, Y, init_model=model.booster_) == []
 
 
 DATES = pd.DataFrame({"d": DAYS, "o": DAYS.dt.date, "s": DAYS.dt.strftime("%Y-%m-%d")})

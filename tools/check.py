@@ -56,7 +56,7 @@ EXPECTED_FILES = re.compile(
     | skgoss/__init__\.pxd | skgoss/py\.typed
     | tests/(files|fuzz/corpus)/ .+ | tests/helpers/golden\.json
     | (docs|examples)/ [\w-]+ \.(md|rst) | docs/figures/\w+\.(svg|png)
-    | docs/_static/\w+\.(css|svg) | docs/_templates/ .+ \.rst
+    | docs/_static/\w+\.(css|js|svg) | docs/_templates/ .+ \.rst
     | tools/(threads\.supp|recipe/recipe\.yaml) | benchmarks/README\.md
     | \.ci/run | \.github/ .+ \.yml | \.gitignore | conftest\.py
     | [A-Z_]+\.md | LICENSE | CITATION\.cff | pyproject\.toml | meson\.(build|options)

@@ -91,8 +91,12 @@ def installed(name: str, *arguments: str) -> int:
 
 
 def site() -> int:
-    """Build the website; a warning is an error. It needs the extra ``docs``."""
-    return python("-m", "sphinx", "-q", "-W", "docs", "docs/_build")
+    """Build the website, and search it; a warning is an error.
+
+    It needs the extra ``docs``, and node, which searches.
+    """
+    built = python("-m", "sphinx", "-q", "-W", "docs", "docs/_build")
+    return built or python("docs/search.py")
 
 
 # How many mutations of a kind are tried.

@@ -1,6 +1,6 @@
 // The order of search results: pages for users come before those for contributors.
 const LAST =
-  /^(changelog|design|glossary|contributing|benchmarks|security|measured-.*)$/;
+  /^(changelog|design|glossary|contributing|benchmarks|security|style|measured-.*)$/;
 // Pages that are lists of names, and classes that repeat others.
 const LATER = /^(names|other-libraries|api\/skgoss\.dask\..*)$/;
 

@@ -159,8 +159,8 @@ def warn_of_text(
         listed += ", ..." if len(columns) > 5 else ""
         warn(
             f"{trap.problem}: column{'s' if len(columns) > 1 else ''} {listed}."
-            f" {trap.advice}{_example(trap.kind, columns[0][0], library)}. If they are"
-            " categories all the same, list them in categorical_feature."
+            f" {trap.advice}{_example(trap.kind, columns[0][0], library)}. To keep"
+            " them as categories, list them in categorical_feature."
         )
 
 

@@ -56,10 +56,10 @@ def learned(
     those, whose columns are then `StackedColumns`. Numbers are not copied; NaN and
     infinities are kept, nulls and masked values become NaN.
 
-    ValueError, with scikit-learn's messages, if the shape is wrong. Also if a column
-    does not hold numbers, if `categorical_feature` lists an unknown column, or if the
-    arrays of a sparse matrix are inconsistent. TypeError, with scikit-learn's messages,
-    for arrays of objects that are not numbers, and for names of which only some are
+    ValueError, with scikit-learn's messages, if the shape is wrong, or if a column does
+    not hold numbers, if `categorical_feature` lists an unknown column, or if the arrays
+    of a sparse matrix are inconsistent. TypeError, with scikit-learn's messages, for
+    arrays of objects that are not numbers, and for names of which only some are
     strings.
     """
     if isinstance(X, Stack):
@@ -334,7 +334,7 @@ def _naming_repeated_columns() -> Iterator[None]:
     except nw.exceptions.DuplicateError as error:
         names = str(error).replace("\n-", "")
         raise ValueError(
-            f"X has several columns of one name. Rename them. {names}."
+            f"X has several columns with the same name. Rename them. {names}."
         ) from error
 
 

@@ -60,10 +60,10 @@ def read(
     """The lifetimes in a structured array, data frame, array or list.
 
     Unless it is known, whether they ``are_bounds`` is told by the first of two or three
-    columns. If it holds only 0 and 1, it has events. Otherwise it has lower bounds, and
-    also if 'lower' is in its name or an upper bound is infinite; but only the numbers 0
-    to 2 may be codes of events, too. ValueError if there are no such columns, or values
-    are missing or strings.
+    columns. If it holds only 0 and 1, it has events. Otherwise, or if 'lower' is in its
+    name or an upper bound is infinite, it has lower bounds; but only the numbers 0 to 2
+    may be codes of events, too. ValueError if there are no such columns, or values are
+    missing or strings.
     """
     several = targets.several_columns(y, None, name)
     columns, names = ([], []) if several is None else several

@@ -313,7 +313,7 @@ class FitData:
         if self.init_model is None:
             return check_init_score(input_set.init_score, n_rows, self.n_scores, name)
         warn_unused(
-            f"{name} has no effect beside init_model: boosting goes on from the scores"
+            f"{name} has no effect with init_model: boosting goes on from the scores"
             " of that model. Leave one out."
         )
         return None
@@ -623,6 +623,6 @@ def _warn_of_other_scores(init_model: FittedModel, objective: Any, link: Link) -
     if are_named and replace(init_model.link, levels=()) != replace(link, levels=()):
         warn(
             f"init_model has objective={earlier!r}, whose raw scores are not those of"
-            f" objective={objective!r}: boosting goes on from them all the same. Fit"
+            f" objective={objective!r}: boosting goes on from them anyway. Fit"
             " without init_model, or with its objective."
         )

@@ -519,7 +519,7 @@ class _ThreadsOfScope(ThreadingBackend):
         super().abort_everything(ensure_ready)
 
     def terminate(self) -> None:
-        # If threads cannot be started, those of half a pool wait for ever.
+        # If threads cannot be started, those of half a pool wait forever.
         is_whole = self._pool is not None
         super().terminate()
         if is_whole:
@@ -639,7 +639,7 @@ def _described(cls: Search) -> Search:
 class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
     """Search over a grid: scikit-learn's GridSearchCV, whose fits share their work.
 
-    The scores are those of scikit-learn's search of the same estimator, bit for bit. It
+    The scores are those of scikit-learn's search of the same estimator. It
     takes less time because bins are found once for each fold, candidates that differ
     only in ``n_estimators`` are one fit, the steps of a pipeline before the estimator
     are fitted once for each fold and each of their parameters, and fits run side by
@@ -707,7 +707,7 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
 class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
     """Search over random candidates: scikit-learn's, with fits that share their work.
 
-    The scores are those of scikit-learn's search, bit for bit: see `GridSearchCV`.
+    The scores are those of scikit-learn's search: see `GridSearchCV`.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def test_recipes_run(kind):
             text = str(error)
         assert f"'{name}'" in text
         code = text.partition("for example ")[2]
-        code = re.split(r", or leave|\. If they", code)[0]
+        code = re.split(r", or leave|\. To keep", code)[0]
         assert code
         scope = {**NAMESPACE, "X": X}
         if code.startswith("d = "):

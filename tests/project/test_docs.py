@@ -276,6 +276,32 @@ def test_what_users_search_has_a_heading():
         pages["with_index"]("# Cross-validation\n", "cv")
 
 
+STYLE = (DOCS / "style.md").read_text(encoding="utf-8")
+REFUSED = re.findall(r"^\| ([\w, ]+) \| ", STYLE.partition("|---|---|")[2], re.M)
+PHRASES = re.compile(rf"\b(?:{'|'.join(REFUSED)})\b|\d %(?= \w{{2}})", re.IGNORECASE)
+# Pages for contributors, which are about bits and measurements, are left out.
+WRITTEN = [
+    *(p for p in DOCS.glob("*.md") if not re.match("design|measured|style", p.stem)),
+    ROOT / "README.md",
+    *(ROOT / "skgoss").rglob("*.py"),
+]
+
+
+def test_phrases_that_the_style_refuses():
+    found = [
+        (path.name, match[0])
+        for path in WRITTEN
+        for match in PHRASES.finditer(" ".join(path.read_text("utf-8").split()))
+    ]
+    assert found == []
+
+
+def test_the_style_refuses_phrases():
+    assert len(REFUSED) > 10
+    text = "It is the same\nBit for bit, also if 5 % of the rows, besides, 5 % 3 == 2"
+    assert PHRASES.findall(" ".join(text.split())) == ["Bit for bit", "also if", "5 %"]
+
+
 # Words in backticks with these endings, or in `_engine/`, are files of the project.
 SUFFIXES = (".py", ".pyx", ".pxd", ".h", ".md")
 # What comes before the first dot of a name: the modules of skgoss by their last part.

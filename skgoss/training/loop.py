@@ -146,7 +146,7 @@ def run(
 
 
 def _warn_of_fewer_rounds(
-    boosting: Rounds | ConcurrentFits, n_grown: int | None, n_rounds: int | None
+    boosting: Rounds | Lockstep, n_grown: int | None, n_rounds: int | None
 ) -> None:
     """Warn that rounds end before the number that the user has asked for.
 

@@ -92,8 +92,9 @@ _FEW = 10
 # So many values show what a column holds, if this fraction of them looks alike.
 _SAMPLE = 50
 _MOST = 0.9
-# More values than this are names, if more than half of the rows have their own.
+# More values than this are names, if so many of the rows have their own.
 _MANY = 100
+_NEARLY_ALL = 0.75
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATE = re.compile(
@@ -176,7 +177,7 @@ def _traps(values: list[Any], n_rows: int) -> Iterator[tuple[_Trap, str]]:
         others = [value for value in values if not _stands_for_number(value)]
         example = f"{others[0]!r} among numbers" if others else repr(numbers[0])
         yield (_NUMBERS if all(map(_is_float, numbers)) else _SIGNS), example
-    elif len(values) > max(_MANY, n_rows / 2):
+    elif len(values) > max(_MANY, _NEARLY_ALL * n_rows):
         yield _NAMES, repr(values[0])
 
 

@@ -66,6 +66,7 @@ TEXT = {
         [f"{i % 100:05d}" for i in range(N)],
         [str(i % 10) for i in range(N)],
         [f"town {i % 100}" for i in range(N)],
+        [f"customer {i % 170}" for i in range(N)],
         [f"{day:%Y-%m}" for day in DAYS],
         [("1.5", "x")[i % 2] if i < 50 else f"a{i % 60}" for i in range(N)],
     ],

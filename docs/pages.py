@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+from pathlib import Path
 from typing import Any
 
 from skgoss.parameters.table import DEFAULTS, GROUPS

@@ -15,10 +15,10 @@ BUILT = Path(__file__).parent / "_build"
 # What users search for, and the page, or its heading, that comes first: `pages.py` adds
 # it to the index of the site.
 SEARCHED = {
-    "learning_rate": "parameters",
-    "monotone_constraints": "parameters",
-    "n_estimators": "parameters",
-    "num_leaves": "parameters",
+    "learning_rate": "parameters#`learning_rate`",
+    "monotone_constraints": "parameters#`monotone_constraints`",
+    "n_estimators": "parameters#`n_estimators`",
+    "num_leaves": "parameters#`num_leaves`",
     "churn": "survival",
     "survival analysis": "survival",
     "datetime": "questions#Datetimes, dates and numbers stored as text",

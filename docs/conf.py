@@ -31,6 +31,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "pages",
     "descriptions",
@@ -73,9 +74,20 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"skgoss {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(DOCS / "_static" / "scorer.js")
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
-html_context = {"default_mode": "auto"}
+html_context = {
+    "default_mode": "auto",
+    # For links that edit a page.
+    "github_user": "skgoss",
+    "github_repo": "skgoss",
+    "github_version": "main",
+    "doc_path": "docs",
+}
+# Outputs have no button; prompts of examples are not copied.
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"
+copybutton_exclude = ".linenos, .gp, .go"
 html_theme_options = {
     "logo": {
         "image_light": "_static/logo.svg",
@@ -84,12 +96,14 @@ html_theme_options = {
         "text": "skgoss",
     },
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
+    "github_url": "https://github.com/skgoss/skgoss",
+    "use_edit_page_button": True,
     "show_prev_next": True,
     "show_toc_level": 2,
     "navigation_with_keys": False,
     # Wide tables have the room of the table of contents as well.
-    "secondary_sidebar_items": {"**": ["page-toc"], "names": []},
+    "secondary_sidebar_items": {"**": ["page-toc", "edit-this-page"], "names": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -55,7 +55,7 @@ REMARKS = {
     "eval_group": "Or `eval_qid`.",
     "validate_features": "For models of LightGBM's files; names are checked anyway for"
     " all others.",
-    "callbacks": "See [evaluation.md](evaluation.md#callbacks).",
+    "callbacks": "See [evaluation.md](evaluation.md#callbacks-and-the-progress-bar).",
     **dict.fromkeys(
         (
             *("plot_importance", "plot_metric", "plot_split_value_histogram"),

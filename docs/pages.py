@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import runpy
+from pathlib import Path
 from typing import Any
 
 from skgoss.parameters.table import DEFAULTS, GROUPS
+
+SEARCHED = runpy.run_path(str(Path(__file__).with_name("search.py")))["SEARCHED"]
 
 # Files beside docs/ that are pages of the site.
 INSIDE = {
@@ -69,11 +73,29 @@ def lead_elsewhere(text: str) -> str:
     return "".join(parts)
 
 
+def with_index(text: str, page: str) -> str:
+    """Add entries of the index before the headings of what users search for."""
+    for query, place in SEARCHED.items():
+        name, _, heading = place.partition("#")
+        if name == page:
+            lines = rf"^#+ {re.escape(heading) if heading else '.*'}$"
+            text, n_found = re.subn(
+                lines,
+                rf"```{{index}} ! {query}\n```\n\n\g<0>",
+                text,
+                count=1,
+                flags=re.M,
+            )
+            if not n_found:
+                raise ValueError(f"{page} has no heading {heading!r}")
+    return text
+
+
 def read_page(app: Any, docname: str, content: list[str]) -> None:
     """Change a page when it is read."""
     content[0] = lead_inside(content[0])
     if str(app.env.doc2path(docname)).endswith(".md"):
-        content[0] = lead_elsewhere(content[0])
+        content[0] = with_index(lead_elsewhere(content[0]), docname)
 
 
 def read_included(app: Any, path: Any, parent: str, content: list[str]) -> None:

@@ -26,7 +26,7 @@ name, or else the shortest name. There are two exceptions: for `n_jobs`, the sma
 number of threads is used; for `n_estimators` and `objective`, an alias has priority
 over these names.
 
-A parameter that is changed but has no effect beside the others, such as `subsample`
+A parameter that is changed but has no effect with the others, such as `subsample`
 without `subsample_freq`, or `alpha` with an objective that does not read it, gives an
 `UnusedParameterWarning` that says what it needs. There is one warning for all of them.
 

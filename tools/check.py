@@ -56,7 +56,7 @@ EXPECTED_FILES = re.compile(
     | skgoss/__init__\.pxd | skgoss/py\.typed
     | tests/(files|fuzz/corpus)/ .+ | tests/helpers/golden\.json
     | (docs|examples)/ [\w-]+ \.(md|rst) | docs/figures/\w+\.(svg|png)
-    | docs/_static/\w+\.(css|svg) | docs/_templates/ .+ \.rst
+    | docs/_static/\w+\.(css|js|svg) | docs/_templates/ .+ \.rst
     | tools/(threads\.supp|recipe/recipe\.yaml) | benchmarks/README\.md
     | \.ci/run | \.github/ .+ \.yml | \.gitignore | conftest\.py
     | [A-Z_]+\.md | LICENSE | CITATION\.cff | pyproject\.toml | meson\.(build|options)
@@ -91,8 +91,12 @@ def installed(name: str, *arguments: str) -> int:
 
 
 def site() -> int:
-    """Build the website; a warning is an error. It needs the extra ``docs``."""
-    return python("-m", "sphinx", "-q", "-W", "docs", "docs/_build")
+    """Build the website, and search it; a warning is an error.
+
+    It needs the extra ``docs``, and node, which searches.
+    """
+    built = python("-m", "sphinx", "-q", "-W", "docs", "docs/_build")
+    return built or python("docs/search.py")
 
 
 # How many mutations of a kind are tried.

@@ -68,7 +68,7 @@ def find_bin_mappers(
     The rules are LightGBM's. Numbers: bins of equal weight, zero alone in its bin, and
     a last bin for NaN if there is any. If all rows are read and weights are equal, the
     boundaries are LightGBM's, too. Categories: the most frequent ones, which make up
-    99 % of the rows, have a bin each, the most frequent first; if there are few
+    99% of the rows, have a bin each, the most frequent first; if there are few
     categories, up to ``max_bin`` have one. Categories of fewer than ``min_data_in_bin``
     rows have none, except for the two most frequent.
 

@@ -71,7 +71,7 @@ def _column(
     given: Any, n_rows: int | None, name: str, advice: str = ""
 ) -> NDArray[Any]:
     """An array of one dimension; ValueError if its length is another."""
-    got = f"the str {given!r}: pass the column itself"
+    got = f"the str {given!r}: pass the column itself, X[{given!r}]"
     if not isinstance(given, str):
         array = np.asarray(given)
         if array.shape[1:] == (1,):

@@ -20,6 +20,7 @@ from skgoss.columns.factorize import (
     factorize,
     factorize_values,
     is_missing,
+    is_text,
     needs_encoding,
     small_categorical,
 )
@@ -49,6 +50,9 @@ class Vocabulary:
     # Whether the column held strings or categories, and not whole numbers: see
     # `needs_encoding`.
     needs_encoding: bool = False
+    # Whether these are the strings of a column that nobody has called categorical. Not
+    # saved with a model.
+    is_text: bool = False
     # The number of each value.
     number_of: dict[Any, int] = field(init=False, repr=False)
     # The last index of categories that `recode` has seen, and their numbers.
@@ -98,8 +102,8 @@ class Vocabulary:
         Codes would be taken for unknown categories, which count as missing.
         """
         present = [value for value in values if not is_missing(value)]
-        are_numbers = bool(present) and all(map(_is_number, present))
-        if are_numbers and self.values and not any(map(_is_number, self.values)):
+        are_numbers = bool(present) and all(map(is_number, present))
+        if are_numbers and self.values and not any(map(is_number, self.values)):
             raise ValueError(
                 f"Column {name!r} held categories such as {self.values[0]!r} in fit,"
                 f" but now holds numbers such as {present[0]!r}. Pass the categories"
@@ -251,7 +255,11 @@ class Categories:
                 " 'auto', drop the column, or give its categories an order: ordered"
                 " categories are numbers."
             )
-        return Vocabulary(sorted(occurring, key=sort_key), needs_encoding=True)
+        return Vocabulary(
+            sorted(occurring, key=sort_key),
+            needs_encoding=True,
+            is_text=column not in (self.declared or ()) and is_text(series),
+        )
 
     def encode_numbers(
         self,
@@ -399,7 +407,7 @@ def _plain_numbers(
 ) -> NDArray[np.float64]:
     """The values of a column of categories that held numbers in fit."""
     occurring = _occurring(distinct, place)
-    if not all(map(_is_number, occurring)):
+    if not all(map(is_number, occurring)):
         raise ValueError(
             f"Column {name!r} held numbers in fit, but now holds strings or categories."
             " Convert them to numbers."
@@ -424,14 +432,15 @@ def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
 
 def sort_key(value: Any) -> tuple[int, Any]:
     """Numbers first, then strings, then other values in the order of their repr."""
-    if _is_number(value):
+    if is_number(value):
         return 0, value
     if isinstance(value, str):
         return 1, value
     return 2, (type(value).__name__, repr(value))
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, or True or False."""
     return isinstance(value, numbers.Real | np.bool_)
 
 

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from skgoss.columns import categories, dataframes, factorize, merged_schema, sparse
+from skgoss.columns import (
+    categories,
+    column_advice,
+    dataframes,
+    factorize,
+    merged_schema,
+    sparse,
+)
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.columns.floats import as_floats
@@ -49,10 +56,10 @@ def learned(
     those, whose columns are then `StackedColumns`. Numbers are not copied; NaN and
     infinities are kept, nulls and masked values become NaN.
 
-    ValueError, with scikit-learn's messages, if the shape is wrong. Also if a column
-    does not hold numbers, if `categorical_feature` lists an unknown column, or if the
-    arrays of a sparse matrix are inconsistent. TypeError, with scikit-learn's messages,
-    for arrays of objects that are not numbers, and for names of which only some are
+    ValueError, with scikit-learn's messages, if the shape is wrong, or if a column does
+    not hold numbers, if `categorical_feature` lists an unknown column, or if the arrays
+    of a sparse matrix are inconsistent. TypeError, with scikit-learn's messages, for
+    arrays of objects that are not numbers, and for names of which only some are
     strings.
     """
     if isinstance(X, Stack):
@@ -172,6 +179,8 @@ class _ColumnReader:
             raise ValueError(f"X must hold numbers: {error}.") from error
         except TypeError as error:
             raise TypeError(f"X must hold numbers: {error}.{_no_number(X)}") from error
+        if array.dtype.kind in "mM":
+            raise ValueError(column_advice.unusable_array(array.dtype))
         self._set_or_check(array, names)
         return array
 
@@ -325,7 +334,7 @@ def _naming_repeated_columns() -> Iterator[None]:
     except nw.exceptions.DuplicateError as error:
         names = str(error).replace("\n-", "")
         raise ValueError(
-            f"X has several columns of one name. Rename them. {names}."
+            f"X has several columns with the same name. Rename them. {names}."
         ) from error
 
 
@@ -388,17 +397,24 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
         return np.full(len(series), np.nan)
     if dtype == nw.Unknown or factorize.are_objects(series):
         return _object_numbers(series)
-    raise ValueError(
-        f"{_named(series)} holds {dtype} values, and only numbers, booleans and"
-        " categories (strings and categorical dtypes) can be used. Convert the"
-        " column to one of these, or leave it out."
-    )
+    raise _unusable(series, type(dtype).__name__)
+
+
+def _unusable(series: nw.Series[Any] | factorize.ArrayColumn, type_: str) -> ValueError:
+    library = "" if series.implementation is None else series.implementation.value
+    return ValueError(column_advice.unusable(series.name, type_, library))
 
 
 def _object_numbers(series: nw.Series[Any] | factorize.ArrayColumn) -> NDArray[Any]:
     """Numbers that are Python objects, or of a dtype that narwhals does not know."""
-    values = (np.nan if factorize.is_missing(v) else v for v in series.to_list())
-    return as_floats(np.fromiter(values, object, len(series)), _named(series))
+    values = [np.nan if factorize.is_missing(v) else v for v in series.to_list()]
+    try:
+        return as_floats(np.fromiter(values, object, len(values)), _named(series))
+    except ValueError as error:
+        type_ = column_advice.known_type(values)
+        if type_ is None:
+            raise
+        raise _unusable(series, type_) from error
 
 
 def _named(series: nw.Series[Any] | factorize.ArrayColumn) -> str:

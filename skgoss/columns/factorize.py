@@ -61,6 +61,11 @@ def needs_encoding(series: nw.Series[Any] | ArrayColumn) -> bool:
     return isinstance(series.dtype, _ENCODED)
 
 
+def is_text(series: nw.Series[Any] | ArrayColumn) -> bool:
+    """Whether a column that `needs_encoding` is not of a dtype of categories."""
+    return not isinstance(series.dtype, nw.Categorical | nw.Enum)
+
+
 def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
     """The distinct values of a column, among them missing ones; see `Factorized`."""
     factorize_native = _FACTORIZE.get(series.implementation)

@@ -17,6 +17,7 @@ def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
     None becomes NaN. ValueError, with the ``name`` of the values, if one is masked, not
     a real number, or an integer too large for float64.
     """
+    check_no_name(values, name)
     check_unmasked(values, name)
     try:
         array = np.asarray(values)
@@ -29,6 +30,15 @@ def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
             f"{name} must hold numbers: {str(error).rstrip('.')}."
         ) from error
     raise ValueError(f"{name} must hold numbers, but holds {wrong} values.")
+
+
+def check_no_name(values: Any, name: str) -> None:
+    """Check that values are not the name of a column; ValueError otherwise."""
+    if isinstance(values, str):
+        raise ValueError(
+            f"{name} must be an array, got the str {values!r}: pass the column itself,"
+            f" X[{values!r}]."
+        )
 
 
 def check_unmasked(values: Any, name: str) -> None:

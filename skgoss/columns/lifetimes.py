@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from skgoss.columns import targets
 from skgoss.columns.floats import as_floats
+from skgoss.utils.messages import one_line
 
 Floats = NDArray[np.float64]
 
@@ -59,10 +60,10 @@ def read(
     """The lifetimes in a structured array, data frame, array or list.
 
     Unless it is known, whether they ``are_bounds`` is told by the first of two or three
-    columns. If it holds only 0 and 1, it has events. Otherwise it has lower bounds, and
-    also if 'lower' is in its name or an upper bound is infinite; but only the numbers 0
-    to 2 may be codes of events, too. ValueError if there are no such columns, or values
-    are missing or strings.
+    columns. If it holds only 0 and 1, it has events. Otherwise, or if 'lower' is in its
+    name or an upper bound is infinite, it has lower bounds; but only the numbers 0 to 2
+    may be codes of events, too. ValueError if there are no such columns, or values are
+    missing or strings.
     """
     several = targets.several_columns(y, None, name)
     columns, names = ([], []) if several is None else several
@@ -72,7 +73,8 @@ def read(
             " seen, and when, numpy.column_stack([event, time]); or the lower and the"
             " upper bound of its time. A third column may hold numbers of strata."
         )
-    numbers = [*map(_numbers, columns, names)]
+    first = _events(columns[0], names[0])
+    numbers = [first, *map(_numbers, columns[1:], names[1:])]
     if are_bounds is None:
         is_named = "lower" in names[0].removesuffix(name).lower()
         are_bounds = is_named or _are_bounds(*numbers[:2])
@@ -102,22 +104,31 @@ def _unclear(first: Floats, name: str) -> ValueError:
     values = ", ".join(f"{value:g}" for value in np.unique(first))
     return ValueError(
         f"{name} holds only {values}, which may be codes of events or lower bounds of"
-        " times. Compare codes with that of the event, as in"
-        f" numpy.column_stack([status == {first.max():g}, time]). For bounds, write"
-        " 'lower' into the name of the column, as in pandas.DataFrame({'lower': lower,"
-        " 'upper': upper}), or numpy.inf as the upper bound where the event was not"
-        " seen."
+        " times. Compare codes with the one that means the event:"
+        " numpy.column_stack([status == code, time]). For bounds, write 'lower' into"
+        " the name of the column, as in pandas.DataFrame({'lower': lower, 'upper':"
+        " upper}), or numpy.inf as the upper bound where the event was not seen."
     )
 
 
-def _numbers(values: NDArray[Any], name: str) -> Floats:
+def _events(values: NDArray[Any], name: str) -> Floats:
+    """Events, or lower bounds of times; ValueError if they are text."""
     try:
-        numbers = as_floats(values, name)
+        return _numbers(values, name)
     except ValueError as error:
+        words = dict.fromkeys(v for v in values.tolist() if isinstance(v, str))
+        if not words:
+            raise
+        found = one_line(", ".join(map(repr, words)), 60)
         raise ValueError(
-            f"{name} must hold numbers, or True where the event was seen, such as"
-            f" status == {values[0]!r}: {error}"
+            f"{name} must say by True or 1 that the event was seen, and by False or 0"
+            f" that it was not, but holds {found}. Compare it with the value that means"
+            " the event: numpy.column_stack([status == value, time])."
         ) from error
+
+
+def _numbers(values: NDArray[Any], name: str) -> Floats:
+    numbers = as_floats(values, name)
     _check(~np.isnan(numbers), numbers, name, "no missing values: leave out such rows")
     return numbers
 

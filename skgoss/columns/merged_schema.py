@@ -94,6 +94,7 @@ class _ColumnKind(NamedTuple):
     values: list[Any] = []  # noqa: RUF012 - is not changed
     is_ordered: bool = False
     needs_encoding: bool = False
+    is_text: bool = False
 
     @classmethod
     def from_vocabulary(cls, words: Vocabulary) -> _ColumnKind:
@@ -104,12 +105,14 @@ class _ColumnKind(NamedTuple):
             kind = None
         elif words.needs_encoding:
             kind = "strings or categories"
-        return cls(kind, words.values, words.is_ordered, words.needs_encoding)
+        return cls(
+            kind, words.values, words.is_ordered, words.needs_encoding, words.is_text
+        )
 
     def vocabulary(self, values: Iterable[Any]) -> Vocabulary:
         """The vocabulary of this kind for all rows, which hold some values."""
         values = self.values if self.is_ordered else sorted(values, key=sort_key)
-        return Vocabulary(values, self.is_ordered, self.needs_encoding)
+        return Vocabulary(values, self.is_ordered, self.needs_encoding, self.is_text)
 
 
 _NUMBERS = _ColumnKind("numbers")

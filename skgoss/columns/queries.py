@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss.columns import by_row
 from skgoss.columns.collectives import ALONE, Collectives
-from skgoss.columns.floats import check_unmasked
+from skgoss.columns.floats import check_no_name, check_unmasked
 from skgoss.columns.row_partition import Parts, RowPartition, names_of_parts
 from skgoss.utils.messages import warn
 
@@ -218,6 +218,8 @@ def sizes(
     """
     if isinstance(group, numbers.Number):
         raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
+    check_no_name(group, name)
+    check_no_name(group, name)
     check_unmasked(group, name)
     values = np.asarray(group)
     if values.ndim != 1 or values.dtype.kind not in "iufb":

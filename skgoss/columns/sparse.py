@@ -122,7 +122,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
 
 def _check_array(name: str, values: Any, n_dimensions: int) -> None:
     if not isinstance(values, np.ndarray) or values.ndim != n_dimensions:
-        raise _broken(f"{name} is no array of {n_dimensions} dimension(s)")
+        raise _broken(f"{name} is not an array of {n_dimensions} dimension(s)")
 
 
 def _check_integers(name: str, values: Any, least: int, stop: int) -> None:

@@ -163,7 +163,7 @@ def numbers(
     """A numeric target as float64: a copy, because kernels use labels as indices.
 
     ValueError if a value is not a number, or too large for float64; unless they
-    ``may_be_missing``, also if one is NaN or None.
+    ``may_be_missing``, or if one is NaN or None.
     """
     if _is_plain(y) and np.can_cast(y.dtype, np.float64):
         return y.astype(np.float64)
@@ -240,7 +240,12 @@ def _check_labels(labels: NDArray[Any]) -> None:
     try:
         check_classification_targets(labels)
     except ValueError as error:
-        raise ValueError(f"{error} For numbers, use LGBMRegressor.") from error
+        advice = "For numbers, use LGBMRegressor."
+        if all(isinstance(label, bool | np.bool_) for label in labels):
+            advice = (
+                "These are bool values in an array of objects: pass y.astype(bool)."
+            )
+        raise ValueError(f"{error} {advice}") from error
 
 
 def encode_labels(

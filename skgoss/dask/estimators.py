@@ -44,7 +44,7 @@ Predictions of rows in memory are computed at once, in this process.
 
 # What the docstrings of all estimators on a cluster say; {local} is the local one.
 _ON_CLUSTER = """\
-The rows stay on the workers that hold them. The model has the same bits as the
+The rows stay on the workers that hold them. The model is identical to the
 model of `{local}` on the same rows, in the order of the partitions.
 
 Parameters

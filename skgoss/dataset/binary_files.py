@@ -174,8 +174,8 @@ def _read_json(content: bytes) -> Parts:
         raise ValueError(f"{_OWNER} cannot be read: {error}") from error
     if entries(header, {"version": int}, _OWNER) != [_VERSION]:
         raise ValueError(
-            "the file was written by another version of skgoss, which this one does not"
-            " know. Update skgoss, or make the file again."
+            "the file was written by another version of skgoss, which this one cannot"
+            " read. Update skgoss, or make the file again."
         )
     parts = entries(plain_values.decode(header, _OWNER), _PARTS, _OWNER)
     if not all(isinstance(name, str) for part in parts for name in part):
@@ -198,7 +198,7 @@ def _array(
     magic, length = struct.unpack("<8sH", file.read(10))
     described = _NPY_HEADER.fullmatch(file.read(length))
     if (signature, magic) != (_ZIP, npy.magic(1, 0)) or described is None:
-        raise ValueError(f"{name} does not begin as arrays do")
+        raise ValueError(f"{name} does not begin like an array of NumPy")
     dtype, shape = described[1].decode(), [*map(int, re.findall(rb"\d+", described[2]))]
     if not _DTYPE.fullmatch(dtype):
         raise ValueError(f"{name} has the dtype {dtype!r}, which is not known")

@@ -1207,8 +1207,8 @@ _STATE: Types = {
 def _too_many_references() -> ValueError:
     return ValueError(
         f"The reference of the Dataset has a reference, and so on, for {MAX_REFERENCES}"
-        " data sets or more, or for ever. Pass the training set itself as the reference"
-        " of all."
+        " data sets or more, or in a circle. Pass the training set itself as the"
+        " reference of all."
     )
 
 

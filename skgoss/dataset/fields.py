@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.columns import by_row, lifetimes, queries, targets
-from skgoss.columns.floats import as_floats, check_unmasked
+from skgoss.columns.floats import as_floats, check_no_name, check_unmasked
 from skgoss.sources.source import Source
 from skgoss.utils.messages import hint
 
@@ -47,11 +47,7 @@ class Fields:
 
     def with_array(self, name: str, values: Any, n_rows: int | None) -> Fields:
         """The fields with other values of one, which are checked; None: no values."""
-        if isinstance(values, str):
-            raise ValueError(
-                f"{name} must be an array, got the str {values!r}. For a column of"
-                " a data frame, pass its values."
-            )
+        check_no_name(values, name)
         none: Any = {name: None}
         if values is None:
             return replace(self, **none)

@@ -212,7 +212,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return the accuracy: the share of the rows whose class is predicted.
+        """Return the accuracy: the proportion of correct predictions.
 
         Parameters
         ----------

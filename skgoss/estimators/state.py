@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster
@@ -59,6 +60,17 @@ def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None
     return without_learned(state), model
 
 
+def _booster_advice(model: Any) -> str:
+    """How to get a Booster of what is none."""
+    if isinstance(model, BaseEstimator) and type_name(model).startswith("skgoss."):
+        return "Pass its attribute booster_."
+    attribute = ".booster_" if isinstance(model, BaseEstimator) else ""
+    return (
+        "For a model of LightGBM, pass"
+        f" Booster(model_str=model{attribute}.model_to_string())."
+    )
+
+
 def of_booster(
     booster: Booster, classes: ArrayLike | None, task: Task, names: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any], FittedModel]:
@@ -71,8 +83,8 @@ def of_booster(
     """
     if not isinstance(booster, Booster):
         raise TypeError(
-            f"booster must be a Booster of skgoss, got {type_name(booster)}. For a"
-            " Booster of LightGBM, pass Booster(model_str=model.model_to_string())."
+            f"booster must be a Booster of skgoss, got {type_name(booster)}."
+            f" {_booster_advice(booster)}"
         )
     model = booster._best_model()
     _check_task(task, model)

@@ -17,6 +17,7 @@ from skgoss.binning.rows import Rows, check_init_score, held_out
 from skgoss.columns import (
     by_row,
     categories,
+    column_advice,
     containers,
     lifetimes,
     merged_schema,
@@ -49,7 +50,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
 from skgoss.training.evaluation import NamedRows
 from skgoss.utils import threads
-from skgoss.utils.messages import warn, warn_unused
+from skgoss.utils.messages import type_name, warn, warn_unused
 
 Floats = NDArray[np.float64]
 
@@ -145,6 +146,13 @@ class FitData:
         self.rows = self.fitted = rows
         self._set_objective()
         self._warn_of_scale()
+        if init_model is None and self.schema.categories.vocabularies:
+            column_advice.warn_of_text(
+                self.schema.categories.vocabularies,
+                self.column_names,
+                rows.collectives.total(len(rows)),
+                "polars" if "polars" in type_name(training.X) else "pandas",
+            )
         self.preset_params, self.search = {}, None
         if settings.preset is not None:
             self._apply_preset(searches, is_evaluated)
@@ -305,7 +313,7 @@ class FitData:
         if self.init_model is None:
             return check_init_score(input_set.init_score, n_rows, self.n_scores, name)
         warn_unused(
-            f"{name} has no effect beside init_model: boosting goes on from the scores"
+            f"{name} has no effect with init_model: boosting goes on from the scores"
             " of that model. Leave one out."
         )
         return None
@@ -343,6 +351,7 @@ class FitData:
         """The target of a set, and its name; the training set determines the task."""
         name, task = input_set.target_name, self.task
         if lives:
+            task.check_objective(canonical_name(self.settings.objective))
             return self._bounds(input_set, n_rows), name
         learns = input_set.is_training and not task.tasks
         if input_set.parts is None and (task.takes_several if learns else task.tasks):
@@ -419,7 +428,7 @@ class FitData:
                 warn(
                     "Nearly all errors of the first round are far above"
                     f" {spec.option}={scale}, so {name!r} learns slowly or nothing. Set"
-                    " a larger number: 90 % of the errors are below"
+                    " a larger number: 90% of the errors are below"
                     f" {spec.option}={errors.percentile(0.9):.2g}."
                 )
 
@@ -614,6 +623,6 @@ def _warn_of_other_scores(init_model: FittedModel, objective: Any, link: Link) -
     if are_named and replace(init_model.link, levels=()) != replace(link, levels=()):
         warn(
             f"init_model has objective={earlier!r}, whose raw scores are not those of"
-            f" objective={objective!r}: boosting goes on from them all the same. Fit"
+            f" objective={objective!r}: boosting goes on from them anyway. Fit"
             " without init_model, or with its objective."
         )

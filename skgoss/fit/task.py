@@ -236,9 +236,10 @@ class Classification(Task):
         """Check that an objective is for the number of classes."""
         spec = OBJECTIVES[name]
         if spec.distribution is not None or spec.task == "survival":
+            what = "times of events" if spec.task == "survival" else "distributions"
             raise ValueError(
-                f"objective={name!r} learns a distribution of numbers. Use"
-                " LGBMRegressor, or another objective for classes."
+                f"objective={name!r} learns {what}: use LGBMRegressor, or another"
+                " objective for classes."
             )
         two = self.n_classes <= 2
         if (name in _MANY_CLASSES) == two:

@@ -88,7 +88,7 @@ class TimeLimit:
     @property
     def left(self) -> float:
         """The seconds that are left."""
-        return self._end - time.monotonic()
+        return max(0.0, self._end - time.monotonic())
 
     def is_over(self, seconds: float = 0.0) -> bool:
         """Whether no time is left for what takes so many seconds."""
@@ -110,7 +110,7 @@ class TimeLimit:
 
     def part(self, share: float) -> TimeLimit:
         """The limit of a part of the fit, which takes a share of the time left."""
-        seconds = None if self.seconds is None else max(0.0, share * self.left)
+        seconds = None if self.seconds is None else share * self.left
         return TimeLimit(seconds, self.interrupted if self.has_end else None)
 
 

@@ -1,4 +1,4 @@
-"""Options that were passed but have no effect beside the others."""
+"""Options that were passed but have no effect with the others."""
 
 from __future__ import annotations
 

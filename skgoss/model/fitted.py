@@ -44,6 +44,12 @@ History = dict[str, dict[str, list[float]]]
 
 Part = TypeVar("Part", Ensemble, Header, Link, Categories)
 
+# Other ways to quantiles than those of times to an event.
+_QUANTILES = (
+    " For quantiles of numbers, fit with objective='quantile' and alpha=q, or with"
+    " 'normal' and use predict_distribution(X).ppf(q)."
+)
+
 # The entries of a state besides the trees and the header, with their types.
 _STATE: Types = {
     "categories": object,
@@ -370,6 +376,7 @@ class FittedModel:
             raise ValueError(
                 f"{owner} cannot predict {what}: its objective is"
                 f" {self.objective!r}. Fit with objective='cox' or 'aft_normal'."
+                f"{_QUANTILES if what == 'quantiles' else ''}"
             )
         if self.baseline is None:
             raise ValueError(

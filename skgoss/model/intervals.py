@@ -77,7 +77,7 @@ def checked_coverage(coverage: Any) -> tuple[Floats, bool]:
     wrong = values[~((values > 0) & (values < 1))]
     if wrong.size:
         raise ValueError(
-            f"coverage must lie between 0 and 1, got {wrong.flat[0]}. For 90 %, pass"
+            f"coverage must lie between 0 and 1, got {wrong.flat[0]}. For 90%, pass"
             " 0.9."
         )
     return np.atleast_1d(values).astype(np.float64), values.ndim == 0

@@ -58,7 +58,7 @@ def kind(
     passed = pred_interactions, pred_contrib, pred_leaf, raw_score
     asked = [name for name, value in zip(_KINDS, passed, strict=True) if value]
     if len(asked) > 1:
-        warn_unused(f"{' and '.join(asked[1:])}: no effect beside {asked[0]}=True.")
+        warn_unused(f"{' and '.join(asked[1:])}: no effect with {asked[0]}=True.")
     return _KINDS[asked[0]] if asked else "prediction"
 
 
@@ -96,7 +96,7 @@ def staged(model: FittedModel, columns: Columns, n_threads: int) -> Iterator[Flo
 def linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
     """The scores after a link, one-dimensional if there is one a row.
 
-    Quantiles are two-dimensional also if there is a single one.
+    Quantiles are two-dimensional even if there is only one.
     """
     if link is not None:
         scores = link(scores, n_threads)

@@ -103,8 +103,8 @@ def parse(content: str | bytes) -> FittedModel:
     line = dict(header.own)
     if line.pop("version", None) != VERSION:
         raise ValueError(
-            "the file was written by another version of skgoss, which this one does not"
-            " know. Update skgoss."
+            "the file was written by another version of skgoss, which this one cannot"
+            " read. Update skgoss."
         )
     state = plain_values.decode(line, "the line of skgoss")
     if isinstance(state.get("best_iteration"), int):

@@ -375,7 +375,7 @@ def _skgoss_line(number: int, text: bytes) -> SkgossLine:
 
 def _column(key: str) -> int:
     if not re.fullmatch(r"[0-9]{1,10}", key):
-        raise ValueError(f"a column must be a number, got {key[:20]!r}")
+        raise ValueError(f"the key of a column must be its number, got {key[:20]!r}")
     return int(key)
 
 

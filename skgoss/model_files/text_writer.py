@@ -171,7 +171,7 @@ def _blocks(
 
 
 def _joined(values: NDArray[Any], start: NDArray[np.int64]) -> list[str]:
-    """Numbers from each start to the next, as the shortest text with the same bits."""
+    """Numbers from each start to the next, as the shortest text that reads back."""
     dtype = np.float64 if values.dtype == np.float64 else np.int64
     return decimals.joined(np.ascontiguousarray(values, dtype), start)
 

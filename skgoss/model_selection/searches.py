@@ -37,7 +37,12 @@ from skgoss.model_selection.candidates import (
     is_rounds,
     racers,
 )
-from skgoss.model_selection.shared_fits import SharedFits, are_rounds_alike, last_steps
+from skgoss.model_selection.shared_fits import (
+    SharedFits,
+    are_rounds_alike,
+    last_steps,
+    with_params,
+)
 from skgoss.parameters import docstrings
 from skgoss.parameters.settings import CHANGEABLE
 from skgoss.training.schedule import at_once, run_all
@@ -276,7 +281,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         """The estimator of each candidate; ValueError if a parameter does not exist."""
         models = []
         for candidate in candidates:
-            changed = clone(self.estimator).set_params(**clone(candidate, safe=False))
+            changed = with_params(self.estimator, clone(candidate, safe=False))
             *_, model = last_steps(changed)
             models.append(model)
             least = getattr(model, "min_child_samples", None)
@@ -514,7 +519,7 @@ class _ThreadsOfScope(ThreadingBackend):
         super().abort_everything(ensure_ready)
 
     def terminate(self) -> None:
-        # If threads cannot be started, those of half a pool wait for ever.
+        # If threads cannot be started, those of half a pool wait forever.
         is_whole = self._pool is not None
         super().terminate()
         if is_whole:
@@ -634,7 +639,7 @@ def _described(cls: Search) -> Search:
 class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
     """Search over a grid: scikit-learn's GridSearchCV, whose fits share their work.
 
-    The scores are those of scikit-learn's search of the same estimator, bit for bit. It
+    The scores are those of scikit-learn's search of the same estimator. It
     takes less time because bins are found once for each fold, candidates that differ
     only in ``n_estimators`` are one fit, the steps of a pipeline before the estimator
     are fitted once for each fold and each of their parameters, and fits run side by
@@ -702,7 +707,7 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
 class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
     """Search over random candidates: scikit-learn's, with fits that share their work.
 
-    The scores are those of scikit-learn's search, bit for bit: see `GridSearchCV`.
+    The scores are those of scikit-learn's search: see `GridSearchCV`.
 
     Parameters
     ----------

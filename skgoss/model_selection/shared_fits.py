@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import joblib
+from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
@@ -25,6 +26,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training.loop import Trained
 from skgoss.training.run import Run
 from skgoss.utils.cancellation import Cancelled
+from skgoss.utils.messages import closest, did_you_mean
 
 # A model, and the attributes that callbacks have set.
 Result = tuple[FittedModel, dict[str, Any]]
@@ -43,6 +45,37 @@ def last_steps(estimator: Any) -> Iterator[Any]:
         yield from last_steps(estimator.steps[-1][1])
     elif isinstance(estimator, TransformedTargetRegressor):
         yield from last_steps(estimator.regressor)
+
+
+def with_params(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """A clone with some parameters; ValueError with a close name if one is unknown."""
+    try:
+        return clone(estimator).set_params(**params)
+    except ValueError as error:
+        path = next((name for name in params if not _has(estimator, name)), None)
+        if path is None:
+            raise
+        close = _close_paths(path, estimator.get_params())
+        raise ValueError(
+            f"Invalid parameter {path!r} for the estimator of the search."
+            f"{did_you_mean(close)}"
+        ) from error
+
+
+def _has(estimator: Any, path: str) -> bool:
+    """Whether an estimator has a parameter, or another name of it."""
+    try:
+        clone(estimator).set_params(**{path: None})
+    except ValueError:
+        return False
+    return True
+
+
+def _close_paths(path: str, known: Collection[str]) -> list[str]:
+    """The parameters that are most like one: in any step of a pipeline."""
+    name = path.rpartition("__")[2]
+    of_steps = [other for other in known if other.rpartition("__")[2] == name]
+    return of_steps or closest(path, known)
 
 
 def digest(*values: Any) -> str | None:
@@ -270,6 +303,9 @@ class SharedSteps:
     ) -> Callable[..., Any]:
         """The function, which shares what it returns: see `SharedFits.of_step`."""
         return partial(self._shared.of_step, function, ignore)
+
+    def __repr__(self) -> str:
+        return "'shared by the search'"
 
     def __sklearn_clone__(self) -> SharedSteps | None:
         return self if self._shared.is_open else None

@@ -180,8 +180,8 @@ def mean_of(
 def intervals(levels: Sequence[float]) -> list[tuple[int, int, float]]:
     """The intervals between pairs of quantiles, from the widest to the narrowest.
 
-    Returns the numbers of both quantiles, and the share of the rows that is between
-    them if the levels are right.
+    Returns the numbers of both quantiles, and the proportion of rows between them if
+    the levels are right.
     """
     last = len(levels) - 1
     pairs = [(i, last - i) for i in range(len(levels) // 2)]

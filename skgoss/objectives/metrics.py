@@ -189,11 +189,13 @@ _OTHER_LIBRARIES = {
 
 # What users ask for that is no metric here: what to use.
 _INSTEAD = {
-    "'auc'": "roc roc_auc_score",
+    "'auc'": "roc roc_auc roc_auc_score",
+    "'r2'": "explained_variance",
     "'average_precision'": "aucpr pr_auc",
     "'binary_error' or 'multi_error', which is 1 - accuracy": "acc accuracy",
     "a function of labels and predictions": (
-        "balanced_accuracy f1 f1_score gini mcc precision recall rmsle smape"
+        "balanced_accuracy brier_score brier_score_loss f1 f1_score gini max_error mcc"
+        " msle precision recall rmsle smape"
     ),
 }
 
@@ -425,8 +427,9 @@ def _advice(unknown: str, tasks: Sequence[str]) -> str:
     names = [name for name in _NAME_OF if METRICS[_NAME_OF[name]].task in tasks]
     word = unknown.lower().removeprefix("neg_").removesuffix("_deviance")
     instead = by_name(_INSTEAD)
-    near = closest(word.removeprefix("mean_"), [*names, *instead])
-    near = near or closest(word, [*names, *instead])
+    near = closest(word, [*names, *instead]) or closest(
+        word.removeprefix("mean_"), [*names, *instead]
+    )
     if near and near[0] in instead:
         return f" For {near[0]!r}, use {instead[near[0]]}."
     return did_you_mean(near)

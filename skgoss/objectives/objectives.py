@@ -351,7 +351,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
     "cox": ObjectiveSpec(
         "Cox's partial likelihood; predicts the logarithm of a relative hazard",
         "survival",
-        suits="times of events, of which some are not seen",
+        suits="event times, some of them censored",
         metric="cox_nll",
         self_concordance=lambda settings: 1.0,
     ),
@@ -367,7 +367,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
             f"aft_{base}",
             task="survival",
             aliases=("aft",) if base == "normal" else (),
-            suits="the same, or bounds of times",
+            suits="the same, or interval-censored times",
         )
         for base in ("normal", "logistic", "extreme")
     },

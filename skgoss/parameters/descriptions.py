@@ -46,7 +46,7 @@ sample_weight : array-like of shape (n_samples,), default=None
 init_score : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
     Raw scores from which boosting starts, instead of the best constant. They are
     not part of the model: add them to its raw predictions. They have no effect
-    beside ``init_model``.
+    with ``init_model``.
 group : array-like of shape (n_queries,), default=None
     Number of rows of each query. The rows of a query must be consecutive, and the
     queries in this order. Pass either ``group`` or ``qid``.

@@ -59,7 +59,7 @@ def from_paths(paths: Sequence[Any]) -> FilesSource:
     def opened(names: Any, kind: str | None) -> Any:
         dataset = ds.dataset(names, format=kind, partitioning="hive")
         if not dataset.files:
-            raise FileNotFoundError(f"There are no files of Parquet in {names}.")
+            raise FileNotFoundError(f"There are no Parquet files in {names}.")
         return dataset
 
     names = [name for path in paths for name in _matching(os.fspath(path))]

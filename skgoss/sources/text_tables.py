@@ -304,7 +304,7 @@ def _parse_by_item(block: TextBlock, separator: str, width: int) -> NDArray[np.f
                 values.append(_number(item))
             except ValueError:
                 raise _other_format(
-                    f"line {n}, column {j}: {item[:40]!r} is no number."
+                    f"line {n}, column {j}: {item[:40]!r} is not a number."
                     f"{_HEADER_HINT if n == 1 else ''}",
                     separator,
                 ) from None
@@ -320,7 +320,7 @@ def _number(text: str) -> float:
     if text.lower() in _MISSING:
         return np.nan
     if "_" in text:
-        raise ValueError(f"{text!r} is no number")  # though it is one for Python
+        raise ValueError(f"{text!r} is not a number")  # though it is one for Python
     return float(text)
 
 

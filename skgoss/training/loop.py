@@ -22,6 +22,7 @@ from skgoss.training.distributed_callbacks import DistributedCallbacks
 from skgoss.training.evaluation import by_name
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import Rounds
+from skgoss.utils.messages import warn
 
 # Of the index of a round and the ensemble so far: whether the fit is over.
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
@@ -113,14 +114,15 @@ def run(
         end_iteration=first + n_planned,
     )
     env: CallbackEnv | None = None
-    grows = True
+    n_grown: int | None = None  # the rounds before one in which no tree can be split
     try:
         for index in range(n_rounds or n_planned):
             empty = partial(env_of, iteration=first + index, evaluation_result_list=[])
             if caller.before_round(empty):
                 break
-            grows = grows and boosting.boost()
-            is_new = grows or index == 0
+            if n_grown is None and not boosting.boost():
+                n_grown = index
+            is_new = n_grown is None or index == 0
             if is_new:
                 results = boosting.evaluate() if boosting.sets else []
                 env = env_of(iteration=first + index, evaluation_result_list=results)
@@ -139,7 +141,26 @@ def run(
         return stop
     finally:
         caller.close()
+    _warn_of_fewer_rounds(boosting, n_grown, n_rounds)
     return None
+
+
+def _warn_of_fewer_rounds(
+    boosting: Rounds | Lockstep, n_grown: int | None, n_rounds: int | None
+) -> None:
+    """Warn that rounds end before the number that the user has asked for.
+
+    ``n_rounds`` of a search are stages, of which nobody has asked for any.
+    """
+    settings, is_first = boosting.settings, boosting.partition.collectives.rank == 0
+    is_asked = n_rounds is None and "n_estimators" in settings.passed
+    if n_grown and is_asked and is_first:
+        warn(
+            f"The fit ended after {n_grown} of {settings.n_estimators} rounds: no leaf"
+            " can be split any further. Most often the model then fits the training"
+            f" data perfectly, or min_child_samples={settings.min_child_samples} and"
+            f" min_child_weight={settings.min_child_weight:g} allow no split."
+        )
 
 
 def result(

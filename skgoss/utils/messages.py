@@ -50,8 +50,19 @@ class UnusedParameterWarning(UserWarning):
 
 
 def closest(word: str, names: Iterable[str], n: int = 1) -> list[str]:
-    """The names that are most like a word, the closest first."""
-    return difflib.get_close_matches(word, names, n=n)
+    """The names that are most like a word, the closest first.
+
+    Case does not count, nor what separates the parts of a name.
+    """
+    names_of: dict[str, str] = {}
+    for name in names:
+        names_of.setdefault(_plain(name), name)
+    near = difflib.get_close_matches(_plain(word), names_of, n=n)
+    return [names_of[name] for name in near]
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")
 
 
 def did_you_mean(names: Sequence[str]) -> str:

@@ -265,7 +265,7 @@ def test_dates_are_refused_at_predict(repeats):
     estimator, _ = fit(pandas.DataFrame({"a": ["x"], "b": [1.5]}))
     day = pandas.Timestamp("2020-01-01")
     for row in ({"a": day, "b": 1.0}, {"a": "x", "b": day}):
-        with pytest.raises(ValueError, match=r"Column .* holds Datetime"):
+        with pytest.raises(ValueError, match=r"Column .* holds dates"):
             columns(estimator, pandas.DataFrame([row] * repeats), reset=False)
 
 

@@ -64,7 +64,7 @@ def test_lists():
         (
             np.array([["2020-01-01"]], "M8[D]"),
             ValueError,
-            "X must hold numbers, but holds datetime64",
+            r"X holds dates \(datetime64",
         ),
     ],
 )

@@ -91,12 +91,12 @@ def changed(column, value, row=1, y=None):
         (changed(slice(0, 2), 0.0, y=BOUNDS), "column 1 of y must hold times above 0"),
         (
             pd.DataFrame({"status": ["dead", "alive", "dead"], "days": TIME}),
-            "column 'status' of y must hold numbers, or True where the event was seen,"
-            " such as status == 'dead'",
+            r"column 'status' of y must say by True or 1 that the event was seen.*holds"
+            r" 'dead', 'alive'\. Compare it with the value that means the event",
         ),
         (
             np.array([("yes", 1.0)] * 3, dtype=[("dead", "U3"), ("days", float)]),
-            "field 'dead' of y must hold numbers, or True",
+            "field 'dead' of y must say by True or 1 .* holds 'yes'",
         ),
     ],
 )
@@ -111,7 +111,7 @@ def test_codes_of_events_are_not_taken_for_bounds(codes, strata):
     """1 and 2 in R's survival; 2 is often a competing event."""
     y = np.column_stack([codes, [3.0, 4.0, 5.0], *strata])
     with pytest.raises(
-        ValueError, match=r"column 0 of y holds only .*status == 2, tim"
+        ValueError, match=r"column 0 of y holds only .*status == code, tim"
     ):
         lifetimes.bounds(y, 3)
     # Each way that the message names.

@@ -66,7 +66,7 @@ def test_doubled_names(library):
     else:
         X = module.table([*values.T], names=["a", "b", "a"])
     y = np.arange(50)
-    message = "X has several columns of one name.*'a' 2 times"
+    message = "X has several columns with the same name.*'a' 2 times"
     with pytest.raises(ValueError, match=message):
         LGBMRegressor().fit(X, y)
     model = LGBMRegressor(n_estimators=1).fit(values, y)

@@ -238,7 +238,10 @@ def member(name: str, content: bytes, *, compressed: bool = False) -> bytes:
             "names that are strings",
         ),
         (header(b"[" * 10**5), "cannot be read"),
-        (member("data/bytes.npy", b"ab"), "data/bytes.npy does not begin as arrays"),
+        (
+            member("data/bytes.npy", b"ab"),
+            "data/bytes.npy does not begin like an arrays",
+        ),
         (member("data/bytes.npy", b"ab" * 99), "data/bytes.npy does not begin as arr"),
         (member("data/n_rows.npy", npy(0)), "must have no member 'data/n_rows.npy'"),
         (member("other/x.npy", npy(0)), "must have no member 'other/x.npy'"),

@@ -844,7 +844,7 @@ def test_states_have_all_entries():
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("n", [101, 150, 2000])
 def test_chains_of_references_are_short(n, closed):
-    message = "for 100 data sets or more, or for ever"
+    message = "for 100 data sets or more, or in a circle"
     sets = [Dataset(*made(50)) for _ in range(n)]
     for data, reference in itertools.pairwise(sets):
         data.set_reference(reference)

@@ -606,7 +606,7 @@ def test_objectives_without_a_middle():
     [
         (0.0, ValueError, r"between 0 and 1, got 0\.0"),
         (1, ValueError, r"between 0 and 1, got 1"),
-        (90, ValueError, r"got 90\. For 90 %, pass 0\.9"),
+        (90, ValueError, r"got 90\. For 90%, pass 0\.9"),
         ([0.5, np.nan], ValueError, r"between 0 and 1, got nan"),
         ([], ValueError, r"at least one number, got an empty list"),
         ("0.9", TypeError, r"must be a number between 0 and 1 .* got '0\.9'"),

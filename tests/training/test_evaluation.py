@@ -745,7 +745,7 @@ def test_an_earlier_model_replaces_start_scores(options):
     if sets:
         sets["eval_init_score"] = [np.full(90, 1e6)]
     both = regressor(**options)
-    with pytest.warns(UnusedParameterWarning, match="init_score has no effect beside"):
+    with pytest.warns(UnusedParameterWarning, match="init_score has no effect with"):
         both.fit(RX, RY, init_model=first, init_score=RY * 7, **sets)
     np.testing.assert_array_equal(both.predict(RX), alone.predict(RX))
     assert both.evals_result_ == alone.evals_result_

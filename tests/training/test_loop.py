@@ -138,6 +138,43 @@ def test_callbacks_hear_of_rounds_in_which_no_tree_can_grow(gain, patience):
     assert model.best_score_["valid_0"]["l2"] == history["valid_0"]["l2"][-1]
 
 
+FEW = np.arange(8.0)[:, None]
+EXACT = {"learning_rate": 1.0, "min_child_samples": 1, "n_jobs": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({"n_estimators": 30}, {}),
+        ({"n_iter": 30}, {}),
+        ({"n_estimators": 30}, {"eval_set": [(FEW, FEW[:, 0])]}),
+        ({"n_estimators": 30}, {"callbacks": [record_evaluation({})]}),
+    ],
+)
+def test_a_fit_says_that_it_ended_before_the_rounds_asked_for(options, arguments):
+    model = LGBMRegressor(**options, **EXACT)
+    with pytest.warns(UserWarning, match="The fit ended after") as caught:
+        model.fit(FEW, FEW[:, 0] % 3, **arguments)
+    (warning,) = caught
+    assert f" after {model.n_estimators_} of 30 rounds: no leaf" in str(warning.message)
+    assert "min_child_samples=1 " in str(warning.message)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},  # 100 rounds, which nobody has asked for
+        {"n_estimators": 1},
+        {"n_estimators": 30, "folds": 2},  # which choose the rounds
+        {"n_estimators": 30, "early_stopping_round": 2, "validation_fraction": 0.2},
+    ],
+)
+def test_a_fit_of_as_many_rounds_as_expected_says_nothing(options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LGBMRegressor(**options, **EXACT).fit(FEW, FEW[:, 0] % 3)
+
+
 def test_other_exceptions_with_a_round_are_errors():
     class Other(Exception):
         best_iteration, best_score = 1, []

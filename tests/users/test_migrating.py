@@ -43,7 +43,7 @@ CHECKED_BY = {
         "fit/test_messages_go_to_a_registered_logger",
         "fit/test_print_evaluation_is_log_evaluation",
     ],
-    "scripts with early stopping in a search": [
+    "early stopping in a search": [
         "estimators/test_old_script_of_a_search_with_early_stopping",
     ],
     "time series": [
@@ -60,7 +60,7 @@ CHECKED_BY = {
         "fit/test_early_stopping_tells_about_itself",
         "training/test_changed_options_are_those_of_lightgbm",
     ],
-    "callbacks of your own": [
+    "your own callbacks": [
         "training/test_what_a_callback_is_told",
         "training/test_order_and_before_rounds",
         "training/test_ending_a_fit",
@@ -143,13 +143,13 @@ CHECKED_BY = {
         "training/test_stops_at_the_best_round_and_keeps_it",
         "estimators/test_attributes",
     ],
-    "objectives of your own": [
+    "custom objectives": [
         "estimators/test_custom_regression",
         "estimators/test_custom_classification_returns_raw_scores",
         "objectives/test_custom_objective_may_take_weights",
         "estimators/test_custom_objective_gets_the_sizes",
     ],
-    "metrics of your own": [
+    "custom metrics": [
         "training/test_functions_of_two_three_and_four_arguments",
     ],
     "positions of documents": [
@@ -252,6 +252,7 @@ CHECKED_BY |= {
     ],
     "values out of bounds": ["parameters/test_bad_value_is_refused_at_fit"],
     "columns of strings": [
+        "columns/test_text_that_is_not_a_category",
         "fit/test_values_count_and_not_their_container",
     ],
     "distributions": ["objectives/test_the_loss_is_that_of_scipy"],
@@ -314,7 +315,7 @@ CHECKED_BY |= {
     "strings in polars and Arrow": [
         "fit/test_values_count_and_not_their_container",
     ],
-    "missing targets beside a data frame": [
+    "missing targets with a data frame": [
         "users/test_y_must_be_finite",
     ],
     "ignored aliases": ["parameters/test_alias_resolves_at_once"],
@@ -411,6 +412,7 @@ CHECKED_BY |= {
         "users/test_arrays_hold_categories_and_not_codes",
     ],
     "training that cannot split any more": [
+        "training/test_a_fit_says_that_it_ended_before_the_rounds_asked_for",
         "training/test_callbacks_hear_of_rounds_in_which_no_tree_can_grow",
     ],
     "`decision_type` 3, 7 and 11 in text files": [
@@ -425,7 +427,7 @@ CHECKED_BY |= {
     "init_model of an objective whose raw scores are of another kind": [
         "fit/test_scores_of_another_kind_to_go_on_from"
     ],
-    "init_score beside init_model": [
+    "init_score with init_model": [
         "booster/test_init_model_replaces_init_score",
         "training/test_an_earlier_model_replaces_start_scores",
     ],

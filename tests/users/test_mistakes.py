@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 import skgoss
 import skgoss.compat
@@ -24,6 +26,7 @@ from skgoss import (
     log_evaluation,
     train,
 )
+from skgoss.model_selection import GridSearchCV
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -50,6 +53,10 @@ def data(label=y, **arguments):
     return Dataset(X, label=label, **arguments)
 
 
+def search(estimator, grid):
+    return GridSearchCV(estimator, grid, n_jobs=1).fit(X, r)
+
+
 model = classifier().fit(X, y)
 numbers = regressor().fit(X, r)
 booster = model.booster_
@@ -57,6 +64,9 @@ frame = pd.DataFrame(X, columns=list("abcd"))
 named = classifier().fit(frame, y)
 doubled = pd.DataFrame({0: r, 1: r}).set_axis(["t", "t"], axis=1)
 days = np.array([[pd.Timestamp(2020, 1, 1)]] * 60, dtype=object)
+dates = pd.DataFrame({"sold": pd.date_range("2020-01-01", periods=60)})
+lives = pd.DataFrame({"status": ["ok", "failed"] * 30, "years": np.arange(60)})
+piped = Pipeline([("scale", StandardScaler()), ("gbm", regressor())])
 incomplete = np.array([np.nan, "a", "b"] * 20, dtype=object)
 scorer = make_scorer(mean_squared_error)
 # What the mistakes below are typed with.
@@ -126,7 +136,33 @@ MISTAKES = {
         "(2,)",
         "60 rows",
     ),
-    "classifier().fit(X, y, sample_weight='balanced')": ("sample_weight", "numbers"),
+    "classifier().fit(X, y, sample_weight='balanced')": ("an array", "str 'balanced'"),
+    "regressor().fit(frame, r, sample_weight='a')": ("sample_weight", "X['a']"),
+    "regressor().fit(frame, r, init_score='a')": ("init_score", "X['a']"),
+    "ranker().fit(frame, y, qid='a')": ("qid", "X['a']"),
+    "ranker().fit(frame, y, group='a')": ("group", "X['a']"),
+    "classifier().fit(X, y.astype(bool).astype(object))": ("y.astype(bool)",),
+    "regressor(monotone_constraints={'A': 1}).fit(frame, r)": ("Did you mean 'a'?",),
+    "classifier(categorical_feature=['A']).fit(frame, y)": ("Did you mean 'a'?",),
+    # Dates and lists
+    "regressor().fit(dates, r)": ("Column 'sold' holds dates", "X['sold'].dt.month"),
+    "regressor().fit(dates - dates.min(), r)": ("durations", "dt.total_seconds()"),
+    "regressor().fit(dates.to_numpy(), r)": ("X holds dates", "astype(float)"),
+    "regressor().fit(dates.astype(object), r)": ("pandas.to_datetime(X['sold'])",),
+    "regressor().fit(pd.DataFrame({'a': [[1, 2]] * 60}), r)": ("'a' holds lists",),
+    "regressor().fit(dates.astype(str), r)": (
+        "Dates that are text",
+        "'sold' ('2020-01-01')",
+        "pandas.to_datetime(X['sold'])",
+    ),
+    # Survival analysis
+    "classifier(objective='cox').fit(X, y)": ("times of events", "use LGBMRegressor"),
+    "regressor(objective='cox').fit(X, lives)": (
+        "'status' of y",
+        "True or 1",
+        "'ok', 'failed'",
+        "status == value",
+    ),
     # Other arguments of fit
     "classifier().fit(X, y, class_weight='balanced')": (
         "LGBMClassifier.fit has no argument 'class_weight'",
@@ -167,6 +203,12 @@ MISTAKES = {
         "'binary_error'",
     ),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='f1')": ("a function",),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='roc-auc')": ("use 'auc'",),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='Log-Loss')": ("_logloss'",),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='max_error')": ("function",),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='neg-mean-squared-error')": (
+        "Did you mean 'mean_squared_error'?",
+    ),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='rmsee')": ("'rmse'",),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric=lambda y: 1)": (
         "2, 3 or 4 arguments",
@@ -234,6 +276,8 @@ MISTAKES = {
     "Booster('m.txt')": ("params must be a dict", "got str", "model_file=path"),
     "Booster(model)": ("params", "LGBMClassifier", "attribute booster_"),
     "Booster(model_str='m.txt')": ("model_str", "'m.txt'", "use model_file"),
+    "LGBMClassifier.from_booster(model)": ("skgoss.LGBMClassifier", "booster_"),
+    "LGBMRegressor.from_booster(piped)": ("sklearn.pipeline.Pipeline", "LightGBM"),
     "LGBMRegressor.from_booster(booster)": ("LGBMRegressor", "an LGBMClassifier"),
     "skgoss.LGBMClasifier": ("'LGBMClasifier'", "Did you mean 'LGBMClassifier'?"),
     # train, cv, Dataset
@@ -315,7 +359,7 @@ MISTAKES = {
     # Columns by name, and files
     "classifier().fit(frame, 'y')": ("the str 'y'", "pass X.drop(columns='y')"),
     "classifier().fit('train.csv', 'y')": ("No such file", "train.csv"),
-    "Dataset(X, label='y')": ("label", "the str 'y'", "pass its values"),
+    "Dataset(X, label='y')": ("label", "the str 'y'", "X['y']"),
     "Dataset('train.csv', header=True)": ("'header'", "It belongs to params"),
     "Dataset('train.csv', label_column='y')": ("'label_column'", "belongs to params"),
     "Dataset('train.csv', params={'label_column': 'y'}).construct()": (
@@ -422,7 +466,7 @@ MISTAKES = {
     ),
     "classifier().fit(X, set(y))": ("y should be a 1d array", "shape ()"),
     "classifier().fit(X, y, sample_weight={0: 1, 1: 2})": ("sample_weight", "'dict'"),
-    "classifier().fit(X, y, init_score='mean')": ("init_score", "numbers", "'mean'"),
+    "classifier().fit(X, y, init_score='mean')": ("init_score", "an array", "'mean'"),
     "classifier(min_child_samples=0.1).fit(X, y)": ("'min_child_samples'", "an int"),
     "classifier(colsample_bytree='sqrt').fit(X, y)": ("'colsample_bytree'", "(0, 1]"),
     "classifier(class_weight={'0': 1, '1': 2}).fit(X, y)": ("[0, 1]", "['0', '1']"),
@@ -441,9 +485,10 @@ MISTAKES = {
     "numbers.predict_interval(X)": ("no out-of-fold", "such as folds=5"),
     "regressor(folds=3).fit(X, r).predict_interval(X, coverage=90)": (
         "got 90",
-        "For 90 %, pass 0.9",
+        "For 90%, pass 0.9",
     ),
     "numbers.predict_interval(X, method='plus')": ("'cv+'", "got 'plus'"),
+    "numbers.predict_quantile(X, 0.5)": ("objective='quantile'", "ppf(q)", "'cox'"),
     "numbers.predict_quantiles(X)": ("use alpha", "objective='quantile'"),
     "regressor(objective='quantile', alpha=[0.9, 0.1]).fit(X, r)": ("ascending order",),
     "regressor(alpha=[0.1, 0.9]).fit(X, r)": ("'alpha'", "Only objective='quantile'"),
@@ -455,6 +500,12 @@ MISTAKES = {
     "classifier(num_leaves=[7, 15]).fit(X, y)": ("'num_leaves'", "Got [7, 15]"),
     "skgoss.LightGBMTuner({}, data())": ("'LightGBMTuner'", "preset='accurate'"),
     "skgoss.GridSearchCV": ("'GridSearchCV'", "Use skgoss.model_selection."),
+    # Searches
+    "search(piped, {'gbm__num_leafs': [3]})": ("mean 'gbm__num_leaves'?",),
+    "search(piped, {'num_leaves': [3]})": ("mean 'gbm__num_leaves'?",),
+    "search(piped, {'scaler__with_std': [True]})": ("mean 'scale__with_std'?",),
+    "search(regressor(), {'num_leafs': [3]})": ("'num_leafs'", "mean 'num_leaves'?"),
+    "search(regressor(), {'min_data_in_leaf': [3], 'leafs': [3]})": ("'leafs'",),
     # From scripts for LightGBM 3
     "train(BINARY, [X, y])": ("train_set", "got list", "Dataset(X, label=y)"),
     "train(BINARY, data(), 2, [data()], evals_result=[])": (

@@ -122,7 +122,7 @@ def raw(booster, case):
 pytestmark = pytest.mark.filterwarnings(
     "ignore:No tree of",
     "ignore:Early stopping is not available",
-    "ignore:.*init_score has no effect beside init_model",
+    "ignore:.*init_score has no effect with init_model",
 )
 
 

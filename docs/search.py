@@ -1,0 +1,108 @@
+"""Search the website that was built: `python docs/search.py [QUERY ...]`.
+
+Each query of `SEARCHED` must find its page first. Sphinx's script searches, in node.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+BUILT = Path(__file__).parent / "_build"
+
+# What users search for, and the page, or its heading, that comes first: `pages.py` adds
+# it to the index of the site.
+SEARCHED = {
+    "learning_rate": "parameters#`learning_rate`",
+    "monotone_constraints": "parameters#`monotone_constraints`",
+    "n_estimators": "parameters#`n_estimators`",
+    "num_leaves": "parameters#`num_leaves`",
+    "churn": "survival",
+    "survival analysis": "survival",
+    "datetime": "questions#Datetimes, dates and numbers stored as text",
+    "dates": "questions#Datetimes, dates and numbers stored as text",
+    "threshold": "production#Choose a threshold",
+    "reproducible": "scikit-learn#Random seed and reproducible results",
+    "random seed": "scikit-learn#Random seed and reproducible results",
+    "progress bar": "evaluation#Callbacks and the progress bar",
+    "unseen category": "categories#Missing, unseen (unknown) and rare categories",
+    "unknown category": "categories#Missing, unseen (unknown) and rare categories",
+    "ColumnTransformer": "scikit-learn#Input data",
+    "pipeline": "scikit-learn",
+    "GridSearchCV": "tuning",
+    "hyperparameter tuning": "tuning",
+    "early stopping": "evaluation#Early stopping",
+    "missing values": "scikit-learn#Missing values",
+    "imbalanced": "questions#Imbalanced classes: probabilities and the threshold",
+    "cross-validation": "cv",
+    "overfitting": "questions#My model overfits",
+    "feature importance": "explain#Feature importances",
+    "SHAP": "explain#SHAP values",
+    "prediction intervals": "intervals",
+    "quantile regression": "objectives#Several quantiles",
+    "save model": "models",
+    "load model": "models",
+    "GPU": "install#Threads and GPUs",
+    "threads": "scikit-learn#Threads and parallel searches",
+    "Optuna": "tuning",
+    "production": "production",
+    "deploy": "serving",
+    "Docker": "serving#Threads",
+    "LightGBM": "migrating",
+    "XGBoost": "other-libraries",
+    "CatBoost": "other-libraries",
+    "time series": "time-series",
+    "learning to rank": "ranking",
+    "multilabel": "scikit-learn#Several targets",
+    "out of memory": "larger-than-memory",
+    "Parquet": "larger-than-memory",
+    "custom objective": "objectives#Custom objectives",
+    "custom metric": "evaluation#Metrics",
+}
+
+# The pages of the results, the best first; what the script needs of a browser.
+SCRIPT = """
+const fs = require("fs"), vm = require("vm"), folder = process.argv[1];
+const scope = vm.createContext({
+  _ready() {}, _: (text) => text, SPHINX_HIGHLIGHT_ENABLED: false,
+  document: { getElementById() {} },
+});
+scope.window = scope;
+const files = ["_static/searchtools.js", "_static/language_data.js", "searchindex.js"];
+const text = files.map((file) => fs.readFileSync(`${folder}/${file}`, "utf8"));
+vm.runInContext(text.join("\\n;\\n") + "\\n;this.find = (query) => Search" +
+  "._performSearch(...Search._parseQuery(query)).reverse()" +
+  ".map(([page, title, anchor]) => page + anchor);", scope);
+const queries = JSON.parse(fs.readFileSync(0, "utf8"));
+console.log(JSON.stringify(queries.map((query) => scope.find(query))));
+"""
+
+
+def found(queries: list[str], built: Path = BUILT) -> list[list[str]]:
+    """The pages that each query finds, the best first."""
+    done = subprocess.run(
+        ["node", "-e", SCRIPT, built],
+        input=json.dumps(queries),
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return json.loads(done.stdout)
+
+
+def main() -> int:
+    """Print what queries find; 1 if one of `SEARCHED` finds another page first."""
+    queries = sys.argv[1:] or [*SEARCHED]
+    n_wrong = 0
+    for query, pages in zip(queries, found(queries), strict=True):
+        expected = SEARCHED.get(query, "").partition("#")[0]
+        is_right = bool(pages) and pages[0].partition("#")[0] == expected
+        n_wrong += query in SEARCHED and not is_right
+        print(f"{'  ' if is_right else '! '}{query}: {', '.join(pages[:3])}")
+    return n_wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

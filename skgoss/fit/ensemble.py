@@ -276,7 +276,7 @@ def hill_climbing(
     libraries of models", ICML 2004). They sum to 1. The first metric is the loss.
     """
     counts, total = np.zeros(len(kinds)), [m.scores * 0.0 for m in kinds[0]]
-    best, weights = np.inf, counts
+    best, weights = np.inf, np.zeros(len(kinds))
     for n in range(1, _ADDITIONS + 1):
         is_full = np.count_nonzero(counts) == _MOST_MEMBERS
         losses = [

@@ -153,6 +153,13 @@ def test_the_first_of_equal_kinds_is_the_model():
     assert ensemble.hill_climbing(kinds, metrics_of("l2")) == [0.0, 1.0, 0.0]
 
 
+@pytest.mark.filterwarnings("ignore:The metric 'l2' of")
+def test_weights_sum_to_1_where_no_loss_is_a_number():
+    target = np.random.default_rng(0).normal(size=30)
+    kinds = [folds_of(np.full(30, np.nan), target) for _ in range(2)]
+    assert ensemble.hill_climbing(kinds, metrics_of("l2")) == [1.0, 0.0]
+
+
 @pytest.mark.parametrize("n_rows", [1, 300, 10**9])
 @pytest.mark.parametrize("scale", [0.7, 1.0, 3.0])
 def test_factors_of_probabilities_have_the_least_loss(scale, n_rows):

@@ -91,7 +91,7 @@ def test_jedi_shows_texts():
         (found,) = script.help(*end)
         text = found.docstring(raw=True)
         assert "Parameters\n" in text
-        assert "{" not in text
+        assert "{parameters}" not in text
 
 
 # A line, and what pyright says of it.

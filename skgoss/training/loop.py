@@ -27,6 +27,9 @@ from skgoss.utils.messages import warn
 # Of the index of a round and the ensemble so far: whether the fit is over.
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 
+# A fit says that it has ended before so many rounds or more that the user asked for.
+_MANY_ROUNDS = 500
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -150,11 +153,13 @@ def _warn_of_fewer_rounds(
 ) -> None:
     """Warn that rounds end before the number that the user has asked for.
 
-    ``n_rounds`` of a search are stages, of which nobody has asked for any.
+    Who asks for few rounds does not miss the others. ``n_rounds`` of a search are
+    stages, of which nobody has asked for any.
     """
     settings, is_first = boosting.settings, boosting.partition.collectives.rank == 0
     is_asked = n_rounds is None and "n_estimators" in settings.passed
-    if n_grown and is_asked and is_first:
+    is_missed = n_grown and settings.n_estimators >= _MANY_ROUNDS
+    if is_missed and is_asked and is_first:
         warn(
             f"The fit ended after {n_grown} of {settings.n_estimators} rounds: no leaf"
             " can be split any further. Most often the model then fits the training"

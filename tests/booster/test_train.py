@@ -877,7 +877,7 @@ def test_init_model_replaces_init_score(package):
     alone = later()
     if package is skgoss:
         with pytest.warns(
-            UnusedParameterWarning, match="init_score has no effect besid"
+            UnusedParameterWarning, match="init_score has no effect with"
         ):
             both = later(init_score=start)
     else:

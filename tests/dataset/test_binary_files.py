@@ -240,7 +240,7 @@ def member(name: str, content: bytes, *, compressed: bool = False) -> bytes:
         (header(b"[" * 10**5), "cannot be read"),
         (
             member("data/bytes.npy", b"ab"),
-            "data/bytes.npy does not begin like an arrays",
+            "data/bytes.npy does not begin like an array",
         ),
         (member("data/bytes.npy", b"ab" * 99), "data/bytes.npy does not begin as arr"),
         (member("data/n_rows.npy", npy(0)), "must have no member 'data/n_rows.npy'"),

@@ -83,7 +83,7 @@ DEEP = 100_000
 MODEL = r'"model": \{.*?\}\]\}'
 OWN = [
     (r'"names": \{"0"', '"names": {"9"', "there is no column 9", None),
-    (r'"names": \{"0"', '"names": {"x"', "must be a number, got 'x'", None),
+    (r'"names": \{"0"', '"names": {"x"', "must be its number, got 'x'", None),
     (r'"names": \{"0": "a b"', '"names": {"0": 1', "must be strings", None),
     (r'"names": \{"0": "a b"', '"names": {"0": "d"', "must differ", "feature_names="),
     (MODEL, '"model": 1', "'model' of the line of skgoss must not be", None),

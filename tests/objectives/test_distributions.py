@@ -514,7 +514,7 @@ def test_mistakes_are_named():
         LGBMRegressor(objective="normal").fit(X, np.c_[y, y])
     with pytest.raises(ValueError, match="must be a number for objective='normal'"):
         LGBMRegressor(objective="normal", alpha=[0.1, 0.9]).fit(X, y)
-    with pytest.raises(ValueError, match="Use LGBMRegressor"):
+    with pytest.raises(ValueError, match="use LGBMRegressor"):
         LGBMClassifier(objective="normal").fit(X, y > 1)
     with pytest.raises(ValueError, match=r"'nll' cannot be computed for this task"):
         LGBMRegressor().fit(X, y, eval_set=[(X, y)], eval_metric="nll")

@@ -145,10 +145,10 @@ EXACT = {"learning_rate": 1.0, "min_child_samples": 1, "n_jobs": 1}
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [
-        ({"n_estimators": 30}, {}),
-        ({"n_iter": 30}, {}),
-        ({"n_estimators": 30}, {"eval_set": [(FEW, FEW[:, 0])]}),
-        ({"n_estimators": 30}, {"callbacks": [record_evaluation({})]}),
+        ({"n_estimators": 500}, {}),
+        ({"n_iter": 500}, {}),
+        ({"n_estimators": 500}, {"eval_set": [(FEW, FEW[:, 0])]}),
+        ({"n_estimators": 500}, {"callbacks": [record_evaluation({})]}),
     ],
 )
 def test_a_fit_says_that_it_ended_before_the_rounds_asked_for(options, arguments):
@@ -156,7 +156,7 @@ def test_a_fit_says_that_it_ended_before_the_rounds_asked_for(options, arguments
     with pytest.warns(UserWarning, match="The fit ended after") as caught:
         model.fit(FEW, FEW[:, 0] % 3, **arguments)
     (warning,) = caught
-    assert f" after {model.n_estimators_} of 30 rounds: no leaf" in str(warning.message)
+    assert f" after {model.n_estimators_} of 500 rounds: no leaf" in str(warning.message)
     assert "min_child_samples=1 " in str(warning.message)
 
 
@@ -164,9 +164,9 @@ def test_a_fit_says_that_it_ended_before_the_rounds_asked_for(options, arguments
     "options",
     [
         {},  # 100 rounds, which nobody has asked for
-        {"n_estimators": 1},
-        {"n_estimators": 30, "folds": 2},  # which choose the rounds
-        {"n_estimators": 30, "early_stopping_round": 2, "validation_fraction": 0.2},
+        {"n_estimators": 499},  # few
+        {"n_estimators": 500, "folds": 2},  # which choose the rounds
+        {"n_estimators": 500, "early_stopping_round": 2, "validation_fraction": 0.2},
     ],
 )
 def test_a_fit_of_as_many_rounds_as_expected_says_nothing(options):

@@ -439,6 +439,9 @@ CHECKED_BY |= {
         "model/test_far_rows_are_clipped",
         "model/test_lightgbm_knows_no_bounds_and_drops_them",
     ],
+    "steps of linear leaves": [
+        "model/test_leaves_of_classes_are_those_of_a_twin",
+    ],
     "monotone_constraints with linear_tree": [
         "model/test_what_linear_leaves_cannot_do",
     ],

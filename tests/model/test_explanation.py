@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 
 import numpy as np
@@ -105,6 +106,28 @@ def test_values_are_those_of_lightgbm(model):
         theirs.predict(X, pred_contrib=True),
         atol=1e-10,
     )
+
+
+def test_values_of_linear_leaves_add_up_whatever_was_done_with_them():
+    options = OPTIONS | {"linear_tree": True}
+    booster = LGBMRegressor(**options).fit(X, Y).booster_
+    constant = LGBMRegressor(**OPTIONS).fit(X, Y)
+    rows = np.concatenate([X[:20], 3 * X[:20]])
+    rows[::7, 1] = np.nan
+    for other in (
+        booster.refit(X[:100], -Y[:100], decay_rate=0.3),
+        LGBMRegressor(**options).fit(X, Y, init_model=constant),
+        LGBMRegressor(folds=3, **options).fit(X, Y),
+    ):
+        values = other.predict(rows, pred_contrib=True)
+        raw = other.predict(rows, raw_score=True)
+        np.testing.assert_allclose(values.sum(axis=1), raw, rtol=0, atol=1e-12)
+    values = booster.predict(rows, pred_contrib=True)
+    for same in (
+        Booster(model_str=booster.model_to_string()),
+        pickle.loads(pickle.dumps(booster)),
+    ):
+        np.testing.assert_array_equal(same.predict(rows, pred_contrib=True), values)
 
 
 def test_linear_leaves_of_lightgbm_have_no_values():

@@ -222,8 +222,8 @@ def test_leaves_of_any_size(kinds, adds, bound):
         bounding = line[(whole | (whole.sum() < 3)) & (w[rows] > 0)]
         bounding = bounding if len(bounding) else values[leaf : leaf + 1]
         low, high = bounding.min(), bounding.max()
-        ends = low - 0.5 * (high - low), high + 0.5 * (high - low)
-        assert (found.lower[leaf], found.upper[leaf]) == pytest.approx(ends)
+        around = low - 0.5 * (high - low), high + 0.5 * (high - low)
+        assert (found.lower[leaf], found.upper[leaf]) == pytest.approx(around)
     assert (n_shortened > 0) == (bound > 0)
     if score is not None:
         np.testing.assert_array_equal(score[number[n_used:]], before[number[n_used:]])

@@ -1,8 +1,8 @@
 // The order of search results: pages for users come before those for contributors.
 const LAST =
   /^(changelog|design|glossary|contributing|benchmarks|security|style|measured-.*)$/;
-// Pages that are lists of names, and classes that repeat others.
-const LATER = /^(names|other-libraries|api\/skgoss\.dask\..*)$/;
+// A page that is a list of names, and classes that repeat others.
+const LATER = /^(names|api\/skgoss\.dask\..*)$/;
 
 var Scorer = {
   score: ([docname, title, anchor, descr, score]) =>

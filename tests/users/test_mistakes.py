@@ -414,10 +414,6 @@ MISTAKES = {
     "booster.shap_values(X)": ("'shap_values'", "use explain(X)"),
     "model.explain(X5)": ("5 features", "expecting 4"),
     "model.predict(X, pred_contribs=True)": ("'pred_contribs'", "'pred_contrib'?"),
-    "classifier(linear_tree=True).fit(X, y).predict(X, pred_contrib=True)": (
-        "linear leaves",
-        "linear_tree=False",
-    ),
     "skgoss.load_model('m.txt')": ("'load_model'", "Use LGBMClassifier.from_file"),
     "skgoss.save_model(model, 'm.txt')": ("'save_model'", "Use model.to_file(path)"),
     "skgoss.shap_values(model, X)": ("'shap_values'", "Use model.explain(X)"),

@@ -62,7 +62,7 @@ def test_values_add_up_to_raw_scores(model):
             X, pred_contrib=True, pred_leaf=True, raw_score=True
         )
     np.testing.assert_array_equal(values, found)
-    with pytest.warns(UnusedParameterWarning, match="effect beside pred_interactions"):
+    with pytest.warns(UnusedParameterWarning, match="effect with pred_interactions"):
         pairs = model.predict(X, pred_interactions=True, pred_contrib=True)
     shape = (N, F + 1, F + 1) if n_scores == 1 else (N, n_scores, F + 1, F + 1)
     assert pairs.shape == shape

@@ -868,7 +868,7 @@ def test_folds_share_out_events(name):
         (lambda y: y.assign(days=np.nan), "column 'days' .* no missing values"),
         (lambda y: y.assign(dead=0), "y has no event"),
         (lambda y: y.assign(dead=y.days == y.days.max()), "known to outlive one with"),
-        (lambda y: y.assign(dead="yes"), "'dead' .* such as status == 'yes'"),
+        (lambda y: y.assign(dead="yes"), "'dead' .* holds 'yes'. Compare it with"),
         (lambda y: y.assign(stratum=np.arange(N) == 3), "stratum 1 of y has row 3"),
     ],
 )

@@ -442,6 +442,9 @@ CHECKED_BY |= {
     "steps of linear leaves": [
         "model/test_leaves_of_classes_are_those_of_a_twin",
     ],
+    "SHAP values of `linear_tree`": [
+        "model/test_linear_leaves_by_all_subsets",
+    ],
     "monotone_constraints with linear_tree": [
         "model/test_what_linear_leaves_cannot_do",
     ],

@@ -32,7 +32,7 @@ from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaul
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.objectives.words import MetricName, ObjectiveName
 from skgoss.parameters import docstrings, presets, signatures
-from skgoss.parameters.settings import Settings, changed_values
+from skgoss.parameters.settings import Settings
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.messages import Elsewhere, by_name
@@ -636,7 +636,7 @@ class LGBMModel(
     def _passed_parameters(self) -> dict[str, Any]:
         """The parameters that were passed, or differ from the defaults of the class."""
         estimator_class: type = type(self)
-        changed = changed_values(vars(self), constructor_defaults(estimator_class))
+        changed = _changed_values(vars(self), constructor_defaults(estimator_class))
         for name in self._passed:
             changed[name] = getattr(self, name)
         return changed
@@ -1105,6 +1105,21 @@ def only_fit(estimator: LGBMModel) -> Iterator[None]:
         yield
     finally:
         del _FITS[id(estimator)]
+
+
+def _changed_values(
+    values: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options that differ from their defaults: those that the user has passed."""
+    changed = {}
+    for name, default in defaults.items():
+        value = values.get(name, default)
+        is_default = value is default or (
+            type(value) is type(default) and np.array_equal(value, default)
+        )
+        if not is_default:
+            changed[name] = value
+    return changed
 
 
 def run(

@@ -171,21 +171,6 @@ def make_settings(
     return Settings(options, passed, written)
 
 
-def changed_values(
-    values: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The options that differ from their defaults: those that the user has passed."""
-    changed = {}
-    for name, default in defaults.items():
-        value = values.get(name, default)
-        is_default = value is default or (
-            type(value) is type(default) and np.array_equal(value, default)
-        )
-        if not is_default:
-            changed[name] = value
-    return changed
-
-
 def draw_seed(random_state: Any) -> int | None:
     """Return the seed; a RandomState or Generator draws it."""
     if isinstance(random_state, np.random.RandomState):

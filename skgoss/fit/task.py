@@ -133,7 +133,7 @@ class Task:
             )
         objective = passed
         if not callable(passed):
-            objective = canonical_name(passed)
+            objective = passed if passed in OBJECTIVES else canonical_name(passed)
             self.check_objective(objective)
         link = make_link(objective, settings.sigmoid, settings.reg_sqrt)
         return passed, objective, link

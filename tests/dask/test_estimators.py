@@ -431,7 +431,7 @@ def test_folds_and_presets(option):
         array(X), array(y), **{name: array(rows) for name, rows in of_rows.items()}
     )
     if "preset" in given:
-        # Only the local one could compare linear leaves, and the model notes the option.
+        # Only the local one could compare linear leaves; models note the option.
         local.set_params(linear_tree=False)
         fitted.set_params(linear_tree=False)
     local.fit(X, y, **of_rows)

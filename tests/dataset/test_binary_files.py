@@ -242,7 +242,10 @@ def member(name: str, content: bytes, *, compressed: bool = False) -> bytes:
             member("data/bytes.npy", b"ab"),
             "data/bytes.npy does not begin like an array",
         ),
-        (member("data/bytes.npy", b"ab" * 99), "data/bytes.npy does not begin like an arr"),
+        (
+            member("data/bytes.npy", b"ab" * 99),
+            "data/bytes.npy does not begin like an arr",
+        ),
         (member("data/n_rows.npy", npy(0)), "must have no member 'data/n_rows.npy'"),
         (member("other/x.npy", npy(0)), "must have no member 'other/x.npy'"),
         (member("data/x.npy", npy(0, "<f16")), "the dtype '<f16', which is not known"),

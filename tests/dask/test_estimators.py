@@ -431,11 +431,13 @@ def test_folds_and_presets(option):
         array(X), array(y), **{name: array(rows) for name, rows in of_rows.items()}
     )
     if "preset" in given:
-        # Only the local one could compare linear leaves; models note the option.
-        local.set_params(linear_tree=False)
-        fitted.set_params(linear_tree=False)
-    local.fit(X, y, **of_rows)
-    assert_same(fitted, local, X)
+        # Only the local one could compare linear leaves. Files note this option.
+        local.set_params(linear_tree=False).fit(X, y, **of_rows)
+        np.testing.assert_array_equal(fitted.predict(X), local.predict(X))
+        assert fitted.n_estimators_ == local.n_estimators_
+    else:
+        local.fit(X, y, **of_rows)
+        assert_same(fitted, local, X)
     if "folds" in given:
         np.testing.assert_array_equal(fitted.oof_prediction_, local.oof_prediction_)
         assert fitted.oof_score_ == local.oof_score_

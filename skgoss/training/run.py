@@ -50,10 +50,11 @@ class Run:
 
         After each round, ``is_over`` tells whether the run ends with it.
         """
-        if self.has_ended or self.n_rounds >= n_rounds:
+        n = self.n_rounds
+        if self.has_ended or n >= n_rounds:
             return
         begin = time.perf_counter()
-        while not self.has_ended and self.n_rounds < n_rounds:
+        while not self.has_ended and n < n_rounds:
             has_grown = self.rounds.boost()
             self.n_grown += has_grown
             self.has_ended = is_over() or not has_grown

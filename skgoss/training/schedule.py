@@ -148,7 +148,8 @@ class Schedule:
             # The run is free again for this thread; one that waits has found no other.
             with self._is_reached:
                 self._is_busy[number] = False
-                if self._has_reached():
+                is_there = self._n_done[number] == self._n_asked
+                if (is_there or self._has_ended[number]) and self._has_reached():
                     self._is_reached.notify()
 
     def _taken(self) -> int | None:

@@ -87,7 +87,7 @@ def run(
 
 
 def _refuse_unused_groups(fit: Fit, arguments: FitArguments) -> None:
-    """ValueError or a warning if nothing is chosen on some of the rows."""
+    """Refuse ``groups``, or warn of ``time``, if nothing is chosen on some rows."""
     if fit.data.fitted is not fit.data.rows:
         return
     needs = (
@@ -96,8 +96,7 @@ def _refuse_unused_groups(fit: Fit, arguments: FitArguments) -> None:
     )
     if arguments.groups is not None:
         raise ValueError(f"groups {needs}")
-    if arguments.time is not None:
-        warn_unused(f"time {needs}")
+    warn_unused(f"time {needs}")
 
 
 def _split(fit: Fit, sets: Sequence[NamedRows]) -> None:

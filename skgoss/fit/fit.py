@@ -428,7 +428,7 @@ class Fit:
         )
 
     @property
-    def _has_baseline(self) -> bool:
+    def has_baseline(self) -> bool:
         """Whether models have a baseline hazard: those of Cox's objectives do.
 
         With ``init_score``, the risks are not those of the model alone.
@@ -437,7 +437,7 @@ class Fit:
 
     def with_baseline(self, model: FittedModel) -> FittedModel:
         """A model of the first rounds of this fit, which is over, and its baseline."""
-        if not self._has_baseline:
+        if not self.has_baseline:
             return model
         boosting = cast("Boosting", self.state)
         rounds = boosting.finished.first(model.n_rounds - self._n_earlier)
@@ -485,7 +485,7 @@ class Fit:
 
     def whole_model_so_far(self) -> FittedModel:
         """The same with the baseline hazard."""
-        if not self._has_baseline:
+        if not self.has_baseline:
             return self.model_so_far()
         boosting = cast("Boosting", self.state)
         trees = baseline = None

@@ -15,7 +15,7 @@ from skgoss.fit import callbacks, ensemble
 from skgoss.fit.ensemble import FoldModel
 from skgoss.fit.fit import Fit, MakeModel
 from skgoss.fit.splits import Pair
-from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
+from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.training import loop
 from skgoss.training.callback_api import Recorder
 from skgoss.training.evaluation import NamedRows
@@ -173,9 +173,10 @@ def has_own_scores(fit: Fit) -> bool:
 
 def baseline(fit: Fit, result: Trained) -> Baseline | None:
     """The baseline hazard by the out-of-fold scores, for Cox's objectives."""
-    name, tested = fit.objective, result.out_of_fold
-    if name not in COX or tested is None or fit.data.rows.init_score is not None:
+    tested = result.out_of_fold
+    if not fit.has_baseline or tested is None:
         return None
     rows, scores = ensemble.tested_rows(fit.splits.rows, tested.scores)
-    likelihood = PartialLikelihood(rows.y, rows.weight, efron=name == "cox_efron")
+    is_efron = fit.objective == "cox_efron"
+    likelihood = PartialLikelihood(rows.y, rows.weight, efron=is_efron)
     return likelihood.baseline(scores)

@@ -60,15 +60,12 @@ class Run:
             self.has_ended = is_over() or not has_grown
             n = self.n_rounds
             is_last = self.has_ended or n == n_rounds
-            if self._evaluates_all or is_last or n.bit_count() == 1:
-                self._evaluate(n)
+            is_due = self._evaluates_all or is_last or n.bit_count() == 1
+            if is_due and n not in self.results:
+                self.results[n] = self.rounds.evaluate()
         if self._rests:
             self.rounds.rest()
         self.seconds += time.perf_counter() - begin
-
-    def _evaluate(self, n_rounds: int) -> None:
-        if n_rounds not in self.results:
-            self.results[n_rounds] = self.rounds.evaluate()
 
     def results_after(self, n_rounds: int) -> list[EvalResult]:
         """The metrics after so many rounds; if the run has ended before, the last."""

@@ -1,4 +1,4 @@
-from skgoss._engine.training.search cimport Siblings
+from skgoss._engine.training.tasks cimport Siblings
 from skgoss._engine.training.workspace cimport Shared, Workspace
 
 

@@ -5,9 +5,9 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.training.kernel_collectives cimport all_gather, reserve_message
-from skgoss._engine.training.search cimport Siblings
 from skgoss._engine.training.split cimport Split
 from skgoss._engine.training.split_sides cimport choose_left, write_set
+from skgoss._engine.training.tasks cimport Siblings
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, Leaf, Shared, SharedSplit, Workspace, better, free_slot)
 
@@ -49,10 +49,10 @@ cdef int list_searched(Siblings* siblings, int n, Leaf** leaves_out) noexcept no
     cdef int n_leaves = 0
     cdef int i
     for i in range(n):
-        if siblings[i].n_parts > 0 and siblings[i].search_smaller:
+        if siblings[i].search_smaller:
             leaves_out[n_leaves] = siblings[i].smaller
             n_leaves += 1
-        if siblings[i].n_parts > 0 and siblings[i].search_larger:
+        if siblings[i].search_larger:
             leaves_out[n_leaves] = siblings[i].larger
             n_leaves += 1
     return n_leaves

@@ -1,16 +1,17 @@
-from skgoss._engine.training.search cimport Siblings
+from skgoss._engine.training.tasks cimport Batch, Siblings
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 
-cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
+cdef int search_root(
+    Shared* shared, Batch* batch, Workspace* ws, const Round* round,
+) noexcept nogil
+
+cdef int list_children(
+    Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right, Siblings* out,
+) noexcept nogil
 
 cdef int search_children(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
 ) noexcept nogil
 
-cdef int sum_siblings(
-    Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
-    Siblings* siblings_out,
-) noexcept nogil
-
-cdef int finish_siblings(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil
+cdef int share_batch(Shared* shared, Workspace* ws, Batch* batch) noexcept nogil

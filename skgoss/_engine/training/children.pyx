@@ -18,12 +18,14 @@ from skgoss._engine.training.encoding cimport (
     GradientStats, Roots, encode_round, is_fine, read_round)
 from skgoss._engine.training.histogram cimport add_few_rows, subtract_places
 from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
-from skgoss._engine.training.search cimport Siblings, search_few, search_siblings, search_single
+from skgoss._engine.training.search cimport (
+    search_few, search_siblings, search_together, single)
 from skgoss._engine.training.split cimport SplitRules, node_stats
-from skgoss._engine.training.sums cimport add_parts, sum_rows
+from skgoss._engine.training.sums cimport sum_rows, sum_together
+from skgoss._engine.training.tasks cimport Batch, Siblings
 from skgoss._engine.training.tiles cimport start_tiles
 from skgoss._engine.training.workspace cimport (
-    NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, take_slot)
+    NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, gather, take_slot)
 
 cdef enum:
     # A leaf gets a histogram unless it has more places per update than this: where rows are
@@ -58,43 +60,36 @@ cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
     return 0
 
 
-cdef void merge_parts(Shared* shared, Workspace* ws, Siblings* siblings) noexcept nogil:
-    """Add up what the threads have summed."""
-    add_parts(
-        shared, ws, siblings.smaller, siblings.n_parts, 0, ws.data.n_places,
-        &ws.slots[siblings.smaller.slot])
-    siblings.n_parts = 1
-
 # ------------------------------------------------------------------ the root
 
 cdef int share_root(
-    Shared* shared, Workspace* ws, Siblings* siblings, Sums* sums, Roots* roots,
+    Shared* shared, Workspace* ws, Leaf** root, Sums* sums, Roots* roots,
 ) noexcept nogil:
     """Add up what the processes know of all rows."""
     cdef int64_t[6] totals
     cdef int status
     if shared.collectives == NULL:
         return 0
-    merge_parts(shared, ws, siblings)
     totals[0], totals[1], totals[2] = sums.gradient, sums.hessian, sums.count
     totals[3], totals[4], totals[5] = roots.gradient, roots.hessian, roots.n
-    status = reduce_histograms(shared, ws, &siblings.smaller, 1, totals, 6)
+    status = reduce_histograms(shared, ws, root, 1, totals, 6)
     sums.gradient, sums.hessian, sums.count = totals[0], totals[1], totals[2]
     roots.gradient, roots.hessian, roots.n = totals[3], totals[4], totals[5]
     return status
 
 
 cdef int sum_root(
-    Shared* shared, Workspace* ws, const Round* round, Siblings* siblings, Sums* sums_out,
+    Shared* shared, Batch* batch, Workspace* ws, const Round* round, Sums* sums_out,
 ) noexcept nogil:
     """Encode the round and sum all rows. What is too coarse in packed numbers is wide."""
-    cdef uint64_t* records = ws.records[siblings.smaller.buffer]
+    cdef Siblings* root = &batch.siblings[0]
+    cdef uint64_t* records = ws.records[root.smaller.buffer]
     cdef Gradients gradients = round.gradients
     cdef GradientStats stats
     cdef Roots roots
     cdef bint wide
     cdef int status = read_round(shared, ws, &gradients, &stats)
-    siblings.smaller.stats.sums.count = gradients.n_everywhere
+    root.smaller.stats.sums.count = gradients.n_everywhere
     for wide in range(2):
         if status == 0:
             status = encode_round(ws, &gradients, &stats, wide, records, sums_out, &roots)
@@ -102,31 +97,33 @@ cdef int sum_root(
             return status
         if shared.collectives == NULL and not wide and not is_fine(&gradients, &roots):
             continue
-        siblings.n_parts = sum_rows(shared, ws, siblings.smaller)
-        status = share_root(shared, ws, siblings, sums_out, &roots)
+        root.is_summed = False
+        status = sum_together(shared, batch)
+        if status == 0:
+            status = share_root(shared, ws, &root.smaller, sums_out, &roots)
         if status == 0 and is_fine(&gradients, &roots):
             break
     return status
 
 
-cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+cdef int search_root(
+    Shared* shared, Batch* batch, Workspace* ws, const Round* round,
+) noexcept nogil:
     """Sum all rows and find the best split of the root."""
     cdef Leaf* root = &ws.leaves[0]
     cdef SplitRules unsmoothed
-    cdef Siblings siblings
     cdef Sums sums
     cdef int status
     ws.n_tiles = 0
     if shared.collectives == NULL and start_tiles(shared, ws) < 0:
         return NO_MEMORY
     choose_columns(shared, ws)
-    memset(&siblings, 0, sizeof(Siblings))
-    siblings.smaller = root
-    siblings.search_smaller = True
     root.slot = take_slot(&ws.data, ws)
     if root.slot < 0 or take_mask(ws, root) < 0:
         return NO_MEMORY
-    status = sum_root(shared, ws, round, &siblings, &sums)
+    batch.siblings[0] = single(ws, root, False)
+    batch.n_siblings = 1
+    status = sum_root(shared, batch, ws, round, &sums)
     if status < 0:
         return status
     unsmoothed = ws.rules  # nothing is above the root
@@ -136,8 +133,8 @@ cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept
     if not may_split(shared, ws, root):
         free_slot(ws, root)
         return 0
-    search_siblings(shared, ws, &siblings)
-    return share_splits(shared, ws, &siblings, 1) if ws.shares_columns else 0
+    search_together(shared, batch)
+    return share_splits(shared, ws, batch.siblings, 1) if ws.shares_columns else 0
 
 # ------------------------------------------------------------------ children
 
@@ -159,51 +156,19 @@ cdef void subtract_rows(Workspace* ws, const Siblings* siblings) noexcept nogil:
         smaller.end - smaller.begin, ws.pairs, -1, histogram, NULL, NULL, NULL)
 
 
-cdef void search_both_few(Shared* shared, Workspace* ws, const Siblings* siblings) noexcept nogil:
-    """Search two siblings of few rows, which have no histograms."""
-    if siblings.search_larger:
-        search_few(shared, ws, siblings.larger)
-    if siblings.search_smaller:
-        search_few(shared, ws, siblings.smaller)
-
-
-cdef void search_larger_alone(Shared* shared, Workspace* ws, Siblings* siblings) noexcept nogil:
-    """Search two siblings, of which the smaller one gets no histogram."""
-    if not siblings.search_larger:
-        search_few(shared, ws, siblings.smaller)
-    elif ws.n_tiles > 0:
-        siblings.n_parts = 0
-        search_siblings(shared, ws, siblings)
-    else:
-        subtract_rows(ws, siblings)
-        search_single(shared, ws, siblings.larger, 1)
-        if siblings.search_smaller:
-            search_few(shared, ws, siblings.smaller)
-
-
-cdef int sum_smaller(Shared* shared, Workspace* ws, Siblings* siblings) noexcept nogil:
-    """Sum the rows of the smaller one of two siblings that both get histograms."""
-    siblings.smaller.slot = take_slot(&ws.data, ws)
-    if siblings.smaller.slot < 0:
-        return NO_MEMORY
-    if not siblings.search_larger:
-        siblings.larger = NULL
-    siblings.n_parts = sum_rows(shared, ws, siblings.smaller)
-    return 0
-
-
 cdef int start_siblings(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
     Siblings* siblings_out,
 ) noexcept nogil:
     """Which of two siblings are searched. The larger takes over the parent's histogram."""
     cdef bint swapped = right.stats.sums.count < left.stats.sums.count
+    memset(siblings_out, 0, sizeof(Siblings))
+    siblings_out.ws = ws
     siblings_out.smaller = right if swapped else left
     siblings_out.larger = left if swapped else right
     siblings_out.parent_encoding = encoding_of(ws, parent)
     siblings_out.search_smaller = may_split(shared, ws, siblings_out.smaller)
     siblings_out.search_larger = may_split(shared, ws, siblings_out.larger)
-    siblings_out.n_parts = 0
     siblings_out.larger.slot = parent.slot
     # The left child keeps the parent's mask.
     if may_split(shared, ws, right) and take_mask(ws, right) < 0:
@@ -213,68 +178,99 @@ cdef int start_siblings(
     return 0
 
 
-cdef int search_children(
-    Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
+cdef int take_smaller_slot(Workspace* ws, Siblings* siblings) noexcept nogil:
+    """Prepare two siblings that both get histograms, if both are searched."""
+    siblings.smaller.slot = take_slot(&ws.data, ws)
+    if not siblings.search_larger:
+        siblings.larger = NULL
+    return 0 if siblings.smaller.slot >= 0 else NO_MEMORY
+
+
+cdef int list_few(
+    Shared* shared, Workspace* ws, Leaf* leaf, Siblings* out, int n,
 ) noexcept nogil:
-    """Find the best splits of two new leaves.
+    """Search a leaf of few rows, which has no histogram, or list it; returns how many there are."""
+    if ws.n_tiles == 0:
+        search_few(shared, ws, leaf)
+        return n
+    gather(ws, leaf)
+    out[n] = single(ws, leaf, False)
+    return n + 1
+
+
+cdef int list_both_few(Shared* shared, const Siblings* siblings, Siblings* out) noexcept nogil:
+    """The same of two siblings of few rows."""
+    cdef Siblings both = siblings[0]
+    cdef int n = 0
+    if both.search_larger:
+        n = list_few(shared, both.ws, both.larger, out, n)
+    if both.search_smaller:
+        n = list_few(shared, both.ws, both.smaller, out, n)
+    return n
+
+
+cdef int list_larger(Shared* shared, Siblings* siblings) noexcept nogil:
+    """The same of two siblings, of which the smaller one gets no histogram."""
+    cdef Siblings both = siblings[0]
+    if not both.search_larger:
+        return list_few(shared, both.ws, both.smaller, siblings, 0)
+    if both.ws.n_tiles > 0:
+        return 1
+    subtract_rows(both.ws, &both)
+    siblings[0] = single(both.ws, both.larger, True)
+    if both.search_smaller:
+        search_few(shared, both.ws, both.smaller)
+    return 1
+
+
+cdef int list_children(
+    Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right, Siblings* out,
+) noexcept nogil:
+    """List what is to be searched of two new leaves: one, two, or none; or NO_MEMORY.
 
     Leaves of so few rows that a histogram costs more than they do get none, nor do their
-    children.
+    children. Among processes every leaf has a histogram.
     """
     cdef bint tiled = ws.n_tiles > 0
     cdef int share = PLACES_PER_TILED_UPDATE if tiled else PLACES_PER_UPDATE
-    cdef Siblings siblings
-    if start_siblings(shared, ws, parent, left, right, &siblings) < 0:
+    if start_siblings(shared, ws, parent, left, right, out) < 0:
         return NO_MEMORY
-    if tiled and has_few(ws, siblings.larger, share):
-        free_slot(ws, siblings.larger)
-    if not (siblings.search_smaller or siblings.search_larger):
+    if shared.collectives == NULL and tiled and has_few(ws, out.larger, share):
+        free_slot(ws, out.larger)
+    if not (out.search_smaller or out.search_larger):
         return 0
-    if siblings.larger.slot < 0 and (parent.slot < 0 or siblings.search_larger):
-        search_both_few(shared, ws, &siblings)
-    elif has_few(ws, siblings.smaller, share if siblings.search_smaller else 1):
-        search_larger_alone(shared, ws, &siblings)
-    elif sum_smaller(shared, ws, &siblings) < 0:
-        return NO_MEMORY
-    else:
-        search_siblings(shared, ws, &siblings)
-    return 0
+    if shared.collectives == NULL:
+        if out.larger.slot < 0 and (parent.slot < 0 or out.search_larger):
+            return list_both_few(shared, out, out)
+        if has_few(ws, out.smaller, share if out.search_smaller else 1):
+            return list_larger(shared, out)
+    return NO_MEMORY if take_smaller_slot(ws, out) < 0 else 1
 
-# ------------------------------------------------------------------ processes
 
-cdef int sum_siblings(
+cdef int search_children(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
-    Siblings* siblings_out,
 ) noexcept nogil:
-    """Sum this process's rows of two new leaves into one histogram, if either is searched.
-
-    Among processes every leaf has a histogram.
-    """
-    if start_siblings(shared, ws, parent, left, right, siblings_out) < 0:
-        return NO_MEMORY
-    if not (siblings_out.search_smaller or siblings_out.search_larger):
-        return 0
-    if sum_smaller(shared, ws, siblings_out) < 0:
-        return NO_MEMORY
-    merge_parts(shared, ws, siblings_out)
-    return 0
+    """Find the best splits of two new leaves, by one thread."""
+    cdef Siblings siblings[2]
+    cdef int n = list_children(shared, ws, parent, left, right, siblings)
+    cdef int i
+    for i in range(n):
+        if siblings[i].smaller.slot >= 0 and not siblings[i].is_summed:
+            sum_rows(shared, &siblings[i])
+        search_siblings(shared, &siblings[i])
+    return min(n, 0)
 
 
-cdef int finish_siblings(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil:
-    """Find the best splits of leaves whose rows each process has summed."""
-    cdef Leaf** smaller = <Leaf**>malloc(n * sizeof(Leaf*))
-    cdef int n_summed = 0
+# ------------------------------------------------------------------ several leaves
+
+cdef int share_batch(Shared* shared, Workspace* ws, Batch* batch) noexcept nogil:
+    """Add up the histograms of all processes."""
+    cdef Leaf** smaller = <Leaf**>malloc(batch.n_siblings * sizeof(Leaf*))
     cdef int status, i
     if smaller == NULL:
         return NO_MEMORY
-    for i in range(n):
-        smaller[n_summed] = siblings[i].smaller
-        n_summed += siblings[i].n_parts > 0
-    status = reduce_histograms(shared, ws, smaller, n_summed, NULL, 0)
+    for i in range(batch.n_siblings):
+        smaller[i] = batch.siblings[i].smaller
+    status = reduce_histograms(shared, ws, smaller, batch.n_siblings, NULL, 0)
     free(smaller)
-    for i in range(n):
-        if status == 0 and siblings[i].n_parts > 0:
-            search_siblings(shared, ws, &siblings[i])
-    if status == 0 and ws.shares_columns:
-        status = share_splits(shared, ws, siblings, n)
     return status

@@ -1,7 +1,7 @@
 """Growing the trees of a fit: memory, threads and the way in from Python.
 
 Trees of one round (the classes) are grown side by side when there are enough of them, else
-the threads share the work inside a tree; the trees are the same either way.
+the threads share the work inside the trees; the trees are the same either way.
 """
 
 from cython.parallel cimport prange
@@ -25,11 +25,12 @@ from skgoss._engine.training.layout cimport (
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
     split_rules)
-from skgoss._engine.training.tree cimport fill_score, grow_tree
+from skgoss._engine.training.tasks cimport Batch, Division, Siblings
+from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE,
-    PLACE_BYTES, UNBOUNDED, Bounding, Constraints, ForcedSplit, Leaf, LeafPart, Node, Pool, Round,
-    Scratch, Settings, Shared, Tile, TileSums, Workspace, histogram_in, position_of)
+    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, PLACE_BYTES, UNBOUNDED,
+    Bounding, Constraints, FewRows, ForcedSplit, Leaf, LeafPart, Node, Pool, Round, Scratch,
+    Settings, Shared, Tile, TileSums, Workspace, histogram_in, position_of)
 
 
 # Trees that sample features read rows of these alone if this takes at most this part of the
@@ -39,6 +40,8 @@ MAX_RELATIVE_WORK = 0.9
 cdef enum:
     # Trees of fewer updates do not pay for threads that grow one each.
     MIN_UPDATES_PER_WAVE = 20000
+    # Leaves that are divided together, at least, if threads share them.
+    MIN_DIVISIONS = 16
     SIGNED_BLOCK = 8192       # rows whose sums stay in the cache while scores are added
 
 # Row numbers and counts of rows have 31 bits.
@@ -129,6 +132,7 @@ cdef class TreeGrower:
     cdef readonly Forest forest
     cdef MemoryBlock* blocks        # the newest of those allocated
     cdef Workspace* workspaces
+    cdef Batch* batches       # of all threads, then of each tree that one thread grows
     cdef int n_workspaces
     cdef int n_threads
     cdef object dataset
@@ -165,9 +169,12 @@ cdef class TreeGrower:
         self._allocate_threads()
         self.workspaces = <Workspace*>self._allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
-            self._allocate_workspace(&self.workspaces[i], i)
+            self._allocate_workspace(&self.workspaces[i])
+        self.batches = <Batch*>self._allocate((1 + self.n_workspaces) * sizeof(Batch))
+        for i in range(1 + self.n_workspaces):
+            self._allocate_batch(&self.batches[i], max(i - 1, 0), 1)
         if self.shared.constraints.bounding < INTERMEDIATE:
-            self._allocate_ahead(&self.workspaces[0])
+            self._allocate_ahead()
 
     cdef void* _allocate(self, size_t size) except NULL:
         """Memory of zeros for as long as the grower lives."""
@@ -364,7 +371,7 @@ cdef class TreeGrower:
         shared.scratch = <double**>self._allocate(n * sizeof(double*))
         shared.partial = <Histogram*>self._allocate(n * sizeof(Histogram))
         shared.tile_sums = <TileSums*>self._allocate(n * sizeof(TileSums))
-        shared.best = <Split*>self._allocate(2 * n * sizeof(Split))
+        shared.few = <FewRows*>self._allocate(n * sizeof(FewRows))
         shared.all_features = <int32_t*>self._allocate(shared.data.n_features * sizeof(int32_t))
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
@@ -373,15 +380,32 @@ cdef class TreeGrower:
                 WIDE_PARTS * (shared.data.sums_size + 1) * sizeof(int64_t))
             shared.scratch[i] = <double*>self._allocate(
                 n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
-            if i > 0:
+            if n > 1:
                 self._allocate_histogram(&shared.partial[i])
+            self._allocate_few(&shared.few[i])
 
-    cdef _allocate_workspace(self, Workspace* ws, int index):
+    cdef _allocate_few(self, FewRows* out):
+        cdef size_t n_features = self.shared.data.n_features
+        out.seen = <uint8_t*>self._allocate(n_features)
+        out.touched = <int32_t*>self._allocate(n_features * sizeof(int32_t))
+        if self.shared.data.n_place_pieces > 0:
+            self._allocate_histogram(&out.histogram)
+        if self.shared.max_bins > LANE_CODES:
+            out.histogram.held = <uint64_t*>self._allocate(
+                (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
+
+    cdef _allocate_batch(self, Batch* out, int first_thread, int max_divisions):
+        """Room to divide so many leaves together."""
+        out.first_thread = first_thread
+        out.n_threads = 1
+        out.max_divisions = max_divisions
+        out.divisions = <Division*>self._allocate(max_divisions * sizeof(Division))
+        out.siblings = <Siblings*>self._allocate(2 * max_divisions * sizeof(Siblings))
+
+    cdef _allocate_workspace(self, Workspace* ws):
         cdef Py_ssize_t n_rows = self.shared.data.n_rows
         cdef size_t max_leaves = self.shared.settings.max_leaves
         cdef size_t n_features = self.shared.data.n_features
-        ws.first_thread = index
-        ws.n_threads = 1
         ws.records[0] = <uint64_t*>self._room(n_rows, np.uint64)
         ws.records[1] = <uint64_t*>self._room(n_rows, np.uint64)
         if self.shared.has_sparse:
@@ -389,7 +413,9 @@ cdef class TreeGrower:
             ws.stays = <uint8_t*>self._allocate(n_rows)
             ws.root_position = <uint32_t*>self._allocate(n_rows * sizeof(uint32_t))
         ws.pool = <Pool*>self._allocate(sizeof(Pool))
-        self._allocate_scratch(&ws.scratch, n_rows)
+        self._allocate_scratch(&ws.scratch)
+        # A bit for each row, and some more for each leaf that is divided together with others.
+        ws.scratch.mask = <uint8_t*>self._allocate(n_rows // 8 + 8 * (max_leaves + 1))
         ws.features = <int32_t*>self._allocate(n_features * sizeof(int32_t))
         ws.summed = <int32_t*>self._allocate(n_features * sizeof(int32_t))
         ws.is_summed = <uint8_t*>self._allocate(n_features)
@@ -405,7 +431,7 @@ cdef class TreeGrower:
         ws.heap = <int*>self._allocate(max_leaves * sizeof(int))
         ws.leaf_sums = <int64_t*>self._allocate(2 * max_leaves * sizeof(int64_t))
         ws.leaf_parts = <LeafPart*>self._allocate(
-            (self.n_threads if index == 0 else 1) * max_leaves * sizeof(LeafPart))
+            self.n_threads * max_leaves * sizeof(LeafPart))
         ws.leaf_value = <double*>self._allocate(max_leaves * sizeof(double))
         ws.leaf_weight = <double*>self._allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
@@ -417,22 +443,14 @@ cdef class TreeGrower:
         cdef int64_t n_places = self.shared.data.room
         out[0] = histogram_in(self._allocate(PLACE_BYTES * n_places), n_places)
 
-    cdef _allocate_scratch(self, Scratch* out, Py_ssize_t n_rows):
-        """What a thread needs that divides leaves of at most so many rows."""
+    cdef _allocate_scratch(self, Scratch* out):
+        """What is needed while a leaf is divided, but for the mask of its rows."""
         cdef const Constraints* limits = &self.shared.constraints
         cdef size_t n_features = self.shared.data.n_features
         cdef int side
-        out.mask = <uint8_t*>self._allocate(n_rows // 8 + 8 * self.n_threads)
         out.goes_left = <uint8_t*>self._allocate(self.shared.max_bins)
         out.code_goes_left = <uint8_t*>self._allocate(LANE_CODES)
-        out.seen = <uint8_t*>self._allocate(n_features)
-        out.touched = <int32_t*>self._allocate(n_features * sizeof(int32_t))
         out.sample = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-        if self.shared.data.n_place_pieces > 0:
-            self._allocate_histogram(&out.rows_histogram)
-        if self.shared.max_bins > LANE_CODES:
-            out.rows_histogram.held = <uint64_t*>self._allocate(
-                (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
         if limits.n_sets > 0:
             out.allowed = <int32_t*>self._allocate(n_features * sizeof(int32_t))
             out.may_use = <uint8_t*>self._allocate(n_features)
@@ -443,24 +461,33 @@ cdef class TreeGrower:
             if limits.factor != NULL or limits.penalty > 0:
                 out.factor[side] = <double*>self._allocate(n_features * sizeof(double))
 
-    cdef _allocate_ahead(self, Workspace* ws):
+    cdef _allocate_ahead(self):
         """What divides leaves ahead of their turn: with processes, or on several threads."""
         cdef size_t max_leaves = self.shared.settings.max_leaves
-        cdef int i
+        cdef Batch* batch = &self.batches[0]
+        cdef int i, n
         if self.collectives is None and self.n_threads == 1:
             return
+        for i in range(self.n_workspaces):
+            self._allocate_children(&self.workspaces[i])
+        n = max_leaves
+        if self.collectives is None:
+            n = min(n, max(MIN_DIVISIONS, self.n_threads))
+        self._allocate_batch(batch, 0, n + self.n_workspaces)
+        batch.helpers = <Workspace*>self._allocate(batch.max_divisions * sizeof(Workspace))
+        for i in range(batch.max_divisions):
+            self._allocate_scratch(&batch.helpers[i].scratch)
+
+    cdef _allocate_children(self, Workspace* ws):
+        """What a tree needs whose leaves are divided ahead of their turn."""
+        cdef size_t max_leaves = self.shared.settings.max_leaves
         ws.children = <Leaf*>self._allocate(2 * max_leaves * sizeof(Leaf))
-        ws.batch = <int*>self._allocate(2 * max_leaves * sizeof(int))
+        ws.waiting = <int*>self._allocate(max_leaves * sizeof(int))
         if self.collectives is not None:
             ws.column_cuts = <int*>self._allocate((self.shared.n_ranks + 1) * sizeof(int))
             ws.set_size = self._set_size()
             ws.left_sets = <uint32_t*>self._allocate(
                 2 * max_leaves * ws.set_size * sizeof(uint32_t))
-            return
-        ws.helpers = <Workspace*>self._allocate(self.n_threads * sizeof(Workspace))
-        for i in range(self.n_threads):
-            self._allocate_scratch(
-                &ws.helpers[i].scratch, min(self.shared.data.n_rows, MIN_ROWS_FOR_TEAM))
 
     cdef Py_ssize_t _set_size(self):
         """The words, of 32 bits, of the largest set of categories."""
@@ -533,6 +560,9 @@ cdef class TreeGrower:
             free_workspace(&self.workspaces[i], self.shared.settings.max_leaves)
         for i in range(self.n_threads if self.shared.tile_sums != NULL else 0):
             free(self.shared.tile_sums[i].values)
+        for i in range(1 + self.n_workspaces if self.batches != NULL else 0):
+            free(self.batches[i].tasks)
+            free(self.batches[i].parts)
         while self.blocks != NULL:
             block = self.blocks
             self.blocks = block.previous
@@ -561,21 +591,22 @@ cdef class TreeGrower:
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
         cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
-        cdef int wave, i
+        cdef int n, i
         cdef const uint32_t[::1] ids = self._numbers(rows)
         self.shared.watch = start_watch()
         if self.shares_trees:
             self._grow_shared(gradient, hessian, weight, rows, ids, scores, round_index)
             first = n_scores
         while first < n_scores:
-            wave = 1
-            if n_scores - first >= self.n_threads and n_updates > MIN_UPDATES_PER_WAVE:
-                wave = self.n_workspaces
-            self._raise(self._grow_wave(
-                gradient, hessian, weight, rows, ids, scores, round_index, first, wave))
-            for i in range(wave):
+            n = min(self.n_workspaces, n_scores - first)
+            if self.batches[0].helpers == NULL and n < self.n_threads:
+                n = 1
+            self._raise(self._grow_some(
+                gradient, hessian, weight, rows, ids, scores, round_index, first, n,
+                1 < n == self.n_threads and n_updates > MIN_UPDATES_PER_WAVE))
+            for i in range(n):
                 raise_status(forest.add(&self.workspaces[i]))
-            first += wave
+            first += n
         if forest.n_nodes == n_nodes and n_trees > 0:
             forest.drop(n_trees)
         return forest.n_nodes > n_nodes
@@ -606,10 +637,10 @@ cdef class TreeGrower:
         hessians = None if hessian is None else signed_sums(
             hessian, np.ones_like(signs), self.n_threads)
         round = self._round(gradients, hessians, weight, rows, ids, None, 0)
-        ws.n_threads = self.n_threads
+        self.batches[0].n_threads = ws.n_threads = self.n_threads
         ws.tree_index = round_index * n_scores
         with nogil:
-            status = grow_tree(&self.shared, ws, &round)
+            status = grow_trees(&self.shared, self.batches, ws, &round, 1)
         self._raise(status)
         for k in range(n_scores):
             round = self._round(gradient, hessian, weight, rows, ids, scores, k)
@@ -625,33 +656,37 @@ cdef class TreeGrower:
             return rows
         return self.numbers if rows is None else self.numbers[np.asarray(rows)]
 
-    cdef int _grow_wave(
+    cdef int _grow_some(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
-        double[:, ::1] scores, uint64_t round_index, int first, int wave,
+        double[:, ::1] scores, uint64_t round_index, int first, int n, bint one_a_thread,
     ) noexcept:
-        """Trees ``first`` to ``first + wave``: one a thread, or one with all threads."""
-        cdef Round* rounds = <Round*>calloc(wave, sizeof(Round))
+        """Trees ``first`` to ``first + n``: one a thread, or all of them with all threads."""
+        cdef Round* rounds = <Round*>calloc(n, sizeof(Round))
         cdef Shared* shared = &self.shared
         cdef Workspace* workspaces = self.workspaces
+        cdef Batch* batches = self.batches
         cdef int n_scores = gradient.shape[0]
         cdef int status = 0
         cdef int i, k
         if rounds == NULL:
-            return -1
-        for i in range(wave):
+            return NO_MEMORY
+        batches[0].n_threads = self.n_threads
+        for i in range(n):
             k = first + i
-            workspaces[i].n_threads = self.n_threads if wave == 1 else 1
+            workspaces[i].thread = i if one_a_thread else 0
+            workspaces[i].n_threads = 1 if one_a_thread else self.n_threads
             workspaces[i].tree_index = round_index * n_scores + k
             workspaces[i].self_concordance = self.self_concordance[k]
             rounds[i] = self._round(gradient, hessian, weight, rows, ids, scores, k)
         with nogil:
-            if wave == 1:
-                rounds[0].status = grow_tree(shared, &workspaces[0], &rounds[0])
+            if one_a_thread:
+                for i in prange(n, num_threads=n, schedule="static", chunksize=1):
+                    rounds[i].status = grow_trees(
+                        shared, &batches[1 + i], &workspaces[i], &rounds[i], 1)
             else:
-                for i in prange(wave, num_threads=wave, schedule="static", chunksize=1):
-                    rounds[i].status = grow_tree(shared, &workspaces[i], &rounds[i])
-        for i in range(wave):
+                rounds[0].status = grow_trees(shared, batches, workspaces, rounds, n)
+        for i in range(n):
             status = min(status, rounds[i].status)
         free(rounds)
         return status

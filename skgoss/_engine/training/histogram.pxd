@@ -10,30 +10,20 @@ cdef enum:
     FOLD_ROOM = 256         # digits of a shared lane, at the end of the accumulators
 
 
-cdef struct Unspilled:
-    # Rows that are in accumulators, but not yet in a histogram.
-    int64_t* sums
-    Histogram* histogram
-    bint fresh              # nothing is in the histogram yet
-    Py_ssize_t n_room       # rows that there is room for
+cdef struct Turn:
+    # Threads add their sums to a histogram one after the other.
+    int64_t lock
+    bint is_begun           # the histogram has sums
 
-
-cdef Unspilled start_sums(
-    const Encoding* encoding, int64_t* sums, Histogram* out,
-) noexcept nogil
-
-cdef void add_rows(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, Unspilled* rows,
-) noexcept nogil
-
-cdef void spill_all(
-    const Binned* data, const Encoding* encoding, Unspilled* rows,
-) noexcept nogil
 
 cdef void accumulate(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     const int64_t* pairs, int64_t* sums, Histogram* out,
+) noexcept nogil
+
+cdef void accumulate_in_turn(
+    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
+    const int64_t* pairs, int64_t* sums, Histogram* own, Turn* turn, Histogram* out,
 ) noexcept nogil
 
 cdef void add_places(

@@ -10,8 +10,9 @@ features have in a row.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
+from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_PARTS, Binned, Encoding, Histogram, Piece, Sums, unpack)
 
@@ -20,10 +21,10 @@ cdef extern from "histogram.h" nogil:
         const Encoding* encoding, bint first, int64_t* sums, const Piece* piece,
         const Histogram* out)
     int64_t packed_addend(uint64_t record, const Encoding* encoding)
+    void sum_packed(const uint64_t* records, Py_ssize_t n, const Encoding* encoding, Sums* out)
     void add_block(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         const int64_t* pairs, int64_t* sums)
-    void sum_packed(const uint64_t* records, Py_ssize_t n, const Encoding* encoding, Sums* out)
     void fold_digit(int64_t* sums, int radix, int n, int parts, int64_t* digit_out)
     void pack_sums(
         int n, const Encoding* encoding, int64_t* gradient_inout, const int64_t* hessian,
@@ -164,62 +165,63 @@ cdef void spill_lane(
     spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
 
 
-cdef Unspilled start_sums(
-    const Encoding* encoding, int64_t* sums, Histogram* out,
-) noexcept nogil:
-    """Begin to add rows to accumulators, and them to a histogram, whatever that has.
-
-    ``sums``: of the calling thread, zero before and after. There are WIDE_PARTS * (sums_size + 1),
-    so that they can be aligned.
-    """
-    cdef Unspilled rows
-    rows.sums = sums if encoding.packed else aligned(sums)
-    rows.histogram = out
-    rows.fresh = True
-    rows.n_room = encoding.block_rows
-    return rows
-
-
 cdef void spill_all(
-    const Binned* data, const Encoding* encoding, Unspilled* rows,
+    const Binned* data, const Encoding* encoding, bint first, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    """Move the accumulators to the histogram, before more rows could make them overflow."""
-    cdef int64_t* places = rows.sums + encoding.parts * data.place_sums
+    """Move all accumulators to a histogram; ``first``: whatever that has."""
+    cdef int64_t* places = sums + encoding.parts * data.place_sums
     cdef int i
     for i in range(data.n_lanes):
-        spill_lane(data, encoding, rows.fresh, rows.sums, i, rows.histogram)
+        spill_lane(data, encoding, first, sums, i, out)
     for i in range(data.n_place_pieces):
         spill_piece(
-            encoding, rows.fresh, places + encoding.parts * data.place_pieces[i].at,
-            &data.place_pieces[i], rows.histogram)
-    rows.fresh = False
-    rows.n_room = encoding.block_rows
-
-
-cdef void add_rows(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, Unspilled* rows,
-) noexcept nogil:
-    """Add the rows of ``records`` to accumulators."""
-    cdef Py_ssize_t n_added
-    while n > 0:
-        if rows.n_room == 0:
-            spill_all(data, encoding, rows)
-        n_added = min(n, rows.n_room)
-        add_block(data, encoding, records, n_added, pairs, rows.sums)
-        rows.n_room -= n_added
-        records += n_added
-        n -= n_added
+            encoding, first, places + encoding.parts * data.place_pieces[i].at,
+            &data.place_pieces[i], out)
 
 
 cdef void accumulate(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     const int64_t* pairs, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    """Let a histogram be the sums of the rows of ``records``."""
-    cdef Unspilled rows = start_sums(encoding, sums, out)
-    add_rows(data, encoding, records, n, pairs, &rows)
-    spill_all(data, encoding, &rows)
+    """Let a histogram be the sums of the rows of ``records``.
+
+    ``sums``: of the calling thread, zero before and after. There are WIDE_PARTS * (sums_size + 1),
+    so that they can be aligned.
+    """
+    cdef int64_t* accumulators = sums if encoding.packed else aligned(sums)
+    cdef bint first = True
+    cdef Py_ssize_t n_added
+    while first or n > 0:
+        # No more rows than the accumulators have room for.
+        n_added = min(n, encoding.block_rows)
+        add_block(data, encoding, records, n_added, pairs, accumulators)
+        spill_all(data, encoding, first, accumulators, out)
+        first = False
+        records += n_added
+        n -= n_added
+
+
+cdef void accumulate_in_turn(
+    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
+    const int64_t* pairs, int64_t* sums, Histogram* own, Turn* turn, Histogram* out,
+) noexcept nogil:
+    """Add the sums of the rows of ``records`` to a histogram that other threads add to.
+
+    ``own``: a histogram of the calling thread, for more than one block of rows.
+    """
+    cdef int64_t* accumulators = sums if encoding.packed else aligned(sums)
+    cdef bint in_blocks = n > encoding.block_rows
+    if in_blocks:
+        accumulate(data, encoding, records, n, pairs, sums, own)
+    else:
+        add_block(data, encoding, records, n, pairs, accumulators)
+    spin_lock(&turn.lock)
+    if in_blocks:
+        add_pieces(data, encoding, turn.is_begun, own, out)
+    else:
+        spill_all(data, encoding, not turn.is_begun, accumulators, out)
+    turn.is_begun = True
+    spin_unlock(&turn.lock)
 
 
 cdef void add_places(
@@ -232,6 +234,43 @@ cdef void add_places(
     if not encoding.compact:
         add_longs(n, sign, part.hessian + first, out.hessian + first)
         add_ints(n, sign, part.count + first, out.count + first)
+
+
+cdef void copy_places(
+    const Encoding* encoding, int64_t first, int64_t last, const Histogram* part, Histogram* out,
+) noexcept nogil:
+    """Copy the sums of some places."""
+    memcpy(out.gradient + first, part.gradient + first, (last - first) * sizeof(int64_t))
+    if not encoding.compact:
+        memcpy(out.hessian + first, part.hessian + first, (last - first) * sizeof(int64_t))
+        memcpy(out.count + first, part.count + first, (last - first) * sizeof(int32_t))
+
+
+cdef void add_piece(
+    const Encoding* encoding, const Piece* piece, bint adds, const Histogram* sums,
+    Histogram* out,
+) noexcept nogil:
+    """Add the sums of a piece's places to those of another histogram, or copy them."""
+    if adds:
+        add_places(encoding, piece.at, piece.at + piece.length, 1, sums, out)
+    else:
+        copy_places(encoding, piece.at, piece.at + piece.length, sums, out)
+
+
+cdef void add_pieces(
+    const Binned* data, const Encoding* encoding, bint adds, const Histogram* sums,
+    Histogram* out,
+) noexcept nogil:
+    """Add the sums of all places that rows reach to those of another histogram, or copy them."""
+    cdef int lane, i, group
+    cdef int64_t p
+    for lane in range(data.n_lanes):
+        for i in range(data.lane_start[lane], data.lane_start[lane + 1]):
+            group = data.lane_groups[i]
+            for p in range(data.piece_start[group], data.piece_start[group + 1]):
+                add_piece(encoding, &data.pieces[p], adds, sums, out)
+    for i in range(data.n_place_pieces):
+        add_piece(encoding, &data.place_pieces[i], adds, sums, out)
 
 
 cdef void subtract_places(

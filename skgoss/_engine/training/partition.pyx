@@ -1,9 +1,9 @@
 """How the rows of a leaf move to its children.
 
 A stable partition sweeps over all rows of the leaf. One thread leaves those of the larger child
-in their buffer, and moves the others to another one; a team moves all of them. If the split
-column is sparse and few of its stored rows leave, only these are moved, and the others stay where
-they are.
+in their buffer, and moves the others to another one. A leaf that is divided ahead of its turn, or
+by several threads, has all of them moved. If the split column is sparse and few of its stored rows
+leave, only these are moved, and the others stay where they are.
 """
 
 from cython.parallel cimport prange
@@ -12,6 +12,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from skgoss._engine.binning.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.training.layout cimport LANE_CODES
+from skgoss._engine.training.tasks cimport Batch, Division, Task, add_task, run_tasks, task_work
 from skgoss._engine.training.workspace cimport (
     MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, gallop, gather, next_buffer)
 
@@ -32,7 +33,8 @@ cdef extern from "partition.h" nogil:
 cdef enum:
     # Rows whose records are in the nearest cache when they are moved.
     ROW_BLOCK = 1024
-    MAX_CHUNKS = 256
+    MIN_CHUNK = 4096          # rows that a thread decides or moves at a time, at least
+    WORK_PER_ROW = 2          # of deciding or moving one, in updates
     MIN_STORED_FOR_TEAM = 4000
     MAX_SLICES = 64
     # Finding a stored row costs as much as moving so many from a leaf to its children.
@@ -78,44 +80,6 @@ cdef Py_ssize_t decide(
         return decide_shorts(
             records, n, id_mask, <const uint16_t*>column.codes, goes_left, mask_out)
     return decide_sparse(column, records, n, id_mask, goes_left, mask_out)
-
-
-cdef Py_ssize_t partition(
-    const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
-    const uint8_t* goes_left, int n_threads, uint8_t* mask, uint64_t* records_out,
-) noexcept nogil:
-    """Write the records that go left, then the others, each side in its order.
-
-    Returns how many go left. ``goes_left`` is 1 for the codes of the left side, or for the
-    bins where the column is sparse. ``mask``: n / 8 bytes and one more for each thread.
-    """
-    cdef Py_ssize_t[MAX_CHUNKS] chunk_left
-    cdef int n_chunks = min(n_threads, MAX_CHUNKS)
-    cdef Py_ssize_t size = (n // n_chunks + 8) // 8 * 8
-    cdef Py_ssize_t first, m, n_left
-    cdef int chunk
-    if n_chunks == 1:
-        n_left = decide(column, records, n, id_mask, goes_left, mask)
-        move_records(records, n, n_left, mask, records_out, records_out + n_left)
-        return n_left
-    for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
-        first = min(chunk * size, n)
-        chunk_left[chunk] = decide(
-            column, records + first, min(size, n - first), id_mask, goes_left,
-            mask + first // 8)
-    n_left = 0
-    for chunk in range(n_chunks):
-        m = chunk_left[chunk]
-        chunk_left[chunk] = n_left
-        n_left = n_left + m
-    for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
-        first = min(chunk * size, n)
-        m = (chunk_left[chunk + 1] if chunk + 1 < n_chunks else n_left) - chunk_left[chunk]
-        move_records(
-            records + first, min(size, n - first), m, mask + first // 8,
-            records_out + chunk_left[chunk],
-            records_out + n_left + first - chunk_left[chunk])
-    return n_left
 
 
 cdef Py_ssize_t partition_in_place(
@@ -184,6 +148,14 @@ cdef void keep_larger(
     other.end = parent.end
 
 
+cdef void begin_move(Workspace* ws, Leaf* parent, Leaf* left, Leaf* right) noexcept nogil:
+    """Let the children have the place of their parent's rows in the other buffer."""
+    gather(ws, parent)
+    left.buffer = right.buffer = next_buffer(parent)
+    left.begin = left.end = right.begin = parent.begin
+    right.end = parent.end
+
+
 cdef void part_rows(
     Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left, Leaf* right,
 ) noexcept nogil:
@@ -191,21 +163,21 @@ cdef void part_rows(
 
     A leaf that is divided ahead of its turn may get its rows back, so its records stay whole.
     """
+    cdef const uint64_t* records
     cdef Py_ssize_t n, n_left
-    cdef int n_threads
-    gather(ws, parent)
-    n = parent.end - parent.begin
-    n_threads = ws.n_threads if n > MIN_ROWS_FOR_TEAM else 1
-    if n_threads == 1 and not ws.divides_ahead:
+    if not ws.divides_ahead:
+        gather(ws, parent)
         keep_larger(ws, parent, column, left, right)
         return
-    left.buffer = right.buffer = next_buffer(parent)
-    n_left = partition(
-        column, ws.records[parent.buffer] + parent.begin, n, ws.encoding.id_mask,
-        by_code(ws, column), n_threads, ws.scratch.mask, ws.records[left.buffer] + parent.begin)
-    left.begin = parent.begin
-    left.end = right.begin = parent.begin + n_left
-    right.end = parent.end
+    begin_move(ws, parent, left, right)
+    n = parent.end - parent.begin
+    records = ws.records[parent.buffer] + parent.begin
+    n_left = decide(
+        column, records, n, ws.encoding.id_mask, by_code(ws, column), ws.scratch.mask)
+    move_records(
+        records, n, n_left, ws.scratch.mask, ws.records[left.buffer] + left.begin,
+        ws.records[left.buffer] + left.begin + n_left)
+    left.end = right.begin = left.begin + n_left
 
 
 cdef bint moves_stored_rows(
@@ -288,20 +260,104 @@ cdef void move_stored_rows(
     large.n_left_behind = parent.n_left_behind + small.end - small.begin
 
 
+cdef bint move_few_rows(
+    Shared* shared, Workspace* ws, const Leaf* parent, const BinColumn* column, Leaf* left,
+    Leaf* right,
+) noexcept nogil:
+    """Move the stored rows of a sparse column to a child, if that is enough."""
+    cdef Leaf* moved = left
+    cdef Leaf* staying = right
+    if column.rows != NULL and ws.scratch.goes_left[column.default_bin]:
+        moved, staying = right, left
+    if not moves_stored_rows(column, parent, moved.stats.sums.count):
+        return False
+    move_stored_rows(ws, parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
+    return True
+
+
 cdef void rows_to_children(
     Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
     Leaf* right,
 ) noexcept nogil:
     """Move the rows of a leaf to its children, all of them or only the stored ones."""
-    cdef Leaf* moved = left
-    cdef Leaf* staying = right
-    if column.rows != NULL and ws.scratch.goes_left[column.default_bin]:
-        moved, staying = right, left
-    if moves_stored_rows(column, parent, moved.stats.sums.count):
-        move_stored_rows(
-            ws, parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
-    else:
+    if not move_few_rows(shared, ws, parent, column, left, right):
         part_rows(ws, parent, column, left, right)
+
+
+# ------------------------------------------------------------------ several threads
+
+cdef void decide_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Decide which of some rows of a leaf go left."""
+    cdef Division* division = &batch.divisions[task.unit]
+    cdef Workspace* ws = division.ws
+    task.n_left = decide(
+        division.column, ws.records[division.parent.buffer] + division.parent.begin + task.first,
+        task.end - task.first, ws.encoding.id_mask, division.goes_left,
+        ws.scratch.mask + task.first // 8)
+
+
+cdef void move_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Move some rows of a leaf to its children."""
+    cdef Division* division = &batch.divisions[task.unit]
+    cdef Workspace* ws = division.ws
+    cdef uint64_t* out = ws.records[division.left.buffer] + division.parent.begin
+    move_records(
+        ws.records[division.parent.buffer] + division.parent.begin + task.first,
+        task.end - task.first, task.n_left, ws.scratch.mask + task.first // 8, out + task.n_before,
+        out + division.n_left + task.first - task.n_before)
+
+
+cdef void list_chunks(
+    Shared* shared, Batch* batch, int unit, Py_ssize_t size,
+) noexcept nogil:
+    """List the tasks that decide where the rows of a leaf go, unless few rows move."""
+    cdef Division* division = &batch.divisions[unit]
+    cdef Workspace* ws = division.ws
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t n
+    if move_few_rows(
+            shared, ws, &division.parent, division.column, division.left, division.right):
+        return
+    begin_move(ws, &division.parent, division.left, division.right)
+    division.goes_left = by_code(ws, division.column)
+    n = division.parent.end - division.parent.begin
+    while first < n:
+        add_task(batch, unit, 0, first, min(first + size, n))
+        first += size
+
+
+cdef void count_left(Batch* batch) noexcept nogil:
+    """Before the rows move: where those of each chunk go."""
+    cdef Division* division
+    cdef Task* task
+    cdef int i
+    for i in range(batch.n_divisions):
+        batch.divisions[i].n_left = 0
+    for i in range(batch.n_tasks):
+        task = &batch.tasks[i]
+        division = &batch.divisions[task.unit]
+        task.n_before = division.n_left
+        division.n_left += task.n_left
+        division.left.end = division.right.begin = division.left.begin + division.n_left
+
+
+cdef void move_together(Shared* shared, Batch* batch) noexcept nogil:
+    """Move the rows of the leaves whose rows threads share out."""
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t size
+    cdef int n_tasks, i
+    for i in range(batch.n_divisions):
+        if not batch.divisions[i].alone:
+            n += batch.divisions[i].parent.end - batch.divisions[i].parent.begin
+    size = <Py_ssize_t>task_work(batch, n, MIN_CHUNK) // 8 * 8 + 8
+    for i in range(batch.n_divisions):
+        if not batch.divisions[i].alone:
+            list_chunks(shared, batch, i, size)
+    n_tasks = batch.n_tasks
+    run_tasks(shared, batch, WORK_PER_ROW * n, decide_task)
+    batch.n_tasks = n_tasks
+    count_left(batch)
+    run_tasks(shared, batch, WORK_PER_ROW * n, move_task)
 
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil:

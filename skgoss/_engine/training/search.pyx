@@ -3,11 +3,10 @@
 Which features are searched, by how many threads, and what becomes of the split that is found.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.atomics cimport fetch_increment
+from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
 from skgoss._engine.training.constraint_kernels cimport allowed_features, prepare_constraints
 from skgoss._engine.training.histogram cimport subtract_places
@@ -15,11 +14,16 @@ from skgoss._engine.training.layout cimport Histogram
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.split cimport FeatureSet, Split, search_features
 from skgoss._engine.training.sums cimport (
-    add_parts, clear_rows_histogram, fill_rows_histogram, sums_with)
+    clear_rows_histogram, fill_rows_histogram, sums_with, updates_of)
+from skgoss._engine.training.tasks cimport (
+    Batch, Siblings, Task, add_task, run_tasks, task_work)
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
-    CHUNKS_PER_THREAD, INTERMEDIATE, MIN_WORK_FOR_TEAM, NO_PRIORITY, ForcedSplit, Leaf, Scratch,
-    Shared, Tile, Workspace, better, encoding_of, free_slot, gather)
+    INTERMEDIATE, NO_PRIORITY, FewRows, ForcedSplit, Leaf, Shared, Tile, Workspace, better,
+    encoding_of, free_slot, gather)
+
+cdef enum:
+    MIN_VISITS = 8000         # the least bins that a task visits
 
 # ------------------------------------------------------------------ features
 
@@ -97,34 +101,36 @@ cdef FeatureSet feature_set(
 
 cdef void search_leaf(
     Shared* shared, Workspace* ws, int side, const Leaf* leaf, const Histogram* histogram,
-    const int32_t* features, int n, bint consecutive, int thread,
+    const int32_t* features, int n, bint consecutive, int thread, Split* best_inout,
 ) noexcept nogil:
     """Search n features in one of the two leaves at hand."""
     cdef FeatureSet searched = feature_set(shared, ws, side, leaf, features, n, consecutive)
     search_features(
         &ws.data, encoding_of(ws, leaf), histogram, &searched, &leaf.stats, &ws.rules,
-        shared.scratch[thread], &shared.best[2 * thread + side])
+        shared.scratch[thread], best_inout)
 
-# ------------------------------------------------------------------ leaves
 
-cdef void subtract_histograms(
-    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* smaller,
-    int64_t first_place, int64_t last_place,
+# ------------------------------------------------------------------ siblings
+
+cdef void start_search(Shared* shared, Siblings* siblings) noexcept nogil:
+    """Choose the features of both siblings."""
+    cdef int side
+    cdef Leaf* leaf
+    for side in range(2):
+        siblings.best[side].gain = 0
+        if siblings.search_larger if side else siblings.search_smaller:
+            leaf = siblings.larger if side else siblings.smaller
+            choose_features(shared, siblings.ws, leaf, siblings.ws.scratch.searched[side])
+            prepare_constraints(shared, siblings.ws, leaf, side)
+            if shared.settings.extra_trees:
+                draw_cuts(shared, siblings.ws, leaf, siblings.ws.scratch.cut[side])
+
+
+cdef void subtract_features(
+    const Siblings* siblings, const Histogram* smaller, const int32_t* features, int n,
 ) noexcept nogil:
-    """Some places of both siblings: merge what threads have summed, subtract it from the parent."""
-    add_parts(shared, ws, siblings.smaller, siblings.n_parts, first_place, last_place, smaller)
-    if siblings.larger != NULL:
-        subtract_places(
-            encoding_of(ws, siblings.smaller), siblings.parent_encoding,
-            encoding_of(ws, siblings.larger), first_place, last_place, smaller,
-            &ws.slots[siblings.larger.slot])
-
-
-cdef void finish_features(
-    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* smaller,
-    const int32_t* features, int n, bint consecutive, int thread,
-) noexcept nogil:
-    """Some features of both siblings: complete their sums and search them."""
+    """Subtract the smaller sibling's sums of some features from those of the parent."""
+    cdef Workspace* ws = siblings.ws
     cdef int last
     cdef int at = 0
     while at < n:
@@ -132,98 +138,148 @@ cdef void finish_features(
         while last + 1 < n and (
                 ws.data.offset[features[last + 1]] == ws.data.offset[features[last] + 1]):
             last = last + 1
-        subtract_histograms(
-            shared, ws, siblings, smaller, ws.data.offset[features[at]],
-            ws.data.offset[features[last] + 1])
+        subtract_places(
+            encoding_of(ws, siblings.smaller), siblings.parent_encoding,
+            encoding_of(ws, siblings.larger), ws.data.offset[features[at]],
+            ws.data.offset[features[last] + 1], smaller, &ws.slots[siblings.larger.slot])
         at = last + 1
+
+
+cdef void finish_features(
+    Shared* shared, Siblings* siblings, const Histogram* smaller, const int32_t* features, int n,
+    bint consecutive, int thread,
+) noexcept nogil:
+    """Some features of both siblings: complete their sums and search them."""
+    cdef Workspace* ws = siblings.ws
+    cdef Split best[2]
+    cdef int side
+    best[0].gain = best[1].gain = 0
+    if siblings.larger != NULL:
+        subtract_features(siblings, smaller, features, n)
     if siblings.search_smaller:
         search_leaf(
-            shared, ws, 0, siblings.smaller, smaller, features, n, consecutive, thread)
+            shared, ws, 0, siblings.smaller, smaller, features, n, consecutive, thread, &best[0])
     if siblings.search_larger:
         search_leaf(
             shared, ws, 1, siblings.larger, &ws.slots[siblings.larger.slot], features, n,
-            consecutive, thread)
-
-
-cdef void finish_chunk(
-    Shared* shared, Workspace* ws, const Siblings* siblings, int64_t chunk, int64_t n_chunks,
-    int thread,
-) noexcept nogil:
-    """A tile, or as large a part of the features as each chunk has."""
-    cdef int64_t n = ws.n_searched
-    cdef int64_t first = chunk * n // n_chunks
-    cdef const Tile* tile
-    cdef Histogram sums
-    if siblings.n_parts > 0:
-        finish_features(
-            shared, ws, siblings, &ws.slots[siblings.smaller.slot],
-            ws.summed + ws.first_searched + first,
-            <int>((chunk + 1) * n // n_chunks - first), n == ws.data.n_features, thread)
-        return
-    tile = &ws.tiles[chunk]
-    sums = sum_tile(shared, ws, tile, siblings.smaller, thread)
-    finish_features(
-        shared, ws, siblings, &sums, tile.features, tile.n_features, tile.consecutive, thread)
-
-
-cdef void finish_chunks(
-    Shared* shared, Workspace* ws, const Siblings* siblings, int64_t n_chunks, int thread,
-) noexcept nogil:
-    """Finish the chunk that has the thread's number, and others that are left."""
-    cdef int64_t chunk = thread - ws.first_thread
-    shared.best[2 * thread].gain = 0
-    shared.best[2 * thread + 1].gain = 0
-    while chunk < n_chunks:
-        finish_chunk(shared, ws, siblings, chunk, n_chunks, thread)
-        chunk = fetch_increment(&ws.next_chunk)
-
-
-cdef void prepare_search(
-    Shared* shared, Workspace* ws, const Leaf* leaf, int side,
-) noexcept nogil:
-    choose_features(shared, ws, leaf, ws.scratch.searched[side])
-    prepare_constraints(shared, ws, leaf, side)
-    if shared.settings.extra_trees:
-        draw_cuts(shared, ws, leaf, ws.scratch.cut[side])
-
-
-cdef void search_siblings(Shared* shared, Workspace* ws, const Siblings* siblings) noexcept nogil:
-    """Complete the sums of the siblings and find their best splits."""
-    cdef int i, thread, side
-    cdef int n_leaves = siblings.search_smaller + siblings.search_larger
-    cdef double n_visits = <double>ws.data.n_visits * n_leaves
-    cdef int n_threads = ws.n_threads if n_visits > MIN_WORK_FOR_TEAM else 1
-    cdef int64_t n_chunks = ws.n_tiles
-    if siblings.n_parts > 0:
-        n_chunks = n_threads * CHUNKS_PER_THREAD if n_threads > 1 else 1
-    if siblings.search_smaller:
-        prepare_search(shared, ws, siblings.smaller, 0)
-    if siblings.search_larger:
-        prepare_search(shared, ws, siblings.larger, 1)
-    ws.next_chunk = n_threads
-    if n_threads == 1:
-        finish_chunks(shared, ws, siblings, n_chunks, ws.first_thread)
-    else:
-        for i in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            finish_chunks(shared, ws, siblings, n_chunks, ws.first_thread + i)
+            consecutive, thread, &best[1])
+    spin_lock(&siblings.lock)
     for side in range(2):
-        for thread in range(ws.first_thread + 1, ws.first_thread + n_threads):
-            if better(&shared.best[2 * thread + side],
-                      &shared.best[2 * ws.first_thread + side]):
-                shared.best[2 * ws.first_thread + side] = shared.best[2 * thread + side]
-    keep_split(shared, ws, 0, siblings.smaller, siblings.search_smaller)
+        if best[side].gain > 0 and better(&best[side], &siblings.best[side]):
+            siblings.best[side] = best[side]
+    spin_unlock(&siblings.lock)
+
+
+cdef void finish_tile(
+    Shared* shared, Siblings* siblings, int64_t number, int thread,
+) noexcept nogil:
+    """The features of a tile: sum the smaller sibling's rows, then finish them."""
+    cdef const Tile* tile = &siblings.ws.tiles[number]
+    cdef Histogram sums = sum_tile(shared, siblings.ws, tile, siblings.smaller, thread)
+    finish_features(
+        shared, siblings, &sums, tile.features, tile.n_features, tile.consecutive, thread)
+
+
+cdef void finish_summed(
+    Shared* shared, Siblings* siblings, int64_t first, int64_t end, int thread,
+) noexcept nogil:
+    """Features of siblings whose rows are summed."""
+    cdef Workspace* ws = siblings.ws
+    finish_features(
+        shared, siblings, &ws.slots[siblings.smaller.slot],
+        ws.summed + ws.first_searched + first, <int>(end - first),
+        ws.n_searched == ws.data.n_features, thread)
+
+
+cdef void keep_splits(Shared* shared, Siblings* siblings) noexcept nogil:
+    """Keep the best splits of siblings that are searched."""
+    keep_split(shared, siblings, 0, siblings.smaller, siblings.search_smaller)
     if siblings.larger != NULL:
-        keep_split(shared, ws, 1, siblings.larger, siblings.search_larger)
+        keep_split(shared, siblings, 1, siblings.larger, siblings.search_larger)
 
 
-cdef void search_single(Shared* shared, Workspace* ws, Leaf* leaf, int n_parts) noexcept nogil:
-    """Find the best split of a leaf alone."""
+cdef void search_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
+    """Complete the sums of siblings and find their best splits, by one thread."""
+    cdef Workspace* ws = siblings.ws
+    cdef int tile
+    start_search(shared, siblings)
+    if siblings.is_summed:
+        finish_summed(shared, siblings, 0, ws.n_searched, ws.thread)
+    else:
+        for tile in range(ws.n_tiles):
+            finish_tile(shared, siblings, tile, ws.thread)
+    keep_splits(shared, siblings)
+
+
+cdef void search_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Some features of siblings, or a tile."""
+    cdef Siblings* siblings = &batch.siblings[task.unit]
+    if siblings.is_summed:
+        finish_summed(shared, siblings, task.first, task.end, thread)
+    else:
+        finish_tile(shared, siblings, task.first, thread)
+
+
+cdef void list_features(Batch* batch, int unit, double size) noexcept nogil:
+    """List the tasks that search siblings whose rows are summed: bins of about this number."""
+    cdef const Siblings* siblings = &batch.siblings[unit]
+    cdef const Workspace* ws = siblings.ws
+    cdef int n_leaves = siblings.search_smaller + siblings.search_larger
+    cdef int first = 0
+    cdef int i
+    cdef double n_visits = 0
+    for i in range(ws.n_searched):
+        n_visits += n_leaves * ws.data.n_bins[ws.summed[ws.first_searched + i]]
+        if n_visits >= size or i == ws.n_searched - 1:
+            add_task(batch, unit, 0, first, i + 1)
+            first = i + 1
+            n_visits = 0
+
+
+cdef double list_searches(Shared* shared, Batch* batch) noexcept nogil:
+    """List the tasks that search the siblings of the batch; returns the work of all."""
+    cdef Siblings* siblings
+    cdef double n_visits = 0
+    cdef double work = 0
+    cdef double size
+    cdef int i, tile
+    for i in range(batch.n_siblings):
+        siblings = &batch.siblings[i]
+        start_search(shared, siblings)
+        n_visits += (siblings.search_smaller + siblings.search_larger) * <double>(
+            siblings.ws.data.n_visits)
+    size = task_work(batch, n_visits, MIN_VISITS)
+    for i in range(batch.n_siblings):
+        siblings = &batch.siblings[i]
+        if siblings.is_summed:
+            list_features(batch, i, size)
+        else:
+            work += updates_of(siblings)
+            for tile in range(siblings.ws.n_tiles):
+                add_task(batch, i, 0, tile, tile + 1)
+    return work + n_visits
+
+
+cdef void search_together(Shared* shared, Batch* batch) noexcept nogil:
+    """Find the best splits of all siblings of the batch."""
+    cdef double work = list_searches(shared, batch)
+    cdef int i
+    run_tasks(shared, batch, work, search_task)
+    for i in range(batch.n_siblings):
+        keep_splits(shared, &batch.siblings[i])
+
+
+# ------------------------------------------------------------------ one leaf
+
+cdef Siblings single(Workspace* ws, Leaf* leaf, bint is_summed) noexcept nogil:
+    """A leaf that is searched alone."""
     cdef Siblings siblings
     memset(&siblings, 0, sizeof(Siblings))
+    siblings.ws = ws
     siblings.smaller = leaf
-    siblings.n_parts = n_parts
     siblings.search_smaller = True
-    search_siblings(shared, ws, &siblings)
+    siblings.is_summed = is_summed
+    return siblings
 
 
 cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
@@ -232,31 +288,32 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     Without tiles only the features that its rows touch are searched. In any other feature
     all of them share the default bin.
     """
-    cdef Split* best = &shared.best[2 * ws.first_thread]
-    cdef Scratch* scratch = &ws.scratch
+    cdef Siblings siblings = single(ws, leaf, False)
+    cdef FewRows* few = &shared.few[ws.thread]
     cdef int i
     gather(ws, leaf)
     if ws.n_tiles > 0:
-        search_single(shared, ws, leaf, 0)
+        search_siblings(shared, &siblings)
         return
-    prepare_search(shared, ws, leaf, 0)
-    fill_rows_histogram(ws, leaf, scratch.seen)
-    best.gain = 0
+    start_search(shared, &siblings)
+    fill_rows_histogram(shared, ws, leaf, few.seen)
     search_leaf(
-        shared, ws, 0, leaf, &scratch.rows_histogram, scratch.touched, scratch.n_touched,
-        False, ws.first_thread)
-    for i in range(scratch.n_touched):
-        scratch.seen[scratch.touched[i]] = 0
-    keep_split(shared, ws, 0, leaf, True)
-    clear_rows_histogram(ws, leaf)
+        shared, ws, 0, leaf, &few.histogram, few.touched, few.n_touched, False, ws.thread,
+        &siblings.best[0])
+    for i in range(few.n_touched):
+        few.seen[few.touched[i]] = 0
+    keep_splits(shared, &siblings)
+    clear_rows_histogram(shared, ws, leaf)
 
 
-cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
+cdef void search_again(Shared* shared, Batch* batch, Workspace* ws, Leaf* leaf) noexcept nogil:
     """Find the best split of a leaf whose bounds have changed."""
     if leaf.slot < 0:
         search_few(shared, ws, leaf)
     else:
-        search_single(shared, ws, leaf, 1)
+        batch.siblings[0] = single(ws, leaf, True)
+        batch.n_siblings = 1
+        search_together(shared, batch)
 
 # ------------------------------------------------------------------ the split that is kept
 
@@ -270,10 +327,10 @@ cdef bint is_allowed(
     return True
 
 
-cdef void force_split(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept nogil:
+cdef void force_split(Shared* shared, Siblings* siblings, int side, Leaf* leaf) noexcept nogil:
     """Let a leaf have its forced split, before any other leaf, if that has a gain."""
+    cdef Workspace* ws = siblings.ws
     cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
-    cdef Split* best = &shared.best[2 * ws.first_thread + side]
     cdef FeatureSet features = feature_set(
         shared, ws, side, leaf, &wanted.feature, 1, False)
     cdef Histogram histogram
@@ -289,20 +346,20 @@ cdef void force_split(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexc
     histogram = sums_with(shared, ws, leaf, wanted.feature)
     search_features(
         &ws.data, encoding_of(ws, leaf), &histogram, &features, &leaf.stats, &ws.rules,
-        shared.scratch[ws.first_thread], &split)
+        shared.scratch[ws.thread], &split)
     if split.gain > 0:
-        best[0] = split
+        siblings.best[side] = split
         leaf.priority = leaf.forced
 
 
 cdef void keep_split(
-    Shared* shared, Workspace* ws, int side, Leaf* leaf, bint searched,
+    Shared* shared, Siblings* siblings, int side, Leaf* leaf, bint searched,
 ) noexcept nogil:
     """Keep a leaf's best split; release the histogram of a leaf that has none."""
     leaf.priority = NO_PRIORITY
     if searched and leaf.forced >= 0:
-        force_split(shared, ws, side, leaf)
-    leaf.best = shared.best[2 * ws.first_thread + side]
+        force_split(shared, siblings, side, leaf)
+    leaf.best = siblings.best[side]
     # Another process may have found a split of a leaf that is searched.
-    if not (leaf.best.gain > 0 or (searched and ws.shares_columns)):
-        free_slot(ws, leaf)
+    if not (leaf.best.gain > 0 or (searched and siblings.ws.shares_columns)):
+        free_slot(siblings.ws, leaf)

@@ -65,7 +65,7 @@ cdef double choose_left(
     """Which bins of a leaf's split go left, and their sums; the ridge penalty below it."""
     cdef const Binned* data = &ws.data
     cdef const Encoding* encoding = encoding_of(ws, leaf)
-    cdef double* scratch = shared.scratch[ws.first_thread]
+    cdef double* scratch = shared.scratch[ws.thread]
     cdef int64_t* room = <int64_t*>(
         scratch + SCRATCH_CUTS * (shared.max_bins + SCRATCH_ROOM))
     cdef double l2 = ws.rules.l2
@@ -75,7 +75,7 @@ cdef double choose_left(
     if leaf.slot < 0:
         gather(ws, leaf)
     if is_filled:
-        fill_rows_histogram(ws, leaf, NULL)
+        fill_rows_histogram(shared, ws, leaf, NULL)
     histogram = sums_with(shared, ws, leaf, leaf.best.feature)
     bins = feature_bins(
         data, &histogram, leaf.best.feature, &leaf.stats.sums, encoding, room)
@@ -87,5 +87,5 @@ cdef double choose_left(
         decide_bins(data, &leaf.best, ws.scratch.goes_left)
         left_out[0] = sums_up_to(&bins, encoding, &leaf.best, <int32_t*>scratch)
     if is_filled:
-        clear_rows_histogram(ws, leaf)
+        clear_rows_histogram(shared, ws, leaf)
     return l2

@@ -76,7 +76,7 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
             features = features + tile.n_features
             room = max(room, tile.end_place - tile.first_place)
         lane += n_lanes
-    for thread in range(ws.first_thread, ws.first_thread + ws.n_threads):
+    for thread in range(ws.thread, ws.thread + ws.n_threads):
         if make_room(&shared.tile_sums[thread], room) < 0:
             return NO_MEMORY
     return 0

@@ -1,6 +1,9 @@
+from skgoss._engine.training.tasks cimport Batch
 from skgoss._engine.training.workspace cimport Round, Shared, Workspace
 
 
-cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
+cdef int grow_trees(
+    Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
+) noexcept nogil
 
 cdef int fill_score(Shared* shared, Workspace* ws, const Round* round) noexcept nogil

@@ -5,48 +5,55 @@ and again; at the end, the leaves' values.
 
 Leaves are also divided ahead of their turn: with the best leaf those that will probably be
 split. Then leaves are split in the same order as ever, and what has been divided in vain is
-dropped. Processes do so because a collective operation takes time, and threads where leaves
-are so small that each thread had better have its own.
+dropped. Processes do so because a collective operation takes time, and threads because a batch of
+leaves keeps more of them busy than one leaf does. The trees of a round share a batch: each adds
+leaves to it.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport realloc
 from libc.string cimport memset
 
-from skgoss._engine.atomics cimport fetch_increment, spin_lock, spin_unlock
+from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.signals cimport is_stopped
+from skgoss._engine.training.candidates cimport share_splits
 from skgoss._engine.training.children cimport (
-    finish_siblings, search_children, search_root, sum_siblings)
+    list_children, search_children, search_root, share_batch)
 from skgoss._engine.training.constraint_kernels cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.encoding cimport GradientStats, read_round, set_fine_scales
 from skgoss._engine.training.feature_subset cimport subset_rows
 from skgoss._engine.training.layout cimport Binned, Gradients, Sums
 from skgoss._engine.training.leaf_values cimport fill_leaves, fill_nodes
-from skgoss._engine.training.partition cimport index_root, return_rows, rows_to_children
+from skgoss._engine.training.partition cimport (
+    index_root, move_together, return_rows, rows_to_children)
 from skgoss._engine.training.sampling_kernels cimport sample_features
-from skgoss._engine.training.search cimport Siblings, choose_summed, search_again
+from skgoss._engine.training.search cimport (
+    choose_summed, keep_splits, list_searches, search_again, search_task)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
+from skgoss._engine.training.sums cimport sum_together
+from skgoss._engine.training.tasks cimport (
+    MIN_WORK_PER_THREAD, Batch, Division, Task, add_task, run_tasks)
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, MIN_WORK_FOR_TEAM, NO_MEMORY, NO_PRIORITY,
-    ROOT_BUFFER, Leaf, Node, Pool, Round, Scratch, Shared, Workspace, free_slot, heap_pop,
-    heap_push, heap_remove)
+    INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node, Pool, Round,
+    Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
 
 cdef enum:
-    # The updates and visits of bins that make a leaf large, so that threads share its rows;
-    # and those that a thread gets at a time.
-    MAX_WORK_ALONE = 600000
+    # The updates and visits of bins that a thread gets at a time, if there are so many.
     WORK_PER_THREAD = 400000
+    # A leaf of less work is divided by one thread.
+    MIN_SHARED_WORK = 60000
     # At least so much is the split of a leaf that has many bins, but so few rows that only
     # their bins are visited.
     WORK_OF_FEW_ROWS = 20000
 
 
-cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+cdef int start_tree(
+    Shared* shared, Batch* batch, Workspace* ws, const Round* round,
+) noexcept nogil:
     """Sample the tree's features, encode the round, search the root."""
     cdef Leaf* root = &ws.leaves[0]
     cdef int buffer = ROOT_BUFFER if shared.has_sparse else 0
@@ -75,7 +82,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         ws.data = subset_rows(
             &shared.data, &shared.subset_source, ws.summed, ws.n_summed, &round.gradients,
             ws.n_threads, &ws.subset)
-    status = search_root(shared, ws, round)
+    status = search_root(shared, batch, ws, round)
     if status == 0:
         enqueue(ws, 0)
     return status
@@ -166,14 +173,12 @@ cdef void make_child(
     child_out.forced = -1
 
 
-cdef int divide(
-    Shared* shared, Workspace* ws, int index, Leaf* parent, int node, Leaf* left, Leaf* right,
-) noexcept nogil:
-    """Divide a leaf by its best split: its node, and its children with their rows.
-
-    ``parent``: a copy of the leaf.
-    """
-    cdef const BinColumn* column = &shared.columns[parent.best.feature]
+cdef int describe_children(Shared* shared, Workspace* ws, Division* division) noexcept nogil:
+    """Divide a leaf by its best split: its node, and all of its children but their rows."""
+    cdef Leaf* parent = &division.parent
+    cdef Leaf* left = division.left
+    cdef Leaf* right = division.right
+    cdef int node = division.node
     cdef Sums left_sums, right_sums
     cdef double l2
     if ws.shares_columns:
@@ -187,66 +192,16 @@ cdef int divide(
     if (shared.data.categorical[parent.best.feature]
             and add_set(&shared.data, ws, &ws.nodes[node]) < 0):
         return NO_MEMORY
-    bound_children(shared, ws, index, parent, left, right)
+    bound_children(shared, ws, division.index, parent, left, right)
     make_child(ws, parent, node, True, left_sums, l2, left)
     make_child(ws, parent, node, False, right_sums, l2, right)
     if parent.priority != NO_PRIORITY:
         left.forced = shared.constraints.forced[parent.priority].left
         right.forced = shared.constraints.forced[parent.priority].right
-    rows_to_children(shared, ws, parent, column, left, right)
     return 0
 
 
-cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
-    """Split a leaf and search its children."""
-    cdef Leaf parent = ws.leaves[index]
-    cdef Leaf* left = &ws.leaves[index]
-    cdef Leaf* right = &ws.leaves[ws.n_leaves]
-    cdef Siblings siblings
-    cdef int status = divide(shared, ws, index, &parent, ws.n_leaves - 1, left, right)
-    if status < 0:
-        return status
-    link_node(ws, index)
-    ws.n_leaves += 1
-    order_children(shared, ws, index, &parent, left, right)
-    if shared.collectives == NULL:
-        status = search_children(shared, ws, &parent, left, right)
-    else:
-        status = sum_siblings(shared, ws, &parent, left, right, &siblings)
-        if status == 0:
-            status = finish_siblings(shared, ws, &siblings, 1)
-    enqueue(ws, index)
-    enqueue(ws, ws.n_leaves - 1)
-    return status
-
-
-# ------------------------------------------------------------------ ahead of their turn
-
-cdef int divide_ahead(
-    Shared* shared, Workspace* ws, int index, Siblings* siblings_out,
-) noexcept nogil:
-    """Divide a leaf that may be split later.
-
-    Among processes, sum the rows of its children; ``siblings_out``: NULL: search these.
-    """
-    cdef Leaf parent = ws.leaves[index]
-    cdef Leaf* left = &ws.children[2 * index]
-    cdef Leaf* right = &ws.children[2 * index + 1]
-    cdef int node = shared.settings.max_leaves + index
-    cdef int status = divide(shared, ws, index, &parent, node, left, right)
-    if status < 0:
-        return status
-    order_children(shared, ws, index, &parent, left, right)
-    if siblings_out != NULL:
-        status = sum_siblings(shared, ws, &parent, left, right, siblings_out)
-    else:
-        status = search_children(shared, ws, &parent, left, right)
-    # The histogram is a child's now, and rows may have been brought together.
-    parent.slot = -1
-    parent.is_divided = True
-    ws.leaves[index] = parent
-    return status
-
+# ------------------------------------------------------------------ batches
 
 cdef double work_of(const Workspace* ws, int index) noexcept nogil:
     """Updates and visits of bins that a split of a leaf takes at most."""
@@ -258,133 +213,203 @@ cdef double work_of(const Workspace* ws, int index) noexcept nogil:
     return updates + visits
 
 
-cdef bint is_small(const Workspace* ws, int index) noexcept nogil:
-    """Whether a leaf is divided by one thread, while others divide other leaves.
-
-    Where sparse columns tell which rows leave, leaves share the root's records.
-    """
-    cdef const Leaf* leaf = &ws.leaves[index]
-    return (
-        leaf.stats.sums.count <= MIN_ROWS_FOR_TEAM
-        and leaf.stats.sums.count * ws.data.row_updates <= MAX_WORK_ALONE
-        and leaf.buffer != ROOT_BUFFER
-    )
+cdef Workspace* helper_of(Batch* batch, Workspace* ws) noexcept nogil:
+    """A copy of a tree's workspace as it is now, with scratch memory for one leaf."""
+    cdef Workspace* out = &batch.helpers[batch.n_divisions]
+    cdef Scratch scratch = out.scratch
+    out[0] = ws[0]
+    out.scratch = scratch
+    return out
 
 
-cdef void put_by_rows(Workspace* ws, int leaf, int n) noexcept nogil:
-    """Put a leaf into the batch of ``n`` leaves, behind those with as many rows or more."""
-    cdef int64_t count = ws.leaves[leaf].stats.sums.count
-    while n > 0 and ws.leaves[ws.batch[n - 1]].stats.sums.count < count:
-        ws.batch[n] = ws.batch[n - 1]
-        n -= 1
-    ws.batch[n] = leaf
+cdef void add_division(Batch* batch, Workspace* ws, int index, bint ahead) noexcept nogil:
+    """Let a leaf be divided with the batch: at once, or ahead of its turn."""
+    cdef Division* division = &batch.divisions[batch.n_divisions]
+    cdef const Leaf* leaf
+    division.tree = division.ws = ws
+    if ahead:
+        division.ws = helper_of(batch, ws)
+        division.ws.scratch.mask = ws.scratch.mask + ws.mask_used
+        leaf = &ws.leaves[index]
+        ws.mask_used += (leaf.end - leaf.begin - leaf.n_left_behind) // 8 + 8
+    division.index = index
+    division.ahead = ahead
+    division.parent = ws.leaves[index]
+    division.work = work_of(ws, index)
+    batch.work += division.work
+    batch.n_divisions += 1
 
 
-cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
-    """The leaves to divide with the ``first`` one: those whose turn will probably come.
+cdef void choose_leaves(
+    Shared* shared, Batch* batch, Workspace* ws, int first, double most_work, int most,
+) noexcept nogil:
+    """Add a leaf to the batch, with those of its tree whose turn will probably come.
 
     At most as many leaves as are still split have their turn. Of the best ones, half as many
     nearly all have: more of them would save little, and be divided in vain more often. Threads
-    take only small leaves, as many as keep them busy, but only a quarter of the above once
-    there is one for each thread. They are put into ``ws.batch``, the largest first; returns
-    how many.
+    take only as many as keep them busy, but only a quarter of the above once there is one for
+    each thread.
     """
     cdef bint alone = shared.collectives == NULL
-    cdef double most = WORK_PER_THREAD * <double>ws.n_threads
-    cdef double work = work_of(ws, first)
-    cdef int* waiting = ws.batch + shared.settings.max_leaves
     cdef int n_left = shared.settings.max_leaves - ws.n_leaves
     cdef int n_most = min(ws.n_heap, n_left // 2)
     cdef int n_waiting = 0
     cdef int n = 1
     cdef int i
-    ws.batch[0] = first
-    if alone and not is_small(ws, first):
-        return 1
-    while n_waiting < n_most and not (alone and work > most):
-        i = waiting[n_waiting] = heap_pop(ws)
+    ws.mask_used = 0
+    add_division(batch, ws, first, True)
+    if alone and work_of(ws, first) * (ws.n_heap + 1) <= MIN_WORK_PER_THREAD:
+        return
+    while (n_waiting < n_most and batch.n_divisions < most
+            and not (alone and batch.work > most_work)):
+        i = ws.waiting[n_waiting] = heap_pop(ws)
         n_waiting += 1
-        if not (ws.leaves[i].is_divided or (alone and not is_small(ws, i))):
-            put_by_rows(ws, i, n)
+        if not ws.leaves[i].is_divided:
+            add_division(batch, ws, i, True)
             n += 1
-            work += work_of(ws, i)
-        if alone and n >= ws.n_threads:
+        if alone and n >= batch.n_threads:
             n_most = min(n_most, n_left // 8)
     for i in range(n_waiting):
-        heap_push(ws, waiting[i])
-    return n if not alone or work > MIN_WORK_FOR_TEAM else 1
+        heap_push(ws, ws.waiting[i])
 
 
-cdef int divide_distributed(Shared* shared, Workspace* ws, int n) noexcept nogil:
-    """Divide the leaves of the batch with one collective operation for all.
+cdef int begin_division(Shared* shared, Division* division) noexcept nogil:
+    """The children of a leaf, but for their rows and their splits."""
+    cdef Workspace* tree = division.tree
+    cdef Workspace* ws = division.ws
+    cdef int status
+    if division.ahead:
+        division.left = &ws.children[2 * division.index]
+        division.right = &ws.children[2 * division.index + 1]
+        division.node = shared.settings.max_leaves + division.index
+    else:
+        division.left = &ws.leaves[division.index]
+        division.right = &ws.leaves[ws.n_leaves]
+        division.node = ws.n_leaves - 1
+    division.column = &shared.columns[division.parent.best.feature]
+    status = describe_children(shared, ws, division)
+    if status < 0:
+        return status
+    if not division.ahead:
+        link_node(tree, division.index)
+        tree.n_leaves += 1
+    order_children(
+        shared, ws, division.index, &division.parent, division.left, division.right)
+    return 0
 
-    Trees of processes would else wait for each other at every split.
-    """
-    cdef Siblings* siblings = <Siblings*>malloc(n * sizeof(Siblings))
+
+cdef int divide_alone(Shared* shared, Division* division) noexcept nogil:
+    """Move the rows of a leaf and search its children, by one thread."""
+    rows_to_children(
+        shared, division.ws, &division.parent, division.column, division.left, division.right)
+    return search_children(
+        shared, division.ws, &division.parent, division.left, division.right)
+
+
+cdef void batch_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Divide a leaf that needs no other threads, or search a part of siblings."""
+    cdef Division* division
+    if task.part == 0:
+        search_task(shared, batch, task, thread)
+        return
+    division = &batch.divisions[task.unit]
+    if division.ahead:
+        division.ws.thread = thread
+        division.ws.n_threads = 1
+    division.status = divide_alone(shared, division)
+
+
+cdef double list_alone(Batch* batch) noexcept nogil:
+    """List the leaves that are divided by one thread, the largest first; returns their work."""
+    cdef double work = 0
+    cdef Task task
+    cdef int i, at
+    for i in range(batch.n_divisions):
+        if not batch.divisions[i].alone:
+            continue
+        work += batch.divisions[i].work
+        add_task(batch, i, 1, 0, 0)
+        at = batch.n_tasks - 1
+        while at > 0 and (batch.divisions[batch.tasks[at].unit].work
+                          > batch.divisions[batch.tasks[at - 1].unit].work):
+            task = batch.tasks[at]
+            batch.tasks[at] = batch.tasks[at - 1]
+            batch.tasks[at - 1] = task
+            at -= 1
+    return work
+
+
+cdef int list_shared(Shared* shared, Batch* batch) noexcept nogil:
+    """List the siblings of the leaves whose work threads share out."""
+    cdef Division* division
+    cdef int i, n
+    batch.n_siblings = 0
+    for i in range(batch.n_divisions):
+        division = &batch.divisions[i]
+        if division.alone:
+            continue
+        n = list_children(
+            shared, division.ws, &division.parent, division.left, division.right,
+            batch.siblings + batch.n_siblings)
+        if n < 0:
+            return n
+        batch.n_siblings += n
+    return 0
+
+
+cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
+    """Divide the leaves of the batch, and search their children."""
+    cdef Workspace* ws = batch.divisions[0].tree
+    cdef Division* division
+    cdef double share = max(batch.work / batch.n_threads, <double>MIN_SHARED_WORK)
+    cdef double work
     cdef int status = 0
     cdef int i
-    if siblings == NULL:
-        return NO_MEMORY
-    for i in range(n):
-        if status == 0:
-            status = divide_ahead(shared, ws, ws.batch[i], &siblings[i])
+    for i in range(batch.n_divisions):
+        division = &batch.divisions[i]
+        division.status = 0
+        division.alone = shared.collectives == NULL and (
+            batch.n_threads == 1 or division.work <= share)
+        status = min(status, begin_division(shared, division))
     if status == 0:
-        status = finish_siblings(shared, ws, siblings, n)
-    free(siblings)
-    return status
+        move_together(shared, batch)
+        status = list_shared(shared, batch)
+    if status == 0:
+        status = sum_together(shared, batch)
+    if status == 0 and shared.collectives != NULL:
+        status = share_batch(shared, ws, batch)
+    if status < 0:
+        return status
+    work = list_alone(batch) + list_searches(shared, batch)
+    if batch.status == 0:
+        run_tasks(shared, batch, work, batch_task)
+    for i in range(batch.n_siblings):
+        keep_splits(shared, &batch.siblings[i])
+    for i in range(batch.n_divisions):
+        status = min(status, batch.divisions[i].status)
+    if status == 0 and ws.shares_columns:
+        status = share_splits(shared, ws, batch.siblings, batch.n_siblings)
+    return min(status, batch.status)
 
 
-cdef void prepare_helpers(Workspace* ws, int n_threads) noexcept nogil:
-    """Set the workspaces of the threads to the tree of ``ws`` as it is now."""
-    cdef Workspace* out
-    cdef Scratch scratch
-    cdef int part
-    for part in range(n_threads):
-        out = &ws.helpers[part]
-        scratch = out.scratch
-        out[0] = ws[0]
-        out.first_thread = ws.first_thread + part
-        out.n_threads = 1
-        out.divides_ahead = True
-        out.scratch = scratch
+cdef void keep_divided(Batch* batch) noexcept nogil:
+    """Note which leaves are divided. Their histograms are their children's now."""
+    cdef Division* division
+    cdef int i
+    for i in range(batch.n_divisions):
+        division = &batch.divisions[i]
+        if division.ahead:
+            # Rows may have been brought together.
+            division.parent.slot = -1
+            division.parent.is_divided = True
+            division.tree.leaves[division.index] = division.parent
 
 
-cdef int divide_some(Shared* shared, Workspace* ws, int n, int part) noexcept nogil:
-    """Divide leaves of the batch until none is left, and search their children."""
-    cdef int status = 0
-    cdef int64_t i = fetch_increment(&ws.next_chunk)
-    while i < n and status == 0:
-        status = divide_ahead(shared, &ws.helpers[part], ws.batch[i], NULL)
-        i = fetch_increment(&ws.next_chunk)
-    return status
+# ------------------------------------------------------------------ splits
 
-
-cdef int divide_side_by_side(Shared* shared, Workspace* ws, int n) noexcept nogil:
-    """Divide the leaves of the batch, each by one thread."""
-    cdef int n_threads = min(ws.n_threads, n)
-    cdef int n_failed = 0
-    cdef int part
-    prepare_helpers(ws, n_threads)
-    ws.next_chunk = 0
-    for part in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        n_failed += divide_some(shared, ws, n, part) < 0
-    return NO_MEMORY if n_failed > 0 else 0
-
-
-cdef int split_next(Shared* shared, Workspace* ws, int index) noexcept nogil:
-    """Split a leaf: at once, or divided ahead of its turn with others."""
+cdef void take_children(Shared* shared, Workspace* ws, int index) noexcept nogil:
+    """Split a leaf that has been divided ahead of its turn."""
     cdef int node = ws.n_leaves - 1
-    cdef int status, n
-    if not ws.leaves[index].is_divided:
-        n = choose_ahead(shared, ws, index)
-        if shared.collectives != NULL:
-            status = divide_distributed(shared, ws, n)
-        elif n == 1:
-            return split_leaf(shared, ws, index)
-        else:
-            status = divide_side_by_side(shared, ws, n)
-        if status < 0:
-            return status
     ws.nodes[node] = ws.nodes[shared.settings.max_leaves + index]
     link_node(ws, index)
     ws.leaves[ws.n_leaves] = ws.children[2 * index + 1]
@@ -393,7 +418,32 @@ cdef int split_next(Shared* shared, Workspace* ws, int index) noexcept nogil:
     ws.n_leaves += 1
     enqueue(ws, index)
     enqueue(ws, ws.n_leaves - 1)
-    return 0
+
+
+cdef int split_leaf(Shared* shared, Batch* batch, Workspace* ws, int index) noexcept nogil:
+    """Split a leaf, and search its children."""
+    cdef int status
+    batch.n_divisions = 0
+    batch.work = 0
+    add_division(batch, ws, index, False)
+    status = divide_batch(shared, batch)
+    enqueue(ws, index)
+    enqueue(ws, ws.n_leaves - 1)
+    return status
+
+
+cdef int split_divided(Shared* shared, Workspace* ws) noexcept nogil:
+    """Split the leaves that have been divided, as long as it is their turn.
+
+    Returns the first leaf whose turn it is that has not been divided; -1: the tree is grown.
+    """
+    cdef int leaf
+    while ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
+        leaf = heap_pop(ws)
+        if not ws.leaves[leaf].is_divided:
+            return leaf
+        take_children(shared, ws, leaf)
+    return -1
 
 
 cdef void stay_leaf(Workspace* ws, int index) noexcept nogil:
@@ -408,38 +458,85 @@ cdef void stay_leaf(Workspace* ws, int index) noexcept nogil:
         return_rows(ws, leaf, child)
 
 
-cdef void search_stale(Shared* shared, Workspace* ws, int index) noexcept nogil:
+cdef void search_stale(
+    Shared* shared, Batch* batch, Workspace* ws, int index,
+) noexcept nogil:
     """Search the leaves that the newest split, of leaf ``index``, bounds anew."""
     cdef int stale = next_stale(shared, ws, index, 0)
     cdef Leaf* leaf
     while stale >= 0 and not is_stopped(&shared.watch):
         heap_remove(ws, stale)
         leaf = &ws.leaves[stale]
-        search_again(shared, ws, leaf)
+        search_again(shared, batch, ws, leaf)
         enqueue(ws, stale)
         stale = next_stale(shared, ws, index, stale + 1)
 
 
-cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Grow one tree; 0, or what growing may end with."""
-    cdef int status = start_tree(shared, ws, round)
+# ------------------------------------------------------------------ trees
+
+cdef int split_one_by_one(Shared* shared, Batch* batch, Workspace* ws) noexcept nogil:
+    """Grow a tree leaf by leaf."""
+    cdef int status = 0
     cdef int leaf
-    ws.divides_ahead = shared.collectives != NULL and ws.children != NULL
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
         leaf = heap_pop(ws)
-        if ws.divides_ahead or (ws.n_threads > 1 and ws.helpers != NULL):
-            status = split_next(shared, ws, leaf)
-        else:
-            status = split_leaf(shared, ws, leaf)
+        status = split_leaf(shared, batch, ws, leaf)
         if status == 0 and shared.constraints.bounding >= INTERMEDIATE:
-            search_stale(shared, ws, leaf)
+            search_stale(shared, batch, ws, leaf)
         if status == 0 and is_stopped(&shared.watch):
             status = INTERRUPTED
-    bound_leaves(shared, ws)
-    while ws.n_heap > 0:
-        stay_leaf(ws, heap_pop(ws))
-    if status == 0:
-        status = fill_leaves(shared, ws, round)
+    return status
+
+
+cdef int split_in_batches(
+    Shared* shared, Batch* batch, Workspace* trees, int n_trees,
+) noexcept nogil:
+    """Grow trees whose leaves are divided ahead of their turn."""
+    cdef double most_work = WORK_PER_THREAD * <double>batch.n_threads
+    cdef int status = 0
+    cdef int i, leaf
+    while status == 0:
+        batch.n_divisions = 0
+        batch.work = 0
+        for i in range(n_trees):
+            leaf = split_divided(shared, &trees[i])
+            if leaf >= 0:
+                choose_leaves(
+                    shared, batch, &trees[i], leaf, (i + 1) * most_work / n_trees,
+                    batch.max_divisions - (n_trees - 1 - i))
+                heap_push(&trees[i], leaf)
+        if batch.n_divisions == 0:
+            break
+        status = divide_batch(shared, batch)
+        if status == 0:
+            keep_divided(batch)
+        if status == 0 and is_stopped(&shared.watch):
+            status = INTERRUPTED
+    return status
+
+
+cdef int grow_trees(
+    Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
+) noexcept nogil:
+    """Grow the trees of a round, or some of them; 0, or what growing may end with."""
+    cdef bint ahead = batch.helpers != NULL
+    cdef int status = 0
+    cdef int i
+    batch.status = 0
+    for i in range(n_trees):
+        if status == 0:
+            status = start_tree(shared, batch, &trees[i], &rounds[i])
+            trees[i].divides_ahead = ahead
+    if status == 0 and ahead:
+        status = split_in_batches(shared, batch, trees, n_trees)
+    elif status == 0:
+        status = split_one_by_one(shared, batch, trees)
+    for i in range(n_trees):
+        bound_leaves(shared, &trees[i])
+        while trees[i].n_heap > 0:
+            stay_leaf(&trees[i], heap_pop(&trees[i]))
+        if status == 0:
+            status = fill_leaves(shared, &trees[i], &rounds[i])
     return status
 
 

@@ -19,12 +19,7 @@ cdef enum:
     ROOT_BUFFER = 2
     # The priority of a leaf whose split is not a forced one.
     NO_PRIORITY = 0x7FFFFFFF
-    # Each thread takes so many parts of a loop, so that one that is held up does not hold up
-    # the others.
-    CHUNKS_PER_THREAD = 8
-    # Below so many updates or visits of bins a team of threads costs more than it gives.
-    MIN_WORK_FOR_TEAM = 8000
-    # Fewer rows of a leaf are divided by one thread.
+    # Threads share out more rows than these.
     MIN_ROWS_FOR_TEAM = 20000
 
 cdef enum Bounding:
@@ -100,8 +95,15 @@ cdef struct Pool:
     Py_ssize_t n_set_words
     Py_ssize_t set_room
 
-# What a thread needs while it divides a leaf and searches its children: threads that do this side
-# by side have one each.
+cdef struct FewRows:
+    # A histogram of a thread, for leaves of few rows that have none; else it is zero.
+    Histogram histogram
+    uint8_t* seen             # the features such rows touch
+    int32_t* touched
+    int n_touched
+
+# What is needed while a leaf is divided and its children are searched: leaves that are divided
+# together have one each.
 cdef struct Scratch:
     uint8_t* mask             # a bit for each row of the leaf: whether it goes left
     uint8_t* goes_left        # by bin
@@ -113,16 +115,10 @@ cdef struct Scratch:
     uint8_t* searched[2]      # features searched in the two children
     int32_t* cut[2]           # and their only cuts, in extremely random trees
     double* factor[2]         # of their gains, by feature
-    Histogram rows_histogram  # of a child of few rows, as long as it is searched; else zero
-    uint8_t* seen             # the features such rows touch
-    int32_t* touched
-    int n_touched
 
 cdef struct Workspace:
-    int first_thread          # its accumulators are those of these threads
-    int n_threads
-    int64_t next_chunk        # of rows or features that threads share out among themselves
-    Workspace* helpers        # the workspaces of the other threads; NULL: there are none
+    int thread                # whose accumulators and scratch arrays are used
+    int n_threads             # that share the rows out
     Scratch scratch
     Pool* pool
     uint64_t* records[3]      # see layout.h; the last one: see ROOT_BUFFER
@@ -159,7 +155,8 @@ cdef struct Workspace:
     # then: the node of a leaf behind the nodes of the tree, its children in `children`.
     bint divides_ahead
     Leaf* children            # two of each leaf; NULL: no leaf is ever divided ahead
-    int* batch                # leaves that are divided together
+    int* waiting              # leaves taken out of the heap for a moment
+    Py_ssize_t mask_used      # bytes of the scratch memory's mask, by leaves of the batch
     int64_t* leaf_sums        # of gradients and hessians, two for each leaf
     LeafPart* leaf_parts      # of each thread, one for each leaf
     int64_t* message          # to the processes
@@ -226,9 +223,9 @@ cdef struct Shared:
     Constraints constraints
     int64_t** accumulators    # of each thread
     Histogram* partial        # of each thread
+    FewRows* few              # of each thread
     TileSums* tile_sums       # of each thread
     double** scratch          # of each thread
-    Split* best               # two of each thread
     int32_t* all_features
     int max_bins
     Watch watch

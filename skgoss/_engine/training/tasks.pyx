@@ -1,0 +1,90 @@
+"""Work that threads share out among themselves: leaves that are divided together.
+
+What is to be done is listed first: tasks that depend on none of the same list. Then each thread
+takes one after the other.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t
+from libc.stdlib cimport realloc
+
+from skgoss._engine.atomics cimport fetch_increment
+from skgoss._engine.training.workspace cimport NO_MEMORY, Shared
+
+
+cdef void* grown(void* values, int n, int* room, size_t size) noexcept nogil:
+    """Memory for one more than ``n`` values; NULL if there is none."""
+    cdef void* larger
+    if n < room[0]:
+        return values
+    larger = realloc(values, (2 * n + 64) * size)
+    if larger != NULL:
+        room[0] = 2 * n + 64
+    return larger
+
+
+cdef void add_task(
+    Batch* batch, int unit, int part, Py_ssize_t first, Py_ssize_t end,
+) noexcept nogil:
+    """Add a task to the list; without memory the batch has failed."""
+    cdef void* tasks = grown(batch.tasks, batch.n_tasks, &batch.task_room, sizeof(Task))
+    cdef Task* task
+    if tasks == NULL:
+        batch.status = NO_MEMORY
+        return
+    batch.tasks = <Task*>tasks
+    task = &batch.tasks[batch.n_tasks]
+    task.unit = unit
+    task.part = part
+    task.first = first
+    task.end = end
+    batch.n_tasks += 1
+
+
+cdef int add_part(Batch* batch, int first_lane, int n_lanes, int n_tasks) noexcept nogil:
+    """Add lanes that several tasks sum; their number, or -1 without memory."""
+    cdef void* parts = grown(batch.parts, batch.n_parts, &batch.part_room, sizeof(SumPart))
+    cdef SumPart* part
+    if parts == NULL:
+        batch.status = NO_MEMORY
+        return -1
+    batch.parts = <SumPart*>parts
+    part = &batch.parts[batch.n_parts]
+    part.first_lane = first_lane
+    part.n_lanes = n_lanes
+    part.n_tasks = n_tasks
+    part.turn.lock = 0
+    part.turn.is_begun = False
+    batch.n_parts += 1
+    return batch.n_parts - 1
+
+
+cdef double task_work(const Batch* batch, double work, double least) noexcept nogil:
+    """Of some work, what one task should have; one thread takes all at once."""
+    if batch.n_threads == 1:
+        return max(work, 1.0)
+    return max(work / (batch.n_threads * TASKS_PER_THREAD), least)
+
+
+cdef void run_some(Shared* shared, Batch* batch, TaskBody body, int part) noexcept nogil:
+    """Run the task of this number, and others that nobody has begun."""
+    cdef int64_t at = part
+    while at < batch.n_tasks:
+        body(shared, batch, &batch.tasks[at], batch.first_thread + part)
+        at = fetch_increment(&batch.next_task)
+
+
+cdef void run_tasks(
+    Shared* shared, Batch* batch, double work, TaskBody body,
+) noexcept nogil:
+    """Run all tasks of the list, and empty it; ``work``: the updates and visits of all."""
+    cdef int n_parts = <int>min(
+        <double>min(batch.n_threads, batch.n_tasks), max(work / MIN_WORK_PER_THREAD, 1.0))
+    cdef int part
+    batch.next_task = n_parts
+    if n_parts == 1:
+        run_some(shared, batch, body, 0)
+    elif n_parts > 1:
+        for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
+            run_some(shared, batch, body, part)
+    batch.n_tasks = 0

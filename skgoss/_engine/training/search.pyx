@@ -23,7 +23,8 @@ from skgoss._engine.training.workspace cimport (
     encoding_of, free_slot, gather)
 
 cdef enum:
-    MIN_VISITS = 8000         # the least bins that a task visits
+    MIN_VISITS = 1500         # the least bins that a task visits
+    WORK_PER_VISIT = 3        # in updates
 
 # ------------------------------------------------------------------ features
 
@@ -257,7 +258,7 @@ cdef double list_searches(Shared* shared, Batch* batch) noexcept nogil:
             work += updates_of(siblings)
             for tile in range(siblings.ws.n_tiles):
                 add_task(batch, i, 0, tile, tile + 1)
-    return work + n_visits
+    return work + WORK_PER_VISIT * n_visits
 
 
 cdef void search_together(Shared* shared, Batch* batch) noexcept nogil:

@@ -357,20 +357,35 @@ cdef int list_shared(Shared* shared, Batch* batch) noexcept nogil:
     return 0
 
 
+cdef void choose_alone(Shared* shared, Batch* batch) noexcept nogil:
+    """Which leaves are divided by one thread: none that takes longer than a thread's share."""
+    cdef Division* division
+    cdef double work = batch.work
+    cdef bint is_done = False
+    cdef int i
+    for i in range(batch.n_divisions):
+        batch.divisions[i].status = 0
+        batch.divisions[i].alone = shared.collectives == NULL
+    while not is_done and batch.n_threads > 1:
+        is_done = True
+        for i in range(batch.n_divisions):
+            division = &batch.divisions[i]
+            if division.alone and division.work > max(
+                    work / batch.n_threads, <double>MIN_SHARED_WORK):
+                division.alone = is_done = False
+                work -= division.work
+
+
 cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
     """Divide the leaves of the batch, and search their children."""
     cdef Workspace* ws = batch.divisions[0].tree
     cdef Division* division
-    cdef double share = max(batch.work / batch.n_threads, <double>MIN_SHARED_WORK)
     cdef double work
     cdef int status = 0
     cdef int i
+    choose_alone(shared, batch)
     for i in range(batch.n_divisions):
-        division = &batch.divisions[i]
-        division.status = 0
-        division.alone = shared.collectives == NULL and (
-            batch.n_threads == 1 or division.work <= share)
-        status = min(status, begin_division(shared, division))
+        status = min(status, begin_division(shared, &batch.divisions[i]))
     if status == 0:
         move_together(shared, batch)
         status = list_shared(shared, batch)

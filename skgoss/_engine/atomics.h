@@ -8,6 +8,14 @@
 #include <intrin.h>
 #endif
 
+#if defined(_WIN32)
+#include <windows.h>
+#define YIELD() SwitchToThread()
+#else
+#include <sched.h>
+#define YIELD() sched_yield()
+#endif
+
 #if defined(__x86_64__) || defined(__i386__)
 #define SPIN_PAUSE() __builtin_ia32_pause()
 #elif defined(_M_X64)
@@ -26,17 +34,24 @@ static inline int64_t fetch_increment(int64_t *next)
 #endif
 }
 
-/* A spin lock: one thread at a time is between both, for a few instructions, as others wait
-   busily. */
-static inline void spin_lock(int64_t *lock)
+static inline int try_lock(int64_t *lock)
 {
 #if defined(_MSC_VER)
-    while (_InterlockedExchange64(lock, 1))
-        SPIN_PAUSE();
+    return !_InterlockedExchange64(lock, 1);
 #else
-    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
-        SPIN_PAUSE();
+    return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE);
 #endif
+}
+
+/* A spin lock: one thread at a time is between both, for microseconds at most, as others wait
+   busily; after a while, the system may have taken the processor from the one that has it. */
+static inline void spin_lock(int64_t *lock)
+{
+    for (int n = 1; !try_lock(lock); n++) {
+        SPIN_PAUSE();
+        if (n % 1024 == 0)
+            YIELD();
+    }
 }
 
 static inline void spin_unlock(int64_t *lock)

@@ -24,10 +24,10 @@ LAYERS = tuple(
         "training.children",
         "training.candidates",
         "training.search training.split_sides",
-        "training.sums training.encoding",
-        # What a tree consists of; what it may not do; what processes share.
-        "training.tiles training.partition training.leaf_values",
-        "training.constraint_kernels",
+        "training.sums training.encoding training.partition",
+        # What a tree consists of; what it may not do; what threads and processes share.
+        "training.tiles training.leaf_values",
+        "training.constraint_kernels training.tasks",
         "training.kernel_collectives training.forest",
         "training.workspace",
         # Kernels of training, which know nothing of trees.

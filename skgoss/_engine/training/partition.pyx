@@ -33,8 +33,8 @@ cdef extern from "partition.h" nogil:
 cdef enum:
     # Rows whose records are in the nearest cache when they are moved.
     ROW_BLOCK = 1024
-    MIN_CHUNK = 4096          # rows that a thread decides or moves at a time, at least
-    WORK_PER_ROW = 2          # of deciding or moving one, in updates
+    MIN_CHUNK = 1024          # rows that a thread decides or moves at a time, at least
+    WORK_PER_ROW = 4          # of deciding or moving one, in updates
     MIN_STORED_FOR_TEAM = 4000
     MAX_SLICES = 64
     # Finding a stored row costs as much as moving so many from a leaf to its children.

@@ -16,14 +16,14 @@ from skgoss._engine.training.split cimport FeatureSet, Split, search_features
 from skgoss._engine.training.sums cimport (
     clear_rows_histogram, fill_rows_histogram, sums_with, updates_of)
 from skgoss._engine.training.tasks cimport (
-    Batch, Siblings, Task, add_task, run_tasks, task_work)
+    BOTH_SIDES, LARGER_SIDE, SMALLER_SIDE, Batch, Siblings, Task, add_task, run_tasks, task_work)
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_PRIORITY, FewRows, ForcedSplit, Leaf, Shared, Tile, Workspace, better,
     encoding_of, free_slot, gather)
 
 cdef enum:
-    MIN_VISITS = 1500         # the least bins that a task visits
+    MIN_VISITS = 500          # the least bins that a task visits
     WORK_PER_VISIT = 3        # in updates
 
 # ------------------------------------------------------------------ features
@@ -147,20 +147,20 @@ cdef void subtract_features(
 
 
 cdef void finish_features(
-    Shared* shared, Siblings* siblings, const Histogram* smaller, const int32_t* features, int n,
-    bint consecutive, int thread,
+    Shared* shared, Siblings* siblings, int kind, const Histogram* smaller,
+    const int32_t* features, int n, bint consecutive, int thread,
 ) noexcept nogil:
-    """Some features of both siblings: complete their sums and search them."""
+    """Some features of both siblings, or of one: complete their sums and search them."""
     cdef Workspace* ws = siblings.ws
     cdef Split best[2]
     cdef int side
     best[0].gain = best[1].gain = 0
-    if siblings.larger != NULL:
+    if siblings.larger != NULL and kind != SMALLER_SIDE:
         subtract_features(siblings, smaller, features, n)
-    if siblings.search_smaller:
+    if siblings.search_smaller and kind != LARGER_SIDE:
         search_leaf(
             shared, ws, 0, siblings.smaller, smaller, features, n, consecutive, thread, &best[0])
-    if siblings.search_larger:
+    if siblings.search_larger and kind != SMALLER_SIDE:
         search_leaf(
             shared, ws, 1, siblings.larger, &ws.slots[siblings.larger.slot], features, n,
             consecutive, thread, &best[1])
@@ -178,16 +178,17 @@ cdef void finish_tile(
     cdef const Tile* tile = &siblings.ws.tiles[number]
     cdef Histogram sums = sum_tile(shared, siblings.ws, tile, siblings.smaller, thread)
     finish_features(
-        shared, siblings, &sums, tile.features, tile.n_features, tile.consecutive, thread)
+        shared, siblings, BOTH_SIDES, &sums, tile.features, tile.n_features, tile.consecutive,
+        thread)
 
 
 cdef void finish_summed(
-    Shared* shared, Siblings* siblings, int64_t first, int64_t end, int thread,
+    Shared* shared, Siblings* siblings, int kind, int64_t first, int64_t end, int thread,
 ) noexcept nogil:
     """Features of siblings whose rows are summed."""
     cdef Workspace* ws = siblings.ws
     finish_features(
-        shared, siblings, &ws.slots[siblings.smaller.slot],
+        shared, siblings, kind, &ws.slots[siblings.smaller.slot],
         ws.summed + ws.first_searched + first, <int>(end - first),
         ws.n_searched == ws.data.n_features, thread)
 
@@ -205,7 +206,7 @@ cdef void search_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
     cdef int tile
     start_search(shared, siblings)
     if siblings.is_summed:
-        finish_summed(shared, siblings, 0, ws.n_searched, ws.thread)
+        finish_summed(shared, siblings, BOTH_SIDES, 0, ws.n_searched, ws.thread)
     else:
         for tile in range(ws.n_tiles):
             finish_tile(shared, siblings, tile, ws.thread)
@@ -216,13 +217,16 @@ cdef void search_task(Shared* shared, Batch* batch, Task* task, int thread) noex
     """Some features of siblings, or a tile."""
     cdef Siblings* siblings = &batch.siblings[task.unit]
     if siblings.is_summed:
-        finish_summed(shared, siblings, task.first, task.end, thread)
+        finish_summed(shared, siblings, task.part, task.first, task.end, thread)
     else:
         finish_tile(shared, siblings, task.first, thread)
 
 
 cdef void list_features(Batch* batch, int unit, double size) noexcept nogil:
-    """List the tasks that search siblings whose rows are summed: bins of about this number."""
+    """List the tasks that search siblings whose rows are summed: bins of about this number.
+
+    The siblings are searched apart where a feature has many bins.
+    """
     cdef const Siblings* siblings = &batch.siblings[unit]
     cdef const Workspace* ws = siblings.ws
     cdef int n_leaves = siblings.search_smaller + siblings.search_larger
@@ -231,10 +235,15 @@ cdef void list_features(Batch* batch, int unit, double size) noexcept nogil:
     cdef double n_visits = 0
     for i in range(ws.n_searched):
         n_visits += n_leaves * ws.data.n_bins[ws.summed[ws.first_searched + i]]
-        if n_visits >= size or i == ws.n_searched - 1:
-            add_task(batch, unit, 0, first, i + 1)
-            first = i + 1
-            n_visits = 0
+        if n_visits < size and i < ws.n_searched - 1:
+            continue
+        if n_leaves == 2 and n_visits > 2 * size:
+            add_task(batch, unit, LARGER_SIDE, first, i + 1)
+            add_task(batch, unit, SMALLER_SIDE, first, i + 1)
+        else:
+            add_task(batch, unit, BOTH_SIDES, first, i + 1)
+        first = i + 1
+        n_visits = 0
 
 
 cdef double list_searches(Shared* shared, Batch* batch) noexcept nogil:
@@ -257,7 +266,7 @@ cdef double list_searches(Shared* shared, Batch* batch) noexcept nogil:
         else:
             work += updates_of(siblings)
             for tile in range(siblings.ws.n_tiles):
-                add_task(batch, i, 0, tile, tile + 1)
+                add_task(batch, i, BOTH_SIDES, tile, tile + 1)
     return work + WORK_PER_VISIT * n_visits
 
 

@@ -16,7 +16,7 @@ cdef enum:
     MIN_TILED_LANES = 512
     MIN_TILES = 4
     # The least updates of a task.
-    MIN_WORK = 16000
+    MIN_WORK = 12000
     # A task has so many times more updates than places to move its sums to.
     UPDATES_PER_PLACE = 20
     LANES_AT_ONCE = 8         # by which rows are read

@@ -11,7 +11,7 @@ from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 cdef enum:
     # A thread gets so many tasks of a loop in the mean, so that one that is held up does not hold
     # up the others.
-    TASKS_PER_THREAD = 3
+    TASKS_PER_THREAD = 4
     # And so many updates or visits of bins at least, or else waking it costs more than it gives.
     MIN_WORK_PER_THREAD = 8000
 
@@ -53,9 +53,16 @@ cdef struct SumPart:
     int n_tasks
     Turn turn
 
+cdef enum TaskKind:
+    # Of a task of the last list of a batch.
+    BOTH_SIDES                # search features of two siblings
+    SMALLER_SIDE              # of the smaller one alone
+    LARGER_SIDE
+    WHOLE_DIVISION            # divide a leaf
+
 cdef struct Task:
     int unit                  # which of the divisions or siblings of the batch
-    int part                  # which of the batch's `SumPart`s
+    int part                  # which of the batch's `SumPart`s, or the `TaskKind`
     Py_ssize_t first          # rows, or features
     Py_ssize_t end
     Py_ssize_t n_left         # of the rows, those that go left

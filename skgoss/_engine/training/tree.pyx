@@ -36,7 +36,7 @@ from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.sums cimport sum_together
 from skgoss._engine.training.tasks cimport (
-    MIN_WORK_PER_THREAD, Batch, Division, Task, add_task, run_tasks)
+    MIN_WORK_PER_THREAD, WHOLE_DIVISION, Batch, Division, Task, add_task, run_tasks)
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node, Pool, Round,
     Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
@@ -49,6 +49,7 @@ cdef enum:
     # At least so much is the split of a leaf that has many bins, but so few rows that only
     # their bins are visited.
     WORK_OF_FEW_ROWS = 20000
+    WORK_PER_CATEGORY = 25    # of finding the set that goes left, which are sorted
 
 
 cdef int start_tree(
@@ -298,8 +299,19 @@ cdef int begin_division(Shared* shared, Division* division) noexcept nogil:
     return 0
 
 
+cdef void begin_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Begin to divide a leaf whose work threads share out."""
+    cdef Division* division = &batch.divisions[task.unit]
+    cdef int own_thread = division.ws.thread
+    division.ws.thread = thread
+    division.status = begin_division(shared, division)
+    division.ws.thread = own_thread
+
+
 cdef int divide_alone(Shared* shared, Division* division) noexcept nogil:
-    """Move the rows of a leaf and search its children, by one thread."""
+    """Divide a leaf and search its children, by one thread."""
+    if begin_division(shared, division) < 0:
+        return NO_MEMORY
     rows_to_children(
         shared, division.ws, &division.parent, division.column, division.left, division.right)
     return search_children(
@@ -309,7 +321,7 @@ cdef int divide_alone(Shared* shared, Division* division) noexcept nogil:
 cdef void batch_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Divide a leaf that needs no other threads, or search a part of siblings."""
     cdef Division* division
-    if task.part == 0:
+    if task.part != WHOLE_DIVISION:
         search_task(shared, batch, task, thread)
         return
     division = &batch.divisions[task.unit]
@@ -328,7 +340,7 @@ cdef double list_alone(Batch* batch) noexcept nogil:
         if not batch.divisions[i].alone:
             continue
         work += batch.divisions[i].work
-        add_task(batch, i, 1, 0, 0)
+        add_task(batch, i, WHOLE_DIVISION, 0, 0)
         at = batch.n_tasks - 1
         while at > 0 and (batch.divisions[batch.tasks[at].unit].work
                           > batch.divisions[batch.tasks[at - 1].unit].work):
@@ -336,6 +348,20 @@ cdef double list_alone(Batch* batch) noexcept nogil:
             batch.tasks[at] = batch.tasks[at - 1]
             batch.tasks[at - 1] = task
             at -= 1
+    return work
+
+
+cdef double list_begun(Shared* shared, Batch* batch) noexcept nogil:
+    """List the leaves whose work threads share out; returns what it takes to begin them."""
+    cdef double work = 0
+    cdef int feature, i
+    for i in range(batch.n_divisions):
+        if batch.divisions[i].alone:
+            continue
+        feature = batch.divisions[i].parent.best.feature
+        work += shared.data.n_bins[feature] * (
+            WORK_PER_CATEGORY if shared.data.categorical[feature] else 1)
+        add_task(batch, i, 0, 0, 0)
     return work
 
 
@@ -384,8 +410,10 @@ cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
     cdef int status = 0
     cdef int i
     choose_alone(shared, batch)
+    run_tasks(shared, batch, list_begun(shared, batch), begin_task)
     for i in range(batch.n_divisions):
-        status = min(status, begin_division(shared, &batch.divisions[i]))
+        status = min(status, batch.divisions[i].status)
+    status = min(status, batch.status)
     if status == 0:
         move_together(shared, batch)
         status = list_shared(shared, batch)

@@ -125,7 +125,7 @@ def test_the_table_lists_each_module_once():
     [
         (
             "training/workspace.pxd",
-            "from skgoss._engine.training.tree cimport grow_tree",
+            "from skgoss._engine.training.tree cimport grow_trees",
             "training.workspace -> training.tree",
         ),
         (

@@ -23,7 +23,7 @@ from skgoss._engine.training.histogram cimport FOLD_ROOM
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
 from skgoss._engine.training.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
+    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, SplitRules,
     split_rules)
 from skgoss._engine.training.tasks cimport Batch, Division, Siblings
 from skgoss._engine.training.tree cimport fill_score, grow_trees

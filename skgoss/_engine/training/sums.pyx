@@ -1,6 +1,6 @@
 """The sums of a leaf's rows: at once, by several threads, of a tile, or row by row."""
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from skgoss._engine.training.histogram cimport accumulate, accumulate_in_turn, add_few_rows
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram

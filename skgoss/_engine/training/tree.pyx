@@ -10,12 +10,11 @@ leaves keeps more of them busy than one leaf does. The trees of a round share a 
 leaves to it.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport realloc
 from libc.string cimport memset
 
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
-from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.candidates cimport share_splits
@@ -405,7 +404,6 @@ cdef void choose_alone(Shared* shared, Batch* batch) noexcept nogil:
 cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
     """Divide the leaves of the batch, and search their children."""
     cdef Workspace* ws = batch.divisions[0].tree
-    cdef Division* division
     cdef double work
     cdef int status = 0
     cdef int i

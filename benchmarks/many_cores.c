@@ -1,0 +1,786 @@
+/* Virtual cores: what the parallel loops of a program would take on more cores than there are.
+
+Preloaded, this library takes the place of the OpenMP library of GCC, and of the threads of skgoss.
+A parallel region of P parts runs part after part, on one thread, and the processor's time stamp
+counter measures each part. On P cores the region takes as long as its longest part. Iterations
+that threads take from a common counter are measured one by one, and scheduled as P threads would
+take them: the next one goes to the thread that is the first to be free. Parts that wait for each
+other at a barrier run on stacks of their own, and each stretch between barriers is measured alone.
+What lies between regions is serial; the processor time of the thread measures it.
+
+Time of other processes is left out: every 200 us the clock of the thread's processor time is read,
+and what the pieces since then have taken longer is taken off the longest one.
+
+Only the thread that calls `span_start` is measured. On other threads, and inside regions, a region
+has one part. x86-64 Linux and GCC only. See many_cores.py. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+
+enum {
+    MAX_PARTS = 256,
+    MAX_LOOPS = 64,           /* in a region, between two barriers */
+    MAX_CHUNKS = 1 << 20,
+    MAX_PLACES = 1024,        /* regions in the code */
+    MAX_PAIRS = 4096,
+    STACK_BYTES = 8 << 20,
+    WINDOW_US = 200,          /* between two looks at the processor time */
+};
+
+/* Functions that use no other registers: see `taken`. */
+#define PLAIN __attribute__((target("general-regs-only")))
+#define PLAIN_INLINE __attribute__((target("general-regs-only"), always_inline)) static inline
+
+typedef int64_t Ticks;        /* of the time stamp counter */
+
+/* A loop whose iterations are handed out. */
+typedef struct {
+    bool is_open, is_guided;
+    int64_t next, end, step, chunk;
+} Loop;
+
+typedef struct Region {
+    void (*body)(void *);
+    void *data;
+    unsigned n_parts;
+    unsigned n_singles;       /* sections for one thread that one has had */
+    Loop loops[MAX_LOOPS];
+} Region;
+
+/* Where a part stands. */
+typedef struct {
+    unsigned n_loops, n_singles;
+    bool is_over;
+    ucontext_t context;
+    void *stack;
+} Part;
+
+static _Thread_local Region *current;
+static _Thread_local unsigned part;
+static _Thread_local bool is_measured;    /* this thread */
+
+static Part parts[MAX_PARTS];
+static ucontext_t home;
+
+PLAIN_INLINE Ticks ticks(void) { return (Ticks)__builtin_ia32_rdtsc(); }
+
+/* The kernel tells the processor time; the time stamp counter is faster, but never stops. */
+PLAIN_INLINE int64_t nanoseconds(clockid_t clock)
+{
+    struct timespec now;
+    long result = SYS_clock_gettime;
+    __asm__ volatile("syscall" : "+a"(result) : "D"((long)clock), "S"(&now)
+                     : "rcx", "r11", "memory");
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+PLAIN_INLINE int64_t processor_time(void) { return nanoseconds(CLOCK_THREAD_CPUTIME_ID); }
+
+static int64_t ticks_per_us;
+static int64_t clock_cost;                /* nanoseconds of `processor_time` */
+
+/* ------------------------------------------------------------------ what a phase takes */
+
+typedef struct {
+    Ticks length;
+    unsigned owner;           /* the part that ran it here */
+} Chunk;
+
+/* A region, or what lies between two of its barriers. */
+static struct {
+    bool is_running;
+    Ticks before[MAX_PARTS];  /* of each part: until it takes from the counter */
+    Ticks after[MAX_PARTS];   /* and when nothing was left */
+    bool has_taken[MAX_PARTS];
+    unsigned n_takers;
+    bool is_shared;           /* iterations are handed out by the OpenMP library */
+    const void *counter;      /* or by this one */
+    Ticks since;              /* when the piece began that runs */
+    bool is_chunk;            /* whether it was taken from the counter */
+    size_t n_chunks;
+    Chunk chunks[MAX_CHUNKS];
+} phase;
+
+/* The pieces since the last look at the processor time. */
+static struct {
+    int64_t start;
+    Ticks length;             /* of all */
+    Ticks longest;
+    Ticks *place;             /* that it was added to */
+} window;
+
+PLAIN_INLINE void begin_window(void)
+{
+    window.length = window.longest = 0;
+    window.start = processor_time();
+}
+
+PLAIN_INLINE void end_window(void)
+{
+    int64_t busy = processor_time() - window.start - clock_cost;
+    Ticks excess = window.length - busy * ticks_per_us / 1000;
+    if (excess > 3 * ticks_per_us)
+        *window.place -= excess < window.longest ? excess : window.longest;
+}
+
+/* Keep a piece that ends. */
+PLAIN_INLINE void end_piece(Ticks now)
+{
+    Ticks length = now - phase.since;
+    Ticks *place = phase.has_taken[part] ? &phase.after[part] : &phase.before[part];
+    if (phase.is_chunk && phase.n_chunks < MAX_CHUNKS) {
+        phase.chunks[phase.n_chunks].length = 0;
+        phase.chunks[phase.n_chunks].owner = part;
+        place = &phase.chunks[phase.n_chunks++].length;
+    }
+    *place += length;
+    window.length += length;
+    if (length > window.longest) {
+        window.longest = length;
+        window.place = place;
+    }
+    if (window.length > WINDOW_US * ticks_per_us) {
+        end_window();
+        begin_window();
+    }
+}
+
+PLAIN_INLINE void begin_piece(bool is_chunk)
+{
+    phase.is_chunk = is_chunk;
+    phase.since = ticks();
+}
+
+PLAIN_INLINE void note_taker(void)
+{
+    phase.n_takers += !phase.has_taken[part];
+    phase.has_taken[part] = true;
+}
+
+static void begin_phase(unsigned n_parts)
+{
+    memset(phase.before, 0, n_parts * sizeof(Ticks));
+    memset(phase.after, 0, n_parts * sizeof(Ticks));
+    memset(phase.has_taken, 0, n_parts * sizeof(bool));
+    phase.n_takers = 0;
+    phase.is_shared = false;
+    phase.counter = NULL;
+    phase.n_chunks = 0;
+    begin_window();
+}
+
+typedef struct {
+    double work, makespan, largest;
+} Measured;
+
+/* Schedule the pieces on so many cores; in nanoseconds. */
+static Measured end_phase(unsigned n_parts)
+{
+    Measured out = {0, 0, 0};
+    Ticks *busy = phase.before;
+    double ticks_per_ns = ticks_per_us / 1000.0;
+    bool is_common = phase.is_shared || phase.n_takers > 1;
+    end_window();
+    for (size_t i = 0; i < phase.n_chunks; i++) {
+        unsigned first = phase.chunks[i].owner;
+        if (is_common)
+            for (unsigned j = 0; j < n_parts; j++)
+                first = busy[j] < busy[first] ? j : first;
+        busy[first] += phase.chunks[i].length;
+        if (is_common && phase.chunks[i].length > out.largest)
+            out.largest = phase.chunks[i].length;
+    }
+    for (unsigned i = 0; i < n_parts; i++) {
+        Ticks length = busy[i] + phase.after[i];
+        out.work += length;
+        if (length > out.makespan)
+            out.makespan = length;
+    }
+    out.work /= ticks_per_ns;
+    out.makespan /= ticks_per_ns;
+    out.largest /= ticks_per_ns;
+    return out;
+}
+
+/* ------------------------------------------------------------------ the sums of a run */
+
+/* A region in the code; the first one stands for the begin and the end of the run. */
+typedef struct {
+    void (*body)(void *);
+    void *caller;
+    int64_t n, n_parts, n_chunks;
+    double work, makespan, largest;
+    int64_t n_alone;          /* times that it had one part */
+    double alone;
+} Place;
+
+typedef struct {
+    int from, to;
+    int64_t n;
+    double serial;
+} Pair;
+
+static struct {
+    unsigned n_cores;
+    Place places[MAX_PLACES];
+    int n_places;
+    Pair pairs[MAX_PAIRS];
+    int n_pairs;
+    int last;                 /* the place of the last region */
+    int64_t until;            /* processor time when it ended */
+    int64_t total;
+} run;
+
+/* Of a loop of tasks, the function of these: one of the values that its body is given. */
+static void (*task_of(void (*body)(void *), void *data))(void *)
+{
+    static struct {void *at; bool is_task;} known[512];
+    static int n_known;
+    static void (*of_tasks)(void *), (*last_other)(void *);
+    void **values = data;
+    Dl_info info;
+    if (body != of_tasks) {
+        if (of_tasks != NULL || body == last_other)
+            return body;
+        last_other = body;
+        if (!dladdr((void *)body, &info) || strstr(info.dli_fname, "/tasks.") == NULL)
+            return body;
+        of_tasks = body;
+    }
+    for (int i = 0; i < 3; i++) {
+        int k = 0;
+        while (k < n_known && known[k].at != values[i])
+            k++;
+        if (k == n_known && n_known < 512) {
+            known[n_known].at = values[i];
+            known[n_known++].is_task = dladdr(values[i], &info)
+                                       && strstr(info.dli_fname, "/_engine/") != NULL;
+        }
+        if (k < n_known && known[k].is_task)
+            return (void (*)(void *))values[i];
+    }
+    return body;
+}
+
+static int place_of(void (*body)(void *), void *caller)
+{
+    int i;
+    for (i = 1; i < run.n_places; i++)
+        if (run.places[i].body == body)
+            return i;
+    if (run.n_places == MAX_PLACES)
+        abort();
+    run.places[i].body = body;
+    run.places[i].caller = caller;
+    run.n_places++;
+    return i;
+}
+
+static void add_serial(int to, double serial)
+{
+    int i;
+    for (i = 0; i < run.n_pairs; i++)
+        if (run.pairs[i].from == run.last && run.pairs[i].to == to)
+            break;
+    if (i == MAX_PAIRS)
+        abort();
+    run.pairs[i].from = run.last;
+    run.pairs[i].to = to;
+    if (i == run.n_pairs)
+        run.n_pairs++;
+    run.pairs[i].n++;
+    run.pairs[i].serial += serial > 0 ? serial : 0;
+    run.last = to;
+}
+
+/* ------------------------------------------------------------------ regions */
+
+static void run_part(void) { current->body(current->data); }
+
+static void on_own_stack(void)
+{
+    run_part();
+    parts[part].is_over = true;
+    swapcontext(&parts[part].context, &home);
+}
+
+static void prepare_stack(Part *at)
+{
+    if (at->stack == NULL)
+        at->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at->stack == MAP_FAILED)
+        abort();
+    getcontext(&at->context);
+    at->context.uc_stack.ss_sp = at->stack;
+    at->context.uc_stack.ss_size = STACK_BYTES;
+    at->context.uc_link = NULL;
+    makecontext(&at->context, on_own_stack, 0);
+}
+
+/* Run all parts until they are over or wait at a barrier; returns whether they are over. */
+static bool run_phase(Region *region, bool may_wait, bool is_first)
+{
+    bool all_over = true;
+    for (part = 0; part < region->n_parts; part++) {
+        phase.is_running = true;
+        begin_piece(false);
+        if (may_wait) {
+            swapcontext(&home, &parts[part].context);
+        } else {
+            run_part();
+            parts[part].is_over = true;
+        }
+        phase.is_chunk = false;
+        end_piece(ticks());
+        phase.is_running = false;
+        all_over &= parts[part].is_over;
+        /* If the first part meets no barrier, the others do not either. */
+        may_wait &= !(is_first && part == 0 && all_over);
+    }
+    return all_over;
+}
+
+static void run_region(Region *region, int place, bool may_wait)
+{
+    Place *sums = &run.places[place];
+    bool is_first = true, is_over = false;
+    int64_t start = processor_time();
+    add_serial(place, start - run.until - clock_cost);
+    for (unsigned i = 0; i < region->n_parts; i++) {
+        parts[i].n_loops = parts[i].n_singles = 0;
+        parts[i].is_over = false;
+        if (may_wait)
+            prepare_stack(&parts[i]);
+    }
+    sums->n++;
+    sums->n_parts += region->n_parts;
+    current = region;
+    while (!is_over) {
+        begin_phase(region->n_parts);
+        is_over = run_phase(region, may_wait, is_first);
+        is_first = false;
+        Measured measured = end_phase(region->n_parts);
+        sums->n_chunks += phase.n_chunks;
+        sums->work += measured.work;
+        sums->makespan += measured.makespan;
+        sums->largest += measured.largest;
+        for (unsigned i = 0; i < region->n_parts; i++)
+            parts[i].n_loops = 0;
+        memset(region->loops, 0, sizeof(region->loops));
+    }
+    current = NULL;
+    part = 0;
+    run.until = processor_time();
+}
+
+/* A region of one part: inside another one, on another thread, or because it is small. */
+static void run_alone(Region *region, void *caller)
+{
+    Region *outer = current;
+    unsigned outer_part = part;
+    bool counts = is_measured && outer == NULL;
+    Ticks start = ticks();
+    region->n_parts = 1;
+    current = region;
+    part = 0;
+    run_part();
+    current = outer;
+    part = outer_part;
+    if (counts) {
+        Place *place = &run.places[place_of(task_of(region->body, region->data), caller)];
+        place->n_alone++;
+        place->alone += (ticks() - start) * 1000.0 / ticks_per_us;
+    }
+}
+
+static void parallel(void (*body)(void *), void *data, unsigned n_parts, bool may_wait,
+                     void *caller)
+{
+    static Region top;
+    Region inner;
+    bool is_top = is_measured && current == NULL;
+    Region *region = is_top ? &top : &inner;
+    memset(region, 0, sizeof(Region));
+    region->body = body;
+    region->data = data;
+    region->n_parts = n_parts > 0 ? n_parts : run.n_cores;
+    if (region->n_parts > MAX_PARTS)
+        abort();
+    if (is_top && region->n_parts > 1)
+        run_region(region, place_of(task_of(body, data), caller), may_wait);
+    else
+        run_alone(region, caller);
+}
+
+/* ------------------------------------------------------------------ what the compiler calls */
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT void GOMP_parallel(void (*body)(void *), void *data, unsigned n_threads, unsigned flags)
+{
+    (void)flags;
+    parallel(body, data, n_threads, true, __builtin_return_address(0));
+}
+
+/* No part of a region of skgoss waits for another one. */
+EXPORT void __wrap_GOMP_parallel(void (*body)(void *), void *data, unsigned n_threads,
+                                 unsigned flags)
+{
+    (void)flags;
+    parallel(body, data, n_threads, false, __builtin_return_address(0));
+}
+
+EXPORT int omp_get_thread_num(void) { return (int)part; }
+
+EXPORT int omp_get_num_threads(void) { return current == NULL ? 1 : (int)current->n_parts; }
+
+EXPORT int omp_get_max_threads(void) { return (int)run.n_cores; }
+
+EXPORT int omp_get_num_procs(void) { return (int)run.n_cores; }
+
+EXPORT int omp_in_parallel(void) { return current != NULL && current->n_parts > 1; }
+
+/* Whether the region at hand is the one that is measured. */
+static bool is_outermost(void) { return phase.is_running && is_measured && current->n_parts > 1; }
+
+EXPORT void GOMP_barrier(void)
+{
+    if (current == NULL || current->n_parts == 1)
+        return;
+    swapcontext(&parts[part].context, &home);
+}
+
+EXPORT bool GOMP_single_start(void)
+{
+    if (current == NULL || current->n_parts == 1)
+        return true;
+    if (parts[part].n_singles++ < current->n_singles)
+        return false;
+    current->n_singles++;
+    return true;
+}
+
+EXPORT void GOMP_critical_start(void) {}
+EXPORT void GOMP_critical_end(void) {}
+EXPORT void GOMP_atomic_start(void) {}
+EXPORT void GOMP_atomic_end(void) {}
+
+static Loop *loop_at_hand(void)
+{
+    unsigned n = is_outermost() ? parts[part].n_loops : 1;
+    if (n > MAX_LOOPS)
+        abort();
+    return &current->loops[n - 1];
+}
+
+static bool take(Loop *loop, int64_t *start_out, int64_t *end_out)
+{
+    int64_t left = (loop->end - loop->next) / loop->step
+        + ((loop->end - loop->next) % loop->step != 0);
+    int64_t n = loop->chunk;
+    if (left <= 0)
+        return false;
+    if (loop->is_guided) {
+        n = (left + current->n_parts - 1) / current->n_parts;
+        n = n < loop->chunk ? loop->chunk : n;
+    }
+    *start_out = loop->next;
+    loop->next = n < left ? loop->next + n * loop->step : loop->end;
+    *end_out = loop->next;
+    return true;
+}
+
+static bool next_chunk(int64_t *start_out, int64_t *end_out)
+{
+    bool counts = is_outermost();
+    if (counts) {
+        end_piece(ticks());
+        note_taker();
+        phase.is_shared = true;
+    }
+    bool any = take(loop_at_hand(), start_out, end_out);
+    if (counts)
+        begin_piece(any);
+    return any;
+}
+
+static bool start_loop(Loop description, int64_t *start_out, int64_t *end_out)
+{
+    if (is_outermost())
+        parts[part].n_loops++;
+    Loop *loop = loop_at_hand();
+    if (!loop->is_open || !is_outermost())
+        *loop = description;
+    return next_chunk(start_out, end_out);
+}
+
+#define DYNAMIC(name)                                                                            \
+    EXPORT bool GOMP_loop_##name##_next(long *start_out, long *end_out)                          \
+    {                                                                                            \
+        return next_chunk((int64_t *)start_out, (int64_t *)end_out);                             \
+    }                                                                                            \
+    EXPORT bool GOMP_loop_##name##_start(                                                        \
+        long start, long end, long step, long chunk, long *start_out, long *end_out)             \
+    {                                                                                            \
+        Loop loop = {true, strstr(#name, "guided") != NULL, start, end, step, chunk};            \
+        return start_loop(loop, (int64_t *)start_out, (int64_t *)end_out);                       \
+    }                                                                                            \
+    EXPORT bool GOMP_loop_ull_##name##_next(                                                     \
+        unsigned long long *start_out, unsigned long long *end_out)                              \
+    {                                                                                            \
+        return next_chunk((int64_t *)start_out, (int64_t *)end_out);                             \
+    }                                                                                            \
+    EXPORT bool GOMP_loop_ull_##name##_start(                                                    \
+        bool up, unsigned long long start, unsigned long long end, unsigned long long step,      \
+        unsigned long long chunk, unsigned long long *start_out, unsigned long long *end_out)    \
+    {                                                                                            \
+        Loop loop = {true, strstr(#name, "guided") != NULL,                                      \
+                     (int64_t)start, (int64_t)end, (int64_t)step, (int64_t)chunk};               \
+        (void)up;                                                                                \
+        return start_loop(loop, (int64_t *)start_out, (int64_t *)end_out);                       \
+    }
+
+DYNAMIC(dynamic)
+DYNAMIC(guided)
+DYNAMIC(nonmonotonic_dynamic)
+DYNAMIC(nonmonotonic_guided)
+
+EXPORT void GOMP_loop_end_nowait(void) {}
+
+EXPORT void GOMP_loop_end(void) { GOMP_barrier(); }
+
+EXPORT bool __wrap_GOMP_loop_nonmonotonic_dynamic_next(long *start_out, long *end_out)
+{
+    return GOMP_loop_nonmonotonic_dynamic_next(start_out, end_out);
+}
+
+EXPORT bool __wrap_GOMP_loop_nonmonotonic_dynamic_start(
+    long start, long end, long step, long chunk, long *start_out, long *end_out)
+{
+    return GOMP_loop_nonmonotonic_dynamic_start(start, end, step, chunk, start_out, end_out);
+}
+
+EXPORT void __wrap_GOMP_loop_end_nowait(void) {}
+EXPORT void __wrap_GOMP_atomic_start(void) {}
+EXPORT void __wrap_GOMP_atomic_end(void) {}
+EXPORT int __wrap_omp_get_thread_num(void) { return (int)part; }
+EXPORT int __wrap_omp_get_num_threads(void) { return omp_get_num_threads(); }
+
+/* ------------------------------------------------------------------ counters in the code
+
+Threads of skgoss also share out work by an atomic increment of a counter, which is one instruction
+(`lock xadd`) in its modules. It becomes a jump to code that calls `taken`, does what it did, and
+jumps back. Only the counter that the first part takes from first is common to all parts; others
+belong to work inside a part. */
+
+PLAIN static void taken(const void *counter)
+{
+    if (!phase.is_running || !is_measured || phase.is_shared)
+        return;
+    if (phase.counter == NULL)
+        phase.counter = counter;
+    if (counter != phase.counter)
+        return;
+    end_piece(ticks());
+    note_taker();
+    begin_piece(true);
+}
+
+/* The length of `lock xadd` to memory at this place; 0: it is something else. */
+static int increment_length(const uint8_t *code)
+{
+    uint8_t mode = code[4] >> 6, base = code[4] & 7;
+    int length = 5;
+    if (code[0] != 0xF0 || (code[1] & 0xF8) != 0x48 || code[2] != 0x0F || code[3] != 0xC1)
+        return 0;
+    if (mode == 3 || (mode == 0 && base == 5))
+        return 0;
+    if (base == 4) {
+        length++;
+        if ((code[5] & 7) == 4 && !(code[1] & 1))
+            return 0;         /* relative to the stack pointer, which `taken` needs */
+        if (mode == 0 && (code[5] & 7) == 5)
+            length += 4;
+    }
+    return length + (mode == 1 ? 1 : mode == 2 ? 4 : 0);
+}
+
+static uint8_t *put(uint8_t *at, const void *bytes, size_t n)
+{
+    memcpy(at, bytes, n);
+    return at + n;
+}
+
+static uint8_t *put_jump(uint8_t *at, const uint8_t *to)
+{
+    int32_t distance = (int32_t)(to - (at + 5));
+    *at = 0xE9;
+    memcpy(at + 1, &distance, 4);
+    return at + 5;
+}
+
+/* Memory near some code, for jumps. */
+static uint8_t *room_near(const uint8_t *code)
+{
+    uintptr_t at = (uintptr_t)code & ~(uintptr_t)0xFFFF;
+    for (int i = 1; i < 16000; i++) {
+        void *found = mmap((void *)(at - (uintptr_t)i * 0x10000), 4096,
+                           PROT_READ | PROT_WRITE | PROT_EXEC,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (found == (void *)(at - (uintptr_t)i * 0x10000))
+            return found;
+        if (found != MAP_FAILED)
+            munmap(found, 4096);
+    }
+    return NULL;
+}
+
+static void redirect(uint8_t *code, int length)
+{
+    /* Below the red zone, save what a call may change, and align the stack. */
+    static const uint8_t enter[] = {
+        0x48, 0x8D, 0x64, 0x24, 0x80, 0x55, 0x50, 0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51,
+        0x41, 0x52, 0x41, 0x53};
+    static const uint8_t call[] = {
+        0x48, 0x89, 0xE5, 0x48, 0x83, 0xE4, 0xF0, 0xFF, 0xD0, 0x48, 0x89, 0xEC};
+    static const uint8_t leave[] = {
+        0x41, 0x5B, 0x41, 0x5A, 0x41, 0x59, 0x41, 0x58, 0x5F, 0x5E, 0x5A, 0x59, 0x58, 0x5D, 0x48,
+        0x8D, 0xA4, 0x24, 0x80, 0x00, 0x00, 0x00};
+    void *function = (void *)taken;
+    uint8_t *room = room_near(code);
+    uint8_t *at = room;
+    uint8_t operand[16];
+    if (room == NULL)
+        return;
+    /* lea operand, %rdi */
+    operand[0] = 0x48 | (code[1] & 3);
+    operand[1] = 0x8D;
+    memcpy(operand + 2, code + 4, length - 4);
+    operand[2] = (operand[2] & 0xC7) | 7 << 3;
+    at = put(at, enter, sizeof(enter));
+    at = put(at, operand, length - 2);
+    at = put(at, "\x48\xB8", 2);    /* mov function, %rax */
+    at = put(at, &function, 8);
+    at = put(at, call, sizeof(call));
+    at = put(at, leave, sizeof(leave));
+    at = put(at, code, length);
+    put_jump(at, code + length);
+    uintptr_t page = (uintptr_t)code & ~(uintptr_t)4095;
+    mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+    put_jump(code, room);
+    memset(code + 5, 0x90, length - 5);
+    mprotect((void *)page, 8192, PROT_READ | PROT_EXEC);
+}
+
+typedef struct {
+    const char *name;
+    int n;
+} Wanted;
+
+static int find_counters(struct dl_phdr_info *module, size_t size, void *data)
+{
+    Wanted *wanted = data;
+    (void)size;
+    if (strstr(module->dlpi_name, wanted->name) == NULL)
+        return 0;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+            continue;
+        uint8_t *code = (uint8_t *)(module->dlpi_addr + segment->p_vaddr);
+        for (size_t k = 0; k + 16 < segment->p_memsz; k++) {
+            int length = increment_length(code + k);
+            if (length > 0) {
+                redirect(code + k, length);
+                wanted->n++;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Watch the counters in the module whose path has this name; returns how many there are. */
+EXPORT int span_watch_counters(const char *name)
+{
+    Wanted wanted = {name, 0};
+    dl_iterate_phdr(find_counters, &wanted);
+    return wanted.n;
+}
+
+/* ------------------------------------------------------------------ from Python */
+
+__attribute__((constructor)) static void calibrate(void)
+{
+    struct timespec nap = {0, 10000000};
+    int64_t start = nanoseconds(CLOCK_MONOTONIC);
+    Ticks first = ticks();
+    nanosleep(&nap, NULL);
+    Ticks last = ticks();
+    ticks_per_us = (last - first) * 1000 / (nanoseconds(CLOCK_MONOTONIC) - start);
+    run.n_cores = 1;
+}
+
+EXPORT void span_start(unsigned n_cores)
+{
+    memset(&run, 0, sizeof(run));
+    run.n_cores = n_cores;
+    run.n_places = 1;
+    is_measured = true;
+    int64_t start = processor_time();
+    for (int i = 0; i < 1000; i++)
+        run.until = processor_time();
+    clock_cost = (run.until - start) / 1000;
+    run.until = run.total = processor_time();
+}
+
+EXPORT void span_stop(void)
+{
+    int64_t now = processor_time();
+    add_serial(0, now - run.until - clock_cost);
+    run.total = now - run.total;
+    is_measured = false;
+}
+
+static const char *module_of(void *address, uint64_t *offset_out)
+{
+    Dl_info info;
+    *offset_out = 0;
+    if (address == NULL || !dladdr(address, &info))
+        return "?";
+    *offset_out = (uint64_t)((char *)address - (char *)info.dli_fbase);
+    return info.dli_fname;
+}
+
+/* Write what was measured, in nanoseconds; returns 0, or -1 if that is impossible. */
+EXPORT int span_write(const char *path)
+{
+    FILE *out = fopen(path, "w");
+    uint64_t body, caller;
+    if (out == NULL)
+        return -1;
+    fprintf(out, "total %lld\n", (long long)run.total);
+    for (int i = 0; i < run.n_places; i++) {
+        const Place *p = &run.places[i];
+        module_of(p->caller, &caller);
+        const char *module = module_of((void *)p->body, &body);
+        fprintf(out, "place %d %llu %llu %lld %lld %lld %.0f %.0f %.0f %lld %.0f %s\n", i,
+                (unsigned long long)body, (unsigned long long)caller, (long long)p->n,
+                (long long)p->n_parts, (long long)p->n_chunks, p->work, p->makespan, p->largest,
+                (long long)p->n_alone, p->alone, module);
+    }
+    for (int i = 0; i < run.n_pairs; i++)
+        fprintf(out, "pair %d %d %lld %.0f\n", run.pairs[i].from, run.pairs[i].to,
+                (long long)run.pairs[i].n, run.pairs[i].serial);
+    return fclose(out) == 0 ? 0 : -1;
+}

@@ -22,6 +22,9 @@ from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
 
+# Integers of no wider range are counted and looked up, which is faster than sorting.
+_MOST_COUNTED = 65535
+
 
 class TargetColumns(NamedTuple):
     """Several targets, and their names in messages."""
@@ -211,7 +214,7 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
             " with numpy.char.decode(y.astype(bytes))."
         )
     try:
-        labels, n_rows = np.unique(y), len(y)
+        labels, n_rows = _distinct(y), len(y)
         if parts is not None:
             parts.check_kind("y", y)
             n_rows = parts.collectives.total(n_rows)
@@ -234,6 +237,17 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
             " fewer than two rows on average. For numbers, use LGBMRegressor."
         )
     return labels
+
+
+def _distinct(y: NDArray[Any]) -> NDArray[Any]:
+    """The values of an array, sorted."""
+    if len(y) == 0 or y.dtype.kind not in "bi":
+        return np.unique(y)
+    low = int(y.min())
+    if int(y.max()) - low > _MOST_COUNTED:
+        return np.unique(y)
+    counts = np.bincount(y.astype(np.intp) - low)
+    return (np.flatnonzero(counts) + low).astype(y.dtype)
 
 
 def _check_labels(labels: NDArray[Any]) -> None:
@@ -273,6 +287,12 @@ def _codes(y: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
     """The number of each label; any number for values that are no labels."""
     if len(labels) == 2 and labels[0] < labels[1]:
         return (y == labels[1]).astype(np.intp)
+    if labels.dtype.kind == y.dtype.kind == "i":
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= _MOST_COUNTED:
+            codes = np.zeros(high - low + 1, dtype=np.intp)
+            codes[labels.astype(np.intp) - low] = np.arange(len(labels))
+            return codes[np.clip(y.astype(np.intp), low, high) - low]
     order = np.argsort(labels)
     return order.take(np.searchsorted(labels, y, sorter=order), mode="clip")
 

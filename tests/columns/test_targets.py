@@ -11,6 +11,36 @@ from skgoss.columns.row_partition import Parts
 from skgoss.fit.arguments import FitArguments
 
 
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([3, -1, 3, 5]),
+        np.array([-128, 127, 0], dtype=np.int8),
+        np.array([True, False, True]),
+        np.array([True, True]),
+        np.array([7, 2**40, 7, 9]),  # looked up in no table
+        np.array([2**62, 2**62 + 3, 2**62]),
+        np.array([2**63, 2**63 + 5], dtype=np.uint64),
+    ],
+)
+def test_labels_and_codes_of_integers(y):
+    labels, codes = np.unique(y, return_inverse=True)
+    found = targets.classes(y)
+    assert found.dtype == labels.dtype
+    assert found.tolist() == labels.tolist()
+    assert targets.encode_labels(y, labels, "y", "y").tolist() == codes.tolist()
+    shuffled = labels[::-1].copy()
+    expected = (len(labels) - 1 - codes).tolist()
+    assert targets.encode_labels(y, shuffled, "y", "y").tolist() == expected
+
+
+@pytest.mark.parametrize("strange", [-9, 2, 9])
+def test_an_integer_that_is_no_label(strange):
+    y = np.array([1, 3, strange, 4])
+    with pytest.raises(ValueError, match=rf"does not hold: \[{strange}\]"):
+        targets.encode_labels(y, np.array([1, 3, 4]), "y", "classes_")
+
+
 @pytest.mark.parametrize("n_ranks", [1, 2, 3])
 @pytest.mark.parametrize(
     "labels", [[0, 1], [3, 1, 7], ["no", "yes", "why not"], [True]]

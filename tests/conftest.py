@@ -8,9 +8,26 @@ from concurrent.futures import ThreadPoolExecutor
 
 import processes
 import pytest
+from sklearn.datasets import load_diabetes, load_iris
 
 # scikit-learn's array API checks run only if SciPy was imported with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+
+@pytest.fixture(scope="session")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="session")
+def two_classes(iris):
+    X, y = iris
+    return X[y > 0], y[y > 0]
+
+
+@pytest.fixture(scope="session")
+def diabetes():
+    return load_diabetes(return_X_y=True)
 
 
 @pytest.fixture

@@ -198,8 +198,8 @@ def test_trees_are_lightgbms(options, seed):
         table[f"z{j}"] = np.where(drawn < 0.1, numbers, 0.0)
     words = ["town", "color", "noise"]
     table = table.astype(dict.fromkeys(words, "category"))
-    ours = LGBMRegressor(n_estimators=60, **options).fit(table, y)
-    theirs = lightgbm.LGBMRegressor(n_estimators=60, verbose=-1, **options)
+    ours = LGBMRegressor(n_estimators=30, **options).fit(table, y)
+    theirs = lightgbm.LGBMRegressor(n_estimators=30, verbose=-1, **options)
     theirs.fit(table, y)
     np.testing.assert_array_equal(
         ours.predict(table, pred_leaf=True), theirs.predict(table, pred_leaf=True)

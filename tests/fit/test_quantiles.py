@@ -202,20 +202,6 @@ def test_early_stopping_by_the_mean():
     assert list(held_out.best_score_) == ["validation"]
 
 
-def test_any_number_of_threads():
-    expected, expected_history = None, None
-    for n_jobs in (1, 2, 3, 8):
-        model = LGBMRegressor(**SMALL, alpha=LEVELS, n_jobs=n_jobs, subsample_freq=1)
-        model.set_params(subsample=0.5).fit(X, Y, eval_set=[(X_VALID, Y_VALID)])
-        text = model.booster_.model_to_string().partition("parameters:")[0]
-        expected, expected_history = (
-            expected or text,
-            expected_history or model.evals_result_,
-        )
-        assert text == expected
-        assert model.evals_result_ == expected_history
-
-
 def test_weights_are_copies():
     exact = {"min_child_samples": 1, "min_data_in_bin": 1}
     model = LGBMRegressor(**SMALL | exact, alpha=LEVELS)

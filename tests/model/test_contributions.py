@@ -316,7 +316,7 @@ def test_paths_of_any_length(n_leaves, n_features):
 
 def test_a_chain_of_a_thousand_features():
     ensemble = chain(1000)
-    X = np.random.default_rng(6).normal(size=(20, 999)) + 3
+    X = np.random.default_rng(6).normal(size=(5, 999)) + 3
     X[0] = 1
     values = contributions(ensemble, frame(X))
     scores = ensemble.raw_scores(frame(X))

@@ -657,7 +657,10 @@ def test_candidates_of_any_fit(case, of_set):
     assert "num_leaves" in model.preset_params_
 
 
-@pytest.mark.parametrize("table", ["diabetes", "breast_cancer", "steps"])
+@pytest.mark.parametrize(
+    "table",
+    ["diabetes", pytest.param("breast_cancer", marks=pytest.mark.nightly), "steps"],
+)
 def test_the_preset_never_loses(table):
     """The losses of folds are not above those of the defaults beyond noise."""
     estimator, loss = LGBMRegressor, lambda m, X, y: np.mean((m.predict(X) - y) ** 2)
@@ -863,7 +866,7 @@ def test_linear_leaves_are_compared_where_they_may_be(may_be_linear, options):
 def test_numbers_and_losses_that_linear_leaves_need(options, is_linear):
     X, y = numbers(60)
     y = y - y.min() + 1
-    model = LGBMRegressor(**ACCURATE, **options)
+    model = LGBMRegressor(**SOON, **options)
     if is_linear is None:
         assert (
             "linear_tree" in model.set_params(n_estimators=2).fit(X, y).preset_params_

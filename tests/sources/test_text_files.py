@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,30 +16,6 @@ from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.sources import text_tables
 
 GROUPS = "1,7,3,4\n0,7,2,5\n1,9,9,6\n0,7,1,1\n"
-
-
-@pytest.fixture(params=["pandas", "numpy"])
-def reader(request, monkeypatch):
-    """Let either package read the files."""
-    if request.param == "pandas":
-        pytest.importorskip("pandas")
-        monkeypatch.setattr(text_tables, "_parse_by_item", None)
-    else:
-        monkeypatch.setitem(sys.modules, "pandas", None)
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a file, and those beside it; return its path."""
-
-    def write(text, **beside):
-        path = tmp_path / "rows.txt"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        for suffix, content in beside.items():
-            (tmp_path / f"rows.txt.{suffix}").write_text(content, encoding="utf-8")
-        return path
-
-    return write
 
 
 def test_rows_are_the_lines_that_are_not_empty():

@@ -9,33 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
 
-from skgoss.sources import text_tables
-
-
-@pytest.fixture(params=["pandas", "numpy"])
-def reader(request, monkeypatch):
-    """Let either package read the files."""
-    if request.param == "pandas":
-        pytest.importorskip("pandas")
-        monkeypatch.setattr(text_tables, "_parse_by_item", None)
-    else:
-        monkeypatch.setitem(sys.modules, "pandas", None)
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a file, and those beside it; return its path."""
-
-    def write(text, **beside):
-        path = tmp_path / "rows.txt"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        for suffix, content in beside.items():
-            (tmp_path / f"rows.txt.{suffix}").write_text(content, encoding="utf-8")
-        return path
-
-    return write
-
-
 WORDS = ["", "NA", "na", "NaN", "nan", "-nan", "null", "NULL", "nAn", "inf", "-1"]
 
 

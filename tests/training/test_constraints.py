@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from grids import pairs_unless_nightly
 from scipy import sparse
 from sklearn.base import clone
 
@@ -150,19 +151,6 @@ def test_the_data_are_not_monotone_by_themselves():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_threads_do_not_matter(method):
-    X, y = table(12_000, missing=0.1)
-    options = {
-        "n_estimators": 4,
-        "monotone_constraints": SIGNS,
-        "monotone_constraints_method": method,
-        "feature_contri": [1, 2, 1, 1, 0.5, 1],
-    }
-    first, second = (LGBMRegressor(n_jobs=k, **options).fit(X, y) for k in (1, 2))
-    assert_same_bits(first, second)
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_wide_sums_and_weights(method):
     X, y = table()
     weight = 10.0 ** np.random.default_rng(0).uniform(-4, 4, len(y))
@@ -255,9 +243,11 @@ def test_methods_fit_better_in_turn():
     assert errors[2] < 1.01 * errors[1]
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    "options", [{}, {"monotone_penalty": 2.0}, {"path_smooth": 3.0}]
+    ("options", "method"),
+    pairs_unless_nightly(
+        [{}, {"monotone_penalty": 2.0}, {"path_smooth": 3.0}], METHODS
+    ),
 )
 def test_as_accurate_as_lightgbm(method, options):
     lightgbm = pytest.importorskip("lightgbm")

@@ -127,15 +127,6 @@ def test_a_model_does_not_depend_on_its_evaluation():
     assert plain.evals_result_ == plain.best_score_ == {}
 
 
-@pytest.mark.parametrize("options", [{}, {"boosting_type": "dart", "skip_drop": 0.0}])
-def test_any_number_of_threads(options):
-    found = [
-        classifier(n_jobs=k, **options).fit(*TRAIN, eval_set=[VALID]).evals_result_
-        for k in (1, 3)
-    ]
-    assert found[0] == found[1]
-
-
 def test_weights_of_sets():
     weight = RNG.integers(0, 3, size=len(VALID[1]))
     copies = tuple(np.repeat(part, weight, axis=0) for part in VALID)

@@ -294,18 +294,6 @@ def test_renewed_leaves_count_drawn_rows_as_often(objective, weighted):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_same_model_on_any_number_of_threads(objective):
-    n = 70_000
-    X, y = data(objective, n)
-    options = {"objective": objective, "n_classes": N_CLASSES.get(objective)}
-    options |= {"n_estimators": 2, "num_leaves": 15} | AT_ONCE
-    models = [fit(X, y, **options, n_threads=n_threads) for n_threads in (1, 2, 3)]
-    assert (sizes(models[0]) == n * 3 // 10).all()
-    assert_same_models(models[0], models[1])
-    assert_same_models(models[0], models[2])
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_rates_that_sum_to_one_are_no_sampling(objective):
     all_rows = goss(objective, data_sample_strategy="bagging", learning_rate=1.5)
     for top in (0.1, 0.3, 0.7, 0.9, 1 / 3, 1e-5, 1 - 1e-5):

@@ -11,10 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from skgoss import (
-    Dataset,
-    train,
-)
+from skgoss import Dataset, train
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -595,8 +595,7 @@ def test_callbacks_may_add_and_roll_back():
 # --- LightGBM -------------------------------------------------------------------------
 
 
-def test_lightgbm_counts_and_finishes_the_same_way():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_counts_and_finishes_the_same_way(lightgbm):
     found = []
     for package in (lightgbm, None):
         data = Dataset(X, Y) if package is None else package.Dataset(X, Y)

@@ -12,6 +12,7 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
+from grids import nightly_if
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
@@ -303,10 +304,7 @@ OPTIONS = {
         {},
     ),
     "forced bins": (regressor(forcedbins_filename=FORCED, max_bin=15), {}),
-    "drawn columns": (
-        regressor(colsample_bytree=0.6, feature_fraction_bynode=0.5),
-        {},
-    ),
+    "drawn columns": (regressor(colsample_bytree=0.6, feature_fraction_bynode=0.5), {}),
     "extra trees": (regressor(extra_trees=True), {}),
     "smoothed paths": (regressor(path_smooth=3.0), {}),
     "few bins": (regressor(max_bin=15, subsample_for_bin=500), {}),
@@ -317,7 +315,12 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+# Processes that share no cluster grow such trees by day.
+OF_PROCESSES = {"dart", "rf", "l1", "huber", "monotone", "monotone, advanced"}
+OF_PROCESSES |= {"interactions", "extra trees", "smoothed paths", "bagging", "seeds"}
+
+
+@pytest.mark.parametrize("option", nightly_if(OPTIONS, OF_PROCESSES))
 def test_options(option):
     local, of_rows = OPTIONS[option]
     check(local, X, CLASSES if isinstance(local, LGBMClassifier) else TARGET, **of_rows)
@@ -360,7 +363,10 @@ FOLDS = {
 }
 
 
-@pytest.mark.parametrize("option", FOLDS)
+OF_OTHERS = {"groups", "times", "groups, held out", "medians", "preset, refit"}
+
+
+@pytest.mark.parametrize("option", nightly_if(FOLDS, OF_OTHERS))
 def test_folds_and_presets(option):
     local, of_rows = FOLDS[option]
     y = CLASSES if isinstance(local, LGBMClassifier) else TARGET

@@ -270,8 +270,7 @@ def test_other_files_are_refused(content, message, tmp_path):
     )
 
 
-def test_files_of_lightgbm_are_known(tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_files_of_lightgbm_are_known(tmp_path, lightgbm):
     X = np.random.default_rng(0).normal(size=(100, 2))
     path = str(tmp_path / "train.bin")
     lightgbm.Dataset(X, X[:, 0], params={"verbosity": -1}).save_binary(path)

@@ -276,9 +276,8 @@ def documents(n_queries: int, seed: int):
 
 
 @pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
-def test_documents_are_ranked_as_well_as_by_lightgbm(objective):
+def test_documents_are_ranked_as_well_as_by_lightgbm(objective, lightgbm):
     """The mean of the differences is less than two standard errors below zero."""
-    lightgbm = pytest.importorskip("lightgbm")
     options = {"objective": objective, "n_estimators": 50, "n_jobs": 1}
     options |= {"verbosity": -1}
     differences = []

@@ -124,8 +124,7 @@ def test_raw_scores_of_a_step(load):
     np.testing.assert_array_equal(label, model.predict(X))
 
 
-def test_data_frames_in_pipelines():
-    pandas = pytest.importorskip("pandas")
+def test_data_frames_in_pipelines(pandas):
     rng = np.random.default_rng(12)
     words = rng.choice(["u", "v", "w"], 300).astype(object)
     data = pandas.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})

@@ -37,8 +37,7 @@ def test_every_argument_of_fit_arrives(cls, monkeypatch):
 
 
 @pytest.mark.parametrize("cls", [LGBMModel, LGBMRegressor, LGBMClassifier, LGBMRanker])
-def test_arguments_of_fit_are_in_lightgbm_s_order(cls):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_arguments_of_fit_are_in_lightgbm_s_order(cls, lightgbm):
     ours, theirs = (
         [
             name

@@ -111,8 +111,7 @@ def test_predictions_never_cross(model, tmp_path):
         np.testing.assert_array_equal(part, stage)
 
 
-def test_lightgbm_reads_the_file(model, tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_reads_the_file(model, tmp_path, lightgbm):
     model.to_file(tmp_path / "model.txt")
     theirs = lightgbm.Booster(model_file=tmp_path / "model.txt")
     assert theirs.num_model_per_iteration() == len(LEVELS)

@@ -7,15 +7,7 @@ from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
-from lightgbm_models import (
-    FILES,
-    KINDS,
-    OBJECTIVES,
-    SMALL,
-    booster,
-    data,
-    lightgbm,
-)
+from lightgbm_models import FILES, KINDS, OBJECTIVES, SMALL, booster, data, lightgbm
 from trees import frame
 
 import skgoss

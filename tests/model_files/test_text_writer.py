@@ -10,11 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lightgbm_models import (
-    CATEGORY,
-    data,
-    lightgbm,
-)
+from lightgbm_models import CATEGORY, data, lightgbm
 from trees import frame, stump
 
 from skgoss.columns.categories import Categories, Vocabulary
@@ -187,8 +183,7 @@ def test_lleaves_reads_our_files(kind, fitted, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["gbdt", "binary"])
-def test_shap_reads_our_files(kind, fitted):
-    shap = pytest.importorskip("shap")
+def test_shap_reads_our_files(kind, fitted, shap):
     lgb, model, X = lightgbm(), fitted[kind], new_rows()[:20]
     explainer = shap.TreeExplainer(lgb.Booster(model_str=written(model)))
     values = explainer.shap_values(X)

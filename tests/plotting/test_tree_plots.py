@@ -215,12 +215,8 @@ def bounds_of(ax):
 def test_plot_shows_the_labels(orientation):
     X, y = table()
     model = LGBMRegressor(n_estimators=2, monotone_constraints={"age": 1}).fit(X, y)
-    options = {
-        "tree_index": -1,
-        "show_info": ALL_INFO,
-        "example_case": X.iloc[[3]],
-        "max_category_values": 1,
-    }
+    options = {"tree_index": -1, "show_info": ALL_INFO, "example_case": X.iloc[[3]]}
+    options |= {"max_category_values": 1}
     nodes = skgoss.draw_tree(model, **options).nodes
     ax = skgoss.plot_tree(model, orientation=orientation, **options)
     texts = [text.get_text().split("\n") for text in nodes_of(ax)]

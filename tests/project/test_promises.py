@@ -448,15 +448,8 @@ def few_values(
     else:
         shares = name in ("cross_entropy", "beta")
         y = 1 / (1 + np.exp(-signal)) if shares else signal
-    options = {
-        "objective": name,
-        "n_estimators": 8,
-        "num_leaves": 8,
-        "min_child_samples": 1,
-        "min_data_in_bin": 1,
-        "n_jobs": 1,
-        **options,
-    }
+    options = {"objective": name, "n_estimators": 8, "num_leaves": 8}
+    options |= {"min_child_samples": 1, "min_data_in_bin": 1, "n_jobs": 1, **options}
     return cls, options, X, y
 
 

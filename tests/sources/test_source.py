@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss import (
-    Dataset,
-    LGBMClassifier,
-    LGBMRanker,
-    LGBMRegressor,
-    train,
-)
+from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, train
 from skgoss.sources import source
 
 pyarrow = pytest.importorskip("pyarrow")

@@ -13,13 +13,12 @@ WORDS = ["", "NA", "na", "NaN", "nan", "-nan", "null", "NULL", "nAn", "inf", "-1
 
 
 @pytest.mark.parametrize("word", [*WORDS, "+1", "1e3", "1.", "+.5", " 5 ", "-inf"])
-def test_values(word, write):
+def test_values(word, write, lightgbm):
     text = "".join(f"{j % 2},{v},0\n" for j, v in enumerate([*range(9), word]))
     data = read(write(text)).data
     stripped = word.strip().lower()
     missing = stripped in ("", "na", "null") or "nan" in stripped
     assert_array_equal(data[:, 0], [*range(9), np.nan if missing else float(word)])
-    lightgbm = pytest.importorskip("lightgbm")
     params = {**QUIET, **TINY, "objective": "l2", "num_leaves": 10}
     y = np.arange(10) % 2
     data = np.minimum(data, 1e308)  # which is infinity for LightGBM's reader

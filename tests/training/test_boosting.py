@@ -279,13 +279,7 @@ def test_losses_are_boosted_like_the_twin(name, weights):
         "whole": rng.integers(1, 9, n).astype(float),
     }[weights]
     fitted = fit(
-        X,
-        y,
-        weight,
-        objective=name,
-        n_classes=n_classes,
-        n_estimators=4,
-        num_leaves=12,
+        X, y, weight, objective=name, n_classes=n_classes, n_estimators=4, num_leaves=12
     )
     check_rounds(fitted, weight)
 
@@ -370,13 +364,8 @@ def test_first_smoothed_tree_is_lightgbms(path_smooth, average):
     lgb = pytest.importorskip("lightgbm")
     X = table(3000, 5, seed=11)
     y = (3 * smooth_target(X) + 5).astype(np.float32).astype(np.float64)
-    options = {
-        "path_smooth": path_smooth,
-        "boost_from_average": average,
-        "n_estimators": 1,
-        "num_leaves": 4,
-        "learning_rate": 1.0,
-    }
+    options = {"path_smooth": path_smooth, "boost_from_average": average}
+    options |= {"n_estimators": 1, "num_leaves": 4, "learning_rate": 1.0}
     model = lgb.LGBMRegressor(verbosity=-1, n_jobs=1, **options).fit(X, y)
     np.testing.assert_allclose(
         fit(X, y, **options).raw()[:, 0], model.predict(X), rtol=1e-6

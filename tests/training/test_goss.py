@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import twin
+from grids import pairs_unless_nightly
 from instruction_sets import printed
 from twin import Fit, fit, rounds_of, smooth_target, table
 
@@ -221,11 +222,15 @@ OBJECTIVES += ["multiclass", "multiclassova"]
 RATES = [(0.2, 0.1), (0.05, 0.3), (0.6, 0.3)]
 
 
-@pytest.mark.parametrize("weights", ["none", "rows", "classes"])
-@pytest.mark.parametrize("objective", ["regression", "poisson", *N_CLASSES])
-@pytest.mark.parametrize(("top", "other"), RATES)
-def test_trees_are_grown_on_the_rows(objective, top, other, weights):
+@pytest.mark.parametrize(
+    ("objective", "weights", "rates"),
+    pairs_unless_nightly(
+        ["regression", "poisson", *N_CLASSES], ["none", "rows", "classes"], RATES
+    ),
+)
+def test_trees_are_grown_on_the_rows(objective, rates, weights):
     """With the gradients of all predictions so far, amplified where rows are drawn."""
+    top, other = rates
     X, y = data(objective)
     fitted = fit(
         X,

@@ -216,8 +216,7 @@ def test_files_and_pickles(regressor, classifier, tmp_path):
     assert repr(booster).endswith("objective binary, multiclass>")
 
 
-def test_lightgbm_reads_the_files(regressor, classifier, tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_reads_the_files(regressor, classifier, tmp_path, lightgbm):
     path = tmp_path / "model.txt"
     regressor.to_file(path)
     theirs = lightgbm.Booster(model_file=path).predict(X)
@@ -283,8 +282,7 @@ def test_onnx_of_labels(kind):
     np.testing.assert_allclose(found[0], model.booster_.predict(X), rtol=1e-12)
 
 
-def test_onnx_of_labels_that_it_cannot_hold():
-    pandas = pytest.importorskip("pandas")
+def test_onnx_of_labels_that_it_cannot_hold(pandas):
     pytest.importorskip("onnx")
     mixed = pandas.DataFrame({"a": C[:, 0], "b": np.where(Y[:, 0] > 0, "p", "q")})
     model = LGBMClassifier(**SMALL).fit(X, mixed)

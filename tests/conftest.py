@@ -8,9 +8,28 @@ from concurrent.futures import ThreadPoolExecutor
 
 import processes
 import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+from skgoss.utils import threads
 
 # scikit-learn's array API checks run only if SciPy was imported with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+
+@pytest.fixture(scope="session")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="session")
+def two_classes(iris):
+    X, y = iris
+    return X[y > 0], y[y > 0]
+
+
+@pytest.fixture(scope="session")
+def diabetes():
+    return load_diabetes(return_X_y=True)
 
 
 @pytest.fixture
@@ -37,11 +56,47 @@ def few_rows_gathered(request, monkeypatch):
 
 
 @pytest.fixture
+def machine(monkeypatch):
+    """Makes a machine that runs so many threads, on as many cores or fewer."""
+
+    def machine(n_threads, n_cores=None):
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        monkeypatch.setattr(threads, "_most_threads", lambda: n_threads)
+        monkeypatch.setattr(threads.runtime, "max_threads", lambda: n_threads)
+        if n_cores is not None:
+            cores = {False: n_threads, True: n_cores}
+            monkeypatch.setattr(threads, "_counted_cores", lambda *key: cores[key[0]])
+
+    return machine
+
+
+@pytest.fixture
 def interruptible():
     """A process that was started in the background of a shell ignores Ctrl-C."""
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, handler)
+
+
+# --- Packages that tests need ---------------------------------------------------------
+
+
+def _package(name):
+    @pytest.fixture(scope="session", name=name)
+    def package():
+        """Skip a test where it is not installed."""
+        return pytest.importorskip(name)
+
+    return package
+
+
+lightgbm = _package("lightgbm")
+matplotlib = _package("matplotlib")
+pandas = _package("pandas")
+polars = _package("polars")
+pyarrow = _package("pyarrow")
+shap = _package("shap")
+xgboost = _package("xgboost")
 
 
 # --- Tests of scripts -----------------------------------------------------------------

@@ -91,10 +91,7 @@ def test_any_number_of_threads_gives_the_same():
     assert same(build(X, weight=weight), build(X, weight=weight, n_threads=2))
 
 
-def test_the_container_does_not_matter():
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
-    pyarrow = pytest.importorskip("pyarrow")
+def test_the_container_does_not_matter(pandas, polars, pyarrow):
     X = mixed()
     names = [f"x{j}" for j in range(X.shape[1])]
     one = build(X)
@@ -157,8 +154,7 @@ REAL = {
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_real_data_have_lightgbms_bins(name):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_real_data_have_lightgbms_bins(name, lightgbm):
     X = REAL[name]()
     data = build(X)
     options = {"verbose": -1, "feature_pre_filter": False, "num_threads": 1}

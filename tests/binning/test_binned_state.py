@@ -5,9 +5,7 @@ from __future__ import annotations
 import mutations
 import numpy as np
 import pytest
-from binned import (
-    build,
-)
+from binned import build
 from changed_states import changed, replaced
 from mutations import MIXED, SPARSE, WORDS
 

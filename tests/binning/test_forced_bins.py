@@ -33,8 +33,7 @@ def regressor(**options):
     return LGBMRegressor(n_estimators=20, **{**FEW, **options})
 
 
-def test_models_are_those_of_lightgbm(tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_models_are_those_of_lightgbm(tmp_path, lightgbm):
     path = tmp_path / "bins.json"
     path.write_text(json.dumps(CONTENTS))
     params = {**FEW, "forcedbins_filename": str(path), "num_threads": 1}

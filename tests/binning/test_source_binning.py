@@ -11,15 +11,13 @@ import time
 import numpy as np
 import pytest
 
-from skgoss import (
-    Dataset,
-    train,
-)
+from skgoss import Dataset, train
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 import streams  # noqa: E402
-from streams import TABLE, VALUES, N, Rows, X, as_text  # noqa: E402
+from sequences import Rows  # noqa: E402
+from streams import TABLE, VALUES, N, X, as_text  # noqa: E402
 
 batch_values = streams.batch_values
 folder = streams.folder
@@ -59,7 +57,7 @@ def test_a_batch_that_fails_is_named_and_the_set_can_be_used_again():
                 raise KeyError("the network is down")
             return super().__getitem__(index)
 
-    data = Failing(values)
+    data = Failing(values, 100)
     rows = Dataset(data, label=values[:, 0])
     with pytest.raises(KeyError) as caught:
         rows.construct()
@@ -90,13 +88,11 @@ def test_reads_are_shown_if_asked(folder, capsys, monkeypatch):
 @pytest.mark.usefixtures("interruptible")
 def test_control_c_ends_a_read():
     class Slow(Rows):
-        batch_size = 10
-
         def __getitem__(self, index):
             time.sleep(0.05)
             return super().__getitem__(index)
 
-    rows = Dataset(Slow(np.eye(3)[np.resize([0, 1, 2], 3000)]))
+    rows = Dataset(Slow(np.eye(3)[np.resize([0, 1, 2], 3000)], 10))
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.perf_counter()

@@ -14,14 +14,8 @@ def test_small_leaves_beside_a_wide_column(objective):
     X[rng.random(X.shape) < 0.1] = np.nan
     y = np.nansum(X, axis=1) + rng.random(4000)
     wide = np.column_stack([X, rng.permutation(4000)])
-    options = {
-        "n_estimators": 3,
-        "num_leaves": 500,
-        "min_child_samples": 2,
-        "max_bin": 3000,
-        "min_data_in_bin": 1,
-        "objective": objective,
-    }
+    options = {"n_estimators": 3, "num_leaves": 500, "min_child_samples": 2}
+    options |= {"max_bin": 3000, "min_data_in_bin": 1, "objective": objective}
     alone = LGBMRegressor(**options).fit(X, y)
     beside = LGBMRegressor(**options, feature_contri=[1, 1, 1, 0]).fit(wide, y)
     np.testing.assert_array_equal(beside.predict(wide), alone.predict(X))

@@ -13,7 +13,10 @@ import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMRegressor
 
 lightgbm = pytest.importorskip("lightgbm")
+import lightgbm_boosters  # noqa: E402
 from lightgbm_boosters import data, from_lightgbm, trained  # noqa: E402
+
+many = lightgbm_boosters.many
 
 METHODS = (
     *("dump_model", "trees_to_dataframe", "feature_importance", "get_leaf_output"),
@@ -24,14 +27,6 @@ METHODS = (
 
 
 # --- LightGBM's models as ours --------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def many():
-    """The same with three classes."""
-    X, y = data()
-    theirs = trained(X=X, y=np.digitize(y, [1, 3]), objective="multiclass", num_class=3)
-    return theirs, from_lightgbm(theirs)
 
 
 # --- Signatures -----------------------------------------------------------------------

@@ -31,37 +31,26 @@ SIZES = np.full(24, 10)
 BASE = {"num_leaves": 5, "min_child_samples": 5, "n_jobs": 1}
 BAG = {"subsample": 0.6, "subsample_freq": 2}
 ROUNDS = 6
-
+DART = {"boosting": "dart"}
+GOSS = {"data_sample_strategy": "goss", "learning_rate": 0.4, "colsample_bytree": 0.6}
+THREE = {"objective": "multiclass", "num_class": 3}
+MONOTONE = {"monotone_constraints": [1, 0, 0, 0, 0]}
+MONOTONE |= {"monotone_constraints_method": "advanced"}
 # Options and labels.
 CASES: dict[str, tuple[dict[str, Any], np.ndarray]] = {
     "gbdt": ({}, Y),
     "dart": ({"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.2}, Y),
-    "xgboost dart": (
-        {"boosting": "dart", "drop_rate": 0.9, "xgboost_dart_mode": True},
-        Y,
-    ),
+    "xgboost dart": (DART | {"drop_rate": 0.9, "xgboost_dart_mode": True}, Y),
     "rf": ({"boosting": "rf", **BAG}, Y),
-    "goss": (
-        {"data_sample_strategy": "goss", "learning_rate": 0.4, "colsample_bytree": 0.6},
-        Y,
-    ),
+    "goss": (GOSS, Y),
     "bagging": (BAG, Y),
     "linear": ({"linear_tree": True}, Y),
     "linear dart": ({"linear_tree": True, "boosting": "dart", "drop_rate": 0.5}, Y),
-    "multiclass": ({"objective": "multiclass", "num_class": 3, **BAG}, KINDS),
-    "multiclass dart": (
-        {"objective": "multiclass", "num_class": 3, "boosting": "dart"},
-        KINDS,
-    ),
+    "multiclass": (THREE | BAG, KINDS),
+    "multiclass dart": (THREE | DART, KINDS),
     "absent class": ({"objective": "multiclass", "num_class": 4}, KINDS),
     "renewed leaves": ({"objective": "l1", **BAG}, Y),
-    "monotone": (
-        {
-            "monotone_constraints": [1, 0, 0, 0, 0],
-            "monotone_constraints_method": "advanced",
-        },
-        Y,
-    ),
+    "monotone": (MONOTONE, Y),
     "binary": ({"objective": "binary", "is_unbalance": True}, KINDS > 0),
     "ranks": ({"objective": "rank_xendcg"}, KINDS),
     "no columns": ({"min_child_samples": 5000}, Y),
@@ -606,8 +595,7 @@ def test_callbacks_may_add_and_roll_back():
 # --- LightGBM -------------------------------------------------------------------------
 
 
-def test_lightgbm_counts_and_finishes_the_same_way():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_counts_and_finishes_the_same_way(lightgbm):
     found = []
     for package in (lightgbm, None):
         data = Dataset(X, Y) if package is None else package.Dataset(X, Y)

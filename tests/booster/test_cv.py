@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 from cv_results import BINARY, ROUNDS, cv, ranked, rows, same
 from sklearn.datasets import load_iris
-from sklearn.model_selection import (
-    KFold,
-    StratifiedKFold,
-)
+from sklearn.model_selection import KFold, StratifiedKFold
 
 import skgoss
 from skgoss import CVBooster, Dataset
@@ -33,8 +30,7 @@ def trees(booster):
     ],
 )
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_results_are_lightgbms(params, data, shuffle):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_results_are_lightgbms(params, data, shuffle, lightgbm):
     params = {"num_leaves": 7, "verbosity": -1, "n_jobs": 1, **params}
     has_classes = params["objective"] in ("binary", "multiclass", "poisson")
     arguments = {"shuffle": shuffle, "eval_train_metric": True, "seed": 3}
@@ -50,8 +46,7 @@ def test_results_are_lightgbms(params, data, shuffle):
         np.testing.assert_allclose(ours[name], theirs[name], rtol, atol)
 
 
-def test_rankings_are_lightgbms():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_rankings_are_lightgbms(lightgbm):
     X, y, sizes = ranked(60)
     params = {"objective": "lambdarank", "num_leaves": 4, "eval_at": 5, "n_jobs": 1}
     ours, theirs = (
@@ -70,8 +65,7 @@ def test_rankings_are_lightgbms():
         np.testing.assert_allclose(found, expected, atol=0.03)
 
 
-def test_messages_are_lightgbms(capsys):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_messages_are_lightgbms(capsys, lightgbm):
     written = []
     for module in (skgoss, lightgbm):
         results = [

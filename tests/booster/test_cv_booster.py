@@ -48,8 +48,7 @@ def test_files_and_pickles(models, tmp_path):
     assert models.num_trees() == [4] * 5
 
 
-def test_files_of_lightgbm(models, tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_files_of_lightgbm(models, tmp_path, lightgbm):
     X, y = rows()
     theirs = lightgbm.cv(
         {**BINARY, "n_jobs": 1}, lightgbm.Dataset(X, y), 3, return_cvbooster=True

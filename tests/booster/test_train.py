@@ -258,8 +258,7 @@ def test_names_of_sets():
 
 
 @pytest.mark.parametrize("first", ["training", "valid"])
-def test_the_training_set_among_the_sets(first):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_the_training_set_among_the_sets(first, lightgbm):
     histories = []
     for module in (lightgbm, skgoss):
         rows = dataset(BINARY, module=module)
@@ -417,8 +416,7 @@ def test_two_classes_with_a_tree_for_each(objective):
         ({"objective": "tweedie"}, np.exp(SIGNAL)),
     ],
 )
-def test_spellings_of_metrics(params, y):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_spellings_of_metrics(params, y, lightgbm):
     histories = []
     for module in (lightgbm, skgoss):
         rows = dataset(y, module=module)
@@ -490,8 +488,7 @@ def test_evals_result(capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "n_lines"),
-    [(True, 5), (2, 2), (False, 0), (None, 0), (0, 0), (-1, 0)],
+    ("given", "n_lines"), [(True, 5), (2, 2), (False, 0), (None, 0), (0, 0), (-1, 0)]
 )
 def test_verbose_eval(given, n_lines, capsys):
     fitted(valid_sets=dataset(rows=VALID), verbose_eval=given)
@@ -543,11 +540,10 @@ def test_two_halves_are_the_whole(params, y, tmp_path):
         np.testing.assert_array_equal(both_halves.predict(X), whole.predict(X))
 
 
-def test_what_an_earlier_model_may_be():
+def test_what_an_earlier_model_may_be(lightgbm):
     estimator = LGBMClassifier(n_estimators=3).fit(X, BINARY.astype(str))
     more = fitted({"objective": "binary"}, BINARY, 4, init_model=estimator)
     assert more.current_iteration() == 7
-    lightgbm = pytest.importorskip("lightgbm")
     theirs = lightgbm.train(SMALL, dataset(module=lightgbm), 3)
     with pytest.raises(TypeError, match=r"init_model must be .*got lightgbm.basic"):
         fitted(init_model=theirs)
@@ -839,10 +835,7 @@ def test_scores_of_a_booster_that_trains_on():
     given = {"valid_sets": [other], "keep_training_booster": True}
     live = train({"early_stopping_round": 2, "learning_rate": 0.9}, data, 50, **given)
     ended = train(
-        {"early_stopping_round": 2, "learning_rate": 0.9},
-        data,
-        50,
-        valid_sets=[other],
+        {"early_stopping_round": 2, "learning_rate": 0.9}, data, 50, valid_sets=[other]
     )
     assert live.best_score == ended.best_score != {}
     assert live.best_iteration == ended.best_iteration

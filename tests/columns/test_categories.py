@@ -95,8 +95,7 @@ def test_numbers_are_categories_when_declared(name, repeats):
         np.testing.assert_array_equal(read(again)[:, 0], expected)
 
 
-def test_categories_of_numbers_and_numbers_are_the_same():
-    pandas = pytest.importorskip("pandas")
+def test_categories_of_numbers_and_numbers_are_the_same(pandas):
     numbers = pandas.DataFrame({"a": [10, 9, 10, 300]})
     category = numbers.astype("category")
     for X in (category, numbers):
@@ -108,9 +107,7 @@ def test_categories_of_numbers_and_numbers_are_the_same():
 
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])
-def test_an_order_makes_numbers(library):
-    pandas = pytest.importorskip("pandas")
-    pyarrow = pytest.importorskip("pyarrow")
+def test_an_order_makes_numbers(library, pandas, pyarrow):
     sizes = ["S", "M", "L", "XL"]
 
     def make(values, categories):
@@ -154,8 +151,7 @@ def test_declared_columns_of_an_array_of_objects(repeats):
         fit([["x", "y"]], [0])
 
 
-def test_a_list_adds_to_the_words_and_none_allows_no_words():
-    pandas = pytest.importorskip("pandas")
+def test_a_list_adds_to_the_words_and_none_allows_no_words(pandas):
     X = pandas.DataFrame({"a": [5, 4], "b": ["x", "y"], "c": [True, False]})
     assert fit(X)[1].n_categories.tolist() == [0, 2, 0]
     data = fit(X, ["a", 2])[1]
@@ -167,8 +163,7 @@ def test_a_list_adds_to_the_words_and_none_allows_no_words():
         assert fit(X[["a", "c"]], none)[1].n_categories is None
 
 
-def test_columns_without_values():
-    pandas = pytest.importorskip("pandas")
+def test_columns_without_values(pandas):
     X = pandas.DataFrame(
         {"a": [None, None], "b": pandas.Categorical([None, None], ["x"]), "c": [NAN, 2]}
     )
@@ -190,8 +185,7 @@ def test_negative_numbers_are_missing():
 
 
 @pytest.mark.parametrize("value", [0.5, np.inf, -np.inf])
-def test_numbers_that_are_not_whole_are_refused(value):
-    pandas = pytest.importorskip("pandas")
+def test_numbers_that_are_not_whole_are_refused(value, pandas):
     X = pandas.DataFrame({"a": [1.0, value]})
     words = (
         "Column 'a' is in categorical_feature, but holds .*, which is not a"
@@ -215,8 +209,7 @@ def test_numbers_that_are_not_whole_are_refused(value):
         (["b", "b"], "column 'b' twice"),
     ],
 )
-def test_columns_that_are_none_are_refused(categorical_feature, words):
-    pandas = pytest.importorskip("pandas")
+def test_columns_that_are_none_are_refused(categorical_feature, words, pandas):
     X = pandas.DataFrame({"a": [1, 2], "b": [3, 4]})
     with pytest.raises(ValueError, match=words):
         fit(X, categorical_feature)
@@ -224,8 +217,7 @@ def test_columns_that_are_none_are_refused(categorical_feature, words):
         fit(X.to_numpy(), ["a"])
 
 
-def test_fit_chooses_the_constructors_columns_unless_it_is_given_others():
-    pandas = pytest.importorskip("pandas")
+def test_fit_chooses_the_constructors_columns_unless_it_is_given_others(pandas):
     X = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     words = r"Column 'b' holds strings"
     with pytest.raises(ValueError, match=words):
@@ -243,8 +235,7 @@ def test_fit_chooses_the_constructors_columns_unless_it_is_given_others():
 
 
 @pytest.mark.parametrize("n_rows", [2, 100])
-def test_numbers_that_became_words_are_refused(n_rows):
-    pandas = pytest.importorskip("pandas")
+def test_numbers_that_became_words_are_refused(n_rows, pandas):
     repeats = n_rows // 2
     estimator, _ = fit(pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
     for column in (["1", "x"], ["1", "2"], pandas.Categorical(["1", "2"])):
@@ -260,8 +251,7 @@ def test_numbers_that_became_words_are_refused(n_rows):
 
 
 @pytest.mark.parametrize("repeats", [1, 50])
-def test_dates_are_refused_at_predict(repeats):
-    pandas = pytest.importorskip("pandas")
+def test_dates_are_refused_at_predict(repeats, pandas):
     estimator, _ = fit(pandas.DataFrame({"a": ["x"], "b": [1.5]}))
     day = pandas.Timestamp("2020-01-01")
     for row in ({"a": day, "b": 1.0}, {"a": "x", "b": day}):
@@ -425,8 +415,7 @@ def test_bins_are_the_twins(name, changes):
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
 @pytest.mark.parametrize("name", code_distributions())
-def test_kept_categories_are_lightgbms(name, changes):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_kept_categories_are_lightgbms(name, changes, lightgbm):
     codes = code_distributions()[name]
     (mapper,) = find_bin_mappers(coded(codes), settings(**changes))
     options = vars(settings(**changes))
@@ -526,8 +515,7 @@ def test_unknown_categories_are_in_the_first_bin():
     assert bin_categories(new, [mapper]).tolist() == [expected]
 
 
-def test_numbers_and_categories_side_by_side():
-    pandas = pytest.importorskip("pandas")
+def test_numbers_and_categories_side_by_side(pandas):
     rng = np.random.default_rng(0)
     X = pandas.DataFrame(
         {"a": rng.normal(size=90), "b": list("xyz") * 30, "c": rng.normal(size=90)}

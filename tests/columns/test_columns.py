@@ -71,8 +71,7 @@ def test_unaligned_values_are_copied():
     np.testing.assert_array_equal(read(fit_columns(X.reshape(3, 2)))[:, 1], [1, 3, 5])
 
 
-def test_the_owner_keeps_the_memory():
-    polars = pytest.importorskip("polars")
+def test_the_owner_keeps_the_memory(polars):
     data = fit_columns(
         polars.DataFrame({"a": [1, None] * 5000, "b": [1.5, 2.5] * 5000})
     )

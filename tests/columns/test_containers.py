@@ -105,16 +105,14 @@ def test_frames_of_numbers(library):
 
 @pytest.mark.parametrize("n_rows", [3, 50_000])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
-def test_a_pandas_block_is_not_copied(dtype, n_rows):
-    pandas = pytest.importorskip("pandas")
+def test_a_pandas_block_is_not_copied(dtype, n_rows, pandas):
     X = pandas.DataFrame(np.ones((n_rows, 4), dtype=dtype))
     data = fit_columns(X)
     for position in range(4):
         assert shares(data, position, X.iloc[:, position].to_numpy())
 
 
-def test_separate_pandas_columns_are_not_copied():
-    pandas = pytest.importorskip("pandas")
+def test_separate_pandas_columns_are_not_copied(pandas):
     X = pandas.DataFrame({name: np.arange(40_000.0) for name in "abc"})
     X["d"] = np.float64(3.0)
     data = fit_columns(X)
@@ -127,12 +125,8 @@ def null_frames():
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
     pyarrow = pytest.importorskip("pyarrow")
-    table = {
-        "integer": [1, None],
-        "float": [None, 2.5],
-        "flag": [True, None],
-        "price": [decimal.Decimal("1.5"), None],
-    }
+    table = {"integer": [1, None], "float": [None, 2.5], "flag": [True, None]}
+    table |= {"price": [decimal.Decimal("1.5"), None]}
     arrow = pyarrow.table({**table, "none": pyarrow.nulls(2)})
     return {
         "polars": polars.DataFrame({**table, "none": [None, None]}),
@@ -161,8 +155,7 @@ def test_nulls_are_nan(name):
     np.testing.assert_array_equal(read(fit_columns(null_frames()[name])), expected)
 
 
-def test_pandas_oddities():
-    pandas = pytest.importorskip("pandas")
+def test_pandas_oddities(pandas):
     X = pandas.DataFrame(
         {
             "numbers": np.array([1, 2.5, True], dtype=object),
@@ -237,8 +230,7 @@ def test_columns_of_other_things_are_refused_by_name(name, categorical_feature):
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
 @pytest.mark.parametrize("library", ["pandas", "pandas on Arrow", "polars", "pyarrow"])
-def test_nulls_beside_integers_that_no_float_holds(library, dtype):
-    pyarrow = pytest.importorskip("pyarrow")
+def test_nulls_beside_integers_that_no_float_holds(library, dtype, pyarrow):
     values = pyarrow.array([2**53 + 1, None, 3], getattr(pyarrow, dtype)())
     X = pyarrow.table({"a": values})
     if library == "polars":
@@ -281,8 +273,7 @@ def test_one_row_costs_little_more_than_its_validation(n_columns):
     assert n_calls(ours) < n_calls(theirs) + 40
 
 
-def test_nothing_is_warned_about():
-    pandas = pytest.importorskip("pandas")
+def test_nothing_is_warned_about(pandas):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit_columns(pandas.DataFrame({"a": [1.0], "b": [True], "c": [None]}))
@@ -297,9 +288,7 @@ def decimals():
 
 
 @pytest.mark.parametrize("kind", ["arrow", "polars", "arrow in pandas"])
-def test_decimals_become_the_nearest_numbers(kind):
-    pandas = pytest.importorskip("pandas")
-    pyarrow = pytest.importorskip("pyarrow")
+def test_decimals_become_the_nearest_numbers(kind, pandas, pyarrow):
     values = decimals()
     X = pyarrow.table({"a": pyarrow.array([*values, None], pyarrow.decimal128(20, 6))})
     if kind == "polars":

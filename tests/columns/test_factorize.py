@@ -10,8 +10,7 @@ from category_columns import NAN, fit, read
 from reading import columns
 
 
-def test_equal_values_are_one_whatever_their_type():
-    pandas = pytest.importorskip("pandas")
+def test_equal_values_are_one_whatever_their_type(pandas):
     mixed = [1, 1.0, np.int8(1), True, "1", 2.5, None, NAN, pandas.NA, "a", (3,)]
     codes = [0, 0, 0, 0, 2, 1, NAN, NAN, NAN, 3, 4]
     for repeats in (1, 9):
@@ -24,8 +23,7 @@ def test_equal_values_are_one_whatever_their_type():
         np.testing.assert_array_equal(read(data)[:, 0], [0, NAN])
 
 
-def test_categories_may_be_anything_hashable():
-    pandas = pytest.importorskip("pandas")
+def test_categories_may_be_anything_hashable(pandas):
     days = pandas.to_datetime(["2020-01-02", "2020-01-01", None, "2020-01-02"])
     estimator, data = fit(pandas.DataFrame({"day": pandas.Categorical(days)}))
     np.testing.assert_array_equal(read(data)[:, 0], [1, 0, NAN, 1])
@@ -146,8 +144,7 @@ def test_dictionaries_with_missing_and_repeated_entries(
         np.testing.assert_array_equal(read(some)[:, 0], expected[i : i + 1])
 
 
-def test_chunks_with_more_categories_than_their_indices_can_count():
-    pyarrow = pytest.importorskip("pyarrow")
+def test_chunks_with_more_categories_than_their_indices_can_count(pyarrow):
     chunks = [
         pyarrow.DictionaryArray.from_arrays(
             pyarrow.array(range(100), pyarrow.int8()),
@@ -162,15 +159,13 @@ def test_chunks_with_more_categories_than_their_indices_can_count():
     assert data.n_categories.tolist() == [280]
 
 
-def test_strings_among_objects_of_polars():
-    polars = pytest.importorskip("polars")
+def test_strings_among_objects_of_polars(polars):
     values = ["b", None, 1, "a", 1.0, (2,)]
     X = polars.DataFrame({"a": polars.Series(values, dtype=polars.Object)})
     np.testing.assert_array_equal(read(fit(X)[1])[:, 0], [2, NAN, 0, 1, 0, 3])
 
 
-def test_objects_whose_first_ones_are_missing():
-    pandas = pytest.importorskip("pandas")
+def test_objects_whose_first_ones_are_missing(pandas):
     head = [None] * 200
     X = pandas.DataFrame({"a": [*head, 2.5], "b": [*head, "x"]}, dtype=object)
     data = fit(X)[1]
@@ -179,8 +174,7 @@ def test_objects_whose_first_ones_are_missing():
 
 
 @pytest.mark.parametrize("n_rows", [1, 3, 100])
-def test_few_rows_are_read_as_many_are(n_rows):
-    pandas = pytest.importorskip("pandas")
+def test_few_rows_are_read_as_many_are(n_rows, pandas):
     rng = np.random.default_rng(0)
     X = pandas.DataFrame(
         {
@@ -202,7 +196,6 @@ def test_few_rows_are_read_as_many_are(n_rows):
         assert some.n_categories.tolist() == data.n_categories.tolist()
 
 
-def test_dates_among_strings():
-    pandas = pytest.importorskip("pandas")
+def test_dates_among_strings(pandas):
     X = pandas.DataFrame({"a": ["x", datetime.date(2020, 1, 1), "w"]})
     np.testing.assert_array_equal(read(fit(X)[1])[:, 0], [1, 2, 0])

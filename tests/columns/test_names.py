@@ -11,8 +11,7 @@ from reading import Estimator, columns, read
 from skgoss import LGBMRegressor
 
 
-def test_counts_and_names_are_set_and_checked():
-    pandas = pytest.importorskip("pandas")
+def test_counts_and_names_are_set_and_checked(pandas):
     estimator = Estimator()
     X = pandas.DataFrame({"a": [1.0, 2.0], "b": [3, 4]})
     columns(estimator, X, reset=True)

@@ -72,8 +72,7 @@ def test_bad_queries(given, message):
         queries.make(3, **given, prefix="eval_")
 
 
-def test_marks_of_pandas_may_be_missing():
-    pandas = pytest.importorskip("pandas")
+def test_marks_of_pandas_may_be_missing(pandas):
     for marks in (["a", pandas.NA, "b"], [1, pandas.NA, 2]):
         for dtype in (object, None):
             with pytest.raises(ValueError, match="qid must not be missing, got"):

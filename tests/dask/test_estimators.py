@@ -12,6 +12,7 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
+from grids import nightly_if
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
@@ -132,6 +133,14 @@ def of(local):
     return ON_CLUSTER[type(local)](**local.get_params())
 
 
+def check(local, X, y, chunks=CHUNKS, **of_rows):
+    """Fit both, and return the one of the cluster."""
+    given = {name: array(values, chunks) for name, values in of_rows.items()}
+    fitted = of(local).fit(array(X, chunks), array(y, chunks), **given)
+    assert_same(fitted, local.fit(X, y, **of_rows), X)
+    return fitted
+
+
 # --- Containers -----------------------------------------------------------------------
 
 
@@ -147,60 +156,53 @@ def small_table():
 def of_partitions(rows):
     """The same frame, whose partitions know their own categories alone."""
     parts = split(rows)
-    parts = [
-        part.assign(**{name: part[name].cat.remove_unused_categories()})
-        for part in parts
-        for name in ["kind"]
-    ]
-    return [
-        part.assign(day=part["day"].cat.remove_unused_categories()) for part in parts
-    ]
+    for name in ("kind", "day"):
+        parts = [
+            part.assign(**{name: part[name].cat.remove_unused_categories()})
+            for part in parts
+        ]
+    return [dask.delayed(part) for part in parts]
 
 
 TABLE = small_table()
 SPARSE = csr_matrix(np.nan_to_num(np.where(X > 0.5, X, 0)))
 SERIES = pd.Series(WORDS)
+WORDY = TABLE[["x", "word"]]
+NO_CATEGORIES = TABLE.iloc[:0].assign(
+    kind=pd.Categorical([]), day=pd.Categorical(np.empty(0, int))
+)
+
+
+def labels():
+    return array(WORDS)
+
+
+# Rows, and what makes the collections of them and of their labels.
 CONTAINERS = {
-    "array": (X, lambda: array(X), lambda: array(WORDS)),
-    "columns in chunks": (
-        X,
-        lambda: da.from_array(X, chunks=(CHUNKS, (2, 3))),
-        lambda: array(WORDS),
-    ),
+    "array": (X, lambda: array(X), labels),
+    "columns in chunks": (X, lambda: da.from_array(X, chunks=(CHUNKS, (2, 3))), labels),
     "other chunks of y": (X, lambda: array(X), lambda: array(WORDS, (N - 7, 7))),
     "unknown lengths": (X, lambda: lengths_unknown(X), lambda: lengths_unknown(WORDS)),
-    "sparse": (
-        SPARSE,
-        lambda: array(SPARSE.toarray()).map_blocks(csr_matrix),
-        lambda: array(WORDS),
-    ),
+    "sparse": (SPARSE, lambda: array(SPARSE.toarray()).map_blocks(csr_matrix), labels),
     "delayed arrays": (X, lambda: delayed(X), lambda: delayed(WORDS)),
-    "delayed sparse": (SPARSE, lambda: delayed(SPARSE), lambda: array(WORDS)),
-    "delayed frames": (
-        TABLE,
-        lambda: [dask.delayed(part) for part in of_partitions(TABLE)],
-        lambda: delayed(SERIES),
-    ),
+    "delayed sparse": (SPARSE, lambda: delayed(SPARSE), labels),
+    "delayed frames": (TABLE, lambda: of_partitions(TABLE), lambda: delayed(SERIES)),
     "frame": (TABLE, lambda: frame(TABLE), lambda: frame(SERIES)),
     "strings": (
-        TABLE[["x", "word"]],
-        lambda: dd.from_pandas(TABLE[["x", "word"]], npartitions=5),
+        WORDY,
+        lambda: dd.from_pandas(WORDY, npartitions=5),
         lambda: dd.from_pandas(SERIES.astype("category"), npartitions=5),
     ),
     "unknown categories": (
         TABLE,
         lambda: dd.from_delayed(
-            [dask.delayed(part) for part in of_partitions(TABLE)],
-            meta=TABLE.iloc[:0].assign(
-                kind=pd.Categorical([]), day=pd.Categorical(np.empty(0, int))
-            ),
-            verify_meta=False,
+            of_partitions(TABLE), meta=NO_CATEGORIES, verify_meta=False
         ),
         lambda: frame(SERIES),
     ),
-    "frame and array": (TABLE, lambda: frame(TABLE), lambda: array(WORDS)),
+    "frame and array": (TABLE, lambda: frame(TABLE), labels),
     "one partition": (X, lambda: array(X, (N,)), lambda: array(WORDS, (N,))),
-    "two partitions": (X, lambda: array(X, (9, N - 9)), lambda: array(WORDS)),
+    "two partitions": (X, lambda: array(X, (9, N - 9)), labels),
 }
 
 
@@ -225,19 +227,13 @@ def test_files_of_many_columns_have_the_partitions_of_few(tmp_path):
 
 
 def test_one_row_a_partition():
-    few = 25
-    local = LGBMRegressor(n_estimators=3, min_child_samples=2).fit(
-        X[:few], TARGET[:few]
-    )
-    rows = (array(values[:few], (1,) * few) for values in (X, TARGET))
-    assert_same(of(local).fit(*rows), local, X)
+    local = LGBMRegressor(n_estimators=3, min_child_samples=2)
+    check(local, X[:25], TARGET[:25], (1,) * 25)
 
 
 def test_fewer_rows_than_workers():
     local = LGBMRegressor(n_estimators=2, min_child_samples=1, min_data_in_bin=1)
-    local.fit(X[:2], TARGET[:2])
-    rows = (array(values[:2], (1, 0, 0, 1)) for values in (X, TARGET))
-    assert_same(of(local).fit(*rows), local, X)
+    check(local, X[:2], TARGET[:2], (1, 0, 0, 1))
 
 
 @pytest.mark.parametrize("is_stacked", [True, False])
@@ -271,180 +267,124 @@ def functions():
 SQUARED, LARGEST = functions()
 
 
+def classifier(**options):
+    return LGBMClassifier(**{"n_estimators": 3, "num_leaves": 9} | options)
+
+
+def regressor(**options):
+    return LGBMRegressor(**{"n_estimators": 3, "num_leaves": 9} | options)
+
+
+BAGGING = {"subsample": 0.5, "subsample_freq": 1}
+WEIGHTS = {"sample_weight": WEIGHT}
+FORCED = {1: [0.1, 0.2], 4: [-0.3]}
 OPTIONS = {
-    "weights": (LGBMClassifier, {}, {"sample_weight": WEIGHT}),
-    "balanced": (LGBMClassifier, {"class_weight": "balanced"}, {}),
-    "fractions": (LGBMRegressor, {}, {"sample_weight": WEIGHT * 0.37}),
-    "start scores": (LGBMRegressor, {}, {"init_score": SIGNAL}),
-    "goss": (LGBMClassifier, {"data_sample_strategy": "goss"}, {}),
-    "bagging": (LGBMRegressor, {"subsample": 0.5, "subsample_freq": 2}, {}),
-    "bagging by class": (
-        LGBMClassifier,
-        {"pos_bagging_fraction": 0.5, "subsample_freq": 1},
-        {},
-    ),
-    "dart": (LGBMRegressor, {"boosting_type": "dart", "drop_rate": 0.5}, {}),
-    "rf": (
-        LGBMClassifier,
-        {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
-        {},
-    ),
-    "l1": (LGBMRegressor, {"objective": "l1"}, {}),
-    "quantile": (
-        LGBMRegressor,
-        {"objective": "quantile", "alpha": 0.2},
-        {"sample_weight": WEIGHT},
-    ),
-    "huber": (LGBMRegressor, {"objective": "huber"}, {}),
-    "monotone": (
-        LGBMRegressor,
-        {"monotone_constraints": [1, 0, 0, -1, 0]},
-        {},
-    ),
+    "weights": (classifier(), WEIGHTS),
+    "balanced": (classifier(class_weight="balanced"), {}),
+    "fractions": (regressor(), {"sample_weight": WEIGHT * 0.37}),
+    "start scores": (regressor(), {"init_score": SIGNAL}),
+    "goss": (classifier(data_sample_strategy="goss"), {}),
+    "bagging": (regressor(subsample=0.5, subsample_freq=2), {}),
+    "bagging by class": (classifier(pos_bagging_fraction=0.5, subsample_freq=1), {}),
+    "dart": (regressor(boosting_type="dart", drop_rate=0.5), {}),
+    "rf": (classifier(boosting_type="rf", subsample=0.6, subsample_freq=1), {}),
+    "l1": (regressor(objective="l1"), {}),
+    "quantile": (regressor(objective="quantile", alpha=0.2), WEIGHTS),
+    "huber": (regressor(objective="huber"), {}),
+    "monotone": (regressor(monotone_constraints=[1, 0, 0, -1, 0]), {}),
     "monotone, advanced": (
-        LGBMRegressor,
-        {
-            "monotone_constraints": [1, 0, 0, 0, 0],
-            "monotone_constraints_method": "advanced",
-        },
+        regressor(
+            monotone_constraints=[1, 0, 0, 0, 0], monotone_constraints_method="advanced"
+        ),
         {},
     ),
-    "interactions": (
-        LGBMRegressor,
-        {"interaction_constraints": [[0, 1], [2, 3, 4]]},
-        {},
-    ),
+    "interactions": (regressor(interaction_constraints=[[0, 1], [2, 3, 4]]), {}),
     "forced splits": (
-        LGBMRegressor,
-        {"forcedsplits_filename": {"feature": 1, "threshold": 0.1}},
+        regressor(forcedsplits_filename={"feature": 1, "threshold": 0.1}),
         {},
     ),
-    "forced bins": (
-        LGBMRegressor,
-        {"forcedbins_filename": {1: [0.1, 0.2], 4: [-0.3]}, "max_bin": 15},
-        {},
-    ),
-    "drawn columns": (
-        LGBMRegressor,
-        {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5},
-        {},
-    ),
-    "extra trees": (LGBMRegressor, {"extra_trees": True}, {}),
-    "smoothed paths": (LGBMRegressor, {"path_smooth": 3.0}, {}),
-    "few bins": (LGBMRegressor, {"max_bin": 15, "subsample_for_bin": 500}, {}),
-    "held out": (LGBMClassifier, {"early_stopping_round": 2}, {}),
-    "held out, refit": (
-        LGBMRegressor,
-        {"early_stopping_round": 2, "refit": True},
-        {},
-    ),
-    "a function": (LGBMRegressor, {"objective": SQUARED}, {}),
-    "seeds": (
-        LGBMRegressor,
-        {"random_state": 7, "subsample": 0.5, "subsample_freq": 1},
-        {},
-    ),
+    "forced bins": (regressor(forcedbins_filename=FORCED, max_bin=15), {}),
+    "drawn columns": (regressor(colsample_bytree=0.6, feature_fraction_bynode=0.5), {}),
+    "extra trees": (regressor(extra_trees=True), {}),
+    "smoothed paths": (regressor(path_smooth=3.0), {}),
+    "few bins": (regressor(max_bin=15, subsample_for_bin=500), {}),
+    "held out": (classifier(early_stopping_round=2), {}),
+    "held out, refit": (regressor(early_stopping_round=2, refit=True), {}),
+    "a function": (regressor(objective=SQUARED), {}),
+    "seeds": (regressor(random_state=7, **BAGGING), {}),
 }
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+# Processes that share no cluster grow such trees by day.
+OF_PROCESSES = {"dart", "rf", "l1", "huber", "monotone", "monotone, advanced"}
+OF_PROCESSES |= {"interactions", "extra trees", "smoothed paths", "bagging", "seeds"}
+
+
+@pytest.mark.parametrize("option", nightly_if(OPTIONS, OF_PROCESSES))
 def test_options(option):
-    kind, given, of_rows = OPTIONS[option]
-    local = kind(**{"n_estimators": 3, "num_leaves": 9} | given)
-    y = CLASSES if kind is LGBMClassifier else TARGET
-    fitted = of(local).fit(
-        array(X), array(y), **{name: array(rows) for name, rows in of_rows.items()}
-    )
-    assert_same(fitted, local.fit(X, y, **of_rows), X)
+    local, of_rows = OPTIONS[option]
+    check(local, X, CLASSES if isinstance(local, LGBMClassifier) else TARGET, **of_rows)
 
 
+SMALL = {"n_estimators": 5, "num_leaves": 5, "random_state": 0}
+THREE = SMALL | {"folds": 3}
+STOPS = SMALL | {"early_stopping_round": 2}
+ACCURATE = {"preset": "accurate", "random_state": 0}
+# Of three rounds.
+SOON = ACCURATE | {"folds": 3, "n_estimators": 3}
+TOWNS = {"groups": np.arange(N) // 40}
 FOLDS = {
-    "folds": (LGBMRegressor, {"folds": 3}, {}),
-    "folds, classes, weights": (
-        LGBMClassifier,
-        {"folds": 3, "early_stopping_round": 2},
-        {"sample_weight": WEIGHT},
-    ),
+    "folds": (LGBMRegressor(**THREE), {}),
+    "folds, classes, weights": (LGBMClassifier(**THREE | STOPS), WEIGHTS),
     "a splitter, refit": (
-        LGBMRegressor,
-        {"folds": ShuffleSplit(2, random_state=0), "refit": True},
+        LGBMRegressor(**SMALL, folds=ShuffleSplit(2, random_state=0), refit=True),
         {},
     ),
     "few rows": (
-        LGBMRegressor,
-        {"folds": [(np.arange(100), np.arange(900, N))]},
+        LGBMRegressor(**SMALL, folds=[(np.arange(100), np.arange(900, N))]),
         {},
     ),
-    "groups": (LGBMRegressor, {"folds": 3}, {"groups": np.arange(N) // 40}),
-    "times": (LGBMRegressor, {"folds": 3}, {"time": np.arange(N)[::-1] // 4}),
+    "groups": (LGBMRegressor(**THREE), TOWNS),
+    "times": (LGBMRegressor(**THREE), {"time": np.arange(N)[::-1] // 4}),
     "times, groups, held out": (
-        LGBMRegressor,
-        {"early_stopping_round": 2},
-        {"time": np.arange(N) % 50, "groups": np.arange(N) // 40},
+        LGBMRegressor(**STOPS),
+        {"time": np.arange(N) % 50, **TOWNS},
     ),
-    "groups, held out": (
-        LGBMRegressor,
-        {"early_stopping_round": 2},
-        {"groups": np.arange(N) // 40},
-    ),
+    "groups, held out": (LGBMRegressor(**STOPS), TOWNS),
     "forest": (
-        LGBMRegressor,
-        {
-            "folds": 3,
-            "boosting_type": "rf",
-            "subsample": 0.5,
-            "subsample_freq": 1,
-        },
+        LGBMRegressor(**THREE, boosting_type="rf", **BAGGING),
         {"sample_weight": 2 * WEIGHT},
     ),
-    "medians": (LGBMRegressor, {"folds": 3, "objective": "l1", "metric": "l2"}, {}),
-    "distribution": (
-        LGBMRegressor,
-        {"folds": 3, "objective": "normal"},
-        {"sample_weight": WEIGHT},
-    ),
-    "preset": (
-        LGBMClassifier,
-        {"preset": "accurate", "learning_rate": 1.0},
-        {"sample_weight": WEIGHT},
-    ),
-    "preset, folds": (
-        LGBMRegressor,
-        {"preset": "accurate", "folds": 3, "n_estimators": 3},
-        {},
-    ),
-    "preset, refit": (
-        LGBMClassifier,
-        {"preset": "accurate", "folds": 3, "n_estimators": 3, "refit": True},
-        {},
-    ),
+    "medians": (LGBMRegressor(**THREE, objective="l1", metric="l2"), {}),
+    "distribution": (LGBMRegressor(**THREE, objective="normal"), WEIGHTS),
+    "preset": (LGBMClassifier(**ACCURATE, learning_rate=1.0), WEIGHTS),
+    "preset, folds": (LGBMRegressor(**SOON), {}),
+    "preset, refit": (LGBMClassifier(**SOON, refit=True), {}),
 }
 
 
-@pytest.mark.parametrize("option", FOLDS)
+OF_OTHERS = {"groups", "times", "groups, held out", "medians", "preset, refit"}
+
+
+@pytest.mark.parametrize("option", nightly_if(FOLDS, OF_OTHERS))
 def test_folds_and_presets(option):
-    kind, given, of_rows = FOLDS[option]
-    small = {"num_leaves": 5, "n_estimators": 5} if "preset" not in given else {}
-    local = kind(random_state=0, **small | given)
-    y = CLASSES if kind is LGBMClassifier else TARGET
-    fitted = of(local).fit(
-        array(X), array(y), **{name: array(rows) for name, rows in of_rows.items()}
-    )
-    if "preset" in given:
+    local, of_rows = FOLDS[option]
+    y = CLASSES if isinstance(local, LGBMClassifier) else TARGET
+    if local.preset is None:
+        fitted = check(local, X, y, **of_rows)
+    else:
+        given = {name: array(values) for name, values in of_rows.items()}
+        fitted = of(local).fit(array(X), array(y), **given)
         # Only the local one could compare linear leaves. Files note this option.
         local.set_params(linear_tree=False).fit(X, y, **of_rows)
         np.testing.assert_array_equal(fitted.predict(X), local.predict(X))
         assert fitted.n_estimators_ == local.n_estimators_
-    else:
-        local.fit(X, y, **of_rows)
-        assert_same(fitted, local, X)
-    if "folds" in given:
+        assert fitted.preset_params_ == local.preset_params_
+    if local.folds is not None:
         np.testing.assert_array_equal(fitted.oof_prediction_, local.oof_prediction_)
         assert fitted.oof_score_ == local.oof_score_
         one, other = (m.booster_._model.out_of_fold.state() for m in (fitted, local))
         np.testing.assert_equal(one, other)
-    if "preset" in given:
-        assert fitted.preset_params_ == local.preset_params_
 
 
 def test_processes_use_the_folds_that_one_of_them_draws():
@@ -457,10 +397,7 @@ def test_processes_use_the_folds_that_one_of_them_draws():
 
 
 def test_folds_of_queries_and_of_an_earlier_model():
-    local = LGBMRanker(n_estimators=4, folds=3)
-    rows = [array(values, QUERY_CHUNKS) for values in (X, GRADES, QID)]
-    fitted = of(local).fit(*rows[:2], qid=rows[2])
-    assert_same(fitted, local.fit(X, GRADES, qid=QID), X)
+    check(LGBMRanker(n_estimators=4, folds=3), X, GRADES, QUERY_CHUNKS, qid=QID)
     first = LGBMRegressor(n_estimators=2).fit(X, TARGET)
     local = LGBMRegressor(n_estimators=3, folds=2)
     fitted = of(local).fit(array(X), array(TARGET), init_model=first)

@@ -350,11 +350,7 @@ def kill_last(event: dict[str, int]) -> None:
 @pytest.mark.parametrize("n_parts", [1, 3])
 def test_a_worker_that_is_killed(client: Any, n_parts: int) -> None:
     assert_fails_soon(
-        client,
-        put(client, n_parts),
-        kill_last,
-        launch.WorkersLost,
-        "Call fit again",
+        client, put(client, n_parts), kill_last, launch.WorkersLost, "Call fit again"
     )
     assert_clean(client)
 

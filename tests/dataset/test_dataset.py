@@ -15,20 +15,6 @@ import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, train
 from skgoss.binning.binned_dataset import BinnedDataset
 
-
-@pytest.fixture
-def builds(monkeypatch):
-    """The data sets whose bins were found."""
-    found, build = [], BinnedDataset.build.__func__
-
-    def counted(cls, *args, **kwargs):
-        found.append(build(cls, *args, **kwargs))
-        return found[-1]
-
-    monkeypatch.setattr(BinnedDataset, "build", classmethod(counted))
-    return found
-
-
 # --- Fields ---------------------------------------------------------------------------
 
 
@@ -241,7 +227,7 @@ def test_unknown_params():
 # --- Columns --------------------------------------------------------------------------
 
 
-def test_names_and_numbers_of_bins():
+def test_names_and_numbers_of_bins(pandas):
     X, y = made()
     X[:, 2] = 1
     data = Dataset(X, y, params={"max_bin": 15})
@@ -254,7 +240,6 @@ def test_names_and_numbers_of_bins():
             data.feature_num_bin(wrong)
     with pytest.raises(ValueError, match="a name for each of the 4 columns"):
         data.set_feature_name(["a"])
-    pandas = pytest.importorskip("pandas")
     data = Dataset(pandas.DataFrame(X, columns=list("wxyz")), y)
     assert data.get_feature_name() == list("wxyz")
     assert train(SMALL, data).feature_name() == list("wxyz")
@@ -284,8 +269,7 @@ def test_evaluation_sets_share_bins(builds):
     assert chained.get_ref_chain(2) == {chained, valid}
 
 
-def test_categories_of_the_reference():
-    pandas = pytest.importorskip("pandas")
+def test_categories_of_the_reference(pandas):
     X, y = made()
     frame = pandas.DataFrame(X, columns=list("abcd"))
     frame["d"] = np.array(["x", "y", "z"])[np.arange(N) % 3]
@@ -303,14 +287,13 @@ def test_categories_of_the_reference():
     assert history == model.evals_result_
 
 
-def test_other_columns_than_the_reference():
+def test_other_columns_than_the_reference(pandas):
     X, y = made()
     data = Dataset(X, y, free_raw_data=False)
     with pytest.raises(
         ValueError, match=r"The evaluation set 'v': .* not fit its reference: X has 3"
     ):
         train(SMALL, data, valid_sets=[Dataset(X[:, :3], y)], valid_names=["v"])
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abcd"))
     data = Dataset(frame, y)
     with pytest.raises(ValueError, match="not fit its reference: The feature names"):
@@ -468,9 +451,7 @@ def test_subset_of_another_set_in_evaluation():
 # --- Containers -----------------------------------------------------------------------
 
 
-def test_containers_give_the_same_model():
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
+def test_containers_give_the_same_model(pandas, polars):
     X, y = made()
     expected = text(train(SMALL, Dataset(X, y)))
     for given in (
@@ -493,8 +474,7 @@ def test_containers_give_the_same_model():
 
 
 @pytest.mark.parametrize("field", ["label", "weight", "group", "init_score"])
-def test_fields_of_lazy_data_are_checked(field):
-    polars = pytest.importorskip("polars")
+def test_fields_of_lazy_data_are_checked(field, polars):
     frame = polars.LazyFrame({"a": [1.0, 2.0, 3.0]})
     with pytest.raises(ValueError, match=field):
         Dataset(frame, **{field: [1.0, 1.0]}).construct()
@@ -767,8 +747,7 @@ def test_files_of_other_libraries(tmp_path):
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_columns_of_another_data_set(named):
-    pandas = pytest.importorskip("pandas")
+def test_columns_of_another_data_set(named, pandas):
     X, y = made()
     first, second = X[:, :2], X[:, 2:].copy()
     second[:, 1] = np.arange(N) % 4
@@ -802,8 +781,7 @@ def test_columns_of_another_data_set(named):
         data.add_features_from(both)
 
 
-def test_names_of_columns_that_are_strings_and_numbers():
-    pandas = pytest.importorskip("pandas")
+def test_names_of_columns_that_are_strings_and_numbers(pandas):
     X, y = made()
     frame = pandas.DataFrame(X, columns=["a", 0, "b", 1])
     data = Dataset(frame, y, free_raw_data=False)
@@ -869,8 +847,7 @@ def test_subsets_of_subsets_end():
         part.subset(range(50))
 
 
-def test_sets_of_equal_bins_and_other_categories():
-    pandas = pytest.importorskip("pandas")
+def test_sets_of_equal_bins_and_other_categories(pandas):
     codes = np.arange(300) % 3
     y = np.array([0.0, 5.0, 20.0])[codes]
     one, other = (

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import pairs_unless_nightly
 from ranks import deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
@@ -109,42 +110,33 @@ def check(case, n_ranks, *, n_threads=1, seed=0):
     run(n_ranks, grow)
 
 
-@pytest.mark.parametrize("n_ranks", [2, 3])
-@pytest.mark.parametrize(
-    ("kind", "n", "options"),
-    [
-        ("dense", 600, {}),
-        ("dense", 9000, {"num_leaves": 63}),
-        ("categories", 3000, {"min_data_per_group": 20}),
-        ("sparse", 6000, {"num_leaves": 31}),
-        ("sparse", 6000, {"enable_bundle": False, "is_enable_sparse": False}),
-        ("wide", 3000, {"min_data_per_group": 5, "max_bin": 255}),
-        ("wide", 3000, {"colsample_bytree": 0.05}),
-        ("sparse", 6000, {"colsample_bytree": 0.3}),
-        ("wide", 3000, {"colsample_bytree": 0.9, "feature_fraction_bynode": 0.9}),
-        (
-            "wide",
-            3000,
-            {"monotone_constraints": [0, 1] + [0] * 278, "max_depth": 4},
-        ),
-        ("dense", 3000, {"extra_trees": True}),
-        ("dense", 3000, {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5}),
-        ("dense", 3000, {"interaction_constraints": [[0, 1, 2], [2, 3, 4, 5]]}),
-        ("dense", 3000, {"max_depth": 3, "path_smooth": 2.0}),
-        *(
-            (
-                "dense",
-                3000,
-                {
-                    "monotone_constraints": [0, 1, 0, -1, 0, 1],
-                    "monotone_constraints_method": method,
-                },
-            )
-            for method in ("basic", "intermediate", "advanced")
-        ),
-    ],
-)
-def test_ranks_grow_the_trees_of_one_process(kind, n, options, n_ranks):
+MONOTONE = {"monotone_constraints": [0, 1, 0, -1, 0, 1]}
+
+
+GROWN = [
+    ("dense", 600, {}),
+    ("dense", 9000, {"num_leaves": 63}),
+    ("categories", 3000, {"min_data_per_group": 20}),
+    ("sparse", 6000, {"num_leaves": 31}),
+    ("sparse", 6000, {"enable_bundle": False, "is_enable_sparse": False}),
+    ("wide", 3000, {"min_data_per_group": 5, "max_bin": 255}),
+    ("wide", 3000, {"colsample_bytree": 0.05}),
+    ("sparse", 6000, {"colsample_bytree": 0.3}),
+    ("wide", 3000, {"colsample_bytree": 0.9, "feature_fraction_bynode": 0.9}),
+    ("wide", 3000, {"monotone_constraints": [0, 1] + [0] * 278, "max_depth": 4}),
+    ("dense", 3000, {"extra_trees": True}),
+    ("dense", 3000, {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5}),
+    ("dense", 3000, {"interaction_constraints": [[0, 1, 2], [2, 3, 4, 5]]}),
+    ("dense", 3000, {"max_depth": 3, "path_smooth": 2.0}),
+    ("dense", 3000, MONOTONE | {"monotone_constraints_method": "basic"}),
+    ("dense", 3000, MONOTONE | {"monotone_constraints_method": "intermediate"}),
+    ("dense", 3000, MONOTONE | {"monotone_constraints_method": "advanced"}),
+]
+
+
+@pytest.mark.parametrize(("case", "n_ranks"), pairs_unless_nightly(GROWN, [2, 3]))
+def test_ranks_grow_the_trees_of_one_process(case, n_ranks):
+    kind, n, options = case
     plain = {"constant": False, "weighted": False, "sampled": False}
     check(Case(kind, n, 1, options, **plain), n_ranks)
 

@@ -39,16 +39,3 @@ def test_leaf_values_are_means_of_what_is_left(sparse, weighted, num_leaves, n_j
         values = -0.3 * sums / np.bincount(leaves[:, tree], weight)
         score += values[leaves[:, tree]]
     np.testing.assert_allclose(model.predict(X), score, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_leaf_values_do_not_depend_on_threads(sparse):
-    X, y, weight = rows(sparse)
-    first, *others = (
-        LGBMRegressor(n_estimators=3, num_leaves=300, n_jobs=n_jobs)
-        .fit(X, y, sample_weight=weight)
-        .booster_.model_to_string()
-        .partition("parameters:")[0]
-        for n_jobs in (1, 2, 5)
-    )
-    assert others == [first, first]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -29,16 +28,6 @@ FITTED = [
     "n_iter_",
     "objective_",
 ]
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
-def diabetes():
-    return load_diabetes(return_X_y=True)
 
 
 def small(cls, **options):

@@ -11,17 +11,6 @@ from sklearn.multioutput import MultiOutputClassifier
 from skgoss import LGBMClassifier
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
-def two_classes(iris):
-    X, y = iris
-    return X[y > 0], y[y > 0]
-
-
 def small(cls, **options):
     return cls(n_estimators=5, num_leaves=6, **options)
 

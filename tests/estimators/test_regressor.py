@@ -5,26 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.datasets import load_diabetes, load_iris
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.columns import names
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
-def two_classes(iris):
-    X, y = iris
-    return X[y > 0], y[y > 0]
-
-
-@pytest.fixture(scope="module")
-def diabetes():
-    return load_diabetes(return_X_y=True)
 
 
 def small(cls, **options):

@@ -344,8 +344,7 @@ def test_inspection():
         assert np.isfinite(curve["average"]).all()
 
 
-def test_displays():
-    matplotlib = pytest.importorskip("matplotlib")
+def test_displays(matplotlib):
     matplotlib.use("agg")
     from sklearn.inspection import DecisionBoundaryDisplay, PartialDependenceDisplay
 

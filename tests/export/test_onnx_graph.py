@@ -24,16 +24,6 @@ from skgoss.export import onnx_graph as graphs  # noqa: E402
 from skgoss.export import to_onnx  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 5)).round(2)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    X[rng.random(X.shape) < 0.15] = 0
-    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2 + rng.normal(size=400)
-    return X, y
-
-
 def at_the_thresholds(model, X):
     """Rows of X, each with a value at a threshold, next to it, or a special one."""
     arrays = model._model.trees.arrays

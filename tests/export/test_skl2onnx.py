@@ -27,17 +27,6 @@ from skl2onnx.common.shape_calculator import (  # noqa: E402
 
 import skgoss.onnx  # noqa: E402
 
-
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 5)).round(2)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    X[rng.random(X.shape) < 0.15] = 0
-    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2 + rng.normal(size=400)
-    return X, y
-
-
 CLASSIFIER = LGBMClassifier(n_estimators=5, num_leaves=7, n_jobs=1)
 REGRESSOR = LGBMRegressor(n_estimators=5, num_leaves=7, n_jobs=1)
 PIPELINES = {
@@ -135,8 +124,7 @@ def test_raw_scores_of_a_step(load):
     np.testing.assert_array_equal(label, model.predict(X))
 
 
-def test_data_frames_in_pipelines():
-    pandas = pytest.importorskip("pandas")
+def test_data_frames_in_pipelines(pandas):
     rng = np.random.default_rng(12)
     words = rng.choice(["u", "v", "w"], 300).astype(object)
     data = pandas.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})

@@ -23,17 +23,6 @@ from onnx_sessions import assert_same, run, session  # noqa: E402
 
 import skgoss.onnx  # noqa: E402
 
-
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 5)).round(2)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    X[rng.random(X.shape) < 0.15] = 0
-    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2 + rng.normal(size=400)
-    return X, y
-
-
 # --- Trees ----------------------------------------------------------------------------
 
 
@@ -291,8 +280,7 @@ def feed(data, proto):
     return columns
 
 
-def test_data_frames():
-    pandas = pytest.importorskip("pandas")
+def test_data_frames(pandas):
     data, y = frame_of_all_kinds(pandas)
     options = {"min_data_per_group": 3, "n_estimators": 20, "n_jobs": 1}
     model = LGBMRegressor(**options).fit(data, y)
@@ -313,8 +301,7 @@ def test_data_frames():
     assert types[True] == [double, double, *middle, double, double, double]
 
 
-def test_polars():
-    polars = pytest.importorskip("polars")
+def test_polars(polars):
     rng = np.random.default_rng(11)
     words = rng.choice([*"abc", None], size=200)
     data = polars.DataFrame({"w": words, "n": [None, *range(199)], "i": range(200)})
@@ -332,9 +319,8 @@ def test_polars():
     assert_same(session(proto).run(None, inputs)[0], model.predict(data))
 
 
-def test_names_of_columns_and_outputs():
+def test_names_of_columns_and_outputs(pandas):
     """Outputs get a number where a column has their name."""
-    pandas = pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True)
     names = ["label", "Gather", "a b:c", "constant"]
     model = LGBMClassifier(n_estimators=3, n_jobs=1)
@@ -349,8 +335,7 @@ def test_names_of_columns_and_outputs():
 
 
 @pytest.mark.parametrize("values", [[(1, 2), (3,)], ["a", 1], [2**53 + 1, 3]])
-def test_categories_that_onnx_does_not_have(values):
-    pandas = pytest.importorskip("pandas")
+def test_categories_that_onnx_does_not_have(values, pandas):
     column = pandas.Series(np.zeros(100), dtype=object)
     column[:] = values * 50
     data = pandas.DataFrame({"c": column.astype("category"), "n": np.arange(100.0)})
@@ -359,8 +344,7 @@ def test_categories_that_onnx_does_not_have(values):
         skgoss.to_onnx(model)
 
 
-def test_words_that_come_as_numbers():
-    pandas = pytest.importorskip("pandas")
+def test_words_that_come_as_numbers(pandas):
     data = pandas.DataFrame({"w": ["a", "b"] * 50, "n": np.arange(100.0)})
     model = LGBMRegressor(n_estimators=2, n_jobs=1).fit(data, np.arange(100.0))
     types = skl2onnx.common.data_types

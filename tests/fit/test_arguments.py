@@ -7,22 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
 
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.parameters import make_settings
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
-def two_classes(iris):
-    X, y = iris
-    return X[y > 0], y[y > 0]
 
 
 def small(cls, **options):
@@ -49,8 +37,7 @@ def test_every_argument_of_fit_arrives(cls, monkeypatch):
 
 
 @pytest.mark.parametrize("cls", [LGBMModel, LGBMRegressor, LGBMClassifier, LGBMRanker])
-def test_arguments_of_fit_are_in_lightgbm_s_order(cls):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_arguments_of_fit_are_in_lightgbm_s_order(cls, lightgbm):
     ours, theirs = (
         [
             name
@@ -101,104 +88,74 @@ def sets_of(given, **training):
     ]
 
 
+AB, CD, XY = (A, B), (C, D), (X, Y)
+OF_TRAINING = {"sample_weight": "w", "init_score": "s"}
+BY_CLASS = {0: 2.0, 1: 1.0}
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"eval_set": [(A, B)]}, [("valid_0", "AB", {})]),
-        ({"eval_set": (A, B)}, [("valid_0", "AB", {})]),
-        ({"eval_set": [[A, B]], "eval_names": "a"}, [("a", "AB", {})]),
-        (
-            {"eval_set": ((A, B), (C, D))},
-            [("valid_0", "AB", {}), ("valid_1", "CD", {})],
-        ),
-        ({"eval_X": A, "eval_y": B}, [("valid_0", "AB", {})]),
+        ({"eval_set": [AB]}, {"valid_0": "AB"}),
+        ({"eval_set": AB}, {"valid_0": "AB"}),
+        ({"eval_set": [[A, B]], "eval_names": "a"}, {"a": "AB"}),
+        ({"eval_set": (AB, CD)}, {"valid_0": "AB", "valid_1": "CD"}),
+        ({"eval_X": A, "eval_y": B}, {"valid_0": "AB"}),
         (
             {"eval_X": (A, C), "eval_y": (B, D), "eval_names": ["a"]},
-            [("a", "AB", {}), ("valid_1", "CD", {})],
+            {"a": "AB", "valid_1": "CD"},
         ),
         # The training set comes first, and has its own values.
         (
-            {"eval_set": [(A, B), (X, Y), (X, Y)]},
-            [
-                ("training", "XY", {"sample_weight": "w", "init_score": "s"}),
-                ("valid_2", "XY", {"sample_weight": "w", "init_score": "s"}),
-                ("valid_0", "AB", {}),
-            ],
+            {"eval_set": [AB, XY, XY]},
+            {
+                "training": ("XY", OF_TRAINING),
+                "valid_2": ("XY", OF_TRAINING),
+                "valid_0": "AB",
+            },
         ),
         (
-            {"eval_set": [(X, Y)], "eval_sample_weight": [V], "eval_names": ["t"]},
-            [("t", "XY", {"sample_weight": V, "init_score": "s"})],
+            {"eval_set": [XY], "eval_sample_weight": [V], "eval_names": ["t"]},
+            {"t": ("XY", {"sample_weight": V, "init_score": "s"})},
         ),
-        (
-            {"eval_set": [(X, B), (A, Y)]},
-            [("valid_0", "XB", {}), ("valid_1", "AY", {})],
-        ),
-        # Lists may be shorter, and dictionaries go by number.
-        (
-            {"eval_set": [(A, B), (C, D)], "eval_sample_weight": ["v"]},
-            [("valid_0", "AB", {"sample_weight": "v"}), ("valid_1", "CD", {})],
-        ),
-        (
-            {"eval_set": [(A, B), (C, D)], "eval_init_score": {1: "v"}},
-            [("valid_0", "AB", {}), ("valid_1", "CD", {"init_score": "v"})],
-        ),
-        (
-            {"eval_set": [(A, B)], "eval_init_score": "v"},
-            [("valid_0", "AB", {"init_score": "v"})],
-        ),
-        (
-            {"eval_set": [(A, B)], "eval_sample_weight": [1.0, 2.0]},
-            [("valid_0", "AB", {"sample_weight": [1.0, 2.0]})],
-        ),
-        (
-            {"eval_set": [(A, B), (C, D)], "eval_class_weight": "balanced"},
-            [
-                ("valid_0", "AB", {"class_weight": "balanced"}),
-                ("valid_1", "CD", {"class_weight": "balanced"}),
-            ],
-        ),
-        (
-            {"eval_set": [(A, B), (C, D)], "eval_class_weight": {0: 2.0, 1: 1.0}},
-            [
-                ("valid_0", "AB", {"class_weight": {0: 2.0, 1: 1.0}}),
-                ("valid_1", "CD", {"class_weight": {0: 2.0, 1: 1.0}}),
-            ],
-        ),
-        (
-            {"eval_set": [(A, B), (C, D)], "eval_class_weight": {1: "balanced"}},
-            [("valid_0", "AB", {}), ("valid_1", "CD", {"class_weight": "balanced"})],
-        ),
-        (
-            {"eval_set": [(A, B), (C, D)], "eval_class_weight": [None, {0: 2.0}]},
-            [("valid_0", "AB", {}), ("valid_1", "CD", {"class_weight": {0: 2.0}})],
-        ),
+        ({"eval_set": [(X, B), (A, Y)]}, {"valid_0": "XB", "valid_1": "AY"}),
     ],
 )
-def test_each_evaluation_set_has_its_own_values(given, expected):
-    assert sets_of(given, sample_weight="w", init_score="s") == expected
+def test_evaluation_sets_have_names(given, expected):
+    found = sets_of(given, sample_weight="w", init_score="s")
+    assert found == [
+        (name, *((of, {}) if isinstance(of, str) else of))
+        for name, of in expected.items()
+    ]
 
 
-def test_queries_replace_queries():
-    assert sets_of({"eval_set": [(X, Y)], "eval_qid": [V]}, group="g") == [
-        ("training", "XY", {"qid": V})
-    ]
-    assert sets_of({"eval_set": [(X, Y)]}, group="g") == [
-        ("training", "XY", {"group": "g"})
-    ]
-    assert sets_of({"eval_set": [(A, B)], "eval_group": [V]}, qid="q") == [
-        ("valid_0", "AB", {"group": V})
+@pytest.mark.parametrize(
+    ("name", "passed", "values"),
+    [
+        # Lists may be shorter, and dictionaries go by number.
+        ("sample_weight", ["v"], ["v", None]),
+        ("init_score", {1: "v"}, [None, "v"]),
+        ("init_score", "v", ["v"]),
+        ("sample_weight", [1.0, 2.0], [[1.0, 2.0]]),
+        ("class_weight", "balanced", ["balanced", "balanced"]),
+        ("class_weight", BY_CLASS, [BY_CLASS, BY_CLASS]),
+        ("class_weight", {1: "balanced"}, [None, "balanced"]),
+        ("class_weight", [None, {0: 2.0}], [None, {0: 2.0}]),
+    ],
+)
+def test_each_evaluation_set_has_its_own_values(name, passed, values):
+    pairs = [AB, CD][: len(values)]
+    found = sets_of({"eval_set": pairs, f"eval_{name}": passed})
+    assert [of for _, _, of in found] == [
+        {} if value is None else {name: value} for value in values
     ]
 
 
 @pytest.mark.parametrize(
     ("error", "given", "message"),
     [
-        (
-            ValueError,
-            {"eval_set": [(A, B)], "eval_X": A, "eval_y": B},
-            "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both",
-        ),
-        (ValueError, {"eval_set": [(A, B)], "eval_y": B}, "Specify either"),
+        (ValueError, {"eval_set": [AB], "eval_X": A, "eval_y": B}, "not both"),
+        (ValueError, {"eval_set": [AB], "eval_y": B}, "Specify either 'eval_set' or"),
         (ValueError, {"eval_X": A}, "must specify eval_X and eval_y, not just one"),
         (ValueError, {"eval_y": A}, "must specify eval_X and eval_y, not just one"),
         (ValueError, {"eval_X": (A,), "eval_y": B}, "eval_y must be a tuple of same"),
@@ -206,41 +163,41 @@ def test_queries_replace_queries():
         (ValueError, {"eval_X": (A, C), "eval_y": (B,)}, "must be a tuple of same"),
         (TypeError, {"eval_set": 3}, r"list of pairs, \[\(X, y\)\], got int"),
         (TypeError, {"eval_set": [A]}, "but its item 0 is a numpy.ndarray"),
-        (TypeError, {"eval_set": [(A, B), (A,)]}, "its item 1 is a tuple of length 1"),
+        (TypeError, {"eval_set": [AB, (A,)]}, "its item 1 is a tuple of length 1"),
         (
             ValueError,
-            {"eval_set": [(A, B), (C, D)], "eval_names": ["a", "a"]},
-            r"eval_names must differ from each other, got \['a', 'a'\]",
+            {"eval_set": [AB, CD], "eval_names": ["a", "a"]},
+            r"must differ .*, got \['a', 'a'\]",
         ),
         (
             ValueError,
-            {"eval_set": [(A, B), (C, D)], "eval_names": ["valid_1"]},
-            "eval_names must differ from each other",
+            {"eval_set": [AB, CD], "eval_names": ["valid_1"]},
+            "eval_names must differ",
         ),
-        (TypeError, {"eval_set": [(A, B)], "eval_names": [3]}, "must be a list of str"),
+        (TypeError, {"eval_set": [AB], "eval_names": [3]}, "must be a list of str"),
         (
             ValueError,
-            {"eval_set": [(A, B), (C, D)], "eval_sample_weight": {2: A}},
+            {"eval_set": [AB, CD], "eval_sample_weight": {2: A}},
             "eval_sample_weight has the key 2; .* are the numbers .*, 0 to 1",
         ),
         (
             ValueError,
-            {"eval_set": [(A, B)], "eval_sample_weight": [A, B]},
+            {"eval_set": [AB], "eval_sample_weight": [A, B]},
             r"Length of eval_sample_weight \(2\) not equal to .* eval_set \(1\)",
         ),
         (
             ValueError,
-            {"eval_set": [(A, B), (C, D)], "eval_group": [A]},
+            {"eval_set": [AB, CD], "eval_group": [A]},
             r"Length of eval_group \(1\) not equal to length of eval_set \(2\)",
         ),
         (
             TypeError,
-            {"eval_set": [(A, B), (C, D)], "eval_sample_weight": A},
+            {"eval_set": [AB, CD], "eval_sample_weight": A},
             "eval_sample_weight should be dict or list: .* each of the 2",
         ),
         (
             ValueError,
-            {"eval_set": [(A, B)], "eval_group": [A]},
+            {"eval_set": [AB], "eval_group": [A]},
             "evaluation set 'valid_0' has queries, but the training set has none",
         ),
     ],

@@ -22,8 +22,7 @@ from skgoss.fit.callbacks import EarlyStopException, EvalResult
 RNG = np.random.default_rng(4)
 
 
-def test_results_are_lightgbm_s():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_results_are_lightgbm_s(lightgbm):
     given = ("valid_0", "l2", 0.5, False)
     for items, is_cv in ((given, False), ((*given, 0.1), True)):
         ours, theirs = EvalResult(*items), lightgbm.EvalResult(*items)
@@ -52,8 +51,7 @@ APART = {"eval_set": [(X, Y), (X[:100], Y[:100] + RNG.normal(0, 90, 100))]}
 
 @pytest.mark.parametrize("patience", [3, 500])
 @pytest.mark.parametrize("options", [{}, {"first_metric_only": True}])
-def test_early_stopping_of_lightgbm(patience, options):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_early_stopping_of_lightgbm(patience, options, lightgbm):
     theirs = lightgbm.early_stopping(patience, verbose=False, **options)
     ours = early_stopping(patience, verbose=False, **options)
     fits = {"sets": APART, "n_estimators": 150, "learning_rate": 0.3}
@@ -66,16 +64,14 @@ def test_early_stopping_of_lightgbm(patience, options):
     assert whole.best_iteration_ == model.best_iteration_
 
 
-def test_messages_and_records_of_lightgbm(capsys):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_messages_and_records_of_lightgbm(capsys, lightgbm):
     record = {}
     model = fit(lightgbm.log_evaluation(2), lightgbm.record_evaluation(record))
     assert record == model.evals_result_
     assert [line[:3] for line in lines(capsys)] == ["[2]", "[4]", "[6]"]
 
 
-def test_changed_options_by_lightgbm():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_changed_options_by_lightgbm(lightgbm):
     schedule = {"learning_rate": [0.1, 0.2, 0.3, 0.1, 0.05, 0.2]}
     np.testing.assert_array_equal(
         fit(lightgbm.reset_parameter(**schedule)).predict(X),
@@ -83,8 +79,7 @@ def test_changed_options_by_lightgbm():
     )
 
 
-def test_the_exception_of_lightgbm():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_the_exception_of_lightgbm(lightgbm):
     error = lightgbm.callback.EarlyStopException(1, [("a", "b", 0.5, True)])
     model = fit(raising(error))
     assert model.n_iter_ == model.best_iteration_ == 2

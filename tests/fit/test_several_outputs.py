@@ -3,12 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+import several_targets
 from several_targets import C_VALID, LABELS, SMALL, WEIGHT, X_VALID, C, X, Y, quiet
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 
 from skgoss import Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
+
+regressor, classifier = several_targets.regressor, several_targets.classifier
 
 
 @quiet
@@ -126,16 +129,6 @@ def test_columns_of_data_frames():
     predicted = model.predict(X)
     assert {type(label) for label in predicted[:, 1]} == {int}
     assert set(predicted[:, 0]) == {"a", "b"}
-
-
-@pytest.fixture(scope="module")
-def regressor():
-    return LGBMRegressor(**SMALL).fit(X, Y)
-
-
-@pytest.fixture(scope="module")
-def classifier():
-    return LGBMClassifier(**SMALL).fit(X, C)
 
 
 def test_one_column_is_one_target():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 from binned import count_conflicts
+from grids import pairs_unless_nightly
 from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -16,30 +16,15 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from trees import arrays, assert_same_bits
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine.binning.bundling import find_bundles
 from skgoss.binning import find_bins
 from skgoss.binning.apply_bins import bin_sparse_columns
 from skgoss.binning.find_bins import find_bin_mappers
-from skgoss.model.ensemble import Tree
 
 Model = LGBMClassifier | LGBMRegressor
-
-
-def arrays(model: Model) -> dict[str, np.ndarray]:
-    """Every number of every tree."""
-    trees = list(model._model.trees.trees)
-    names = [field.name for field in dataclasses.fields(Tree)]
-    return {name: np.concatenate([getattr(t, name) for t in trees]) for name in names}
-
-
-def assert_same_bits(one: Model, other: Model) -> None:
-    assert one._model.trees.n_trees == other._model.trees.n_trees
-    assert len(arrays(one)["split_feature"])
-    for (name, a), b in zip(arrays(one).items(), arrays(other).values(), strict=True):
-        assert a.dtype == b.dtype
-        assert a.tobytes() == b.tobytes(), name
 
 
 @cache
@@ -152,18 +137,14 @@ def test_same_bits_of_whole_numbers(dtype):
 
 
 # Few rows of a dense matrix are not bundled, so that they have no conflicts.
+@pytest.mark.parametrize("n_rows", [50, 6000])
 @pytest.mark.parametrize(
-    ("options", "n_rows"),
-    [
-        (options, n_rows)
-        for options in OPTIONS
-        for n_rows in (50, 6000)
-        if (options, n_rows) != ("conflicts", 50)
-    ],
+    ("options", "kind", "weighted"),
+    pairs_unless_nightly([*OPTIONS], ["regressor", "multiclass"], [False, True]),
 )
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ["regressor", "multiclass"])
 def test_same_bits_with_any_option(kind, options, weighted, n_rows):
+    if options == "conflicts":
+        n_rows = 6000
     X = table(n_rows)
     y = labels(X, MODELS[kind][1])
     weight = None
@@ -188,18 +169,6 @@ def test_storage_changes_nothing(kind, n_rows):
     ]
     for model in models[1:]:
         assert_same_bits(models[0], model)
-
-
-@pytest.mark.parametrize(
-    "options", ["plain", "bagging", "GOSS", "no bundles", "conflicts"]
-)
-@pytest.mark.parametrize("kind", MODELS)
-def test_threads_change_nothing(kind, options):
-    X = sparse.csr_array(table(20_000))
-    y = labels(table(20_000), MODELS[kind][1])
-    one, two = (fit(kind, X, y, n_jobs=n_jobs, **OPTIONS[options]) for n_jobs in (1, 2))
-    assert_same_bits(one, two)
-    np.testing.assert_array_equal(one.predict(X), two.predict(X))
 
 
 @pytest.mark.parametrize("least", [1, 20, 150])

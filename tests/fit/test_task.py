@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
 from sklearn.utils.class_weight import compute_sample_weight
 
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor, train
@@ -20,17 +19,6 @@ from skgoss.fit.task import (
 )
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.parameters import make_settings
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
-def two_classes(iris):
-    X, y = iris
-    return X[y > 0], y[y > 0]
 
 
 def small(cls, **options):

@@ -43,7 +43,8 @@ GOSS = {"data_sample_strategy": "goss", "learning_rate": 1.0}
 DART = {"boosting_type": "dart", "drop_rate": 0.7, "skip_drop": 0.0}
 SETS = {"eval_X": X[:36], "eval_y": slice(36), "eval_qid": slice(36)}
 STOPPING = {"early_stopping_round": 1}
-WORSE = {**SETS, "metric": "None", "eval_metric": [better, worse]}
+ALONE = {**SETS, "metric": "None"}
+WORSE = ALONE | {"eval_metric": [better, worse]}
 SORTED = {"categorical_feature": [CATEGORIES], "min_data_per_group": 1, "cat_l2": 0.0}
 SORTED |= {"cat_smooth": 1.0, "min_child_samples": 1}
 MONOTONE = {"monotone_constraints": [1, 1, 1, -1, 0, 1]}
@@ -120,10 +121,7 @@ OPTIONS = {
     "eval_at": ([2], SETS),
     "early_stopping_round": (1, WORSE),
     "first_metric_only": (True, WORSE | STOPPING),
-    "early_stopping_min_delta": (
-        1e9,
-        {**SETS, **STOPPING, "metric": "None", "eval_metric": [better]},
-    ),
+    "early_stopping_min_delta": (1e9, ALONE | STOPPING | {"eval_metric": [better]}),
     "validation_fraction": (0.4, STOPPING),
     "refit": (True, STOPPING),
     "folds": (2, {}),
@@ -323,6 +321,12 @@ def test_there_is_one_warning_of_all():
         assert warning.filename == __file__
 
 
+FEW = {"max_cat_to_onehot": 99, "categorical_feature": [CATEGORIES]}
+RF = {"boosting_type": "rf", "colsample_bytree": 0.5}
+NO_DROP = {"boosting_type": "dart", "drop_rate": 0.0}
+SKIPS = {"boosting_type": "dart", "skip_drop": 1.0}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -331,36 +335,20 @@ def test_there_is_one_warning_of_all():
         ({"fair_c": 2.0, "objective": lambda y, p: (p - y, y * 0 + 1)}, "fair_c needs"),
         (
             {"pos_bagging_fraction": 0.5},
-            "pos_bagging_fraction needs subsample_freq=1 and objective='binary'",
+            "needs subsample_freq=1 and objective='binary'",
         ),
         ({"bagging_by_query": True}, "needs queries and subsample < 1 and subsample_f"),
         ({"multi_error_top_k": 2}, "multi_error_top_k needs metric='multi_error'"),
-        (
-            {"multi_strategy": "multi_output_tree"},
-            "multi_strategy needs three classes or more",
-        ),
+        ({"multi_strategy": "multi_output_tree"}, "needs three classes or more"),
         ({"max_cat_to_onehot": 9}, "max_cat_to_onehot needs a column of categories"),
         ({"cat_l2": 1.0}, "cat_l2 needs a column of more categories than max_cat_to"),
         (
-            {
-                "cat_smooth": 1.0,
-                "max_cat_to_onehot": 99,
-                "categorical_feature": [CATEGORIES],
-            },
-            "cat_smooth needs a column of more categories than max_cat_to_onehot",
+            FEW | {"cat_smooth": 1.0},
+            "cat_smooth needs a column of more categories than",
         ),
-        (
-            {"learning_rate": 0.5, "boosting_type": "rf", "colsample_bytree": 0.5},
-            "learning_rate needs another boosting_type than 'rf'",
-        ),
-        (
-            {"uniform_drop": True, "boosting_type": "dart", "drop_rate": 0.0},
-            "uniform_drop needs drop_rate > 0",
-        ),
-        (
-            {"xgboost_dart_mode": True, "boosting_type": "dart", "skip_drop": 1.0},
-            "xgboost_dart_mode needs skip_drop < 1",
-        ),
+        (RF | {"learning_rate": 0.5}, "needs another boosting_type than 'rf'"),
+        (NO_DROP | {"uniform_drop": True}, "uniform_drop needs drop_rate > 0"),
+        (SKIPS | {"xgboost_dart_mode": True}, "xgboost_dart_mode needs skip_drop < 1"),
         ({"refit": True}, "refit needs folds, or early_stopping_round without"),
     ],
 )

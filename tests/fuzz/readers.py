@@ -277,11 +277,7 @@ def change_state(file: bytes, max_size: int, seed: int) -> bytes:
     return changed if len(changed) <= max_size else file
 
 
-MUTATORS = {
-    "binary": change_archive,
-    "dataset": change_archive,
-    "state": change_state,
-}
+MUTATORS = {"binary": change_archive, "dataset": change_archive, "state": change_state}
 
 
 def write_seeds() -> None:
@@ -302,9 +298,7 @@ def main(name: str, *options: str) -> None:
     limits = ("-timeout=30", "-rss_limit_mb=3000", "-max_len=16384")
     mutator = {"custom_mutator": MUTATORS[name]} if name in MUTATORS else {}
     atheris.Setup(
-        [sys.argv[0], *limits, *given],
-        lambda file: try_one(reader, file),
-        **mutator,
+        [sys.argv[0], *limits, *given], lambda file: try_one(reader, file), **mutator
     )
     atheris.Fuzz()
 

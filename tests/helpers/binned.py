@@ -39,11 +39,7 @@ def settings(**changes) -> SimpleNamespace:
 def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset:
     data = columns(BaseEstimator(), X, reset=True)
     return BinnedDataset.build(
-        data,
-        settings(**changes),
-        weight=weight,
-        rows=rows,
-        n_threads=n_threads,
+        data, settings(**changes), weight=weight, rows=rows, n_threads=n_threads
     )
 
 

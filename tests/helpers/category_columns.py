@@ -34,8 +34,7 @@ def containers(values) -> dict:
     half = len(values) // 2
     halves = [arrow.slice(0, half), arrow.slice(half)]
     with_null = pyarrow.DictionaryArray.from_arrays(
-        [len(words) if v is None else words.index(v) for v in values],
-        [*words, None],
+        [len(words) if v is None else words.index(v) for v in values], [*words, None]
     )
     series = {
         "object": pandas.Series(values, dtype=object),

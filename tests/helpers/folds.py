@@ -2,9 +2,7 @@
 
 import numpy as np
 from sklearn.datasets import make_classification, make_regression
-from sklearn.model_selection import (
-    KFold,
-)
+from sklearn.model_selection import KFold
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRegressor

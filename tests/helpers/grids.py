@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -21,4 +21,12 @@ def pairs_unless_nightly(*axes: Sequence[Any]) -> list[Any]:
             marks=pytest.mark.nightly if sum(at) % len(axes[-1]) else (),
         )
         for at in itertools.product(*(range(len(axis)) for axis in axes))
+    ]
+
+
+def nightly_if(cases: Iterable[Any], nightly: Container[Any]) -> list[Any]:
+    """Some cases, of which those are nightly that other tests have by day."""
+    return [
+        pytest.param(case, marks=pytest.mark.nightly if case in nightly else ())
+        for case in cases
     ]

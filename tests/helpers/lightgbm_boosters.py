@@ -173,3 +173,18 @@ def linear_pair():
     X, y = data()
     theirs = trained(X=X[["a", "d", "b"]], y=y, linear_tree=True)
     return theirs, from_lightgbm(theirs)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def pair(request):
+    """A model of LightGBM, and the same model as a Booster of ours."""
+    theirs = trained(**KINDS[request.param])
+    return theirs, from_lightgbm(theirs)
+
+
+@pytest.fixture(scope="module")
+def many():
+    """The same with three classes."""
+    X, y = data()
+    theirs = trained(X=X, y=np.digitize(y, [1, 3]), objective="multiclass", num_class=3)
+    return theirs, from_lightgbm(theirs)

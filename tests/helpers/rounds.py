@@ -6,9 +6,7 @@ from types import SimpleNamespace
 
 from sklearn.datasets import load_diabetes
 
-from skgoss import (
-    LGBMRegressor,
-)
+from skgoss import LGBMRegressor
 from skgoss.fit.callbacks import CallbackEnv, EvalResult
 
 X, Y = load_diabetes(return_X_y=True)

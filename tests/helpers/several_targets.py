@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from skgoss import LGBMClassifier, LGBMRegressor
+
 SMALL = {"n_estimators": 8, "num_leaves": 7, "min_child_samples": 5, "random_state": 3}
 
 
@@ -36,3 +38,13 @@ LABELS = {
     "one class": np.column_stack([C, np.zeros(len(C), dtype=int)]),
 }
 quiet = pytest.mark.filterwarnings("ignore:No tree of")
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    return LGBMRegressor(**SMALL).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return LGBMClassifier(**SMALL).fit(X, C)

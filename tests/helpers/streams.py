@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss import (
-    Dataset,
-    Sequence,
-    train,
-)
+from skgoss import Dataset, train
 from skgoss.sources import source
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -51,19 +47,6 @@ TABLE = make_table()
 FEATURES = [name for name in TABLE.schema.names if name not in ("y", "w", "q", "start")]
 X = TABLE.select(FEATURES)
 VALUES = {name: TABLE[name].to_numpy() for name in ("y", "w", "q", "start")}
-
-
-class Rows(Sequence):
-    batch_size = 100
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, index):
-        return self.rows[index]
 
 
 def as_text(data, params=PARAMS, **fields):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from lightgbm_models import CATEGORY, data, target
 from trees import stump
 
+import skgoss
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
@@ -58,3 +61,21 @@ def one_split(numbers, n_features=1):
 def header_of(ensemble, **options):
     names = [f"x{j}" for j in range(ensemble.n_features)]
     return Header(**({"feature_names": names, "feature_infos": ["none"]} | options))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Models of all kinds, and the values that they were fitted on."""
+    X, y = data()
+    X[:, CATEGORY] = 7 * X[:, CATEGORY] + 3
+    small = {"num_leaves": 7, "min_child_samples": 5, "min_data_per_group": 5}
+    small |= {"n_estimators": 4, "cat_smooth": 1.0, "categorical_feature": [CATEGORY]}
+    regressor, classifier = skgoss.LGBMRegressor, skgoss.LGBMClassifier
+    models = {k: regressor(**(small | o)).fit(X, y) for k, o in OURS.items()}
+    labels = target(y, "multiclass")
+    models["multiclass"] = classifier(**small).fit(X, labels)
+    models["binary"] = classifier(**small).fit(X, labels > 0)
+    models["binary rf"] = classifier(**(small | OURS["rf"])).fit(X, labels > 0)
+    ranker = skgoss.LGBMRanker(**small)
+    models["ranking"] = ranker.fit(X, labels, qid=np.repeat(np.arange(10), 40))
+    return models

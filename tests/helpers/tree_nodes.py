@@ -52,12 +52,6 @@ def grown(n_leaves, seed=0):
 
 
 def labels(**changes):
-    values = {
-        "names": NAMES,
-        "categories": {},
-        "constraints": [],
-        "show_info": [],
-        "precision": 3,
-        "max_category_values": 10,
-    }
+    values = {"names": NAMES, "categories": {}, "constraints": [], "show_info": []}
+    values |= {"precision": 3, "max_category_values": 10}
     return Labels(**values | changes)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 
 from skgoss._engine.columns import column_kernels
@@ -107,3 +110,18 @@ def parse_lightgbm(text):
                 arrays[name] = np.array(words, dtype=np.float64)
         trees.append(Tree(**arrays))
     return trees
+
+
+def arrays(model: Any) -> dict[str, np.ndarray]:
+    """Every number of every tree."""
+    trees = list(model._model.trees.trees)
+    names = [field.name for field in dataclasses.fields(Tree)]
+    return {name: np.concatenate([getattr(t, name) for t in trees]) for name in names}
+
+
+def assert_same_bits(one: Any, other: Any) -> None:
+    assert one._model.trees.n_trees == other._model.trees.n_trees
+    assert len(arrays(one)["split_feature"])
+    for (name, a), b in zip(arrays(one).items(), arrays(other).values(), strict=True):
+        assert a.dtype == b.dtype
+        assert a.tobytes() == b.tobytes(), name

@@ -432,8 +432,7 @@ class Twin:
             if not open_:
                 break
             p = min(
-                open_,
-                key=lambda i: (-leaves[i].best.gain, leaves[i].best.feature, i),
+                open_, key=lambda i: (-leaves[i].best.gain, leaves[i].best.feature, i)
             )
             record.add(p, leaves[p])
             left, right = self.children(leaves[p], leaves[p].best)

@@ -20,11 +20,7 @@ from trees import frame, make, parse_lightgbm, random_data, random_tree
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.model.category_sets import CategorySets
-from skgoss.model.contributions import (
-    contributions,
-    interactions,
-    sparse_contributions,
-)
+from skgoss.model.contributions import contributions, interactions, sparse_contributions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
 
@@ -316,7 +312,7 @@ def test_paths_of_any_length(n_leaves, n_features):
 
 def test_a_chain_of_a_thousand_features():
     ensemble = chain(1000)
-    X = np.random.default_rng(6).normal(size=(20, 999)) + 3
+    X = np.random.default_rng(6).normal(size=(5, 999)) + 3
     X[0] = 1
     values = contributions(ensemble, frame(X))
     scores = ensemble.raw_scores(frame(X))
@@ -583,8 +579,7 @@ def lightgbm_data():
     ids=lambda params: " ".join(params),
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_lightgbm_has_the_same_values(params, dtype):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_has_the_same_values(params, dtype, lightgbm):
     X, y = lightgbm_data()
     if "objective" in params:
         y = np.digitize(y, [-0.5, 0.5] if params["objective"] == "multiclass" else [0])
@@ -603,9 +598,8 @@ def test_lightgbm_has_the_same_values(params, dtype):
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-10 * scale)
 
 
-def test_lightgbm_where_it_has_values_for_leaves_without_rows():
+def test_lightgbm_where_it_has_values_for_leaves_without_rows(lightgbm):
     """LightGBM divides by zero for rows that do not reach such a leaf."""
-    lightgbm = pytest.importorskip("lightgbm")
     X, y = lightgbm_data()
     params = {"num_leaves": 7, "verbosity": -1, "num_threads": 1}
     booster = lightgbm.train(params, lightgbm.Dataset(X, y), num_boost_round=1)
@@ -630,8 +624,7 @@ def test_lightgbm_where_it_has_values_for_leaves_without_rows():
     assert np.isfinite(values).all()
 
 
-def test_xgboost_has_the_same_interactions():
-    xgboost = pytest.importorskip("xgboost")
+def test_xgboost_has_the_same_interactions(xgboost):
     rng = np.random.default_rng(20)
     X = rng.normal(size=(600, 6)).astype(np.float32)
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * (X[:, 4] > 0)

@@ -14,8 +14,8 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.trees import Tree
 
 lightgbm = pytest.importorskip("lightgbm")
+import lightgbm_boosters  # noqa: E402
 from lightgbm_boosters import (  # noqa: E402
-    KINDS,
     data,
     from_lightgbm,
     linear_pair,
@@ -23,20 +23,7 @@ from lightgbm_boosters import (  # noqa: E402
     trained,
 )
 
-
-@pytest.fixture(scope="module", params=KINDS)
-def pair(request):
-    """A model of LightGBM, and the same model as a Booster of ours."""
-    theirs = trained(**KINDS[request.param])
-    return theirs, from_lightgbm(theirs)
-
-
-@pytest.fixture(scope="module")
-def many():
-    """The same with three classes."""
-    X, y = data()
-    theirs = trained(X=X, y=np.digitize(y, [1, 3]), objective="multiclass", num_class=3)
-    return theirs, from_lightgbm(theirs)
+pair, many = lightgbm_boosters.pair, lightgbm_boosters.many
 
 
 def test_dump_is_that_of_lightgbm(pair):

@@ -96,8 +96,7 @@ def test_sparse_rows_give_sparse_values(target):
 
 
 @pytest.mark.parametrize("model", models(), ids=str)
-def test_values_are_those_of_lightgbm(model):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_values_are_those_of_lightgbm(model, lightgbm):
     theirs = lightgbm.Booster(model_str=model.booster_.model_to_string())
     # LightGBM's raw scores of forests are sums and not means.
     scale = model.n_iter_ if model.boosting_type == "rf" else 1
@@ -130,8 +129,7 @@ def test_values_of_linear_leaves_add_up_whatever_was_done_with_them():
         np.testing.assert_array_equal(same.predict(rows, pred_contrib=True), values)
 
 
-def test_linear_leaves_of_lightgbm_have_no_values():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_linear_leaves_of_lightgbm_have_no_values(lightgbm):
     model = LGBMRegressor(linear_tree=True, **OPTIONS).fit(X, Y)
     theirs = lightgbm.Booster(model_str=model.booster_.model_to_string())
     again = Booster(model_str=theirs.model_to_string())
@@ -140,8 +138,7 @@ def test_linear_leaves_of_lightgbm_have_no_values():
             again.predict(X, **{argument: True})
 
 
-def test_explanation():
-    shap = pytest.importorskip("shap")
+def test_explanation(shap):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["town"] = np.where(Y > 0, "Rome", "Oslo")
@@ -187,8 +184,7 @@ def test_explanation_without_shap(monkeypatch):
 
 
 @pytest.mark.parametrize("model", models(), ids=str)
-def test_trees_for_shap(model):
-    shap = pytest.importorskip("shap")
+def test_trees_for_shap(model, shap):
     holes = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     booster = model.booster_
     trees = booster.trees_for_shap()
@@ -203,8 +199,7 @@ def test_trees_for_shap(model):
     np.testing.assert_allclose(sums, raw, atol=1e-5)
 
 
-def test_what_shap_does_not_know():
-    shap = pytest.importorskip("shap")
+def test_what_shap_does_not_know(shap):
     with pytest.raises(Exception, match="not yet supported by TreeExplainer"):
         shap.TreeExplainer(LGBMRegressor(**OPTIONS).fit(X, Y))
     category = LGBMRegressor(categorical_feature=[0], **OPTIONS)
@@ -220,10 +215,8 @@ def test_what_shap_does_not_know():
         linear.booster_.trees_for_shap()
 
 
-def test_estimators_of_lightgbm_s_models_explain_data_frames():
+def test_estimators_of_lightgbm_s_models_explain_data_frames(pandas, lightgbm):
     pytest.importorskip("shap")
-    pandas = pytest.importorskip("pandas")
-    lightgbm = pytest.importorskip("lightgbm")
     peer = lightgbm.train({"verbosity": -1}, lightgbm.Dataset(X, Y), 3)
     booster = Booster(model_str=peer.model_to_string())
     model = LGBMRegressor.from_booster(booster)

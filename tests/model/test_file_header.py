@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lightgbm_models import (
-    SMALL,
-    data,
-    lightgbm,
-)
+from lightgbm_models import SMALL, data, lightgbm
 from text_models import assert_equal, header_of, one_split
 from trees import stump
 
@@ -34,7 +30,7 @@ def test_safe_names():
     safe = safe_names(NAMES)
     assert len(set(safe)) == len(NAMES)
     assert [s for s, n in zip(safe, NAMES, strict=True) if s == n] == [
-        *("a_b", "q_", "größe", "=", "ok"),
+        *("a_b", "q_", "größe", "=", "ok")
     ]
     assert safe_names(["a"] * 3 + [""] * 2)[0] == "a"
     assert len(set(safe_names(["a"] * 3 + ["", "Column_3", "a_1"]))) == 6

@@ -8,12 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.model_selection import (
-    KFold,
-    RepeatedKFold,
-    ShuffleSplit,
-    TimeSeriesSplit,
-)
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -501,8 +496,7 @@ def test_pipelines_and_train(regressor):
     assert_array_equal(again.predict_interval(X_new), regressor.predict_interval(X_new))
 
 
-def test_data_frames(regressor):
-    pandas = pytest.importorskip("pandas")
+def test_data_frames(regressor, pandas):
     X, y, X_new, _ = split(*numbers())
     names = list("abcde")
     model = clone(regressor).fit(pandas.DataFrame(X, columns=names), y)
@@ -569,8 +563,7 @@ def test_several_targets():
             model.predict_set(X_new)
 
 
-def test_a_file_of_lightgbm():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_a_file_of_lightgbm(lightgbm):
     X, y, X_new, _ = split(*numbers())
     theirs = lightgbm.LGBMRegressor(n_estimators=3, verbosity=-1).fit(X, y)
     text = theirs.booster_.model_to_string()

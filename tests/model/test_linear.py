@@ -388,26 +388,6 @@ def test_scores_are_followed_and_threads_change_nothing(options):
     assert models[0].best_score_["valid_2"]["rmse"] == pytest.approx(error, rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", [LGBMRegressor, LGBMClassifier])
-def test_teams_of_threads_change_nothing(kind):
-    random = np.random.default_rng(2)
-    features = random.normal(size=(30000, 4))
-    features[random.random(features.shape) < 0.05] = np.nan
-    y = np.nan_to_num(features[:, 0] * features[:, 1])
-    y = y if kind is LGBMRegressor else np.digitize(y, [-0.3, 0.3])
-    one, two = (
-        kind(n_estimators=4, linear_tree=True, n_jobs=k).fit(features, y)
-        for k in (1, 2)
-    )
-    for ours, theirs in zip(
-        one._model.trees.linear, two._model.trees.linear, strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(
-        one.predict(features, raw_score=True), two.predict(features, raw_score=True)
-    )
-
-
 def test_weights_mean_copies():
     copies = RNG.integers(0, 4, size=len(Y))
     options = {"linear_lambda": 0.1, "min_child_samples": 1, "min_data_in_bin": 1}

@@ -66,8 +66,7 @@ def test_lower_instruction_sets_give_the_same_leaves(level):
 
 
 @pytest.mark.parametrize(
-    "sizes",
-    [[255, 256, 257], [300, 5, 129, 31], [520, 1023, 2000], [1], [1, 1, 1], []],
+    "sizes", [[255, 256, 257], [300, 5, 129, 31], [520, 1023, 2000], [1], [1, 1, 1], []]
 )
 def test_trees_of_all_sizes(sizes):
     trees, ensemble = make(2, sizes)
@@ -234,8 +233,7 @@ def lightgbm_case(name):
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_lightgbm_models_give_lightgbm_scores(name, params, dtype):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_models_give_lightgbm_scores(name, params, dtype, lightgbm):
     X, y = lightgbm_case(name)
     params = params | {"verbosity": -1, "num_threads": 1, "min_data_in_bin": 1}
     booster = lightgbm.train(params, lightgbm.Dataset(X, y), num_boost_round=15)

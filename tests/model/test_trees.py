@@ -11,22 +11,10 @@ import pytest
 from skgoss import Booster, LGBMClassifier, LGBMRegressor
 
 lightgbm = pytest.importorskip("lightgbm")
-from lightgbm_boosters import KINDS, data, from_lightgbm, linear_pair, trained  # noqa: E402
+import lightgbm_boosters  # noqa: E402
+from lightgbm_boosters import data, from_lightgbm, linear_pair, trained  # noqa: E402
 
-
-@pytest.fixture(scope="module", params=KINDS)
-def pair(request):
-    """A model of LightGBM, and the same model as a Booster of ours."""
-    theirs = trained(**KINDS[request.param])
-    return theirs, from_lightgbm(theirs)
-
-
-@pytest.fixture(scope="module")
-def many():
-    """The same with three classes."""
-    X, y = data()
-    theirs = trained(X=X, y=np.digitize(y, [1, 3]), objective="multiclass", num_class=3)
-    return theirs, from_lightgbm(theirs)
+pair, many = lightgbm_boosters.pair, lightgbm_boosters.many
 
 
 @pytest.mark.parametrize("kind", ["split", "gain"])

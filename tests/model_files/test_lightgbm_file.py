@@ -7,17 +7,7 @@ from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
-from lightgbm_models import (
-    CATEGORY,
-    FILES,
-    KINDS,
-    OBJECTIVES,
-    SMALL,
-    booster,
-    data,
-    lightgbm,
-    target,
-)
+from lightgbm_models import FILES, KINDS, OBJECTIVES, SMALL, booster, data, lightgbm
 from trees import frame
 
 import skgoss
@@ -26,7 +16,10 @@ from skgoss.parameters import make_settings, to_lightgbm
 from skgoss.parameters.table import OPTIONS
 
 pd = pytest.importorskip("pandas")
-from text_models import OURS, assert_equal, header_of  # noqa: E402
+import text_models  # noqa: E402
+from text_models import assert_equal, header_of  # noqa: E402
+
+fitted = text_models.fitted
 
 
 def odd_rows():
@@ -136,24 +129,6 @@ def test_lines_that_old_versions_lack():
     assert header.objective == ""
     assert not ensemble.arrays["leaf_count"].any()
     assert not ensemble.arrays["internal_weight"].any()
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    """Models of all kinds, and the values that they were fitted on."""
-    X, y = data()
-    X[:, CATEGORY] = 7 * X[:, CATEGORY] + 3
-    small = {"num_leaves": 7, "min_child_samples": 5, "min_data_per_group": 5}
-    small |= {"n_estimators": 4, "cat_smooth": 1.0, "categorical_feature": [CATEGORY]}
-    regressor, classifier = skgoss.LGBMRegressor, skgoss.LGBMClassifier
-    models = {k: regressor(**(small | o)).fit(X, y) for k, o in OURS.items()}
-    labels = target(y, "multiclass")
-    models["multiclass"] = classifier(**small).fit(X, labels)
-    models["binary"] = classifier(**small).fit(X, labels > 0)
-    models["binary rf"] = classifier(**(small | OURS["rf"])).fit(X, labels > 0)
-    ranker = skgoss.LGBMRanker(**small)
-    models["ranking"] = ranker.fit(X, labels, qid=np.repeat(np.arange(10), 40))
-    return models
 
 
 @pytest.mark.parametrize(

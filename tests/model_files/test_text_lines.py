@@ -35,8 +35,7 @@ def test_classes_that_text_cannot_hold(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_categories_that_text_cannot_hold(tmp_path):
-    pandas = pytest.importorskip("pandas")
+def test_categories_that_text_cannot_hold(tmp_path, pandas):
     kinds = np.array([1 + 2j, 3j], dtype=object)[np.arange(100) % 2]
     X = pandas.DataFrame({"x": np.arange(100.0), "kind": pandas.Categorical(kinds)})
     model = LGBMRegressor(**SMALL).fit(X, np.arange(100) % 2)
@@ -135,12 +134,8 @@ WORDS = ("categories", "vocabularies", "values", 0)
 )
 def test_lines_that_contradict(kind, change, value, message):
     if isinstance(value, np.ndarray):
-        value = {
-            "type": "numpy.ndarray",
-            "dtype": "<i8",
-            "shape": [3],
-            "value": [0] * 3,
-        }
+        value = {"type": "numpy.ndarray", "dtype": "<i8", "shape": [3]}
+        value |= {"value": [0] * 3}
     text = boosters()[kind].model_to_string()
     text = with_own(text, lambda own: change(own, value))
     with pytest.raises(ValueError, match=message):

@@ -10,15 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lightgbm_models import (
-    CATEGORY,
-    data,
-    lightgbm,
-    target,
-)
+from lightgbm_models import CATEGORY, data, lightgbm
 from trees import frame, stump
 
-import skgoss
 from skgoss.columns.categories import Categories, Vocabulary
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
@@ -26,7 +20,10 @@ from skgoss.model_files import text_reader, text_writer
 from skgoss.parameters import make_settings, to_lightgbm
 
 pd = pytest.importorskip("pandas")
+import text_models  # noqa: E402
 from text_models import OURS, assert_equal, header_of, members, one_split  # noqa: E402
+
+fitted = text_models.fitted
 
 # --- Files of LightGBM ----------------------------------------------------------------
 
@@ -69,24 +66,6 @@ def words_for(model):
         parameters=to_lightgbm(make_settings(model.get_params(), "LGBMModel")),
         own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
     )
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    """Models of all kinds, and the values that they were fitted on."""
-    X, y = data()
-    X[:, CATEGORY] = 7 * X[:, CATEGORY] + 3
-    small = {"num_leaves": 7, "min_child_samples": 5, "min_data_per_group": 5}
-    small |= {"n_estimators": 4, "cat_smooth": 1.0, "categorical_feature": [CATEGORY]}
-    regressor, classifier = skgoss.LGBMRegressor, skgoss.LGBMClassifier
-    models = {k: regressor(**(small | o)).fit(X, y) for k, o in OURS.items()}
-    labels = target(y, "multiclass")
-    models["multiclass"] = classifier(**small).fit(X, labels)
-    models["binary"] = classifier(**small).fit(X, labels > 0)
-    models["binary rf"] = classifier(**(small | OURS["rf"])).fit(X, labels > 0)
-    ranker = skgoss.LGBMRanker(**small)
-    models["ranking"] = ranker.fit(X, labels, qid=np.repeat(np.arange(10), 40))
-    return models
 
 
 ALL_OURS = (*OURS, "multiclass", "binary", "binary rf", "ranking")
@@ -204,8 +183,7 @@ def test_lleaves_reads_our_files(kind, fitted, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["gbdt", "binary"])
-def test_shap_reads_our_files(kind, fitted):
-    shap = pytest.importorskip("shap")
+def test_shap_reads_our_files(kind, fitted, shap):
     lgb, model, X = lightgbm(), fitted[kind], new_rows()[:20]
     explainer = shap.TreeExplainer(lgb.Booster(model_str=written(model)))
     values = explainer.shap_values(X)

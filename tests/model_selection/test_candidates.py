@@ -106,6 +106,12 @@ def test_scores_are_those_of_fits_with_the_rounds_found():
     assert n_rounds[is_poor].max() < n_rounds[~is_poor].max()
 
 
+def screen(monkeypatch, least):
+    """Let three candidates be many, which are screened until a few are left."""
+    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
+    monkeypatch.setattr("skgoss.fit.race._LEAST", least)
+
+
 def counted(monkeypatch, name):
     """A list that gets an element at each call of a method of `Boosting`."""
     calls, method = [], getattr(Boosting, name)
@@ -255,8 +261,7 @@ def test_candidates_that_fail_leave(failure):
 
 @pytest.mark.parametrize("scoring", [None, ["r2", "neg_mean_absolute_error"]])
 def test_many_candidates_are_screened_on_one_fold(monkeypatch, scoring):
-    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
-    monkeypatch.setattr("skgoss.fit.race._LEAST", 2)
+    screen(monkeypatch, least=2)
     ranges = {"num_leaves": list(range(2, 40)), "learning_rate": [0.05, 0.1]}
     options = {"n_iter": 8, "cv": FOLDS, "random_state": 0, "strategy": "race"}
     options |= {
@@ -305,8 +310,7 @@ def test_optuna_proposes_candidates():
 
 
 def test_many_candidates_that_fail(monkeypatch):
-    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
-    monkeypatch.setattr("skgoss.fit.race._LEAST", 2)
+    screen(monkeypatch, least=2)
     grid = {"num_leaves": [4, 5, 1, 6], "n_estimators": [20]}
 
     def scoring(model, X, y):
@@ -415,8 +419,7 @@ def test_ctrl_c_ends_what_is_evaluated_once(monkeypatch, n_jobs):
 
 @pytest.mark.parametrize(("pressed", "n_screened"), [(30, 5), (70, 7), (200, 9)])
 def test_ctrl_c_ends_a_screening_with_its_best(monkeypatch, pressed, n_screened):
-    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
-    monkeypatch.setattr("skgoss.fit.race._LEAST", 1)
+    screen(monkeypatch, least=1)
     grid = {"num_leaves": range(2, 11), "n_estimators": [40]}
     search = ended(monkeypatch, pressed, grid, n_jobs=1)
     results = search.cv_results_
@@ -560,8 +563,7 @@ def test_no_folds():
 
 
 def test_screenings_of_our_own(monkeypatch):
-    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
-    monkeypatch.setattr("skgoss.fit.race._LEAST", 2)
+    screen(monkeypatch, least=2)
     grid = {"num_leaves": [4, 5, 1, 6, 9], "n_estimators": [20]}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from grids import pairs_unless_nightly
 from instruction_sets import printed
 from scipy import stats
 
@@ -316,7 +317,7 @@ SMALL = {"n_estimators": 6, "num_leaves": 8, "n_jobs": 1}
 
 
 @names
-def test_a_model_and_all_that_it_is_written_to(name):
+def test_a_model_and_all_that_it_is_written_to(name, lightgbm):
     y = Y[name]
     model = LGBMRegressor(objective=name, **SMALL).fit(X, y, eval_X=X.copy(), eval_y=y)
     predicted = model.predict_distribution(X)
@@ -337,7 +338,6 @@ def test_a_model_and_all_that_it_is_written_to(name):
         np.testing.assert_array_equal(other.predict(X), model.predict(X))
         again = other.predict_distribution(X)
         np.testing.assert_array_equal(again.ppf(0.3), predicted.ppf(0.3))
-    lightgbm = pytest.importorskip("lightgbm")
     peer = lightgbm.Booster(model_str=text)
     np.testing.assert_allclose(peer.predict(X), raw, rtol=1e-12)
     # Explanations.
@@ -432,8 +432,7 @@ def test_folds_calibrate_intervals(name):
         model.predict_interval(X, method="cv+")
 
 
-@names
-@pytest.mark.parametrize("folds", [None, 3])
+@pytest.mark.parametrize(("name", "folds"), pairs_unless_nightly([*CENTERS], [None, 3]))
 def test_presets_learn_the_same_bits_on_any_threads(name, folds):
     options = {"objective": name, "preset": "accurate", "folds": folds}
     one, three = (

@@ -165,10 +165,7 @@ def test_values_are_scikit_learn_s():
         ),
         (value("l1", y, p, weight), sk.mean_absolute_error(y, p, sample_weight=weight)),
         (value("r2", y, p, weight), sk.r2_score(y, p, sample_weight=weight)),
-        (
-            value("quantile", y, p, alpha=0.3),
-            sk.mean_pinball_loss(y, p, alpha=0.3),
-        ),
+        (value("quantile", y, p, alpha=0.3), sk.mean_pinball_loss(y, p, alpha=0.3)),
         (value("poisson", y, p), np.mean(p - y * np.log(p))),
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
@@ -634,8 +631,7 @@ def test_usual_metric_of_an_objective(model, y, metric):
         if not name.endswith("_lightgbm")
     ),
 )
-def test_direction_is_lightgbms(name):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_direction_is_lightgbms(name, lightgbm):
     groups = np.full(20, 30)
     y = (
         np.arange(N) % 2

@@ -169,8 +169,7 @@ def test_the_start_is_the_best_constant(name, weighted):
 
 @pytest.mark.parametrize("reg_sqrt", [False, True])
 @pytest.mark.parametrize("name", REGRESSION)
-def test_lightgbm_predicts_the_same_by_the_text(name, reg_sqrt):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_predicts_the_same_by_the_text(name, reg_sqrt, lightgbm):
     X = RNG.normal(size=(N, 3))
     options = {"objective": name, "n_estimators": 3, "reg_sqrt": reg_sqrt}
     model = LGBMRegressor(**options).fit(X, TARGETS[name])

@@ -79,8 +79,7 @@ def test_a_step_is_that_of_the_twin(weighted):
         {"learning_rate": 0.3, "lambdarank_position_bias_regularization": 0.5},
     ],
 )
-def test_models_and_metrics_are_those_of_lightgbm(options):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_models_and_metrics_are_those_of_lightgbm(options, lightgbm):
     # LightGBM estimates the rows of leaves, and looks sigmoids up in a table.
     params = {**QUERY, **options, "min_data_in_leaf": 1, "num_threads": 1}
     params["eval_at"] = [3]

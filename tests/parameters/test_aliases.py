@@ -10,13 +10,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skgoss import (
-    LGBMClassifier,
-    LGBMRegressor,
-    UnusedParameterWarning,
-)
+from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
 from skgoss.parameters.table import OPTIONS
-from skgoss.utils import threads
 
 ALIASES = [(alias, option) for option in OPTIONS for alias in option.aliases]
 CANDIDATES = (3, 0.5, 1.5, "gain", "gbrt", "balanced", "advanced", [1])
@@ -78,8 +73,7 @@ def test_conflicts_are_decided_as_by_lightgbm(passed, winner):
     assert changed.get_params() == model.get_params()
 
 
-def test_precedence_is_lightgbm_s():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_precedence_is_lightgbm_s(lightgbm):
     X, y = np.arange(60.0)[:, None], np.arange(60) % 7
     checked = 0
     for option in OPTIONS:
@@ -126,10 +120,8 @@ def test_a_name_at_its_default_counts_as_not_passed(passed):
         ({"nthread": "1", "n_jobs": 2}, 2),  # no number: the order of names decides
     ],
 )
-def test_the_smallest_number_of_threads_is_used(passed, used, monkeypatch):
-    # The same on machines of one core, and under OMP_NUM_THREADS.
-    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 4)
-    monkeypatch.setattr(threads, "_cores", lambda only_physical: 4)
+def test_the_smallest_number_of_threads_is_used(passed, used, machine):
+    machine(4, n_cores=4)
     with pytest.warns(UnusedParameterWarning, match="different values"):
         model = LGBMClassifier(**passed)
     assert model.n_jobs == used

@@ -7,11 +7,7 @@ from types import NoneType
 import numpy as np
 import pytest
 
-from skgoss import (
-    LGBMClassifier,
-    LGBMRegressor,
-    parameters,
-)
+from skgoss import LGBMClassifier, LGBMRegressor, parameters
 from skgoss.parameters.table import OPTIONS
 
 CANDIDATES = (3, 0.5, 1.5, "gain", "gbrt", "balanced", "advanced", [1])

@@ -7,11 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from skgoss import (
-    LGBMClassifier,
-    LGBMRegressor,
-    UnusedParameterWarning,
-)
+from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
 
 
 def test_predictions_take_the_options_of_lightgbm():

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.datasets
+from grids import nightly_if
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_classification, make_regression
@@ -320,7 +321,7 @@ LINEAR = presets._LINES, USUAL | presets._LINES_OF_THE_USER
 KINDS = {}, OTHER, USUAL, *LINEAR
 
 
-@pytest.mark.parametrize("data", ["noise", "steps"])
+@pytest.mark.parametrize("data", nightly_if(["noise", "steps"], {"noise"}))
 def test_a_candidate_wins_by_its_loss(data):
     X, y = steps() if data == "steps" else numbers(300)
     candidates = KINDS
@@ -333,15 +334,15 @@ def test_a_candidate_wins_by_its_loss(data):
     assert model.preset_params_ == presets._ACCURATE | expected
 
 
-def small(**counts):
-    """Fewer batches, of fewer candidates."""
-    return {"_BATCH": 2, "_MOST_BATCHES": 2, **counts}
+def shorten(monkeypatch, **changed):
+    """Let a search have fewer batches, of fewer candidates."""
+    for name, value in {"_BATCH": 2, "_MOST_BATCHES": 2, **changed}.items():
+        monkeypatch.setattr(presets, name, value)
 
 
 @pytest.fixture
 def short_search(monkeypatch):
-    for name, value in small().items():
-        monkeypatch.setattr(presets, name, value)
+    shorten(monkeypatch)
 
 
 def of_members(model, X, y, **arguments):
@@ -606,7 +607,7 @@ def test_options_of_many_categories_are_a_candidate(n_categories):
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
 
-@pytest.mark.parametrize("kind", ["steps", "noise"])
+@pytest.mark.parametrize("kind", nightly_if(["steps", "noise"], {"steps"}))
 def test_an_evaluation_set_chooses_the_candidate(kind):
     X, y = steps() if kind == "steps" else numbers(300)
     fitted, valid = (X[:-100], y[:-100]), (X[-100:], y[-100:])
@@ -657,7 +658,10 @@ def test_candidates_of_any_fit(case, of_set):
     assert "num_leaves" in model.preset_params_
 
 
-@pytest.mark.parametrize("table", ["diabetes", "breast_cancer", "steps"])
+@pytest.mark.parametrize(
+    "table",
+    ["diabetes", pytest.param("breast_cancer", marks=pytest.mark.nightly), "steps"],
+)
 def test_the_preset_never_loses(table):
     """The losses of folds are not above those of the defaults beyond noise."""
     estimator, loss = LGBMRegressor, lambda m, X, y: np.mean((m.predict(X) - y) ** 2)
@@ -739,8 +743,9 @@ def test_an_evaluation_set_chooses_the_best(short_search, monkeypatch):
 
 
 def test_a_search_ends_without_progress(monkeypatch, capsys):
-    monkeypatch.setattr(presets, "_BATCH", 1)
-    monkeypatch.setattr(presets, "_SPACE", (("reg_lambda", 1e9, 2e9, True),))
+    space = (("reg_lambda", 1e9, 2e9, True),)
+    most = presets._MOST_BATCHES
+    shorten(monkeypatch, _BATCH=1, _MOST_BATCHES=most, _SPACE=space)
     X, y = numbers(60)
     model = LGBMRegressor(**BEST, folds=2, verbosity=1).fit(X, y)
     n = len(model.search_results_["params"])
@@ -863,7 +868,7 @@ def test_linear_leaves_are_compared_where_they_may_be(may_be_linear, options):
 def test_numbers_and_losses_that_linear_leaves_need(options, is_linear):
     X, y = numbers(60)
     y = y - y.min() + 1
-    model = LGBMRegressor(**ACCURATE, **options)
+    model = LGBMRegressor(**SOON, **options)
     if is_linear is None:
         assert (
             "linear_tree" in model.set_params(n_estimators=2).fit(X, y).preset_params_

@@ -9,11 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from skgoss import (
-    LGBMModel,
-    LGBMRegressor,
-    parameters,
-)
+from skgoss import LGBMModel, LGBMRegressor, parameters
 from skgoss.fit.arguments import FitArguments
 from skgoss.parameters.settings import DEFAULT_SEEDS
 from skgoss.parameters.table import OPTIONS

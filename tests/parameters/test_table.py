@@ -6,12 +6,7 @@ import inspect
 
 import pytest
 
-from skgoss import (
-    LGBMClassifier,
-    LGBMModel,
-    LGBMRanker,
-    LGBMRegressor,
-)
+from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.parameters.other_libraries import WITHOUT_EFFECT
 from skgoss.parameters.table import OPTIONS
 
@@ -19,8 +14,7 @@ ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
-def test_defaults_and_names_are_lightgbm_s(cls):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_defaults_and_names_are_lightgbm_s(cls, lightgbm):
     ours = {option.name: option.default for option in OPTIONS}
     theirs = inspect.signature(getattr(lightgbm, cls.__name__)).parameters
     for name, parameter in theirs.items():
@@ -29,8 +23,7 @@ def test_defaults_and_names_are_lightgbm_s(cls):
             assert parameter.kind == parameter.KEYWORD_ONLY
 
 
-def test_names_are_lightgbm_s():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_names_are_lightgbm_s(lightgbm):
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     not_theirs = {
         *("class_weight", "importance_type", "max_conflict_rate"),
@@ -47,8 +40,7 @@ def test_no_name_is_used_twice():
     assert len(names) == len(set(names))
 
 
-def test_options_without_effect_are_lightgbm_s():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_options_without_effect_are_lightgbm_s(lightgbm):
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     lightgbm_names = {n for main, names in theirs.items() for n in (main, *names)}
     names = {name for names in WITHOUT_EFFECT.values() for name in names}

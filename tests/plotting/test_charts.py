@@ -19,12 +19,6 @@ HISTORY = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -140,12 +134,6 @@ def test_plots_go_where_they_are_told():
     assert skgoss.plot_metric(HISTORY, "l1", ax=axes[2]) is axes[2]
     assert skgoss.plot_tree(ours, ax=axes[3]) is axes[3]
     assert len(plt.get_fignums()) == 1
-
-
-@pytest.fixture(scope="module")
-def model():
-    X, y = table()
-    return LGBMRegressor(n_estimators=2).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,6 @@ PLOTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 # LightGBM's label does not say by what columns are important.
 LABELS = {("plot_importance", "xlabel"): "Feature importance by @importance_type@"}
 
@@ -48,12 +42,6 @@ def test_signatures(name):
 
 
 # --- Errors ---------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def model():
-    X, y = table()
-    return LGBMRegressor(n_estimators=2).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from grids import pairs_unless_nightly
 from tree_nodes import BAD, grown, labels
 
 import skgoss
@@ -29,12 +30,6 @@ ALL_INFO = [
     "leaf_weight",
     "data_percentage",
 ]
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 NODE = re.compile(r"^\t(\w+) \[label=<(.*)> color=(\w+) fillcolor=(\S+) penwidth=(\d)")
@@ -220,12 +215,8 @@ def bounds_of(ax):
 def test_plot_shows_the_labels(orientation):
     X, y = table()
     model = LGBMRegressor(n_estimators=2, monotone_constraints={"age": 1}).fit(X, y)
-    options = {
-        "tree_index": -1,
-        "show_info": ALL_INFO,
-        "example_case": X.iloc[[3]],
-        "max_category_values": 1,
-    }
+    options = {"tree_index": -1, "show_info": ALL_INFO, "example_case": X.iloc[[3]]}
+    options |= {"max_category_values": 1}
     nodes = skgoss.draw_tree(model, **options).nodes
     ax = skgoss.plot_tree(model, orientation=orientation, **options)
     texts = [text.get_text().split("\n") for text in nodes_of(ax)]
@@ -262,8 +253,10 @@ def overlap(box, others):
     return (along_x & (box.y0 < y1) & (y0 < box.y1)).any()
 
 
-@pytest.mark.parametrize("orientation", ["horizontal", "vertical"])
-@pytest.mark.parametrize("n_leaves", [1, 2, 3, 15, 31, 63])
+@pytest.mark.parametrize(
+    ("n_leaves", "orientation"),
+    pairs_unless_nightly([1, 2, 3, 15, 31, 63], ["horizontal", "vertical"]),
+)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))]
 )

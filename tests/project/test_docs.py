@@ -14,6 +14,7 @@ from typing import Any
 import joblib
 import pytest
 import sklearn
+from grids import nightly_if
 
 import skgoss
 from skgoss.objectives.objectives import OBJECTIVES
@@ -29,6 +30,8 @@ FILES = {path.stem: path for path in PAGES.with_code()}
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
 # What this page does holds for a whole process.
 ALONE = "tools"
+# `tools/check.py pages` runs them by day, each in a process of its own.
+LONG = {"tuning", "dask", "distributions"}
 SCRIPTS = {
     "test_code_of_a_process": lambda: (ROOT / "tools" / "pages.py", str(FILES[ALONE]))
 }
@@ -41,7 +44,7 @@ def test_pages_have_code():
 
 # shap calls what matplotlib will deprecate.
 @pytest.mark.filterwarnings("ignore:The set_:PendingDeprecationWarning")
-@pytest.mark.parametrize("page", sorted(FILES.keys() - {ALONE}))
+@pytest.mark.parametrize("page", nightly_if(sorted(FILES.keys() - {ALONE}), LONG))
 def test_code_prints_what_pages_show(page, tmp_path, monkeypatch, capsys):
     for name in PAGES.missing(TEXTS[page]):
         pytest.skip(f"{name} is not installed")
@@ -261,8 +264,7 @@ def test_figures_are_drawn(tmp_path):
     assert {"thumbnail.svg", *used} == set(drawn)
 
 
-def test_names_are_current():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_names_are_current(lightgbm):
     pytest.importorskip("pandas")
     page = (DOCS / "names.md").read_text(encoding="utf-8")
     if f"({lightgbm.__version__})" not in page:

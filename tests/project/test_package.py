@@ -53,14 +53,13 @@ import skgoss
 
 
 @pytest.mark.parametrize("name", ["sklearn", "callback"])
-def test_modules_of_lightgbm_s_names(name):
+def test_modules_of_lightgbm_s_names(name, lightgbm):
     module = importlib.import_module(f"skgoss.{name}")
     assert getattr(skgoss, name) is module
     assert name not in skgoss.__all__  # a star import must not hide scikit-learn
     for word in module.__all__:
         if hasattr(skgoss, word):
             assert getattr(module, word) is getattr(skgoss, word)
-    lightgbm = pytest.importorskip("lightgbm")
     theirs = importlib.import_module(f"{lightgbm.__name__}.{name}")
     assert set(theirs.__all__) <= set(module.__all__)
 
@@ -75,8 +74,7 @@ def test_modules_of_functions_and_data():
 
 @pytest.mark.parametrize("show_stdv", [True, False])
 @pytest.mark.parametrize("deviation", [(), (0.25,)])
-def test_a_result_as_text(show_stdv, deviation):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_a_result_as_text(show_stdv, deviation, lightgbm):
     given = ("valid_0", "l2", 0.123456789, False, *deviation)
     ours = lightgbm_private.format_eval_result(skgoss.EvalResult(*given), show_stdv)
     theirs = lightgbm.callback._format_eval_result(

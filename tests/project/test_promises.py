@@ -5,7 +5,6 @@ The promises that are missing here have files of their own, which the page names
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import pickle
@@ -15,12 +14,15 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from grids import pairs_unless_nightly
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from trees import arrays, assert_same_bits
 
 from skgoss import (
     Booster,
@@ -38,20 +40,6 @@ from skgoss.objectives.objectives import OBJECTIVES as SPECS
 from skgoss.training.boosting import Boosting
 
 Model = LGBMClassifier | LGBMRanker | LGBMRegressor
-
-
-def arrays(model: Model) -> dict[str, np.ndarray]:
-    """Every number of every tree."""
-    trees = list(model._model.trees.trees)
-    names = [field.name for field in dataclasses.fields(Tree)]
-    return {name: np.concatenate([getattr(t, name) for t in trees]) for name in names}
-
-
-def assert_same_bits(one: Model, other: Model) -> None:
-    assert one._model.trees.n_trees == other._model.trees.n_trees
-    for (name, a), b in zip(arrays(one).items(), arrays(other).values(), strict=True):
-        assert a.dtype == b.dtype
-        assert a.tobytes() == b.tobytes(), name
 
 
 def target(X: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -76,142 +64,216 @@ def test_there_are_two_threads():
     assert runtime.team_size(1) == 1
 
 
-@pytest.fixture(scope="module")
-def large() -> tuple[np.ndarray, np.ndarray]:
-    """Enough rows and columns for teams of threads in every room."""
+@cache
+def rows(kind: str) -> tuple[Any, np.ndarray]:
+    """Columns and a target."""
     rng = np.random.default_rng(30)
-    X = rng.standard_normal((60_000, 20))
-    X[:, 3] = rng.integers(0, 12, len(X))
+    if kind == "lists":  # long enough for threads to share them
+        n, n_variables, n_levels = 120_000, 5, 10
+        level = rng.integers(0, n_levels, (n, n_variables))
+        column = (level + n_levels * np.arange(n_variables)).ravel()
+        start = n_variables * np.arange(n + 1)
+        values = np.ones(len(column), dtype=np.float32)
+        X = csr_array((values, column, start), (n, n_variables * n_levels))
+        y = rng.standard_normal((n_variables, n_levels))[np.arange(n_variables), level]
+        return X, y.sum(axis=1) + rng.standard_normal(n)
+    n = {"few": 1000, "many": 60_000, "mostly zero": 20_000}[kind]
+    X = rng.standard_normal((n, 20))
+    X[:, 3] = rng.integers(0, 12, n)
     X[rng.random(X.shape) < 0.03] = np.nan
+    if kind == "mostly zero":
+        one_hot = np.eye(60)[rng.integers(0, 60, n)]
+        X[rng.random(X.shape) < 0.8] = 0.0
+        return csr_array(np.column_stack([X, one_hot])), target(X)
     return X, target(X)
+
+
+WEIGHTS: dict[str, Any] = {
+    "twelve orders": lambda rng, n: 10.0 ** rng.uniform(-6, 6, n),
+    "anchor": lambda rng, n: np.where(np.arange(n) == 77, 1e9, 1.0),
+    "absent": lambda rng, n: rng.integers(0, 3, n).astype(float),
+}
+
+
+def of_kind(
+    kind: int | str, X: Any, y: np.ndarray
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Targets of some classes, or of another kind, and what else `fit` gets."""
+    rng, n = np.random.default_rng(31), len(y)
+    if isinstance(kind, int):
+        return classes(y, kind), {}
+    name, _, n_classes = kind.partition(", ")
+    if name in WEIGHTS:
+        labels = classes(y, int(n_classes)) if n_classes else y
+        return labels, {"sample_weight": WEIGHTS[name](rng, n)}
+    return {
+        "numbers": (y, {}),
+        "counts": (np.exp(0.3 * y), {}),
+        "several": (np.column_stack([y, -(y**2), classes(y, 3)]), {}),
+        "grades": (classes(y, 4), {"qid": np.arange(n) // 20}),
+        "lives": (np.column_stack([rng.random(n) < 0.7, np.exp(0.3 * y)]), {}),
+        "watched": (y, {"eval_set": [(X[:300], y[:300])]}),
+        "times": (y, {"time": np.arange(n)[::-1] // 2}),
+    }[name]
+
+
+def regressor(**options: Any) -> LGBMRegressor:
+    return LGBMRegressor(**{"n_estimators": 3} | options)
+
+
+def classifier(**options: Any) -> LGBMClassifier:
+    return LGBMClassifier(**{"n_estimators": 3} | options)
+
+
+def ranker(**options: Any) -> LGBMRanker:
+    return LGBMRanker(n_estimators=15, min_child_samples=5, **options)
 
 
 # With this rate the second of three rounds is sampled already.
 ONE_SIDE: dict[str, Any] = {"data_sample_strategy": "goss", "learning_rate": 0.9}
-
 # Threads divide such leaves side by side, ahead of their turn.
 SMALL_LEAVES: dict[str, Any] = {"num_leaves": 400, "min_child_samples": 3}
+BAGS: dict[str, Any] = {"subsample": 0.6, "subsample_freq": 1}
+SIGNS: dict[str, Any] = {"monotone_constraints": [1, -1] + [0] * 18}
+APART = [[0, 1, 2, 3], [2, 3, 4, 5, 6]]
+CONTRIBUTIONS = [1, 2, 1, 1, 0.5, *[1] * 15]
+ROOT = {"feature": 5, "threshold": 0.5, "left": {"feature": 6, "threshold": 0.0}}
 
-THREADS: dict[str, tuple[type[Model], int, dict[str, Any]]] = {
-    "plain": (LGBMRegressor, 0, {}),
-    "bagging": (LGBMRegressor, 0, {"subsample": 0.7, "subsample_freq": 1}),
-    "columns of a tree": (LGBMRegressor, 0, {"colsample_bytree": 0.6}),
-    "columns of a node": (LGBMRegressor, 0, {"feature_fraction_bynode": 0.6}),
-    "random cuts": (LGBMRegressor, 0, {"extra_trees": True}),
-    "many bins": (LGBMRegressor, 0, {"max_bin": 1000}),
-    "few bins": (LGBMClassifier, 2, {"max_bin": 15}),
-    "zero is missing": (LGBMClassifier, 2, {"zero_as_missing": True}),
-    "two classes": (LGBMClassifier, 2, {"num_leaves": 127}),
-    "three classes": (LGBMClassifier, 3, {"subsample": 0.5, "subsample_freq": 2}),
-    "seven classes": (LGBMClassifier, 7, {"feature_fraction_bynode": 0.5}),
-    "one versus all": (LGBMClassifier, 3, {"objective": "multiclassova"}),
-    "absolute loss": (LGBMRegressor, 0, {"objective": "l1"}),
-    "counts": (LGBMRegressor, 0, {"objective": "poisson", "path_smooth": 3.0}),
-    "one side": (LGBMClassifier, 3, ONE_SIDE),
-    "one side, absolute loss": (LGBMRegressor, 0, {"objective": "l1", **ONE_SIDE}),
-    "categories": (LGBMRegressor, 0, {"categorical_feature": [3], **ONE_SIDE}),
-    "small leaves": (LGBMRegressor, 0, SMALL_LEAVES),
-    "small leaves, categories": (
-        LGBMRegressor,
-        0,
-        {"categorical_feature": [3], "max_bin": 300, **SMALL_LEAVES},
-    ),
-    "small leaves, constraints": (
-        LGBMRegressor,
-        0,
-        {
-            "monotone_constraints": [1, -1] + [0] * 18,
-            "monotone_penalty": 1.5,
-            "interaction_constraints": [[0, 1, 2, 3], [2, 3, 4, 5, 6]],
-            "max_depth": 14,
-            **SMALL_LEAVES,
+# Models by what they are fitted to.
+THREADS: dict[tuple[str, int | str], dict[str, Model]] = {
+    ("many", "numbers"): {
+        "plain": regressor(),
+        "bagging": regressor(subsample=0.7, subsample_freq=1),
+        "columns of a tree": regressor(colsample_bytree=0.6),
+        "columns of a node": regressor(feature_fraction_bynode=0.6),
+        "random cuts": regressor(extra_trees=True),
+        "many bins": regressor(max_bin=1000),
+        "absolute loss": regressor(objective="l1"),
+        "one side": regressor(**ONE_SIDE),
+        "one side, absolute loss": regressor(objective="l1", **ONE_SIDE),
+        "one side, quantile": regressor(objective="quantile", **ONE_SIDE),
+        "categories": regressor(categorical_feature=[3], **ONE_SIDE),
+        "lines": regressor(linear_tree=True),
+        "small leaves": regressor(**SMALL_LEAVES),
+        "small leaves, categories": regressor(
+            categorical_feature=[3], max_bin=300, **SMALL_LEAVES
+        ),
+        "small leaves, constraints": regressor(
+            **SIGNS | SMALL_LEAVES,
+            monotone_penalty=1.5,
+            interaction_constraints=APART,
+            max_depth=14,
+        ),
+        **{
+            f"constraints, {method}": regressor(
+                **SIGNS,
+                monotone_constraints_method=method,
+                feature_contri=CONTRIBUTIONS,
+            )
+            for method in ("basic", "intermediate", "advanced")
         },
-    ),
-    "small leaves, forced splits": (
-        LGBMClassifier,
-        2,
-        {
-            "forcedsplits_filename": {
-                "feature": 5,
-                "threshold": 0.5,
-                "left": {"feature": 6, "threshold": 0.0},
-            },
-            "extra_trees": True,
-            **SMALL_LEAVES,
-        },
-    ),
+    },
+    ("many", "counts"): {
+        "plain": regressor(objective="poisson", path_smooth=3.0),
+        "one side": regressor(objective="poisson", **ONE_SIDE),
+    },
+    ("many", 2): {
+        "few bins": classifier(max_bin=15),
+        "zero is missing": classifier(zero_as_missing=True),
+        "large trees": classifier(num_leaves=127),
+        "one side": classifier(**ONE_SIDE),
+        "forced splits": classifier(
+            forcedsplits_filename=ROOT, extra_trees=True, **SMALL_LEAVES
+        ),
+    },
+    ("many", 3): {
+        "bagging": classifier(subsample=0.5, subsample_freq=2),
+        "one versus all": classifier(objective="multiclassova"),
+        "one side": classifier(**ONE_SIDE),
+        "one side, one versus all": classifier(objective="multiclassova", **ONE_SIDE),
+        "lines": classifier(linear_tree=True),
+    },
+    ("many", 7): {"columns of a node": classifier(feature_fraction_bynode=0.5)},
+    **{("many", kind): {"weights": regressor()} for kind in WEIGHTS},
+    **{("many", f"{kind}, 2"): {"weights": classifier()} for kind in WEIGHTS},
+    ("lists", "numbers"): {
+        "plain": regressor(),
+        "one side": regressor(**ONE_SIDE),
+        "small leaves": regressor(**SMALL_LEAVES),
+    },
+    ("lists", "absent"): {"large trees": regressor(num_leaves=300)},
+    ("mostly zero", "numbers"): {
+        "plain": regressor(),
+        "bagging": regressor(**BAGS),
+        "no bundles": regressor(enable_bundle=False),
+    },
+    ("mostly zero", 2): {
+        "one side": classifier(**ONE_SIDE),
+        "conflicts": classifier(max_conflict_rate=0.02),
+    },
+    ("mostly zero", 3): {
+        "plain": classifier(),
+        "bagging": classifier(**BAGS),
+        "no bundles": classifier(enable_bundle=False),
+    },
+    # Trees of several classes or outputs grow side by side, and so do folds.
+    ("few", "numbers"): {
+        "quantiles": regressor(objective="quantile", alpha=[0.1, 0.5, 0.9], **BAGS),
+        "folds": regressor(folds=4),
+    },
+    ("few", "watched"): {
+        "plain": regressor(),
+        "dart": regressor(boosting_type="dart", skip_drop=0.0),
+    },
+    ("few", 2): {"folds": classifier(folds=4)},
+    ("few", 3): {"plain": classifier(n_estimators=10), "folds": classifier(folds=4)},
+    ("few", 7): {"plain": classifier(n_estimators=10)},
+    ("few", "several"): {"plain": regressor(**BAGS)},
+    ("few", "lives"): {
+        "cox": regressor(objective="cox"),
+        "efron": regressor(objective="cox_efron"),
+    },
+    ("few", "times"): {
+        "folds": regressor(folds=3),
+        "held out": regressor(early_stopping_round=3),
+    },
+    ("few", "grades"): {
+        f"{objective}, {name}": ranker(objective=objective, **options)
+        for objective in ("lambdarank", "rank_xendcg")
+        for name, options in {
+            "plain": {},
+            "one side": {"data_sample_strategy": "goss"},
+            "bagging": {**BAGS, "bagging_by_query": True},
+        }.items()
+    },
 }
+CASES = [(key, name) for key, models in THREADS.items() for name in models]
 
 
-def fits_by_threads(cls, X, y, weight=None, **options) -> list[Model]:
-    options = {"n_estimators": 3, **options}
-    return [
-        cls(n_jobs=n_jobs, **options).fit(X, y, sample_weight=weight)
+def everything(model: Model, X: Any) -> list[Any]:
+    """What a fit has learned and told, and what it predicts."""
+    text = model.booster_.model_to_string().partition("parameters:")[0]
+    found = [text, model.evals_result_, model.predict(X[:20_000], raw_score=True)]
+    if model.folds is not None:
+        found.append(model.oof_prediction_)
+    return found
+
+
+@pytest.mark.parametrize(("key", "name"), CASES, ids=str)
+def test_same_bits_on_any_number_of_threads(key, name):
+    X, y = rows(key[0])
+    y, given = of_kind(key[1], X, y)
+    one, two, three = (
+        clone(THREADS[key][name]).set_params(n_jobs=n_jobs).fit(X, y, **given)
         for n_jobs in (1, 2, 3)
-    ]
-
-
-@pytest.mark.parametrize("case", THREADS)
-def test_same_bits_on_any_number_of_threads(case, large):
-    cls, n_classes, options = THREADS[case]
-    X, y = large
-    if n_classes:
-        y = classes(y, n_classes)
-    elif options.get("objective") == "poisson":
-        y = np.exp(0.3 * y)
-    one, two, three = fits_by_threads(cls, X, y, **options)
-    assert_same_bits(one, two)
-    assert_same_bits(one, three)
-    predict = one.predict_proba if n_classes else one.predict
-    expected = predict(X[:20_000], n_jobs=1)
-    np.testing.assert_array_equal(predict(X[:20_000], n_jobs=2), expected)
-
-
-@pytest.mark.parametrize("n_classes", [0, 2])
-@pytest.mark.parametrize("weights", ["twelve orders", "anchor", "absent"])
-def test_same_bits_with_weights(weights, n_classes, large):
-    X, y = large
-    rng = np.random.default_rng(31)
-    weight = {
-        "twelve orders": 10.0 ** rng.uniform(-6, 6, len(X)),
-        "anchor": np.where(np.arange(len(X)) == 77, 1e9, 1.0),
-        "absent": rng.integers(0, 3, len(X)).astype(float),
-    }[weights]
-    cls = LGBMClassifier if n_classes else LGBMRegressor
-    y = classes(y, n_classes) if n_classes else y
-    one, two, three = fits_by_threads(cls, X, y, weight)
-    assert_same_bits(one, two)
-    assert_same_bits(one, three)
-
-
-@pytest.mark.parametrize("n_classes", [3, 7])
-def test_same_bits_in_small_data(n_classes):
-    """Trees of several classes grow side by side."""
-    rng = np.random.default_rng(32)
-    X = rng.standard_normal((1000, 6))
-    y = classes(target(X), n_classes)
-    one, two, three = fits_by_threads(LGBMClassifier, X, y, n_estimators=10)
-    assert_same_bits(one, two)
-    assert_same_bits(one, three)
-
-
-@pytest.mark.parametrize("options", [{}, ONE_SIDE, SMALL_LEAVES])
-def test_same_bits_where_lists_tell_which_rows_leave(options):
-    """Lists long enough for threads to share them."""
-    rng = np.random.default_rng(33)
-    n, n_variables, n_levels = 120_000, 5, 10
-    level = rng.integers(0, n_levels, (n, n_variables))
-    column = (level + n_levels * np.arange(n_variables)).ravel()
-    start = n_variables * np.arange(n + 1)
-    X = csr_array(
-        (np.ones(len(column), dtype=np.float32), column, start),
-        shape=(n, n_variables * n_levels),
     )
-    y = rng.standard_normal((n_variables, n_levels))[np.arange(n_variables), level]
-    y = y.sum(axis=1) + rng.standard_normal(n)
-    one, two, three = fits_by_threads(LGBMRegressor, X, y, **options)
-    assert_same_bits(one, two)
-    assert_same_bits(one, three)
+    expected = everything(one, X)
+    for other in (two, three):
+        np.testing.assert_equal(everything(other, X), expected)
+    if isinstance(one, LGBMClassifier):
+        expected = one.predict_proba(X[:20_000], n_jobs=1)
+        found = one.predict_proba(X[:20_000], n_jobs=2)
+        np.testing.assert_array_equal(found, expected)
 
 
 # --- 3. The container does not matter -------------------------------------------------
@@ -386,15 +448,8 @@ def few_values(
     else:
         shares = name in ("cross_entropy", "beta")
         y = 1 / (1 + np.exp(-signal)) if shares else signal
-    options = {
-        "objective": name,
-        "n_estimators": 8,
-        "num_leaves": 8,
-        "min_child_samples": 1,
-        "min_data_in_bin": 1,
-        "n_jobs": 1,
-        **options,
-    }
+    options = {"objective": name, "n_estimators": 8, "num_leaves": 8}
+    options |= {"min_child_samples": 1, "min_data_in_bin": 1, "n_jobs": 1, **options}
     return cls, options, X, y
 
 
@@ -439,8 +494,9 @@ def assert_copies(
     )
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-@pytest.mark.parametrize("n", [60, 400, 6000])
+@pytest.mark.parametrize(
+    ("name", "n"), pairs_unless_nightly([*OBJECTIVES], [6000, 400, 60])
+)
 def test_whole_weights_are_copies(name, n):
     cls, options, X, y = many_values(name, n)
     copies = np.random.default_rng(37).integers(0, 4, len(X))
@@ -474,9 +530,14 @@ def test_whole_weights_are_copies_with_any_option(name, options):
     assert_copies(cls, usual | COPY_OPTIONS[options], X, y, copies)
 
 
-@pytest.mark.parametrize("name", ["regression", "poisson", "binary", "multiclassova"])
-@pytest.mark.parametrize("most", [1, 3, 40, 3000])
-@pytest.mark.parametrize("n", [300, 9000])
+@pytest.mark.parametrize(
+    ("name", "most", "n"),
+    pairs_unless_nightly(
+        ["regression", "poisson", "binary", "multiclassova"],
+        [1, 3, 40, 3000],
+        [300, 9000],
+    ),
+)
 def test_whole_weights_of_any_size_are_copies(name, most, n):
     """Some need wide rounds, or blocks of few rows, that their copies do not need."""
     cls, options, X, y = many_values(name, n)
@@ -715,7 +776,7 @@ print(n_ended)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [40, pytest.param(400, marks=pytest.mark.nightly)])
 def test_children_that_are_forked_while_threads_fit_do_not_hang(n, done):
     assert done.stdout.strip() == str(n), done.stderr
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss import (
-    Dataset,
-    LGBMRegressor,
-)
+from skgoss import Dataset, LGBMRegressor
 
 pyarrow = pytest.importorskip("pyarrow")
 dataset = pytest.importorskip("pyarrow.dataset")

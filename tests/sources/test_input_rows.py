@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss import (
-    LGBMClassifier,
-    LGBMRegressor,
-)
+from skgoss import LGBMClassifier, LGBMRegressor
 
 pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")

@@ -10,11 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skgoss import (
-    Dataset,
-    cv,
-    train,
-)
+from skgoss import Dataset, cv, train
 from skgoss.sources import memory
 
 pyarrow = pytest.importorskip("pyarrow")

@@ -2,25 +2,13 @@
 
 import numpy as np
 import pytest
+from sequences import Rows
 
 from skgoss import Dataset, Sequence, train
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4)).astype(np.float32)
 Y = X[:, 0] + X[:, 1] ** 2
-
-
-class Rows(Sequence):
-    def __init__(self, rows, batch_size=64):
-        self.rows, self.batch_size = rows, batch_size
-        self.asked = []
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, index):
-        self.asked.append(index)
-        return self.rows[index]
 
 
 class Batches(Rows):

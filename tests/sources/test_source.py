@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss import (
-    Dataset,
-    LGBMClassifier,
-    LGBMRanker,
-    LGBMRegressor,
-    train,
-)
+from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, train
 from skgoss.sources import source
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -19,6 +13,7 @@ polars = pytest.importorskip("polars")
 dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
 import streams  # noqa: E402
+from sequences import Rows  # noqa: E402
 from streams import (  # noqa: E402
     FEATURES,
     PARAMS,
@@ -26,7 +21,6 @@ from streams import (  # noqa: E402
     TABLE,
     VALUES,
     N,
-    Rows,
     X,
     as_text,
     make_table,
@@ -90,7 +84,7 @@ def test_arrays_and_memory_maps(tmp_path, dtype):
         np.load(path, mmap_mode="r"),
         Rows(rows),
         [Rows(rows[:100]), rows[100:1000], Rows(rows[1000:])],
-        np.asfortranarray(rows)[:0:-1][::-1] if False else [rows[:3], rows[3:]],
+        [rows[:3], rows[3:]],
     ):
         assert as_text(data, label=y) == expected
 

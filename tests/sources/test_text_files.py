@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,30 +16,6 @@ from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.sources import text_tables
 
 GROUPS = "1,7,3,4\n0,7,2,5\n1,9,9,6\n0,7,1,1\n"
-
-
-@pytest.fixture(params=["pandas", "numpy"])
-def reader(request, monkeypatch):
-    """Let either package read the files."""
-    if request.param == "pandas":
-        pytest.importorskip("pandas")
-        monkeypatch.setattr(text_tables, "_parse_by_item", None)
-    else:
-        monkeypatch.setitem(sys.modules, "pandas", None)
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a file, and those beside it; return its path."""
-
-    def write(text, **beside):
-        path = tmp_path / "rows.txt"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        for suffix, content in beside.items():
-            (tmp_path / f"rows.txt.{suffix}").write_text(content, encoding="utf-8")
-        return path
-
-    return write
 
 
 def test_rows_are_the_lines_that_are_not_empty():
@@ -177,8 +152,7 @@ def test_columns_of_the_weight_and_ignored_ones_have_no_values(write):
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "libsvm"])
-def test_training_on_what_is_read(format, write):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_training_on_what_is_read(format, write, lightgbm):
     X, y = problem()
     X[::7, 1] = 0
     path = write(as_text(format, X, y))
@@ -260,8 +234,7 @@ def test_files_that_cannot_be_opened(tmp_path):
 # --- Options --------------------------------------------------------------------------
 
 
-def test_names_of_options_are_lightgbm_s():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_names_of_options_are_lightgbm_s(lightgbm):
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     for option in FILE_OPTIONS:
         assert {*option.names} == {option.name, *theirs[option.name]}
@@ -358,8 +331,7 @@ def test_predictions_of_files(format, has_label, models, write, reader):
         ("c,b,x,a,y", [2, 1, 3, 0, 3]),
     ],
 )
-def test_columns_are_found_by_name(header, order, write):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_columns_are_found_by_name(header, order, write, lightgbm):
     X, y = problem()
     data = lightgbm.Dataset(X, y, feature_name=["a", "b", "c"])
     theirs = lightgbm.train({**QUIET, "objective": "binary"}, data, 5)
@@ -370,8 +342,7 @@ def test_columns_are_found_by_name(header, order, write):
     assert_allclose(theirs.predict(str(path), data_has_header=True), expected)
 
 
-def test_columns_of_a_model_without_names_are_in_order(write):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_columns_of_a_model_without_names_are_in_order(write, lightgbm):
     X, y = problem()
     theirs = lightgbm.train({**QUIET, "objective": "binary"}, lightgbm.Dataset(X, y), 5)
     ours = Booster(model_str=theirs.model_to_string())
@@ -385,8 +356,7 @@ def test_columns_of_a_model_without_names_are_in_order(write):
     assert_allclose(theirs.predict(str(path), data_has_header=True), expected)
 
 
-def test_the_label_is_where_it_was_in_training(write):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_the_label_is_where_it_was_in_training(write, lightgbm):
     X, y = problem()
     path = write(as_text("csv", np.column_stack([X[:, :2], y, X[:, 2]])))
     params = {**QUIET, "objective": "binary", "label_column": 2}

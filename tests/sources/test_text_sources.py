@@ -8,11 +8,12 @@ import pickle
 
 import numpy as np
 import pytest
+from grids import pairs_unless_nightly
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from skgoss import Dataset, LGBMRegressor, train
-from skgoss.sources import source, text_tables
+from skgoss.sources import source
 
 N = 900
 PARAMS = {
@@ -100,22 +101,19 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("content", "params", "fields"), FILES.values(), ids=FILES)
-@pytest.mark.parametrize("by", ["pandas", "numpy"])
-def test_tables_have_the_bits_of_memory(
-    content, params, fields, by, tmp_path, monkeypatch
-):
-    if by == "numpy":
-        monkeypatch.setattr(text_tables, "_parse_by_pandas", lambda *args: None)
-    elif content.count("\r") == content.count("\r\n"):  # others are never pandas'
-        pytest.importorskip("pandas")
-        monkeypatch.setattr(text_tables, "_parse_by_item", None)
+@pytest.mark.parametrize(
+    ("name", "by"), pairs_unless_nightly([*FILES], ["pandas", "numpy"])
+)
+def test_tables_have_the_bits_of_memory(name, by, tmp_path, read_by):
+    content, params, fields = FILES[name]
+    if by == "numpy" or content.count("\r") == content.count("\r\n"):
+        read_by(by)  # others are never pandas'
     in_memory = Dataset(**{"data": X, "label": Y, **fields})
-    for name, body in (
+    for file_name, body in (
         ("rows.csv", content),
         ("rows.csv.gz", gzip.compress(content.encode())),
     ):
-        file = Dataset(written(tmp_path / name, body), params=params)
+        file = Dataset(written(tmp_path / file_name, body), params=params)
         assert as_text(file) == as_text(in_memory)
         assert_array_equal(file.get_label(), Y)
         assert (file.num_data(), file.num_feature()) == in_memory._shape
@@ -339,11 +337,13 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("content", "match"), FAULTS.values(), ids=FAULTS)
-@pytest.mark.parametrize("by", ["pandas", "numpy"])
-def test_faults_name_the_file_and_the_line(content, match, by, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "by"), pairs_unless_nightly([*FAULTS], ["pandas", "numpy"])
+)
+def test_faults_name_the_file_and_the_line(name, by, tmp_path, read_by):
+    content, match = FAULTS[name]
     if by == "numpy":
-        monkeypatch.setattr(text_tables, "_parse_by_pandas", lambda *args: None)
+        read_by(by)
     path = written(tmp_path / "rows.csv", content)
     rows = Dataset(path)
     with pytest.raises(ValueError, match=match) as caught:

@@ -9,44 +9,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
 
-from skgoss.sources import text_tables
-
-
-@pytest.fixture(params=["pandas", "numpy"])
-def reader(request, monkeypatch):
-    """Let either package read the files."""
-    if request.param == "pandas":
-        pytest.importorskip("pandas")
-        monkeypatch.setattr(text_tables, "_parse_by_item", None)
-    else:
-        monkeypatch.setitem(sys.modules, "pandas", None)
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a file, and those beside it; return its path."""
-
-    def write(text, **beside):
-        path = tmp_path / "rows.txt"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        for suffix, content in beside.items():
-            (tmp_path / f"rows.txt.{suffix}").write_text(content, encoding="utf-8")
-        return path
-
-    return write
-
-
 WORDS = ["", "NA", "na", "NaN", "nan", "-nan", "null", "NULL", "nAn", "inf", "-1"]
 
 
 @pytest.mark.parametrize("word", [*WORDS, "+1", "1e3", "1.", "+.5", " 5 ", "-inf"])
-def test_values(word, write):
+def test_values(word, write, lightgbm):
     text = "".join(f"{j % 2},{v},0\n" for j, v in enumerate([*range(9), word]))
     data = read(write(text)).data
     stripped = word.strip().lower()
     missing = stripped in ("", "na", "null") or "nan" in stripped
     assert_array_equal(data[:, 0], [*range(9), np.nan if missing else float(word)])
-    lightgbm = pytest.importorskip("lightgbm")
     params = {**QUIET, **TINY, "objective": "l2", "num_leaves": 10}
     y = np.arange(10) % 2
     data = np.minimum(data, 1e308)  # which is infinity for LightGBM's reader

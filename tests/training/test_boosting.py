@@ -112,8 +112,10 @@ def test_weighted_trees_are_the_twins(options):
     check_scripted(700, 5, "whole", weighted=True, **options)
 
 
-@pytest.mark.parametrize("n_features", [1, 4, 5, 8, 9, 16, 17, 41])
-@pytest.mark.parametrize("max_bin", [15, 63, 255, 1000])
+@pytest.mark.parametrize(
+    ("n_features", "max_bin"),
+    pairs_unless_nightly([1, 4, 5, 8, 9, 16, 17, 41], [15, 255, 63, 1000]),
+)
 def test_any_number_of_columns(n_features, max_bin):
     """Rows are read eight bins at a time, and accumulators have three strides."""
     fitted = check_scripted(
@@ -263,8 +265,9 @@ def target_for(name: str, signal: np.ndarray, n_classes: int | None) -> np.ndarr
     return 1 / (1 + np.exp(-signal)) if name == "cross_entropy" else signal
 
 
-@pytest.mark.parametrize("weights", ["none", "any", "whole"])
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize(
+    ("name", "weights"), pairs_unless_nightly([*LOSSES], ["none", "any", "whole"])
+)
 def test_losses_are_boosted_like_the_twin(name, weights):
     n, n_classes = 900, LOSSES[name]
     X = table(n, 6, seed=3)
@@ -276,13 +279,7 @@ def test_losses_are_boosted_like_the_twin(name, weights):
         "whole": rng.integers(1, 9, n).astype(float),
     }[weights]
     fitted = fit(
-        X,
-        y,
-        weight,
-        objective=name,
-        n_classes=n_classes,
-        n_estimators=4,
-        num_leaves=12,
+        X, y, weight, objective=name, n_classes=n_classes, n_estimators=4, num_leaves=12
     )
     check_rounds(fitted, weight)
 
@@ -330,22 +327,22 @@ def test_heavy_tails():
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"max_bin": 20},
-        {"max_bin": 700},
-        {"min_child_samples": 100},
-        {"max_depth": 3},
-        {"num_leaves": 7, "learning_rate": 0.5},
-        {"use_missing": False},
-        {"min_data_in_bin": 50},
-        {"boost_from_average": False},
-    ],
+    ("options", "objective"),
+    pairs_unless_nightly(
+        [
+            {},
+            {"max_bin": 20},
+            {"max_bin": 700},
+            {"min_child_samples": 100},
+            {"max_depth": 3},
+            {"num_leaves": 7, "learning_rate": 0.5},
+            {"use_missing": False},
+            {"min_data_in_bin": 50},
+            {"boost_from_average": False},
+        ],
+        ["regression", "regression_l1", "quantile", "huber"],
+    ),
     ids=str,
-)
-@pytest.mark.parametrize(
-    "objective", ["regression", "regression_l1", "quantile", "huber"]
 )
 def test_predicts_like_lightgbm(objective, options):
     lgb = pytest.importorskip("lightgbm")
@@ -367,13 +364,8 @@ def test_first_smoothed_tree_is_lightgbms(path_smooth, average):
     lgb = pytest.importorskip("lightgbm")
     X = table(3000, 5, seed=11)
     y = (3 * smooth_target(X) + 5).astype(np.float32).astype(np.float64)
-    options = {
-        "path_smooth": path_smooth,
-        "boost_from_average": average,
-        "n_estimators": 1,
-        "num_leaves": 4,
-        "learning_rate": 1.0,
-    }
+    options = {"path_smooth": path_smooth, "boost_from_average": average}
+    options |= {"n_estimators": 1, "num_leaves": 4, "learning_rate": 1.0}
     model = lgb.LGBMRegressor(verbosity=-1, n_jobs=1, **options).fit(X, y)
     np.testing.assert_allclose(
         fit(X, y, **options).raw()[:, 0], model.predict(X), rtol=1e-6

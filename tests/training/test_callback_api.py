@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from rounds import SETS, X, Y, fit
 
-from skgoss import (
-    LGBMRegressor,
-    reset_parameter,
-)
+from skgoss import LGBMRegressor, reset_parameter
 
 
 def test_what_a_callback_is_told():
@@ -72,8 +69,7 @@ def test_a_callback_may_change_options():
     np.testing.assert_array_equal(fit(slow_down).predict(X), expected)
 
 
-def test_changed_options_are_those_of_lightgbm():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_changed_options_are_those_of_lightgbm(lightgbm):
     schedule = {
         "learning_rate": [0.1, 0.2, 0.3, 0.1, 0.05, 0.2],
         "num_leaves": lambda i: 4 + 10 * i,

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from grids import pairs_unless_nightly
 from scipy import sparse
 from sklearn.base import clone
 
@@ -150,19 +151,6 @@ def test_the_data_are_not_monotone_by_themselves():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_threads_do_not_matter(method):
-    X, y = table(12_000, missing=0.1)
-    options = {
-        "n_estimators": 4,
-        "monotone_constraints": SIGNS,
-        "monotone_constraints_method": method,
-        "feature_contri": [1, 2, 1, 1, 0.5, 1],
-    }
-    first, second = (LGBMRegressor(n_jobs=k, **options).fit(X, y) for k in (1, 2))
-    assert_same_bits(first, second)
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_wide_sums_and_weights(method):
     X, y = table()
     weight = 10.0 ** np.random.default_rng(0).uniform(-4, 4, len(y))
@@ -255,12 +243,13 @@ def test_methods_fit_better_in_turn():
     assert errors[2] < 1.01 * errors[1]
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    "options", [{}, {"monotone_penalty": 2.0}, {"path_smooth": 3.0}]
+    ("options", "method"),
+    pairs_unless_nightly(
+        [{}, {"monotone_penalty": 2.0}, {"path_smooth": 3.0}], METHODS
+    ),
 )
-def test_as_accurate_as_lightgbm(method, options):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_as_accurate_as_lightgbm(method, options, lightgbm):
     options = {
         "n_estimators": 40,
         "monotone_constraints": SIGNS,
@@ -279,9 +268,8 @@ def test_as_accurate_as_lightgbm(method, options):
     assert error[0] < 1.03 * error[1]
 
 
-def test_the_first_splits_are_lightgbm_s():
+def test_the_first_splits_are_lightgbm_s(lightgbm):
     """Basic bounds leave no choice at the first two levels."""
-    lightgbm = pytest.importorskip("lightgbm")
     X, y = table()
     options = {"n_estimators": 1, "num_leaves": 3, "monotone_constraints": SIGNS}
     ours = trees(LGBMRegressor(**options).fit(X, y))[0]
@@ -355,8 +343,7 @@ def test_every_path_stays_in_a_set(given, sets, options):
     assert given == "no_interactions" or any(len(path) > 1 for path in found)
 
 
-def test_interactions_by_name_are_lightgbm_s():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_interactions_by_name_are_lightgbm_s(lightgbm):
     X, y = table(2000)
     X_test, y_test = table(2000, 1)
     frame = pd.DataFrame(X, columns=list("abcdef"))
@@ -399,8 +386,7 @@ def test_factors_of_gains():
     np.testing.assert_allclose(trees(doubled)[0].split_gain[0], 2 * plain.split_gain[0])
 
 
-def test_factors_are_lightgbm_s():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_factors_are_lightgbm_s(lightgbm):
     X, y = table()
     options = {"n_estimators": 1, "feature_contri": [0.1, 0.2, 3, 1, 1, 1]}
     ours = trees(LGBMRegressor(**options).fit(X, y))[0]
@@ -442,8 +428,7 @@ def test_trees_begin_with_the_forced_splits(options):
     assert len(tree.leaf_value) == 31
 
 
-def test_forced_splits_of_a_file_are_lightgbm_s(tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_forced_splits_of_a_file_are_lightgbm_s(tmp_path, lightgbm):
     X, y = table()
     file = tmp_path / "forced.json"
     file.write_text(json.dumps(FORCED))
@@ -503,8 +488,7 @@ def test_interactions_come_before_forced_splits():
 # --- Bins by column -------------------------------------------------------------------
 
 
-def test_bins_by_column_are_lightgbm_s():
-    lightgbm = pytest.importorskip("lightgbm")
+def test_bins_by_column_are_lightgbm_s(lightgbm):
     X, y = table()
     options = {"n_estimators": 20, "max_bin_by_feature": [5, 255, 4, 9, 2, 50]}
     ours = LGBMRegressor(**options).fit(X, y)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import twin
+from grids import pairs_unless_nightly
 from instruction_sets import printed
 from twin import Fit, fit, rounds_of, smooth_target, table
 
@@ -221,11 +222,15 @@ OBJECTIVES += ["multiclass", "multiclassova"]
 RATES = [(0.2, 0.1), (0.05, 0.3), (0.6, 0.3)]
 
 
-@pytest.mark.parametrize("weights", ["none", "rows", "classes"])
-@pytest.mark.parametrize("objective", ["regression", "poisson", *N_CLASSES])
-@pytest.mark.parametrize(("top", "other"), RATES)
-def test_trees_are_grown_on_the_rows(objective, top, other, weights):
+@pytest.mark.parametrize(
+    ("objective", "weights", "rates"),
+    pairs_unless_nightly(
+        ["regression", "poisson", *N_CLASSES], ["none", "rows", "classes"], RATES
+    ),
+)
+def test_trees_are_grown_on_the_rows(objective, rates, weights):
     """With the gradients of all predictions so far, amplified where rows are drawn."""
+    top, other = rates
     X, y = data(objective)
     fitted = fit(
         X,
@@ -291,18 +296,6 @@ def test_renewed_leaves_count_drawn_rows_as_often(objective, weighted):
             )
             np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-9)
         score += values[leaf_of]
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_same_model_on_any_number_of_threads(objective):
-    n = 70_000
-    X, y = data(objective, n)
-    options = {"objective": objective, "n_classes": N_CLASSES.get(objective)}
-    options |= {"n_estimators": 2, "num_leaves": 15} | AT_ONCE
-    models = [fit(X, y, **options, n_threads=n_threads) for n_threads in (1, 2, 3)]
-    assert (sizes(models[0]) == n * 3 // 10).all()
-    assert_same_models(models[0], models[1])
-    assert_same_models(models[0], models[2])
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

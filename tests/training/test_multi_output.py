@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import outputs
 import pytest
+import several_targets
 from several_targets import LABELS, SMALL, WEIGHT, X_VALID, Y_VALID, C, X, Y, quiet
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -18,6 +19,8 @@ from sklearn.utils import get_tags
 import skgoss
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.training.multi_output import MultiOutput
+
+regressor, classifier = several_targets.regressor, several_targets.classifier
 
 KINDS = {
     **outputs.KINDS,
@@ -193,16 +196,6 @@ def test_a_round_that_fails_has_not_happened(monkeypatch):
 # --- Models ---------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def regressor():
-    return LGBMRegressor(**SMALL).fit(X, Y)
-
-
-@pytest.fixture(scope="module")
-def classifier():
-    return LGBMClassifier(**SMALL).fit(X, C)
-
-
 def test_files_and_pickles(regressor, classifier, tmp_path):
     path = tmp_path / "model.txt"
     for model in (regressor, classifier):
@@ -223,8 +216,7 @@ def test_files_and_pickles(regressor, classifier, tmp_path):
     assert repr(booster).endswith("objective binary, multiclass>")
 
 
-def test_lightgbm_reads_the_files(regressor, classifier, tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_lightgbm_reads_the_files(regressor, classifier, tmp_path, lightgbm):
     path = tmp_path / "model.txt"
     regressor.to_file(path)
     theirs = lightgbm.Booster(model_file=path).predict(X)
@@ -290,8 +282,7 @@ def test_onnx_of_labels(kind):
     np.testing.assert_allclose(found[0], model.booster_.predict(X), rtol=1e-12)
 
 
-def test_onnx_of_labels_that_it_cannot_hold():
-    pandas = pytest.importorskip("pandas")
+def test_onnx_of_labels_that_it_cannot_hold(pandas):
     pytest.importorskip("onnx")
     mixed = pandas.DataFrame({"a": C[:, 0], "b": np.where(Y[:, 0] > 0, "p", "q")})
     model = LGBMClassifier(**SMALL).fit(X, mixed)
@@ -365,17 +356,6 @@ def test_folds_and_searches():
         LGBMClassifier(**SMALL), {"num_leaves": [3, 7]}, cv=2, scoring="roc_auc_ovr"
     )
     assert np.isfinite(search.fit(X, labels).best_score_)
-
-
-def test_any_number_of_threads():
-    texts = {
-        LGBMClassifier(**SMALL, n_jobs=n, subsample=0.5, subsample_freq=1)
-        .fit(X, C)
-        .booster_.model_to_string()
-        .partition("parameters:")[0]
-        for n in (1, 2, 3, 8)
-    }
-    assert len(texts) == 1
 
 
 def test_tags():

@@ -108,7 +108,7 @@ def largest_climb(X, y, **options):
         {"objective": "multiclass", "linear_tree": True},
     ],
 )
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_rare_classes_do_not_run_away(options, seed):
     X, y = rare_classes(6000, seed)
     assert largest_climb(X, y, **options) <= 0

@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from skgoss import (
-    LGBMClassifier,
-    LGBMRanker,
-    LGBMRegressor,
-    UnusedParameterWarning,
-)
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, UnusedParameterWarning
 from skgoss.objectives.objectives import OBJECTIVES
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -382,11 +377,7 @@ def test_targets_outside_the_objective_s_domain():
 @pytest.mark.parametrize(
     ("function", "error", "words"),
     [
-        (
-            lambda y, f: (f[1:], f[1:]),
-            ValueError,
-            "function.*gradient.*shape",
-        ),
+        (lambda y, f: (f[1:], f[1:]), ValueError, "function.*gradient.*shape"),
         (lambda y, f: (f, np.full(40, np.nan)), ValueError, "function.*NaN.*hessian"),
         (lambda y, f: (f + np.inf, f), ValueError, "function.*infinity.*gradient"),
         (lambda y, f: (np.array(["a"] * 40), f), ValueError, "function.*numbers"),

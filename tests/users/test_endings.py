@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from grids import pairs_unless_nightly
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.feature_selection import SelectFromModel
@@ -145,9 +146,9 @@ ENDS = [case for case in product(NESTINGS, EVENTS) if case != ("race", "error")]
 
 
 @pytest.mark.usefixtures("interruptible", "no_thread_is_left")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("nesting", "event"), ENDS)
-def test_all_ends_within_a_round(monkeypatch, nesting, event, n_jobs):
+@pytest.mark.parametrize(("end", "n_jobs"), pairs_unless_nightly(ENDS, [1, 2]))
+def test_all_ends_within_a_round(monkeypatch, end, n_jobs):
+    nesting, event = end
     happens, error = EVENTS[event]
     rounds, begin = Rounds(monkeypatch, 15, happens), time.monotonic()
     with pytest.raises(error):

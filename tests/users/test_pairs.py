@@ -29,10 +29,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sequences import Rows
 from sklearn.model_selection import GroupKFold
 
 import skgoss
-from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, Sequence
+from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.parameters import presets
 from skgoss.sources import source
 
@@ -247,19 +248,6 @@ def test_groups_are_in_one_fold(kind):
 # --- Rows -----------------------------------------------------------------------------
 
 
-class Rows(Sequence):
-    batch_size = 17
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, index):
-        return self.rows[index]
-
-
 def test_rows_of_weight_zero_do_not_fill_a_column(monkeypatch):
     """A column that is zero in all other rows but three is left out."""
     monkeypatch.setattr(source, "BATCH_VALUES", 4 * 30)
@@ -267,7 +255,7 @@ def test_rows_of_weight_zero_do_not_fill_a_column(monkeypatch):
     rows = np.column_stack([X[:, :2], np.where(is_filled, X[:, 3] + 9.0, 0.0)])
     one, other = (
         skgoss.train(SMALL, Dataset(values, Y, weight=WEIGHT), ROUNDS).model_to_string()
-        for values in ([Rows(rows[:50]), Rows(rows[50:])], rows)
+        for values in ([Rows(rows[:50], 17), Rows(rows[50:], 17)], rows)
     )
     assert other.split("feature_infos=")[1].split()[2] == "none"
     assert one == other
@@ -287,7 +275,9 @@ def test_rows_in_batches_are_rows_in_memory(column, monkeypatch):
     monkeypatch.setattr(source, "BATCH_VALUES", 4 * 30)
     case = make(column if column in COLUMNS else "weights")
     streamed = Dataset(
-        [Rows(case.X[:50]), Rows(case.X[50:])], **case.fields, free_raw_data=False
+        [Rows(case.X[:50], 17), Rows(case.X[50:], 17)],
+        **case.fields,
+        free_raw_data=False,
     )
     options = MORE.get(column, {})
     one, other = (fit(case, rows, **options) for rows in (streamed, data(case)))

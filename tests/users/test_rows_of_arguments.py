@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sequences import Rows
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, ndcg_scorer
@@ -39,19 +40,6 @@ TRAIN, VALID = slice(0, N), slice(N, None)
 
 
 # --- Targets --------------------------------------------------------------------------
-
-
-class Rows(skgoss.Sequence):
-    batch_size = 17
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, index):
-        return self.rows[index]
 
 
 def columns(rows):
@@ -83,7 +71,7 @@ CONTAINERS = {
     "lazy": lambda rows, _: pl.LazyFrame(columns(rows)),
     "parquet": in_parquet,
     "csv": in_csv,
-    "sequence": lambda rows, _: Rows(rows),
+    "sequence": lambda rows, _: Rows(rows, 17),
 }
 
 
@@ -175,13 +163,16 @@ def expected():
 )
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("forms", [SEVERAL, ONE])
-def test_targets_in_any_form_beside_any_container(forms, container, expected, tmp_path):
+@pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.nightly)])
+def test_targets_in_any_form_beside_any_container(
+    turn, forms, container, expected, tmp_path
+):
     """Each form with each container, in turn with tasks, kinds of sets and places."""
     tasks = [
         task for task, (_, y) in TASKS.items() if (y.ndim == 2) is (forms is SEVERAL)
     ]
     first, make = list(CONTAINERS).index(container), CONTAINERS[container]
-    for number, form in enumerate([*forms] * 2):
+    for number, form in enumerate(forms, start=turn * len(forms)):
         task = tasks[(first + number) % len(tasks)]
         sets = (None, "arrays", "same", "eval_X")[(first + number // 3) % 4]
         beside = (first + number // 2) % 2 == 0 and container != "csv"

@@ -47,9 +47,7 @@ def rmse(y, prediction):
 
 
 @script(
-    noise={"share of gain": 1e-5},
-    above={"auc": 0.8},
-    below={"auc without it": 0.65},
+    noise={"share of gain": 1e-5}, above={"auc": 0.8}, below={"auc without it": 0.65}
 )
 def test_adversarial_validation(lgb):
     """Can a model tell the rows of the test set? Leave out the column that tells it."""
@@ -114,13 +112,8 @@ def test_stacking_out_of_fold(lgb):
 def test_rounds_found_by_cv(lgb):
     """Cross-validation tells the number of rounds; all rows get a few more."""
     X, X_test, y, y_test = curve()
-    params = {
-        "objective": "regression",
-        "metric": "rmse",
-        "learning_rate": 0.3,
-        "num_leaves": 15,
-        "verbose": -1,
-    }
+    params = {"objective": "regression", "metric": "rmse", "learning_rate": 0.3}
+    params |= {"num_leaves": 15, "verbose": -1}
     data = lgb.Dataset(X, label=y)
     history = lgb.cv(
         params,
@@ -287,20 +280,10 @@ def test_ranking(lgb):
     X, X_test, y, y_test, group, group_test = searches()
     train = lgb.Dataset(X, label=y, group=group)
     valid = lgb.Dataset(X_test, label=y_test, group=group_test, reference=train)
-    params = {
-        "objective": "lambdarank",
-        "metric": "ndcg",
-        "ndcg_eval_at": [3, 5],
-        "num_leaves": 7,
-        "verbosity": -1,
-        **LEAVES,
-    }
+    params = {"objective": "lambdarank", "metric": "ndcg", "ndcg_eval_at": [3, 5]}
+    params |= {"num_leaves": 7, "verbosity": -1, **LEAVES}
     model = lgb.train(
-        params,
-        train,
-        num_boost_round=40,
-        valid_sets=[valid],
-        valid_names=["test"],
+        params, train, num_boost_round=40, valid_sets=[valid], valid_names=["test"]
     )
 
     def ndcg(scores):
@@ -324,15 +307,8 @@ def test_ranking(lgb):
 def test_tweedie_sales(lgb):
     """Turnover that is often zero."""
     X, X_test, _, _, _, _, y, y_test = sales()
-    params = {
-        "objective": "tweedie",
-        "tweedie_variance_power": 1.3,
-        "metric": "rmse",
-        "learning_rate": 0.1,
-        "num_leaves": 7,
-        "lambda_l2": 0.1,
-        "verbosity": -1,
-    }
+    params = {"objective": "tweedie", "tweedie_variance_power": 1.3, "metric": "rmse"}
+    params |= {"learning_rate": 0.1, "num_leaves": 7, "lambda_l2": 0.1, "verbosity": -1}
     train = lgb.Dataset(X, label=y, categorical_feature=[0])
     model = lgb.train(params, train, num_boost_round=40, valid_sets=[train])
     mean = np.full(len(y_test), y.mean())
@@ -556,12 +532,8 @@ def test_random_forest(lgb):
 def test_monotone_constraints(lgb):
     """Predictions rise with two columns, whatever the others are."""
     X, X_test, y, y_test = curve()
-    params = {
-        "objective": "regression",
-        "num_leaves": 7,
-        "monotone_constraints": [0, 0, 0, 1, 1, 0, 0, 0],
-        "verbosity": -1,
-    }
+    params = {"objective": "regression", "num_leaves": 7}
+    params |= {"monotone_constraints": [0, 0, 0, 1, 1, 0, 0, 0], "verbosity": -1}
     model = lgb.train(params, lgb.Dataset(X, y), num_boost_round=50)
     steps = np.repeat(X_test[:50], 20, axis=0)
     steps[:, 3] = np.tile(np.linspace(0, 1, 20), 50)

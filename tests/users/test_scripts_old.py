@@ -58,11 +58,7 @@ class Before4:
         return params, train_set
 
 
-@script(
-    adapter=Before4,
-    noise={"cv": 0.05, "auc": 0.02},
-    above={"cv": 0.8, "auc": 0.8},
-)
+@script(adapter=Before4, noise={"cv": 0.05, "auc": 0.02}, above={"cv": 0.8, "auc": 0.8})
 def test_the_loop_of_every_competition(lgb):
     """Folds, predictions out of fold, importances, means over folds."""
     pd = pytest.importorskip("pandas")
@@ -116,16 +112,12 @@ def test_the_loop_of_every_competition(lgb):
         )
     table = pd.concat(importances).groupby("feature")["importance"].mean()
     assert table["var_0"] > table["var_9"]
-    return {
-        "cv": roc_auc_score(target, oof),
-        "auc": roc_auc_score(y_test, predictions),
-    }
+    return {"cv": roc_auc_score(target, oof), "auc": roc_auc_score(y_test, predictions)}
 
 
 @script(adapter=Before4, below={"l2": "l2 of the mean"})
-def test_evals_result(lgb):
+def test_evals_result(lgb, matplotlib):
     """The history in a dict, one validation set that is not in a list, a plot."""
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -125,9 +125,8 @@ def test_names_are_compared_a_few_times_each(run):
     assert many < 5 * few + 300  # a search of each in a list compares 20,000 times
 
 
-def test_columns_of_files_are_found_by_a_dict():
+def test_columns_of_files_are_found_by_a_dict(pyarrow):
     """Of files, whose names are strings of their own."""
-    pyarrow = pytest.importorskip("pyarrow")
     n_columns = 300
     names = [Name(f"x{j}") for j in range(n_columns)]
 

@@ -70,8 +70,7 @@ def test_nan_comes_back():
     assert np.isnan(again([np.float32("nan")])[0])
 
 
-def test_pandas_comes_back():
-    pandas = pytest.importorskip("pandas")
+def test_pandas_comes_back(pandas):
     for value in (
         pandas.Timestamp("2020-01-01T00:00:00.123456789"),
         pandas.Timestamp("2020-07-01", tz="Europe/Berlin"),
@@ -85,8 +84,7 @@ def test_pandas_comes_back():
         assert hash(again(value)) == hash(value)
 
 
-def test_pandas_that_is_not_there(monkeypatch):
-    pandas = pytest.importorskip("pandas")
+def test_pandas_that_is_not_there(monkeypatch, pandas):
     written = plain_values.encode(pandas.Timestamp("2020-01-01"))
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):

@@ -60,10 +60,7 @@ PICKLED = {
     "a function": (lambda: skgoss.train, "skgoss.train"),
     "a lazy function": (lambda: skgoss.plot_tree, "skgoss.plot_tree"),
     "a scorer": (lambda: skgoss.ndcg_scorer(k=3), "skgoss.ndcg_scorer"),
-    "a result": (
-        lambda: skgoss.EvalResult("a", "b", 1.0, False),
-        "skgoss.EvalResult",
-    ),
+    "a result": (lambda: skgoss.EvalResult("a", "b", 1.0, False), "skgoss.EvalResult"),
     "a search": (
         lambda: GridSearchCV(LGBMRanker(), {}, scoring=skgoss.ndcg_scorer()),
         "skgoss.LGBMRanker skgoss.model_selection.GridSearchCV skgoss.ndcg_scorer",

@@ -115,20 +115,11 @@ def test_no_module_turns_the_gil_on():
 # --- Threads --------------------------------------------------------------------------
 
 
-@pytest.fixture
-def eight_cores(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    cores = {False: 16, True: 8}
-    monkeypatch.setattr(threads, "_counted_cores", lambda *key: cores[key[0]])
-    monkeypatch.setattr(threads, "_most_threads", lambda: 16)
-    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 16)
-
-
 @pytest.mark.parametrize(
     ("n_jobs", "expected"), [(None, 8), (0, 8), (1, 1), (3, 3), (-1, 16), (-3, 14)]
 )
-@pytest.mark.usefixtures("eight_cores")
-def test_n_threads(n_jobs, expected):
+def test_n_threads(n_jobs, expected, machine):
+    machine(16, n_cores=8)
     assert threads.n_threads(n_jobs) == expected
 
 
@@ -147,24 +138,24 @@ def test_n_threads_follows_the_affinity(monkeypatch, n_jobs):
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 2), (-1, 2), (-2, 1), (5, 5)])
-def test_n_threads_follows_the_quota_of_a_container(monkeypatch, n_jobs, expected):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+def test_n_threads_follows_the_quota_of_a_container(
+    monkeypatch, machine, n_jobs, expected
+):
+    machine(64)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 64)
     # The file of the quota, as joblib reads it.
     context = importlib.import_module("joblib.externals.loky.backend.context")
     monkeypatch.setattr(context, "_cpu_count_cgroup", lambda os_cpu_count: 2)
     monkeypatch.setattr(context, "_cpu_count_affinity", lambda os_cpu_count: 64)
     threads._counted_cores.cache_clear()
-    monkeypatch.setattr(threads, "_most_threads", lambda: 64)
     try:
         assert threads.n_threads(n_jobs) == expected
     finally:
         threads._counted_cores.cache_clear()
 
 
-@pytest.mark.usefixtures("eight_cores")
-def test_n_threads_keep_to_limits(monkeypatch):
+def test_n_threads_keep_to_limits(monkeypatch, machine):
+    machine(16, n_cores=8)
     monkeypatch.setattr(threads.runtime, "max_threads", lambda: 2)
     assert [threads.n_threads(n) for n in (None, 0, -1, -99)] == [2, 2, 2, 1]
     monkeypatch.setattr(threads.runtime, "max_threads", lambda: 12)

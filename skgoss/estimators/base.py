@@ -24,7 +24,6 @@ from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
 from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
-from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import AfterRound, BuildBins, Fit, checked_settings
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
@@ -557,10 +556,9 @@ class LGBMModel(
             if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
                 self._keep(*self._shared.model(self, X, y, arguments, settings))
                 return self
+            sets = input_sets(X, y, arguments, settings)
+            fit = self._start(sets, arguments, settings)
             hooks = self._round_hooks(X, y, arguments, settings)
-            with shown_reads(settings.verbosity):
-                sets = input_sets(X, y, arguments, settings)
-                fit = self._start(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             if hooks is None:
@@ -621,7 +619,9 @@ class LGBMModel(
         if of_callbacks:
             attributes["_booster"] = Booster._from_model(model)
             vars(attributes["_booster"]).update(of_callbacks)
-        kept = {k: v for k, v in vars(self).items() if k not in states.LEARNED}
+        kept = dict(vars(self))
+        for name in states.LEARNED:
+            kept.pop(name, None)
         self.__dict__ = kept | attributes
 
     def _record(self, passed: Mapping[str, Any] | None = None) -> EstimatorRecord:
@@ -636,7 +636,14 @@ class LGBMModel(
     def _passed_parameters(self) -> dict[str, Any]:
         """The parameters that were passed, or differ from the defaults of the class."""
         estimator_class: type = type(self)
-        changed = _changed_values(vars(self), constructor_defaults(estimator_class))
+        values, changed = vars(self), {}
+        for name, default in constructor_defaults(estimator_class).items():
+            value = values.get(name, default)
+            is_default = value is default or (
+                type(value) is type(default) and np.array_equal(value, default)
+            )
+            if not is_default:
+                changed[name] = value
         for name in self._passed:
             changed[name] = getattr(self, name)
         return changed
@@ -1105,21 +1112,6 @@ def only_fit(estimator: LGBMModel) -> Iterator[None]:
         yield
     finally:
         del _FITS[id(estimator)]
-
-
-def _changed_values(
-    values: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The options that differ from their defaults: those that the user has passed."""
-    changed = {}
-    for name, default in defaults.items():
-        value = values.get(name, default)
-        is_default = value is default or (
-            type(value) is type(default) and np.array_equal(value, default)
-        )
-        if not is_default:
-            changed[name] = value
-    return changed
 
 
 def run(

@@ -27,10 +27,10 @@ from skgoss.columns import (
 from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.row_partition import RowPartition
 from skgoss.columns.schema import ColumnSchema
-from skgoss.dataset.binning_inputs import Reading
 from skgoss.dataset.dataset import Dataset, Prepared, Request
 from skgoss.fit import several_outputs, splits
-from skgoss.fit.arguments import FitArguments, InputSet, training_set
+from skgoss.fit.arguments import FitArguments, InputSet, input_sets
+from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.splits import Splits
 from skgoss.fit.task import Task
@@ -129,8 +129,11 @@ class FitData:
         self.settings = settings
         self.init_model = init_model
         self.training = training
-        with training.named_in_errors():
+        try:
             prepared = self._training_columns()
+        except (TypeError, ValueError) as error:
+            training.raise_named(error)
+            raise
         self.settings = constraints.resolve_columns(
             settings,
             self.schema.n_features,
@@ -140,7 +143,9 @@ class FitData:
         alpha = settings.alpha
         self.levels = alpha if isinstance(alpha, tuple) else ()
         rows = self._rows(prepared, training)
-        self._set_groups_and_times(arguments, rows)
+        self.groups = self.time = None
+        if not (arguments.groups is None and arguments.time is None):
+            self._set_groups_and_times(arguments, rows)
         if settings.folds is None and rows.weight is not None:
             rows = rows.without_zero_weights()
         self.rows = self.fitted = rows
@@ -165,7 +170,8 @@ class FitData:
 
     def _training_columns(self) -> Prepared:
         """Read the training columns, their names and categories."""
-        X, schema = self.training.X, self._init_schema()
+        X = self.training.X
+        schema = None if self.init_model is None else self._init_schema(self.init_model)
         feature_name = self.arguments.feature_name
         self.names = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
@@ -194,23 +200,23 @@ class FitData:
             )
         return prepared
 
-    def _init_schema(self) -> ColumnSchema | None:
-        """The columns of the model that training continues from; None without one."""
-        if self.init_model is None:
-            return None
-        if self.init_model.is_foreign:
+    def _init_schema(self, init_model: FittedModel) -> ColumnSchema:
+        """The columns of the model that training continues from."""
+        if init_model.is_foreign:
             X = self.training.X
-            self.init_model = lightgbm_file.encoded(
-                self.init_model,
+            self.init_model = init_model = lightgbm_file.encoded(
+                init_model,
                 X.get_data() if isinstance(X, Dataset) else X,
                 self.task.owner,
                 self.training.collectives,
             )
-        return self.init_model.schema
+        return init_model.schema
 
     def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
         """Read the training columns of data that are not a `Dataset`."""
-        reading = Reading(self.names, self.settings.categorical_feature, schema)
+        reading = containers.Reading(
+            self.names, self.settings.categorical_feature, schema
+        )
         columns, read = reading.read(X, self.task.owner)
         if self.training.parts is not None:
             if self.training.is_empty:
@@ -229,16 +235,16 @@ class FitData:
             "linear_tree": self.settings.linear_tree,
             "init_model": self.init_model is not None,
         }
-        return X._prepare(
-            Request(
-                self.settings,
-                self.settings.passed,
-                threads.n_threads(self.settings.n_jobs),
-                schema,
-                " and ".join(name for name in needs if needs[name]),
-                root,
-            )
+        request = Request(
+            self.settings,
+            self.settings.passed,
+            threads.n_threads(self.settings.n_jobs),
+            schema,
+            " and ".join(name for name in needs if needs[name]),
+            root,
         )
+        with shown_reads(self.settings.verbosity):
+            return X._prepare(request)
 
     def _rows(self, prepared: Prepared, input_set: InputSet) -> Rows:
         """Columns with the target, weight, query and start scores of each row."""
@@ -247,8 +253,8 @@ class FitData:
         if parts is not None:
             input_set = input_set.agreed(parts)
             partition = parts.partition()
-        stored = [prepared.binned, prepared.columns]
-        n_rows = next(rows.n_rows for rows in stored if rows is not None)
+        binned, columns = prepared.binned, prepared.columns
+        n_rows = columns.n_rows if binned is None else binned.n_rows
         objective, init_score = self.settings.objective, input_set.init_score
         spec = spec_of(objective) if isinstance(objective, str) else None
         lives = spec is not None and spec.task == "survival"
@@ -261,15 +267,15 @@ class FitData:
         # Labels of the training set are those of the task, or of an earlier model.
         source = "init_model" if input_set.is_training else "y"
         target = y if lives else task.encode(y, name, source)
-        weight = task.weights(input_set, target, partition)
-        output_weight = task.output_weight(input_set, target, weight)
-        position = None
+        weight = output_weight = position = None
+        if not (input_set.sample_weight is None and input_set.class_weight is None):
+            weight, output_weight = task.weights(input_set, target, partition)
         if isinstance(input_set.X, Dataset):
             # Its arrays may be written to while this fit goes on.
             target = target.copy()
             weight = None if weight is None else weight.copy()
             position = input_set.position if input_set.is_training else None
-        if input_set.is_training:
+        if input_set.is_training and task.tasks:
             task.check_learnable(target, weight)
         queries = task.queries(input_set, n_rows)
         if spec is None or (spec.distribution is None and not lives):
@@ -279,13 +285,13 @@ class FitData:
         if init_score is not None:
             init_score = self._checked_init_score(input_set, n_rows)
         return Rows(
-            prepared.columns,
+            columns,
             target,
             weight,
             queries,
             init_score,
             prepared.numbers,
-            prepared.binned,
+            binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
             position,
@@ -294,18 +300,15 @@ class FitData:
 
     def _set_groups_and_times(self, arguments: FitArguments, rows: Rows) -> None:
         """Check ``groups`` and ``time``, and take those of the rows that are kept."""
-        self.groups, self.time = arguments.groups, arguments.time
-        if self.groups is None and self.time is None:
-            return
         partition = rows.partition or RowPartition.alone(len(rows))
         kept: Any = slice(None)
         if self.settings.folds is None and rows.weight is not None:
             kept = partition.all_gather(rows.weight > 0)
-        if self.groups is not None:
-            groups = by_row.sortable(self.groups, partition.n_rows, "groups")
+        if arguments.groups is not None:
+            groups = by_row.sortable(arguments.groups, partition.n_rows, "groups")
             self.groups = groups[kept]
-        if self.time is not None:
-            self.time = splits.check_times(self.time, partition.n_rows)[kept]
+        if arguments.time is not None:
+            self.time = splits.check_times(arguments.time, partition.n_rows)[kept]
 
     def _checked_init_score(self, input_set: InputSet, n_rows: int) -> Floats | None:
         """The start scores of a set; those of an earlier model stand for them."""
@@ -482,16 +485,24 @@ class FitData:
         """The rows of an evaluation set, which may be those of the training set."""
         X, rows = input_set.X, self.rows
         if not input_set.holds_same_rows(self.training):
-            with input_set.named_in_errors():
-                prepared = (
-                    Prepared(Columns.without_rows(self.schema.n_features))
-                    if input_set.is_empty
-                    else self._evaluated_columns(X, input_set.name)
-                )
-                rows = self._rows(prepared, input_set).without_zero_weights()
-                self.task.check_learnable(rows.target, rows.weight)
+            try:
+                rows = self._evaluated_rows(input_set)
+            except (TypeError, ValueError) as error:
+                input_set.raise_named(error)
+                raise
         data = X if rows.partition is None else None
         return NamedRows(input_set.name, rows, input_set.is_training, data)
+
+    def _evaluated_rows(self, input_set: InputSet) -> Rows:
+        """The rows of an evaluation set, without those of weight 0."""
+        if input_set.is_empty:
+            prepared = Prepared(Columns.without_rows(self.schema.n_features))
+        else:
+            prepared = self._evaluated_columns(input_set.X, input_set.name)
+        rows = self._rows(prepared, input_set).without_zero_weights()
+        if self.task.tasks:
+            self.task.check_learnable(rows.target, rows.weight)
+        return rows
 
     def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if it has them."""
@@ -599,8 +610,7 @@ class FitData:
 
     def with_dataset(self, X: Dataset) -> Self:
         """The data of a fit to other rows, in the bins of the training set."""
-        class_weight = self.settings.class_weight
-        training = training_set(X, None, self.arguments, class_weight)
+        training, *_ = input_sets(X, None, self.arguments, self.settings)
         rows = self._rows(self._in_same_bins(X), training).without_zero_weights()
         return self.replaced(training=training, rows=rows, fitted=rows)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.binning.apply_bins import row_places
+from skgoss.binning.bin_mapper import row_places
 from skgoss.columns import sparse
 from skgoss.columns.columns import Columns, ColumnsBuilder
 

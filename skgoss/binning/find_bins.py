@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 from skgoss._engine.binning import bin_kernels as kernels
 from skgoss._engine.binning import category_kernels
 from skgoss.binning import distributed_sample, forced_bins
-from skgoss.binning.apply_bins import n_values_of, row_places, team
 from skgoss.binning.bin_mapper import (
     ALL_ZERO,
     BinMapper,
     category_mapper,
+    n_values_of,
     numeric_mappers,
+    row_places,
+    team,
 )
 from skgoss.columns.columns import Columns
 from skgoss.columns.row_partition import RowPartition, joined
@@ -51,7 +54,10 @@ class BinningOptions:
     @classmethod
     def from_settings(cls, settings: Any) -> BinningOptions:
         """The options among all settings of a fit, which are attributes."""
-        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)})
+        return cls(*_OPTIONS(settings))
+
+
+_OPTIONS = attrgetter(*(option.name for option in fields(BinningOptions)))
 
 
 def find_bin_mappers(
@@ -88,11 +94,12 @@ def find_bin_mappers(
         partition = partition or RowPartition.alone(columns.n_rows)
         return _find_distributed(columns, settings, weight, rows, n_threads, partition)
     sample = sampled_rows(columns.n_rows, settings, rows)
-    if weight is not None and sample is not None:
-        weight = weight[sample]
-    sampled = _RowSubset.from_rows(columns, sample, _scaled(weight))
+    sampled = used_rows = _RowSubset.from_rows(columns, rows)
+    if sample is not rows or weight is not None:
+        if weight is not None:
+            weight = _scaled(weight if sample is None else weight[sample])
+        sampled = _RowSubset.from_rows(columns, sample, weight)
     search = _Search.from_settings(settings, columns.n_features, sampled, n_threads)
-    used_rows = _RowSubset.from_rows(columns, rows)
     mappers = []
     for span, block in columns.blocks(n_threads):
         n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
@@ -103,11 +110,17 @@ def find_bin_mappers(
 def sampled_rows(
     n_rows: int, settings: BinningOptions, rows: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64] | None:
-    """The rows that bins are found from, ascending; None: all ``n_rows`` rows."""
-    sample = _sample(n_rows if rows is None else len(rows), settings)
-    if rows is None:
-        return sample
-    return rows if sample is None else rows[sample]
+    """The rows that bins are found from, ascending; None: all ``n_rows`` rows.
+
+    They are some of ``rows``, or ``rows`` itself; None: some of all.
+    """
+    n_rows, size = n_rows if rows is None else len(rows), settings.subsample_for_bin
+    if n_rows <= size:
+        return rows
+    generator = np.random.default_rng(settings.data_random_seed)
+    sample = generator.choice(n_rows, size, replace=False, shuffle=False)
+    sample.sort()
+    return sample if rows is None else rows[sample]
 
 
 def find_in_sample(
@@ -122,7 +135,7 @@ def find_in_sample(
     ``n_nonzero``, (n_features,), is how many of the rows to use are not zero: see
     `count_nonzero`.
     """
-    sample = _RowSubset(None, None, _scaled(weight))
+    sample = _RowSubset(None, None, None if weight is None else _scaled(weight))
     search = _Search.from_settings(settings, sampled.n_features, sample, n_threads)
     return search.mappers(sampled, n_nonzero)
 
@@ -340,8 +353,8 @@ def _find_distributed(
         if columns.n_categories is not None:
             got = replace(got, n_categories=columns.n_categories[span])
         if sample_weight is not None:
-            sample_weight = joined(places_of_ranks, weights, n_rows)
-        subset = _RowSubset(None, None, _scaled(sample_weight))
+            sample_weight = _scaled(joined(places_of_ranks, weights, n_rows))
+        subset = _RowSubset(None, None, sample_weight)
         search = _Search.from_settings(settings, columns.n_features, subset, n_threads)
         found = search.take(span).mappers(got, n_nonzero[span])
     return list(chain.from_iterable(collectives.all_gather(found)))
@@ -353,7 +366,7 @@ def _sample_of_process(
     """The sampled rows of a process, and their positions in the whole sample."""
     numbers = partition.numbers
     rows = np.arange(len(numbers)) if rows is None else rows
-    sample = _sample(partition.n_rows, settings)
+    sample = sampled_rows(partition.n_rows, settings)
     if sample is None:
         return rows, numbers
     at = np.searchsorted(sample, numbers)
@@ -420,21 +433,8 @@ def _n_kept(
     return int(min(rare[rare > 1], default=n_kept))
 
 
-def _sample(n_rows: int, settings: BinningOptions) -> NDArray[np.int64] | None:
-    """The positions of the sampled rows, ascending; None: all rows."""
-    size = settings.subsample_for_bin
-    if n_rows <= size:
-        return None
-    generator = np.random.default_rng(settings.data_random_seed)
-    chosen = generator.choice(n_rows, size, replace=False, shuffle=False)
-    chosen.sort()
-    return chosen
-
-
-def _scaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+def _scaled(weight: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Weights as numbers of copies, or divided by the smallest; None: all are 1."""
-    if weight is None:
-        return None
     if (weight % 1.0).any():
         weight = weight / weight.min(where=weight > 0, initial=weight.max())
     return None if (weight == 1.0).all() else np.ascontiguousarray(weight, np.float64)

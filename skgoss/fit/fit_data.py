@@ -534,16 +534,15 @@ class FitData:
             vars(X).update(before)
             raise
 
-    def with_held_out(self, sets: list[NamedRows]) -> tuple[Self, list[NamedRows]]:
-        """Hold rows out if early stopping needs an evaluation set and there is none.
+    def with_held_out(self) -> tuple[Self, list[NamedRows]]:
+        """Hold rows out for early stopping, unless something else evaluates the fit.
 
         Returns the data with the rows to learn from, and the evaluation sets.
         """
         options, rows = self.settings, self.rows
-        stops_early = (options.early_stopping_round or 0) > 0
-        is_evaluated = sets or options.folds is not None or self.search is not None
-        if is_evaluated or not stops_early or options.boosting_type == "dart":
-            return self, sets
+        is_evaluated = options.folds is not None or self.search is not None
+        if is_evaluated or options.boosting_type == "dart":
+            return self, []
         share = options.validation_fraction
         if self.time is None:
             is_held_out = held_out(

@@ -110,11 +110,6 @@ class Objective:
         return self.label_weight * self.row_weight
 
     @property
-    def copy_weight(self) -> Floats | None:
-        """The weight of each copy, (n,) or (K, n). None means 1."""
-        return self.weight if self.copies is None else self.label_weight
-
-    @property
     def renews_leaves(self) -> bool:
         """Whether ``renewed_leaves`` replaces the value of each grown leaf."""
         return self.renewal_level is not None
@@ -151,24 +146,23 @@ class Objective:
             return np.full_like(optimal, np.inf)
         return function_kernels.log1p(bound * np.abs(optimal)) / bound
 
-    def begin_round(self, index: int) -> None:
-        """Set the number of the round, for losses that depend on it."""
-        if isinstance(self.derivatives, ranking.ByQuery):
-            self.derivatives.round = index
-
     def gradients(
         self,
         scores: Floats,
         gradient_out: Singles,
         hessian_out: Singles | None,
         n_threads: int = 1,
+        index: int = 0,
     ) -> None:
         """First and second derivatives of the loss by each score, without weights.
 
         All arrays are C-contiguous and of shape (n_scores, n_rows). Hessians are not
-        written, and may be None, if ``constant_hessian``. ValueError if a user's
+        written, and may be None, if ``constant_hessian``. ``index`` is the number of
+        the round, on which some losses of rankings depend. ValueError if a user's
         function returns something other than finite numbers of the right shape.
         """
+        if isinstance(self.derivatives, ranking.ByQuery):
+            self.derivatives.round = index
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
         if not self.trained.all():
             assert hessian_out is not None
@@ -242,7 +236,10 @@ def make_objective(
     else:
         name = canonical_name(settings.objective)
         spec = OBJECTIVES[name]
-        parts = {"name": name, "self_concordance": spec.self_concordance(settings)}
+        link = make_link(name, settings.sigmoid, settings.reg_sqrt)
+        parts = {"name": name, "link": link}
+        if spec.self_concordance is not None:
+            parts["self_concordance"] = spec.self_concordance(settings)
         _check_targets(name, spec, rows)
         if spec.task == "classification":
             parts |= _classes(name, settings, rows, n_scores)
@@ -260,7 +257,6 @@ def make_objective(
         "y": y,
         "row_weight": weight,
         "copies": None if "copies" in parts else rows.copies(),
-        "link": make_link(settings.objective, settings.sigmoid, settings.reg_sqrt),
         "trained": np.ones(len(parts["average"]), dtype=bool),
         "boost_from_average": settings.boost_from_average,
         "partition": rows.partition,
@@ -346,6 +342,7 @@ def _custom(
     function = gradients.Custom(settings.objective, rows.y, rows.weight, queries)
     return {
         "name": function.name,
+        "link": Link(),
         "derivatives": function,
         "average": np.zeros(n_scores),
         "queries": queries,

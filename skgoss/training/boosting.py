@@ -15,7 +15,6 @@ from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
-from skgoss.columns.row_partition import RowPartition
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
@@ -82,6 +81,8 @@ class Boosting(Rounds):
     # Made only if a column can be split.
     grower: TreeGrower
 
+    # (n_rounds,): the factors of each round's trees; None: 1.
+    factor: Floats | None = None
     # Whether the grower may add the values of new trees to the training scores itself.
     adds_while_growing = True
     # Whether predictions are means of the trees and not sums.
@@ -104,7 +105,9 @@ class Boosting(Rounds):
     ) -> None:
         self.n_scores = objective.n_scores
         shape = self.n_scores, dataset.n_rows
-        weight, copy_weight = objective.weight, objective.copy_weight
+        weight = objective.weight
+        # That of each copy.
+        copy_weight = weight if objective.copies is None else objective.label_weight
         has_start = init_score is not None
         start = np.zeros(shape[0]) if has_start else objective.start_scores()
         self.dataset = dataset
@@ -112,7 +115,9 @@ class Boosting(Rounds):
         self.settings = self._effective_settings(settings)
         super().__init__(n_threads, make_training_set)
         self.sets = list(sets)
+        self.partition = objective.partition
         self.init_ensemble = init_ensemble
+        self.first_round = 0 if init_ensemble is None else init_ensemble.n_rounds
         self.init_score = init_score
         self.has_default_start = not has_start
         self.initial_start = start
@@ -179,14 +184,6 @@ class Boosting(Rounds):
             self.settings, self.weight, objective.y, objective.queries, self.partition
         )
 
-    @property
-    def partition(self) -> RowPartition:
-        return self.objective.partition
-
-    @property
-    def first_round(self) -> int:
-        return 0 if self.init_ensemble is None else self.init_ensemble.n_rounds
-
     def current_iteration(self) -> int:
         return self.first_round + self.finished.n
 
@@ -195,9 +192,9 @@ class Boosting(Rounds):
         self.finished = FinishedRounds(
             self._n_grown,
             self.start,
-            self._factor_by_round(),
+            self.factor,
             list(self.linear),
-            self._levels,
+            [] if self.spread is None else self.spread.levels,
             self.grower.forest.n_drops if self.can_split else 0,
         )
 
@@ -245,15 +242,6 @@ class Boosting(Rounds):
         return starts
 
     @property
-    def _levels(self) -> list[Floats]:
-        """What rounds add to all rows besides their trees; none for most objectives."""
-        return [] if self.spread is None else self.spread.levels
-
-    def _factor_by_round(self) -> Floats | None:
-        """The factors of each round's trees, (n_rounds,); None: 1."""
-        return None
-
-    @property
     def _n_grown(self) -> int:
         """The number of rounds whose trees were grown in this fit."""
         if not self.can_split:
@@ -270,8 +258,6 @@ class Boosting(Rounds):
 
     def _apply_changed_settings(self) -> None:
         """Make anew what depends on settings that have changed since the last round."""
-        if self.settings is self._used_settings:
-            return
         self._used_settings = self.settings
         self.sampler = self._sampler()
         if self.can_split:
@@ -289,7 +275,8 @@ class Boosting(Rounds):
             if begin is not None:
                 begin()
             try:
-                self._apply_changed_settings()
+                if self.settings is not self._used_settings:
+                    self._apply_changed_settings()
                 grew = self._boost_round(self.first_round + before)
             except BaseException:
                 self._n_before_failure = before
@@ -325,7 +312,7 @@ class Boosting(Rounds):
                     " ends the training."
                 )
             index, k = divmod(number, n_scores)
-            factors = self._factor_by_round()
+            factors = self.factor
             value -= self._start_by_round(self.finished)[index, k]
             value /= 1.0 if factors is None else factors[index]
             self.grower.forest.set_leaf_value(number, leaf, value)
@@ -436,8 +423,9 @@ class Boosting(Rounds):
     def _reset_scores(self) -> None:
         """Set all scores to those before the first round."""
         self.scores = _initial_scores(self.start, self.init_score, self.dataset.n_rows)
-        for evaluation_set in self._binned_sets():
-            evaluation_set.scores = self._start_scores(evaluation_set.rows)
+        for evaluation_set in (*self.sets, *self.unlisted_sets):
+            if evaluation_set.binned is not None:
+                evaluation_set.scores = self._start_scores(evaluation_set.rows)
 
     def _start_scores(self, rows: Rows) -> Floats:
         return _initial_scores(self.start, rows.init_score, len(rows))
@@ -448,21 +436,16 @@ class Boosting(Rounds):
             scored_rows = ScoredRows(evaluation_set.binned, evaluation_set.scores)
             self._add_all_trees([scored_rows])
 
-    def _binned_sets(self) -> list[EvaluationSet]:
-        """The evaluation sets whose scores are not those of the training rows."""
-        return [e for e in (*self.sets, *self.unlisted_sets) if e.binned is not None]
-
     def _boost_round(self, round_index: int) -> bool:
         """Grow the trees of one round: see `boost`."""
-        before = self._n_grown
+        before = round_index - self.first_round
         if not self.can_split:
             self._keep_average(np.ones(self.n_scores, dtype=bool))
             self.n_constant = 1
             return False
         renews = self.objective.renews_leaves
-        self.objective.begin_round(before)
         self.objective.gradients(
-            self.scores, self.gradient, self.hessian, self.n_threads
+            self.scores, self.gradient, self.hessian, self.n_threads, before
         )
         if self.spread is not None:
             self._begin_spread(self.spread, round_index)
@@ -573,9 +556,10 @@ class Boosting(Rounds):
             is_stump, self.objective.average - self.start, 0.0
         )
         self.scores[is_stump] = self.start[is_stump, None]
-        for evaluation_set in self._binned_sets():
-            start_scores = self._start_scores(evaluation_set.rows)
-            evaluation_set.scores[is_stump] = start_scores[is_stump]
+        for evaluation_set in (*self.sets, *self.unlisted_sets):
+            if evaluation_set.binned is not None:
+                start_scores = self._start_scores(evaluation_set.rows)
+                evaluation_set.scores[is_stump] = start_scores[is_stump]
 
     def _renew_leaves(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
@@ -712,7 +696,7 @@ class Boosting(Rounds):
 
     def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
-        levels = self._levels
+        levels = self.finished.levels
         for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
             self._add_trees(scored_rows, trees)
             if levels:

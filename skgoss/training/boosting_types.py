@@ -49,9 +49,6 @@ class Dart(Boosting):
         self.factor = np.empty(0)
         super().__init__(*args, **kwargs)
 
-    def _factor_by_round(self) -> Floats:
-        return self.factor
-
     def _boost_round(self, round_index: int) -> bool:
         """Grow the trees of one round on scores without the dropped trees."""
         before = len(self.trees)
@@ -86,7 +83,7 @@ class Dart(Boosting):
         self.factor = self._add_normalized(self._scored_rows(), index, self.factor)
 
     def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
-        factor, levels = np.empty(0), self._levels
+        factor, levels = np.empty(0), self.finished.levels
         for index, dropout in enumerate(self.dropouts):
             self._subtract(scored_rows, dropout, factor)
             factor = self._add_normalized(scored_rows, index, factor)

@@ -71,14 +71,7 @@ class FitSetup:
             rows.position,
         )
         metrics = self.metrics
-        self._check_init_ensemble()
-        if settings.linear_tree and objective.renews_leaves:
-            raise ValueError(
-                f"linear_tree must be False for objective={objective.name!r}, which"
-                " replaces the leaf values."
-            )
-        self._check_forest(objective)
-        self._check_shared_trees(objective)
+        self._check(objective)
         dataset = self.binned(rows)
         if objective.copies is not None:
             # Their numbers have bits for the rows of the fit only.
@@ -101,17 +94,23 @@ class FitSetup:
             ),
         )
 
-    def _check_forest(self, objective: Objective) -> None:
-        is_forest = self.settings.boosting_type == "rf"
-        if is_forest and objective.link.distribution is not None:
+    def _check(self, objective: Objective) -> None:
+        """Check that options and the earlier model fit the objective."""
+        settings = self.settings
+        if self.init_ensemble is not None:
+            self._check_earlier(self.init_ensemble)
+        if settings.linear_tree and objective.renews_leaves:
+            raise ValueError(
+                f"linear_tree must be False for objective={objective.name!r}, which"
+                " replaces the leaf values."
+            )
+        if settings.boosting_type == "rf" and objective.link.distribution is not None:
             raise ValueError(
                 f"objective={objective.name!r} cannot be learned by a random forest"
                 " (boosting_type='rf'): each of its trees would begin with the spread"
                 " of all targets. Use boosting_type='gbdt'."
             )
-
-    def _check_shared_trees(self, objective: Objective) -> None:
-        is_shared = self.settings.multi_strategy == "multi_output_tree"
+        is_shared = settings.multi_strategy == "multi_output_tree"
         weight = objective.label_weight
         if is_shared and weight is not None and weight.ndim == 2 and self.n_scores > 1:
             raise ValueError(
@@ -183,16 +182,15 @@ class FitSetup:
             raw = raw[rows.numbers]
         return np.ascontiguousarray(raw.T)
 
-    def _check_init_ensemble(self) -> None:
-        if self.init_ensemble is None:
-            return
-        if self.settings.boosting_type == "rf" or self.init_ensemble.average:
+    def _check_earlier(self, trees: Ensemble) -> None:
+        """Check that boosting can go on from the trees of ``init_model``."""
+        if self.settings.boosting_type == "rf" or trees.average:
             raise ValueError(
                 "init_model cannot be used with random forests (boosting_type='rf')."
             )
-        if self.init_ensemble.n_scores != self.n_scores:
+        if trees.n_scores != self.n_scores:
             raise ValueError(
-                f"init_model has {self.init_ensemble.n_scores} trees per round, but"
+                f"init_model has {trees.n_scores} trees per round, but"
                 f" {self.n_scores} are needed. Pass a model with the same number"
                 " of classes, quantiles or targets."
             )
@@ -221,7 +219,8 @@ class MultiOutputSetup(FitSetup):
 
     def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> MultiOutput:
         """Bin the rows once, and begin the fit of each output on them."""
-        self._check_init_ensemble()
+        if self.init_ensemble is not None:
+            self._check_earlier(self.init_ensemble)
         dataset = self.binned(rows)
         n_at_once, n_threads = 1, self.n_threads
         is_small = dataset.n_rows * len(dataset.feature) < _SMALL

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
 from skgoss.training.boosting import Boosting, FinishedRounds
@@ -63,6 +62,7 @@ class MultiOutput(Rounds):
         super().__init__(n_threads, make_training_set)
         self.dataset = dataset
         self.parts = list(parts)
+        self.partition, self.first_round = parts[0].partition, parts[0].first_round
         self.settings = settings
         self.n_at_once = n_at_once
         n_scores = np.cumsum([0, *(part.objective.n_scores for part in parts)])
@@ -79,14 +79,6 @@ class MultiOutput(Rounds):
         # Whether the trees of each output can no longer be split.
         self._has_ended = [False] * len(parts)
         self._publish()
-
-    @property
-    def first_round(self) -> int:
-        return self.parts[0].first_round
-
-    @property
-    def partition(self) -> RowPartition:
-        return self.parts[0].partition
 
     def current_iteration(self) -> int:
         return self.first_round + self.finished.n

@@ -45,6 +45,9 @@ class Rounds(ABC):
 
     settings: Settings
     dataset: BinnedDataset  # the training rows
+    # Which of the rows of all processes are those of the training set.
+    partition: RowPartition
+    first_round: int  # the number of the first new round
 
     # Whether several rounds may grow at once.
     grows_ahead = False
@@ -60,16 +63,6 @@ class Rounds(ABC):
         # Those that are evaluated only when asked for.
         self.unlisted_sets: list[EvaluationSet] = []
         self._lock = NonBlockingLock()
-
-    @property
-    @abstractmethod
-    def partition(self) -> RowPartition:
-        """Which of the rows of all processes are those of the training set."""
-
-    @property
-    @abstractmethod
-    def first_round(self) -> int:
-        """The number of the first new round."""
 
     @abstractmethod
     def current_iteration(self) -> int:

@@ -61,7 +61,9 @@ def read(estimator, X, y, given, parts=None, eval_parts=()):
         estimator._task(estimator._owner),
         init_model(given.init_model),
     )
-    data, sets = data.with_held_out([data.evaluation_set(s) for s in others])
+    sets = [data.evaluation_set(s) for s in others]
+    if not sets and data.settings.early_stopping_round:
+        data, sets = data.with_held_out()
     return data, binned(data), sets
 
 

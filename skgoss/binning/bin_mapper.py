@@ -266,15 +266,18 @@ def bin_sparse_columns(
 
 def _bin_search(mappers: list[BinMapper]) -> kernels.BinSearch:
     """The bounds of columns of numbers, at least one, for a search in buckets."""
-    columns = BinMapper(*zip(*mappers, strict=True))  # a tuple in each field
-    n_of_each = np.array(list(map(len, columns.upper_bounds)), dtype=np.int64)
+    fields: dict[str, Any] = dict(
+        zip(BinMapper._fields, zip(*mappers, strict=True), strict=True)
+    )
+    upper_bounds = fields["upper_bounds"]
+    n_of_each = np.array(list(map(len, upper_bounds)), dtype=np.int64)
     n_bounds = n_of_each - 1
     length = 2 * n_bounds + 1
     start = length.cumsum() - length
     # A search that starts at the last bound must still meet infinity.
     bounds = np.full(length.sum(), np.inf)
     shift = np.repeat(start - (n_of_each.cumsum() - n_of_each), n_of_each)
-    bounds[shift + np.arange(len(shift))] = np.concatenate(columns.upper_bounds)
+    bounds[shift + np.arange(len(shift))] = np.concatenate(upper_bounds)
     first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
     n_buckets = np.minimum(BUCKETS_PER_BOUND * n_bounds, MAX_BUCKETS)
     np.maximum(n_buckets, 1).cumsum(out=first_start[1:])
@@ -283,6 +286,6 @@ def _bin_search(mappers: list[BinMapper]) -> kernels.BinSearch:
         start,
         n_bounds,
         first_start,
-        np.array(columns.nan_bin, dtype=np.int32),
-        np.array(columns.zero_bin, dtype=np.int32),
+        np.array(fields["nan_bin"], dtype=np.int32),
+        np.array(fields["zero_bin"], dtype=np.int32),
     )

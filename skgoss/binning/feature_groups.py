@@ -82,13 +82,6 @@ class SparseColumns:
     bin_start: NDArray[np.int64]
     bins: NDArray[np.uint16]  # the stored bins
 
-    def of_all_columns(self, n_used: int) -> tuple[NDArray[Any], ...]:
-        """The arrays with an entry for each used column; dense ones have no rows."""
-        start, bin_start = np.zeros((2, n_used + 1), dtype=np.int64)
-        start[self.number + 1] = np.diff(self.start)
-        bin_start[self.number + 1] = np.diff(self.bin_start)
-        return start.cumsum(), self.rows, bin_start.cumsum(), self.bins
-
     def stored_bins(self) -> NDArray[np.uint16]:
         """The stored bin of each stored row, also in columns of two bins."""
         length = np.diff(self.start)
@@ -190,6 +183,9 @@ class FeatureGroups:
     group: NDArray[np.int32]
     first_code: NDArray[np.int32]  # (n_used,): the code of a column's stored bin 0
     n_codes: NDArray[np.int32]  # (n_groups,)
+    # (n_groups,): see `Storage`.
+    lane: NDArray[np.int32]
+    radix: NDArray[np.int32]
 
 
 def make_groups(
@@ -205,7 +201,7 @@ def make_groups(
     dense = np.flatnonzero(~is_sparse & (n_bins <= LANE_CODES))
     group[dense] = np.arange(len(dense))
     if len(sparse.number) == 0:
-        return FeatureGroups(group, first_code, n_bins[dense].astype(np.int32))
+        return _in_lanes(group, first_code, n_bins[dense], settings, n_rows)
     n_stored = n_bins[sparse.number] - 1
     bundle = (
         find_bundles(
@@ -225,11 +221,20 @@ def make_groups(
     group[sparse.number[in_lane]] = number[bundle[in_lane]]
     first_code[sparse.number] = _first_codes(bundle, n_stored)
     first_code[sparse.number[~in_lane]] = 0
-    return FeatureGroups(
-        group,
-        first_code,
-        np.concatenate([n_bins[dense], n_codes[is_dense]]).astype(np.int32),
-    )
+    n_codes = np.concatenate([n_bins[dense], n_codes[is_dense]])
+    return _in_lanes(group, first_code, n_codes, settings, n_rows)
+
+
+def _in_lanes(
+    group: NDArray[np.int32],
+    first_code: NDArray[np.int32],
+    n_codes: NDArray[Any],
+    settings: StorageSettings,
+    n_rows: int,
+) -> FeatureGroups:
+    n_codes = n_codes.astype(np.int32)
+    lanes = share_lanes(n_codes, n_rows if settings.enable_bundle else 0)
+    return FeatureGroups(group, first_code, n_codes, *lanes)
 
 
 def _dense_bundles(

@@ -30,7 +30,6 @@ from skgoss.binning.feature_groups import (
     StorageSettings,
     find,
     make_groups,
-    share_lanes,
     sparse_numbers,
     without_conflicts,
 )
@@ -169,8 +168,10 @@ class Storage:
     def row_updates(self) -> float:
         """The mean number of places that a row is added to."""
         store = self.store
-        mean_entries = len(self._packed[1]) / max(store.n_rows, 1)
-        return len(self.lane) + len(store.arrays.shorts) + mean_entries
+        n_dense = len(self.lane) + len(store.arrays.shorts)
+        if not store.has_sparse:
+            return float(n_dense)
+        return n_dense + len(self._packed[1]) / max(store.n_rows, 1)
 
     @property
     def group(self) -> NDArray[np.int32]:
@@ -472,8 +473,6 @@ def lay_out(
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
     n_bins, default_bin = arrays.n_bins, arrays.default_bin
-    n_rows = bin_store.n_rows if settings.enable_bundle else 0
-    lane, radix = share_lanes(groups.n_codes, n_rows)
     offset = np.append(0, np.cumsum(n_bins - (default_bin >= 0), dtype=np.int64))
     pieces, piece_start = _pieces(groups, offset)
     in_lanes = (arrays.column >= 0) & (arrays.column < len(arrays.bytes))
@@ -483,8 +482,8 @@ def lay_out(
         offset=offset,
         singles=_singles(mappers, n_bins, default_bin),
         feature_at=np.repeat(np.arange(len(mappers), dtype=np.int32), np.diff(offset)),
-        lane=lane,
-        radix=radix,
+        lane=groups.lane,
+        radix=groups.radix,
         n_codes=groups.n_codes,
         pieces=pieces,
         piece_start=piece_start,
@@ -520,9 +519,17 @@ def _store(
         groups.first_code,
         bytes_,
         shorts,
-        *sparse.of_all_columns(len(mappers)),
+        *_of_all_columns(sparse, len(mappers)),
     )
     return bin_store, groups
+
+
+def _of_all_columns(sparse: SparseColumns, n_used: int) -> tuple[NDArray[Any], ...]:
+    """The arrays with an entry for each used column; dense ones have no rows."""
+    start, bin_start = np.zeros((2, n_used + 1), dtype=np.int64)
+    start[sparse.number + 1] = np.diff(sparse.start)
+    bin_start[sparse.number + 1] = np.diff(sparse.bin_start)
+    return start.cumsum(), sparse.rows, bin_start.cumsum(), sparse.bins
 
 
 def _codes(

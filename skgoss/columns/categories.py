@@ -116,17 +116,17 @@ class Vocabulary:
         return np.dtype(np.float32 if len(self.values) <= FLOAT32_CODES else np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class Categories:
     """The categorical columns of an estimator."""
 
-    def __init__(self, declared: set[int] | None) -> None:
-        # Those that `categorical_feature` lists; None: no column is categorical.
-        self.declared = declared
-        # The categories of each column; filled in fit.
-        self.vocabularies: dict[int, Vocabulary] = {}
-        # Categories of LightGBM's files, of the columns of strings and categories of a
-        # data frame, in their order: see `assign_unplaced`. None: all have a column.
-        self.unplaced: list[Vocabulary] | None = None
+    # Those that `categorical_feature` lists; None: no column is categorical.
+    declared: set[int] | None
+    # The categories of each column; filled in fit.
+    vocabularies: dict[int, Vocabulary] = field(default_factory=dict)
+    # Categories of LightGBM's files, of the columns of strings and categories of a data
+    # frame, in their order: see `assign_unplaced`. None: all have a column.
+    unplaced: list[Vocabulary] | None = None
 
     def values(self, *, needs_encoding: bool) -> dict[int, list[Any]]:
         """The categories of the columns that needed encoding, or of the others."""
@@ -358,8 +358,6 @@ def declare(
 
     ValueError if there is no column of a name or number, or a column is listed twice.
     """
-    if isinstance(categorical_feature, str):
-        return Categories(set())
     if not are_declared(categorical_feature):
         return Categories(None)
     place = {} if names is None else {name: j for j, name in enumerate(names)}

@@ -241,7 +241,9 @@ class _ColumnReader:
             sklearn_private.check_n_features(X, self.schema.n_features, self.owner)
             return
         n_features = X.shape[1]
-        declared = categories.declare(self.categorical_feature, names, n_features)
+        declared = Categories(set())
+        if not isinstance(self.categorical_feature, str):
+            declared = categories.declare(self.categorical_feature, names, n_features)
         self.schema = ColumnSchema(n_features, names, declared, index)
 
     def _is_plain(self, X: Any) -> bool:

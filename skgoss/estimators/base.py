@@ -23,7 +23,7 @@ from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
 from skgoss.fit import entry
-from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
+from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, BuildBins, Fit, checked_settings
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
@@ -551,7 +551,6 @@ class LGBMModel(
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):
-            X, y, arguments = with_datasets(X, y, arguments)
             settings = self._settings(X, arguments)
             if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
                 self._keep(*self._shared.model(self, X, y, arguments, settings))

@@ -30,7 +30,8 @@ TRAINING = "training"
 _QUERIES = ("group", "qid")
 OF_ROWS = ("sample_weight", "init_score", *_QUERIES)
 OF_A_SET = (*OF_ROWS, "class_weight")
-_NO_ROWS: dict[str, Any] = dict.fromkeys(
+# What takes those that belong to rows out of `FitArguments`.
+NO_ROWS: dict[str, Any] = dict.fromkeys(
     [*OF_ROWS, "groups", "time", "eval_set", "eval_X", "eval_y"]
     + [f"eval_{name}" for name in OF_A_SET]
 )
@@ -84,10 +85,6 @@ class FitArguments:
             messages = lightgbm3.messages("verbose", verbose, arguments["callbacks"])
             arguments |= messages
         return cls(**arguments, early_stopping_round=early_stopping_rounds)
-
-    def without_values(self) -> FitArguments:
-        """The arguments without what belongs to rows."""
-        return replace(self, **_NO_ROWS)
 
     @property
     def metadata(self) -> dict[str, Any] | None:
@@ -216,7 +213,7 @@ _FIELDS = {
 }
 
 
-def with_datasets(
+def _with_datasets(
     X: Any, y: Any, arguments: FitArguments
 ) -> tuple[Any, Any, FitArguments]:
     """The arguments of a fit, where data that are read in batches are a `Dataset`."""
@@ -285,9 +282,20 @@ def _as_dataset(X: Any, values: dict[str, Any]) -> tuple[Dataset, dict[str, Any]
 
 
 def input_sets(
-    X: Any, y: Any, arguments: FitArguments, settings: Settings
+    X: Any,
+    y: Any,
+    arguments: FitArguments,
+    settings: Settings,
+    *,
+    is_lazy: bool = False,
 ) -> list[InputSet]:
-    """Collect the arguments of the training set, the first, and of evaluation sets."""
+    """Collect the arguments of the training set, the first, and of evaluation sets.
+
+    Data that are read in batches become a `Dataset`, unless data are collections of
+    Dask, which are ``is_lazy``.
+    """
+    if not is_lazy:
+        X, y, arguments = _with_datasets(X, y, arguments)
     training = InputSet(
         TRAINING,
         X,
@@ -334,15 +342,16 @@ def _evaluation_sets(
     ]
     sets: list[InputSet] = []
     taken: list[str] = []
-    for i, (pair, *values) in enumerate(zip(pairs, *by_set, strict=True)):
+    for i, ((rows, target), *values) in enumerate(zip(pairs, *by_set, strict=True)):
         # Only one can be called 'training'.
         default = f"valid_{i}" if TRAINING in taken else TRAINING
         input_set = _evaluation_set(
             training,
             names[i] or f"valid_{i}",
             names[i] or default,
-            *pair,
             verbosity,
+            rows,
+            target,
             **dict(zip(OF_A_SET, values, strict=True)),
         )
         sets.append(input_set)
@@ -362,7 +371,7 @@ def evaluation_set(training: InputSet, name: str, X: Dataset) -> InputSet:
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, got {name!r}.")
     none = dict.fromkeys(OF_A_SET)
-    input_set = _evaluation_set(training, name, name, X, None, -1, **none)
+    input_set = _evaluation_set(training, name, name, -1, X, None, **none)
     _check_queries(input_set, training)
     return input_set
 
@@ -371,9 +380,9 @@ def _evaluation_set(
     training: InputSet,
     name: str,
     training_name: str,
+    verbosity: int,
     X: Any,
     y: Any,
-    verbosity: int,
     **values: Any,
 ) -> InputSet:
     input_set = InputSet(name, X, y, **values)

@@ -25,11 +25,11 @@ from skgoss.columns import (
     targets,
 )
 from skgoss.columns.columns import RELEASED, Columns
-from skgoss.columns.row_partition import RowPartition
+from skgoss.columns.row_partition import Parts, RowPartition
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset, Prepared, Request
 from skgoss.fit import several_outputs, splits
-from skgoss.fit.arguments import FitArguments, InputSet, input_sets
+from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.splits import Splits
@@ -125,7 +125,7 @@ class FitData:
         if training.parts is not None and training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
         self.task = task if init_model is None else task.going_on(init_model)
-        self.arguments = arguments.without_values()
+        self.arguments = replace(arguments, **NO_ROWS)
         self.settings = settings
         self.init_model = init_model
         self.training = training
@@ -134,12 +134,13 @@ class FitData:
         except (TypeError, ValueError) as error:
             training.raise_named(error)
             raise
-        self.settings = constraints.resolve_columns(
-            settings,
-            self.schema.n_features,
-            self.schema.categories.vocabularies,
-            self.column_names,
-        )
+        if not settings.given.isdisjoint(constraints.OPTIONS):
+            self.settings = constraints.resolve_columns(
+                settings,
+                self.schema.n_features,
+                self.schema.categories.vocabularies,
+                self.column_names,
+            )
         alpha = settings.alpha
         self.levels = alpha if isinstance(alpha, tuple) else ()
         rows = self._rows(prepared, training)
@@ -170,7 +171,7 @@ class FitData:
 
     def _training_columns(self) -> Prepared:
         """Read the training columns, their names and categories."""
-        X = self.training.X
+        X, parts = self.training.X, self.training.parts
         schema = None if self.init_model is None else self._init_schema(self.init_model)
         feature_name = self.arguments.feature_name
         self.names = None
@@ -181,7 +182,13 @@ class FitData:
             if self.names is None:
                 self.names = X._names
         else:
-            prepared = self._columns(X, schema)
+            reading = containers.Reading(
+                self.names, self.settings.categorical_feature, schema
+            )
+            columns, read = reading.read(X, self.task.owner)
+            if parts is not None:
+                columns, read = self._merged(columns, read, parts, schema is None)
+            prepared = Prepared(columns, schema=read)
         self.schema = cast(ColumnSchema, schema or prepared.schema)
         self.root = prepared.root
         if self.init_model is not None:
@@ -212,20 +219,14 @@ class FitData:
             )
         return init_model.schema
 
-    def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
-        """Read the training columns of data that are not a `Dataset`."""
-        reading = containers.Reading(
-            self.names, self.settings.categorical_feature, schema
-        )
-        columns, read = reading.read(X, self.task.owner)
-        if self.training.parts is not None:
-            if self.training.is_empty:
-                columns = Columns.without_rows(columns.n_features)
-            merged, read = merged_schema.merged(
-                columns, read, self.training.parts, learned=schema is None
-            )
-            columns = cast(Columns, merged)
-        return Prepared(columns, schema=read)
+    def _merged(
+        self, columns: Columns, schema: ColumnSchema, parts: Parts, learned: bool
+    ) -> tuple[Columns, ColumnSchema]:
+        """The columns with the categories of the rows of all processes."""
+        if self.training.is_empty:
+            columns = Columns.without_rows(columns.n_features)
+        merged, schema = merged_schema.merged(columns, schema, parts, learned=learned)
+        return cast(Columns, merged), schema
 
     def _prepared(
         self, X: Dataset, schema: ColumnSchema | None, root: BinnedDataset | None = None
@@ -277,7 +278,9 @@ class FitData:
             position = input_set.position if input_set.is_training else None
         if input_set.is_training and task.tasks:
             task.check_learnable(target, weight)
-        queries = task.queries(input_set, n_rows)
+        queries = None
+        if task.may_rank or not (input_set.group is None and input_set.qid is None):
+            queries = task.queries(input_set, n_rows)
         if spec is None or (spec.distribution is None and not lives):
             targets.check_sum(target, weight, name, partition)
         else:

@@ -45,7 +45,7 @@ class SeveralTargets(Task):
         return [task.classes for task in self.tasks if task.classes is not None]
 
     @property
-    def n_scores(self) -> int:
+    def n_scores(self) -> int:  # type: ignore[override]
         """The number of trees of a round."""
         return sum(task.n_scores for task in self.tasks)
 

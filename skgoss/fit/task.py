@@ -47,6 +47,7 @@ class Task:
     # Whether functions of the user are f(predictions, dataset), as those of `train`. No
     # estimator could call these, so models forget them.
     functions_take_dataset: ClassVar[bool] = False
+    may_rank: ClassVar[bool] = False  # whether rows may have to have queries
     # Whether ``y`` may have several columns: see `several_outputs`.
     takes_several: ClassVar[bool] = False
 
@@ -103,9 +104,7 @@ class Task:
 
     def queries(self, rows: InputSet, n_rows: int) -> queries.Queries | None:
         """The queries of the rows; None if rows are not ranked."""
-        if rows.group is None and rows.qid is None:
-            return None
-        return rows.queries(n_rows)
+        return rows.queries(n_rows) if rows.has_queries else None
 
     def resolved(self, settings: Settings) -> tuple[Objective, Objective, Link]:
         """The objective as the user passed it, by its canonical name, and its link.
@@ -151,6 +150,7 @@ class Ranking(Task):
     name = "ranking"
     serves = ("ranking",)
     default_objective = "lambdarank"
+    may_rank = True
 
     def queries(self, rows: InputSet, n_rows: int) -> queries.Queries:
         """The queries of the rows; without any, all rows are one query."""
@@ -251,6 +251,7 @@ class TrainTask(Task):
     objective: str | Callable[..., Any] | None = None  # as the user passed it
 
     functions_take_dataset: ClassVar[bool] = True
+    may_rank: ClassVar[bool] = True
 
     @property
     def default_objective(self) -> str | None:  # type: ignore[override]
@@ -258,12 +259,12 @@ class TrainTask(Task):
         return None if callable(self.objective) else "regression"
 
     @property
-    def n_classes(self) -> int | None:
+    def n_classes(self) -> int | None:  # type: ignore[override]
         """The number of classes; None for numbers and for two classes."""
         return self.num_class if self.num_class > 1 else None
 
     @property
-    def n_scores(self) -> int:
+    def n_scores(self) -> int:  # type: ignore[override]
         """The number of trees of a round."""
         return self.num_class
 

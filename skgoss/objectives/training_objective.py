@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives import exact_sum, function_kernels
+from skgoss._engine.objectives import exact_sum, function_kernels, loss_kernels
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
 from skgoss.objectives.distributions import kernel_target, most_likely
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
+    ANY,
     MIN_PRIOR,
     OBJECTIVES,
     ObjectiveSpec,
@@ -240,7 +241,8 @@ def make_objective(
         parts = {"name": name, "link": link}
         if spec.self_concordance is not None:
             parts["self_concordance"] = spec.self_concordance(settings)
-        _check_targets(name, spec, rows)
+        if spec.targets is not ANY or spec.needs_positive_mean:
+            _check_targets(name, spec, rows)
         if spec.task == "classification":
             parts |= _classes(name, settings, rows, n_scores)
         elif spec.task == "ranking":
@@ -300,9 +302,9 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
         rows = replace(rows, y=y)
     if spec.weighs_rows:
         exponent = np.ones(len(y)) if weight is None else weight
-        derivatives = partial(gradients.cross_entropy_lambda, y, exponent)
+        derivatives = partial(_cross_entropy_lambda, y, exponent)
     else:
-        derivatives = partial(gradients.pointwise, name, y, [spec.constants(settings)])
+        derivatives = partial(_pointwise, name, y, [spec.constants(settings)])
     return {
         "y": y,
         "derivatives": derivatives,
@@ -365,13 +367,14 @@ def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -
     sigmoid = settings.sigmoid
     label_weight = None
     if name == "multiclass":
-        derivatives = partial(gradients.softmax, y)
+        derivatives = partial(_softmax, y)
         average = np.array([correct_rounding.log(max(p, MIN_PRIOR)) for p in prior])
     else:
         parameters = [(sigmoid, code) for code in codes]
-        derivatives = partial(gradients.pointwise, "binary", y, parameters)
+        derivatives = partial(_pointwise, "binary", y, parameters)
         average = np.array([log_odds(p) / sigmoid for p in prior])
-        label_weight = _label_weight(settings, y, codes, weights)
+        if settings.is_unbalance or settings.scale_pos_weight != 1:
+            label_weight = _label_weight(settings, y, codes, weights)
     return {
         "y": y,
         "derivatives": derivatives,
@@ -394,7 +397,7 @@ def _binary_codes(name: str, rows: TrainingRows) -> Floats:
 
 def _label_weight(
     settings: Settings, y: Floats, codes: list[int], weights: list[tuple[float, float]]
-) -> Floats | None:
+) -> Floats:
     """The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows.
 
     With ``is_unbalance``, positive and negative rows have the same total weight: the
@@ -406,8 +409,6 @@ def _label_weight(
             "Use is_unbalance=True or scale_pos_weight, not both: each sets the weight "
             "of positive rows."
         )
-    if not settings.is_unbalance and scale == 1:
-        return None
     per_class = []
     for code, (of_code, of_others) in zip(codes, weights, strict=True):
         positive, negative = scale, 1.0
@@ -417,3 +418,66 @@ def _label_weight(
         per_class.append(np.where(y == code, positive, negative))
     by_class = np.array(per_class, dtype=np.float64)
     return by_class if len(codes) > 1 else by_class[0]
+
+
+# --- Gradients of losses --------------------------------------------------------------
+
+
+def _pointwise(
+    loss: str,
+    y: Floats,
+    parameters: Sequence[tuple[float, float]],
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
+    """A loss of single scores: for regression, and for one class against the rest."""
+    for k, (a, b) in enumerate(parameters):
+        loss_kernels.pointwise(
+            loss_kernels.LOSSES[loss],
+            scores[k],
+            y,
+            a,
+            b,
+            n_threads,
+            gradient_out[k],
+            None if hessian_out is None else hessian_out[k],
+        )
+
+
+def _softmax(
+    y: Floats,
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
+    """The cross entropy of K classes that share one softmax."""
+    assert hessian_out is not None
+    n_classes = len(scores)
+    rows = loss_kernels.softmax_rows_per_block(n_classes)
+    loss_kernels.softmax(
+        scores,
+        y,
+        n_classes / max(n_classes - 1, 1),
+        np.empty((n_threads, (n_classes + 2) * rows)),
+        n_threads,
+        gradient_out,
+        hessian_out,
+    )
+
+
+def _cross_entropy_lambda(
+    y: Floats,
+    weight: Floats,
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
+    """The cross entropy of 'cross_entropy_lambda', in which weights are exponents."""
+    assert hessian_out is not None
+    loss_kernels.cross_entropy_lambda(
+        scores[0], y, weight, n_threads, gradient_out[0], hessian_out[0]
+    )

@@ -155,7 +155,9 @@ class Boosting(Rounds):
         self._size = (0, 0.0) if self.can_split else objective.size()
         # The number of rounds before a round that failed, until it is undone.
         self._n_before_failure: int | None = None
-        self.constraints = constraints.tree_constraints(self.settings, dataset)
+        self.constraints = None
+        if not settings.given.isdisjoint(constraints.OPTIONS):
+            self.constraints = constraints.tree_constraints(self.settings, dataset)
         if self.can_split:
             self.grower = self._grower()
         # The settings that the sampler and the grower were made of.
@@ -178,7 +180,10 @@ class Boosting(Rounds):
             None if partition.collectives.n_ranks == 1 else partition,
         )
 
-    def _sampler(self) -> sampling.Sampler:
+    def _sampler(self) -> sampling.Sampler | None:
+        """What draws rows; None: all rows are used."""
+        if self.settings.given.isdisjoint(sampling.OPTIONS):
+            return None
         objective = self.objective
         return sampling.make(
             self.settings, self.weight, objective.y, objective.queries, self.partition
@@ -449,9 +454,11 @@ class Boosting(Rounds):
         )
         if self.spread is not None:
             self._begin_spread(self.spread, round_index)
-        sample = self.sampler.draw(
-            round_index, self.gradient, self.hessian, self.n_threads
-        )
+        sample = sampling.Sample(None, self.hessian)
+        if self.sampler is not None:
+            sample = self.sampler.draw(
+                round_index, self.gradient, self.hessian, self.n_threads
+            )
         raw = self.rows.raw if self.settings.linear_tree else None
         # Linear leaves are added once they are fitted, to all rows.
         is_whole = sample.rows is None or raw is not None
@@ -488,7 +495,10 @@ class Boosting(Rounds):
         changes = np.zeros((len(gradients), self.dataset.n_rows))
         for index in range(len(gradients)):
             gradient, hessian = gradients[index : index + 1], self.hessian[:1].copy()
-            sample = self.sampler.draw(round_index, gradient, hessian, self.n_threads)
+            sample = sampling.Sample(None, hessian)
+            if self.sampler is not None:
+                options = gradient, hessian, self.n_threads
+                sample = self.sampler.draw(round_index, *options)
             grower.forest.drop(0)
             grower.grow(
                 gradient,
@@ -715,6 +725,8 @@ class Boosting(Rounds):
 
     def _scored_sets(self) -> list[ScoredRows]:
         """The rows and scores of the evaluation sets."""
+        if not (self.sets or self.unlisted_sets):
+            return []
         return [
             ScoredRows(evaluation_set.binned, evaluation_set.scores)
             for evaluation_set in (*self.sets, *self.unlisted_sets)

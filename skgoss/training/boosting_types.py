@@ -41,6 +41,7 @@ class Dart(Boosting):
     Regression Trees", AISTATS 2015).
     """
 
+    factor: Floats
     adds_while_growing = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

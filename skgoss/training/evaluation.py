@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning.rows import Rows
-from skgoss.objectives.link import Link, transform
+from skgoss.objectives.link import IDENTITY, Link, transform
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.metrics import CustomMetric, Result
 from skgoss.objectives.output_metrics import AnyMetric
@@ -81,7 +81,7 @@ class EvaluationSet:
         """
         raw = self._by_query(scores)
         # Predictions are computed once for all metrics with the same link.
-        predictions: dict[Link | None, Floats] = {None: raw}
+        predictions: dict[Link | None, Floats] = {None: raw, IDENTITY: raw}
         results: list[Result] = []
         for metric in (*self.metrics, *more):
             link = metric.link

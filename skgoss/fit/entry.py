@@ -15,7 +15,7 @@ from skgoss.fit.task import Task
 from skgoss.fit.time_limit import INTERRUPTIONS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.settings import Settings
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils.messages import warn_unused
 
 
@@ -104,7 +104,7 @@ def _refuse_unused_groups(fit: Fit, arguments: FitArguments) -> None:
     warn_unused(f"time {needs}")
 
 
-def _split(fit: Fit, sets: Sequence[NamedRows]) -> None:
+def _split(fit: Fit, sets: Sequence[EvaluationSet]) -> None:
     """Split the rows of a fit with the option ``folds`` or ``preset``."""
     fit.splits, fit.sets = fit.data.splits(), sets
     fit.others = next((s for s in sets if s.rows is not fit.data.rows), None)

@@ -31,7 +31,7 @@ from skgoss.objectives.survival import COX
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, CallbackList
-from skgoss.training.evaluation import EvaluationSet, NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.loop import Trained
 from skgoss.utils import threads
 from skgoss.utils.messages import type_name, warn
@@ -112,8 +112,8 @@ class Fit:
     # option, its evaluation sets, and the first of other rows than those it learns.
     splits: Splits
     pairs: list[Pair] | None = None
-    sets: Sequence[NamedRows] = ()
-    others: NamedRows | None = None
+    sets: Sequence[EvaluationSet] = ()
+    others: EvaluationSet | None = None
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Fit:
         self.plan = self._plan()
         self.calls = self.new_callbacks()
 
-    def begin(self, sets: Sequence[NamedRows]) -> None:
+    def begin(self, sets: Sequence[EvaluationSet]) -> None:
         """Put the rows into bins, and make the state of the rounds."""
         self.state = self.plan.begin(self.data.fitted, sets)
         if self.data.rows.partition is not None:

@@ -48,7 +48,7 @@ from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import threads
 from skgoss.utils.messages import type_name, warn, warn_unused
 
@@ -484,7 +484,7 @@ class FitData:
         spec = spec_of(objective) if isinstance(objective, str) else None
         return spec is None or not (spec.renewal_level or spec.distribution)
 
-    def evaluation_set(self, input_set: InputSet) -> NamedRows:
+    def evaluation_set(self, input_set: InputSet) -> EvaluationSet:
         """The rows of an evaluation set, which may be those of the training set."""
         X, rows = input_set.X, self.rows
         if not input_set.holds_same_rows(self.training):
@@ -494,7 +494,7 @@ class FitData:
                 input_set.raise_named(error)
                 raise
         data = X if rows.partition is None else None
-        return NamedRows(input_set.name, rows, input_set.is_training, data)
+        return EvaluationSet(input_set.name, rows, input_set.is_training, data)
 
     def _evaluated_rows(self, input_set: InputSet) -> Rows:
         """The rows of an evaluation set, without those of weight 0."""
@@ -537,7 +537,7 @@ class FitData:
             vars(X).update(before)
             raise
 
-    def with_held_out(self) -> tuple[Self, list[NamedRows]]:
+    def with_held_out(self) -> tuple[Self, list[EvaluationSet]]:
         """Hold rows out for early stopping, unless something else evaluates the fit.
 
         Returns the data with the rows to learn from, and the evaluation sets.
@@ -561,7 +561,7 @@ class FitData:
             (pair,) = splits.by_time(1, self.time, groups, words, first=1 - share)
             parts = rows.places(pair[0]), rows.places(pair[1])
         fitted, validation = map(rows.take, parts)
-        return self.replaced(fitted=fitted), [NamedRows("validation", validation)]
+        return self.replaced(fitted=fitted), [EvaluationSet("validation", validation)]
 
     def splits(self) -> Splits:
         """The rows of all processes, to be split into folds."""

@@ -18,7 +18,7 @@ from skgoss.fit.splits import Pair
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.training import loop
 from skgoss.training.callback_api import Recorder
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.loop import Trained
 from skgoss.training.schedule import at_once, run_all
 
@@ -33,7 +33,7 @@ class Folds:
 
     rows: Rows
     pairs: Sequence[Pair]
-    others: NamedRows | None = None
+    others: EvaluationSet | None = None
 
     def begun(self, fit: Fit, number: int, n_threads: int) -> Fit:
         """The fit to the rows of a fold, whose evaluation set are those it tests."""
@@ -43,13 +43,13 @@ class Folds:
         of_fold.begin([tested])
         return of_fold
 
-    def parts(self, number: int) -> tuple[Rows, NamedRows]:
+    def parts(self, number: int) -> tuple[Rows, EvaluationSet]:
         """The rows that a fold learns from, and those that it is tested on."""
         train, test = self.pairs[number]
         if not len(test):
             assert self.others is not None
             return self._learned(train), self.others
-        tested = NamedRows(f"fold_{number}", self.rows.take(self.rows.places(test)))
+        tested = EvaluationSet(f"fold_{number}", self.rows.take(self.rows.places(test)))
         return self._learned(train), tested
 
     def _learned(self, train: NDArray[np.int64]) -> Rows:

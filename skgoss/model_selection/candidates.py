@@ -122,7 +122,7 @@ class OwnFold:
         if self._base.data.outputs or is_undefined or None in self._keys:
             raise ValueError("Several outputs, a part without a class, or no hash.")
         binned = self._base.state.dataset.with_rows(named.rows.columns, settings)
-        self._tested = named._replace(rows=replace(named.rows, binned=binned))
+        self._tested = replace(named, rows=replace(named.rows, binned=binned))
 
     def evaluated(self, racer: Racer) -> dict[str, Any]:
         """What ``_fit_and_score`` of scikit-learn returns, after the next stage."""

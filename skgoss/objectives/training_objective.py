@@ -73,8 +73,9 @@ class Objective:
     # (K,): False for a class that all rows or no rows belong to. Its gradients are 0
     # and its hessians 1, so its score stays at ``average``.
     trained: NDArray[np.bool_]
-    # (n,): sample weights times class weights. None means 1.
-    row_weight: Floats | None = field(repr=False)
+    # (n,), or (n_scores, n) if classes have ``label_weight``: the weights of gradients
+    # and hessians: of the rows, their classes and their labels. None means 1.
+    weight: Floats | None = field(repr=False)
     boost_from_average: bool
     # Which of the rows of all processes these are.
     partition: RowPartition = field(repr=False)
@@ -102,13 +103,6 @@ class Objective:
     def n_scores(self) -> int:
         """K: raw scores of a row, trees of a round."""
         return len(self.average)
-
-    @property
-    def weight(self) -> Floats | None:
-        """The weights of gradients and hessians, (n,) or (K, n). None means 1."""
-        if self.label_weight is None or self.row_weight is None:
-            return self.row_weight if self.label_weight is None else self.label_weight
-        return self.label_weight * self.row_weight
 
     @property
     def renews_leaves(self) -> bool:
@@ -257,7 +251,7 @@ def make_objective(
             parts |= _numbers(name, settings, rows)
     usual = {
         "y": y,
-        "row_weight": weight,
+        "weight": weight,
         "copies": None if "copies" in parts else rows.copies(),
         "trained": np.ones(len(parts["average"]), dtype=bool),
         "boost_from_average": settings.boost_from_average,
@@ -267,7 +261,7 @@ def make_objective(
 
 
 # What is not as usual if weights are a part of the loss.
-_OWN_WEIGHTS = {"row_weight": None, "copies": None}
+_OWN_WEIGHTS = {"weight": None, "copies": None}
 # Only differences between rows count.
 _NO_START = {"average": np.zeros(1), "boost_from_average": False}
 # The parts of an objective, by the names of its fields.
@@ -365,7 +359,7 @@ def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -
     ]
     prior = np.array([positive / (positive + rest) for positive, rest in weights])
     sigmoid = settings.sigmoid
-    label_weight = None
+    label_weight, weight = None, rows.weight
     if name == "multiclass":
         derivatives = partial(_softmax, y)
         average = np.array([correct_rounding.log(max(p, MIN_PRIOR)) for p in prior])
@@ -375,8 +369,10 @@ def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -
         average = np.array([log_odds(p) / sigmoid for p in prior])
         if settings.is_unbalance or settings.scale_pos_weight != 1:
             label_weight = _label_weight(settings, y, codes, weights)
+            weight = label_weight if weight is None else label_weight * weight
     return {
         "y": y,
+        "weight": weight,
         "derivatives": derivatives,
         "average": average,
         "trained": (prior > MIN_PRIOR) & (prior < 1.0 - MIN_PRIOR),

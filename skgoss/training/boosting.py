@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,8 @@ Floats = NDArray[np.float64]
 _DRAWS = 30
 
 
-class ScoredRows(NamedTuple):
-    """Rows and the scores, (n_scores, n_rows), that trees are added to."""
-
-    rows: BinnedRows
-    scores: Floats
+# Rows and the scores, (n_scores, n_rows), that trees are added to.
+Scored = tuple[BinnedRows, Floats]
 
 
 @dataclass(eq=False)
@@ -334,7 +331,7 @@ class Boosting(Rounds):
             self._reset_scores()
             scored_rows = self._scored_rows()
             if self.objective.link.distribution is None:
-                scored_rows = [s for s in scored_rows if s.rows is not self.rows]
+                scored_rows = [s for s in scored_rows if s[0] is not self.rows]
             self._add_all_trees(scored_rows)
 
     def learned_scores(self) -> Floats | None:
@@ -438,7 +435,7 @@ class Boosting(Rounds):
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         if evaluation_set.binned is not None:
             evaluation_set.scores = self._start_scores(evaluation_set.rows)
-            scored_rows = ScoredRows(evaluation_set.binned, evaluation_set.scores)
+            scored_rows = (evaluation_set.binned, evaluation_set.scores)
             self._add_all_trees([scored_rows])
 
     def _boost_round(self, round_index: int) -> bool:
@@ -521,7 +518,7 @@ class Boosting(Rounds):
         level = spread.end(changes, n_leaves, rate, self.scores, self.n_threads)
         self._add_level(self._scored_rows(), level)
 
-    def _add_level(self, scored_rows: Sequence[ScoredRows], level: Floats) -> None:
+    def _add_level(self, scored_rows: Sequence[Scored], level: Floats) -> None:
         for _, scores in scored_rows:
             scores += level[:, None]
 
@@ -704,7 +701,7 @@ class Boosting(Rounds):
                 rows.numbers,
             )
 
-    def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
+    def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
         levels = self.finished.levels
         for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
@@ -719,22 +716,22 @@ class Boosting(Rounds):
         trees = BinnedTrees(*self.grower.forest.arrays())
         return trees.by_round(self.n_scores, self.linear)
 
-    def _scored_rows(self) -> list[ScoredRows]:
+    def _scored_rows(self) -> list[Scored]:
         """The rows and scores that trees are added to, the training rows first."""
-        return [ScoredRows(self.rows, self.scores), *self._scored_sets()]
+        return [(self.rows, self.scores), *self._scored_sets()]
 
-    def _scored_sets(self) -> list[ScoredRows]:
+    def _scored_sets(self) -> list[Scored]:
         """The rows and scores of the evaluation sets."""
         if not (self.sets or self.unlisted_sets):
             return []
         return [
-            ScoredRows(evaluation_set.binned, evaluation_set.scores)
+            (evaluation_set.binned, evaluation_set.scores)
             for evaluation_set in (*self.sets, *self.unlisted_sets)
             if evaluation_set.binned is not None
         ]
 
     def _add_trees(
-        self, scored_rows: Sequence[ScoredRows], trees: BinnedTrees, factor: float = 1.0
+        self, scored_rows: Sequence[Scored], trees: BinnedTrees, factor: float = 1.0
     ) -> None:
         """Add a multiple of the trees of a round to scores."""
         for rows, scores in scored_rows:

@@ -22,7 +22,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedRows
 from skgoss.training.boosting import Boosting, Floats
 from skgoss.training.boosting_types import BOOSTING_TYPES
-from skgoss.training.evaluation import EvaluationSet, NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
 from skgoss.training.schedule import at_once
@@ -54,7 +54,7 @@ class FitSetup:
         custom = any(isinstance(metric, CustomMetric) for metric in self.metrics)
         return custom or callable(self.settings.objective)
 
-    def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Rounds:
+    def begin(self, rows: Rows, sets: Sequence[EvaluationSet]) -> Rounds:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         if rows.source is not None and callable(settings.objective):
@@ -90,7 +90,7 @@ class FitSetup:
             init_ensemble=self.init_ensemble,
             raw=raw,
             make_training_set=lambda: EvaluationSet(
-                "training", rows, metrics, None, is_training=True
+                "training", rows, is_training=True, metrics=metrics
             ),
         )
 
@@ -140,13 +140,13 @@ class FitSetup:
         return resumed
 
     def evaluation_set(
-        self, dataset: BinnedDataset, training: Rows, named: NamedRows
+        self, dataset: BinnedDataset, training: Rows, named: EvaluationSet
     ) -> EvaluationSet:
-        """The rows of an evaluation set in the bins of the rows to learn from."""
-        name, rows, is_training, data = named
+        """An evaluation set with metrics, in the bins of the rows to learn from."""
+        rows = named.rows
         binned = None if rows is training else self._binned(dataset, rows)
         rows = replace(rows.without_values(), init_score=self._init_score(rows))
-        return EvaluationSet(name, rows, self.metrics, binned, is_training, data)
+        return replace(named, rows=rows, metrics=self.metrics, binned=binned)
 
     def _with_metrics(
         self, resumed: Rounds, evaluation_set: EvaluationSet
@@ -217,7 +217,7 @@ class MultiOutputSetup(FitSetup):
         ]
         return FitSetup.resume(replace(self, outputs=outputs), boosting, rows)
 
-    def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> MultiOutput:
+    def begin(self, rows: Rows, sets: Sequence[EvaluationSet]) -> MultiOutput:
         """Bin the rows once, and begin the fit of each output on them."""
         if self.init_ensemble is not None:
             self._check_earlier(self.init_ensemble)
@@ -244,10 +244,10 @@ class MultiOutputSetup(FitSetup):
             first = stop
         is_complete = all(part.dataset.n_rows == dataset.n_rows for part in parts)
 
-        def evaluation_set(named: NamedRows) -> EvaluationSet:
+        def evaluation_set(named: EvaluationSet) -> EvaluationSet:
             if named.rows is rows and not is_complete:
                 # The scores of an output are only those of the rows that it learns.
-                named = named._replace(rows=replace(rows, binned=dataset))
+                named = replace(named, rows=replace(rows, binned=dataset))
             return self.evaluation_set(dataset, rows, named)
 
         joint = MultiOutput(
@@ -256,7 +256,7 @@ class MultiOutputSetup(FitSetup):
             self.settings,
             self.n_threads,
             n_at_once,
-            lambda: evaluation_set(NamedRows("training", rows, True)),
+            lambda: evaluation_set(EvaluationSet("training", rows, True)),
         )
         for named in sets:
             joint.add(evaluation_set(named))

@@ -69,7 +69,7 @@ class Spread:
     def __init__(self, objective: Objective) -> None:
         assert isinstance(objective.derivatives, Likelihood)
         self.likelihood = objective.derivatives
-        rows = objective.y, objective.row_weight, objective.partition
+        rows = objective.y, objective.weight, objective.partition
         self.rows = TrainingRows(*rows)
         is_whole = objective.copies is not None
         ones = np.ones(len(objective.y))

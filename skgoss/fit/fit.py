@@ -226,13 +226,15 @@ class Fit:
         )
         if not data.outputs:
             return FitSetup(*plan)
-        parts = [
+        of_outputs = [
             FitSetup(
                 output.settings(settings), output.task.n_scores, [], self.n_threads
             )
             for output in data.outputs
         ]
-        return MultiOutputSetup(*plan, parts, [output.name for output in data.outputs])
+        return MultiOutputSetup(
+            *plan, of_outputs, [output.name for output in data.outputs]
+        )
 
     def train(
         self,

@@ -402,8 +402,10 @@ class FitData:
             if self.init_model.trees.n_scores == self.n_scores:  # else an error follows
                 _warn_of_other_scores(self.init_model, objective, self.link)
         if settings.multi_strategy == "multi_output_tree":
-            parts = [part.task.n_scores for part in self.outputs] or [self.n_scores]
-            if max(parts) == 1 or self.link.distribution is not None:
+            widths = [output.task.n_scores for output in self.outputs] or [
+                self.n_scores
+            ]
+            if max(widths) == 1 or self.link.distribution is not None:
                 settings = settings.replaced(multi_strategy="one_output_per_tree")
         self.settings = settings.replaced(objective=objective)
 
@@ -419,15 +421,17 @@ class FitData:
         if spec is None or spec.option is None or not spec.linear_above or not is_open:
             return
         outputs = range(len(self.outputs))
-        parts = [rows.of_output(k, k, k + 1).without_missing_targets() for k in outputs]
-        for part in parts or [rows]:
-            y = np.ascontiguousarray(part.target)
-            partition = part.partition or RowPartition.alone(len(y))
-            learned = TrainingRows(y, part.weight, partition)
+        of_outputs = [
+            rows.of_output(k, k, k + 1).without_missing_targets() for k in outputs
+        ]
+        for output in of_outputs or [rows]:
+            y = np.ascontiguousarray(output.target)
+            partition = output.partition or RowPartition.alone(len(y))
+            learned = TrainingRows(y, output.weight, partition)
             start = (
                 spec.start(learned, settings) if settings.boost_from_average else 0.0
             )
-            scores = start if part.init_score is None else part.init_score[0]
+            scores = start if output.init_score is None else output.init_score[0]
             errors = replace(learned, y=np.abs(y - scores))
             scale = getattr(settings, spec.option)
             if errors.percentile(0.05) > spec.linear_above * scale:

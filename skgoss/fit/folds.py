@@ -91,7 +91,7 @@ def _models(
     n, folds = len(pairs), Folds(fit.data.rows, pairs)
     n_at_once, n_threads = threads_of_folds(fit, n)
     # A share for what follows, which is another fit or little.
-    whole = fit.limit.part(0.6 if fit.settings.refit else 1.0)
+    whole = fit.limit.of_share(0.6 if fit.settings.refit else 1.0)
     begun: dict[int, FoldModel] = {}
     ended: set[int] = set()
 
@@ -101,7 +101,7 @@ def _models(
         of_fold = folds.begun(fit, number, n_threads)
         state, test = of_fold.state, pairs[number][1]
         model, calls = make_model(of_fold), of_fold.new_callbacks()
-        limit = whole.part(1 / -(-(n - number) // n_at_once))
+        limit = whole.of_share(1 / -(-(n - number) // n_at_once))
         is_over = limit.after_round(state.settings.n_estimators)
         result = loop.train(state, model, callbacks=calls, after_round=is_over)
         trees = result.ensemble

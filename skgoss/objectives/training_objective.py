@@ -227,45 +227,45 @@ def make_objective(
         weight = np.ascontiguousarray(weight, dtype=np.float64)
     rows = TrainingRows(y, weight, partition or RowPartition.alone(len(y)))
     if callable(settings.objective):
-        parts = _custom(settings, rows, n_scores, queries)
+        fields = _custom(settings, rows, n_scores, queries)
     else:
         name = canonical_name(settings.objective)
         spec = OBJECTIVES[name]
         link = make_link(name, settings.sigmoid, settings.reg_sqrt)
-        parts = {"name": name, "link": link}
+        fields = {"name": name, "link": link}
         if spec.self_concordance is not None:
-            parts["self_concordance"] = spec.self_concordance(settings)
+            fields["self_concordance"] = spec.self_concordance(settings)
         if spec.targets is not ANY or spec.needs_positive_mean:
             _check_targets(name, spec, rows)
         if spec.task == "classification":
-            parts |= _classes(name, settings, rows, n_scores)
+            fields |= _classes(name, settings, rows, n_scores)
         elif spec.task == "ranking":
-            parts |= _ranking(name, settings, rows, queries, position)
+            fields |= _ranking(name, settings, rows, queries, position)
         elif spec.distribution is not None:
-            parts |= _distribution(name, rows)
+            fields |= _distribution(name, rows)
         elif spec.task == "survival":
             efron = name == "cox_efron"
             derivatives = PartialLikelihood(rows.y, rows.weight, efron=efron)
-            parts |= {"derivatives": derivatives, **_NO_START}
+            fields |= {"derivatives": derivatives, **_NO_START}
         else:
-            parts |= _numbers(name, settings, rows)
+            fields |= _numbers(name, settings, rows)
     usual = {
         "y": y,
         "weight": weight,
-        "copies": None if "copies" in parts else rows.copies(),
-        "trained": np.ones(len(parts["average"]), dtype=bool),
+        "copies": None if "copies" in fields else rows.copies(),
+        "trained": np.ones(len(fields["average"]), dtype=bool),
         "boost_from_average": settings.boost_from_average,
         "partition": rows.partition,
     }
-    return Objective(**(usual | parts))
+    return Objective(**(usual | fields))
 
 
 # What is not as usual if weights are a part of the loss.
 _OWN_WEIGHTS = {"weight": None, "copies": None}
 # Only differences between rows count.
 _NO_START = {"average": np.zeros(1), "boost_from_average": False}
-# The parts of an objective, by the names of its fields.
-Parts = dict[str, Any]
+# What an objective consists of, by the names of its fields.
+Fields = dict[str, Any]
 
 
 def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
@@ -283,7 +283,7 @@ def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
         )
 
 
-def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
+def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Fields:
     spec = OBJECTIVES[name]
     if spec.has_level and not 0 < settings.alpha < 1:
         raise ValueError(
@@ -309,7 +309,7 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
     } | (_OWN_WEIGHTS if spec.weighs_rows else {})
 
 
-def _distribution(name: str, rows: TrainingRows) -> Parts:
+def _distribution(name: str, rows: TrainingRows) -> Fields:
     average = most_likely(name, rows)
     derivatives = gradients.Likelihood(name, kernel_target(rows.y), len(average))
     return {"derivatives": derivatives, "average": average}
@@ -321,7 +321,7 @@ def _ranking(
     rows: TrainingRows,
     queries: Queries | None,
     position: NDArray[np.int64] | None,
-) -> Parts:
+) -> Fields:
     check_queries(name, queries is not None)
     spec = OBJECTIVES[name]
     assert queries is not None
@@ -334,7 +334,7 @@ def _ranking(
 
 def _custom(
     settings: Settings, rows: TrainingRows, n_scores: int, queries: Queries | None
-) -> Parts:
+) -> Fields:
     function = gradients.Custom(settings.objective, rows.y, rows.weight, queries)
     return {
         "name": function.name,
@@ -345,7 +345,9 @@ def _custom(
     } | (_OWN_WEIGHTS if function.weighs_rows else {})
 
 
-def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -> Parts:
+def _classes(
+    name: str, settings: Settings, rows: TrainingRows, n_scores: int
+) -> Fields:
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "

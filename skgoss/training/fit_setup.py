@@ -210,7 +210,7 @@ class MultiOutputSetup(FitSetup):
     def resume(self, boosting: Rounds, rows: Rows) -> Rounds:
         """Continue from the trees of another fit, on other rows in the same bins."""
         assert isinstance(boosting, MultiOutput)
-        settings = [part.settings for part in boosting.parts]
+        settings = [output.settings for output in boosting.outputs]
         outputs = [
             replace(output, settings=changed)
             for output, changed in zip(self.outputs, settings, strict=True)
@@ -227,7 +227,7 @@ class MultiOutputSetup(FitSetup):
         # Functions of users need not be ready to be called by several threads at once.
         if not (self.has_functions or is_small):
             n_at_once, n_threads = at_once(len(self.outputs), n_threads)
-        parts: list[Boosting] = []
+        begun: list[Boosting] = []
         first = 0
         for k, output in enumerate(self.outputs):
             stop = first + output.n_scores
@@ -240,9 +240,9 @@ class MultiOutputSetup(FitSetup):
             learned = replace(rows, binned=dataset).of_output(k, first, stop)
             with about(self.names[k]):
                 learned = learned.without_missing_targets().without_zero_weights()
-                parts.append(cast(Boosting, setup.begin(learned, [])))
+                begun.append(cast(Boosting, setup.begin(learned, [])))
             first = stop
-        is_complete = all(part.dataset.n_rows == dataset.n_rows for part in parts)
+        is_complete = all(output.dataset.n_rows == dataset.n_rows for output in begun)
 
         def evaluation_set(named: EvaluationSet) -> EvaluationSet:
             if named.rows is rows and not is_complete:
@@ -252,7 +252,7 @@ class MultiOutputSetup(FitSetup):
 
         joint = MultiOutput(
             dataset,
-            parts,
+            begun,
             self.settings,
             self.n_threads,
             n_at_once,

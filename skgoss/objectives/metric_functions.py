@@ -143,9 +143,11 @@ class EvalData(NamedTuple):
         """The sum of the weights of all processes; ValueError unless it is above 0."""
 
         def compute() -> float:
+            others = self.others
             if self.weight is None:
-                return float(self.collectives.total(len(self.y)))
-            return exact_sum.weighted_sum(self.weight, collectives=self.others)
+                n_rows = len(self.y)
+                return float(n_rows if others is None else others.total(n_rows))
+            return exact_sum.weighted_sum(self.weight, collectives=others)
 
         total_weight = self.cached(("total weight", self.weight is None), compute)
         if not total_weight > 0:

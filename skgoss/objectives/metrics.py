@@ -234,7 +234,8 @@ class Metric:
 
         ValueError if the metric is not defined for the targets, or all weights are 0.
         """
-        data.cached(("targets", self.name), partial(self._check_targets, data))
+        if self.spec.targets is not ANY:
+            data.cached(("targets", self.name), partial(self._check_targets, data))
         values = self.spec.compute(data, self.settings)
         return [
             Result(name, float(value), self.spec.maximize)

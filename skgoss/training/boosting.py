@@ -150,8 +150,7 @@ class Boosting(Rounds):
         # The size of constant trees. These are asked for at any time, but all processes
         # must communicate at the same time.
         self._size = (0, 0.0) if self.can_split else objective.size()
-        # The number of rounds before a round that failed, until it is undone.
-        self._n_before_failure: int | None = None
+        self._n_before_failure = 0  # the number of rounds before one that has failed
         self.constraints = None
         if not settings.given.isdisjoint(constraints.OPTIONS):
             self.constraints = constraints.tree_constraints(self.settings, dataset)
@@ -272,7 +271,8 @@ class Boosting(Rounds):
         if (scope := CURRENT_SCOPE.get()) is not None:
             scope.check()
         with self._lock:
-            self._undo_failed_round()
+            if self._has_failed:
+                self._undo_failed_round()
             before = self._n_grown
             if begin is not None:
                 begin()
@@ -281,7 +281,7 @@ class Boosting(Rounds):
                     self._apply_changed_settings()
                 grew = self._boost_round(self.first_round + before)
             except BaseException:
-                self._n_before_failure = before
+                self._n_before_failure, self._has_failed = before, True
                 raise
             self._publish()
             return grew
@@ -326,6 +326,8 @@ class Boosting(Rounds):
 
     def end(self, n_rounds: int) -> None:
         with self._lock:
+            if n_rounds >= self._n_grown and not self._has_failed:
+                return
             self._drop_trees(n_rounds)
             self._publish()
             self._reset_scores()
@@ -394,7 +396,7 @@ class Boosting(Rounds):
             self.grower = self._grower(other.grower.forest.part())
 
     def _undo_failed_round(self) -> None:
-        if self._n_before_failure is not None:
+        if self._has_failed:
             self._rewind(self._n_before_failure)
 
     def _rewind(self, n_rounds: int) -> None:
@@ -403,12 +405,12 @@ class Boosting(Rounds):
         Added in the same order, they give the same scores to the last bit; subtracting
         trees would not.
         """
-        self._n_before_failure = n_rounds
+        self._n_before_failure, self._has_failed = n_rounds, True
         self._drop_trees(n_rounds)
         self._publish()
         self._reset_scores()
         self._add_all_trees(self._scored_rows())
-        self._n_before_failure = None
+        self._has_failed = False
 
     def _drop_trees(self, n_rounds: int) -> None:
         """Forget the trees of later rounds."""

@@ -70,7 +70,6 @@ class MultiOutput(Rounds):
         self.spans = list(pairwise(n_scores.tolist()))
         # The rows of each evaluation set, as evaluation sets of the outputs.
         self._sets_of: dict[EvaluationSet, list[EvaluationSet]] = {}
-        self._has_failed = False
         # The rounds that have grown before they were asked for, and how many may.
         self._grown: deque[dict[int, _Round]] = deque()
         self._n_expected = 0

@@ -49,6 +49,8 @@ class Rounds(ABC):
     partition: RowPartition
     first_round: int  # the number of the first new round
 
+    # Whether a round has failed and is not undone yet.
+    _has_failed = False
     # Whether several rounds may grow at once.
     grows_ahead = False
 
@@ -164,7 +166,8 @@ class Rounds(ABC):
     ) -> list[EvalResult]:
         """The metrics of some evaluation sets, and ``more`` metrics."""
         with self._lock:
-            self._undo_failed_round()
+            if self._has_failed:
+                self._undo_failed_round()
             return [
                 result
                 for evaluation_set in sets

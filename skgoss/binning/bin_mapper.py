@@ -142,7 +142,7 @@ def n_values_of(columns: Columns, n_rows: int) -> NDArray[np.int64]:
     return n_values
 
 
-def row_places(
+def row_positions(
     columns: Columns, rows: NDArray[np.int64] | None
 ) -> NDArray[np.int32] | None:
     """Where each row of the data is among ``rows``, -1 if it is not.
@@ -151,9 +151,9 @@ def row_places(
     """
     if rows is None or not columns.is_sparse:
         return None
-    place = np.full(columns.n_rows, -1, dtype=np.int32)
-    place[rows] = np.arange(len(rows))
-    return place
+    position = np.full(columns.n_rows, -1, dtype=np.int32)
+    position[rows] = np.arange(len(rows))
+    return position
 
 
 def category_table(
@@ -230,7 +230,7 @@ def bin_sparse_columns(
     `SparseColumns`.
     """
     n_rows = columns.n_rows if rows is None else len(rows)
-    places = row_places(columns, rows)
+    positions = row_positions(columns, rows)
     start = np.zeros(len(features) + 1, dtype=np.int64)
     bin_start = np.zeros(len(features) + 1, dtype=np.int64)
     has_bins = np.array([mappers[j].n_bins > 2 for j in features])
@@ -245,7 +245,7 @@ def bin_sparse_columns(
         arguments = (
             block,
             rows,
-            places,
+            positions,
             n_rows,
             _bin_search(chosen),
             team(n_values_of(block, n_rows).sum(), n_threads),

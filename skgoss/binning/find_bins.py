@@ -20,7 +20,7 @@ from skgoss.binning.bin_mapper import (
     category_mapper,
     n_values_of,
     numeric_mappers,
-    row_places,
+    row_positions,
     team,
 )
 from skgoss.columns.columns import Columns
@@ -162,7 +162,7 @@ class _RowSubset(NamedTuple):
     """Some rows."""
 
     rows: NDArray[np.int64] | None  # their numbers, ascending; None: all
-    place: NDArray[np.int32] | None  # see `row_places`
+    position: NDArray[np.int32] | None  # see `row_positions`
     weight: NDArray[np.float64] | None = None  # None: ones
 
     @classmethod
@@ -172,7 +172,7 @@ class _RowSubset(NamedTuple):
         rows: NDArray[np.int64] | None,
         weight: NDArray[np.float64] | None = None,
     ) -> _RowSubset:
-        return cls(rows, None if rows is None else row_places(columns, rows), weight)
+        return cls(rows, None if rows is None else row_positions(columns, rows), weight)
 
     def size(self, columns: Columns) -> int:
         """How many rows of the columns these are."""
@@ -283,10 +283,10 @@ class _Search(NamedTuple):
             zero_share,
         )
         start = np.concatenate([[0], np.cumsum(n_bounds)])
-        place = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
-        place += np.arange(start[-1])
+        at = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
+        at += np.arange(start[-1])
         return numeric_mappers(
-            bounds[place], start, missing_type, n_occupied < 2, value_range, zero_share
+            bounds[at], start, missing_type, n_occupied < 2, value_range, zero_share
         )
 
     def _category_mappers(self, columns: Columns) -> list[BinMapper]:
@@ -330,10 +330,10 @@ def _find_distributed(
     collectives = partition.collectives
     sample, at = _sample_of_process(partition, rows, settings)
     sample_weight = None if weight is None else weight[sample]
-    places_of_ranks, weights = zip(
+    positions_of_ranks, weights = zip(
         *collectives.all_gather((at, sample_weight)), strict=True
     )
-    n_rows = sum(map(len, places_of_ranks))
+    n_rows = sum(map(len, positions_of_ranks))
     edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
     n_nonzero = np.zeros(columns.n_features, dtype=np.int64)
@@ -344,7 +344,7 @@ def _find_distributed(
     collectives.all_reduce(n_nonzero)
     got = distributed_sample.joined_pieces(
         collectives.all_to_all(list(zip(*of_pieces, strict=True))),
-        places_of_ranks,
+        positions_of_ranks,
         n_rows,
     )
     found = []
@@ -353,7 +353,7 @@ def _find_distributed(
         if columns.n_categories is not None:
             got = replace(got, n_categories=columns.n_categories[span])
         if sample_weight is not None:
-            sample_weight = _scaled(joined(places_of_ranks, weights, n_rows))
+            sample_weight = _scaled(joined(positions_of_ranks, weights, n_rows))
         subset = _RowSubset(None, None, sample_weight)
         search = _Search.from_settings(settings, columns.n_features, subset, n_threads)
         found = search.take(span).mappers(got, n_nonzero[span])
@@ -382,7 +382,7 @@ def _count_nonzero(
     kernels.count_others(
         columns,
         used_rows.rows,
-        used_rows.place,
+        used_rows.position,
         used_rows.size(columns),
         settings.min_child_samples,
         not settings.use_missing or settings.zero_as_missing,

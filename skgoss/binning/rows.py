@@ -51,7 +51,7 @@ class Rows:
         """The collective operations of the processes that hold the rows."""
         return ALONE if self.partition is None else self.partition.collectives
 
-    def places(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    def local(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which of these rows are among some rows of all processes."""
         if self.partition is None:
             return at

@@ -204,11 +204,11 @@ def _renumbered(
     dense, values = block.dense, block.values
     if max(map(len, numbers.values())) > FLOAT32_CODES:
         dense, values = dense.astype(np.float64), values.astype(np.float64)
-    place = np.cumsum(block.is_dense) - 1
+    position = np.cumsum(block.is_dense) - 1
     start = np.concatenate([[0], np.cumsum(block.length)])
     for column, table in numbers.items():
         part = (
-            dense[place[column]]
+            dense[position[column]]
             if block.is_dense[column]
             else values[start[column] : start[column + 1]]
         )

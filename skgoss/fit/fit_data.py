@@ -563,7 +563,7 @@ class FitData:
         else:
             words, groups = f"validation_fraction={share}", self.all_groups()
             (pair,) = splits.by_time(1, self.time, groups, words, first=1 - share)
-            parts = rows.places(pair[0]), rows.places(pair[1])
+            parts = rows.local(pair[0]), rows.local(pair[1])
         fitted, validation = map(rows.take, parts)
         return self.replaced(fitted=fitted), [EvaluationSet("validation", validation)]
 

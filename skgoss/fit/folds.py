@@ -49,13 +49,13 @@ class Folds:
         if not len(test):
             assert self.others is not None
             return self._learned(train), self.others
-        tested = EvaluationSet(f"fold_{number}", self.rows.take(self.rows.places(test)))
+        tested = EvaluationSet(f"fold_{number}", self.rows.take(self.rows.local(test)))
         return self._learned(train), tested
 
     def _learned(self, train: NDArray[np.int64]) -> Rows:
         """The rows that a fold learns from, as a part of the bins if they are most."""
         rows, weight = self.rows, self.rows.weight
-        at = rows.places(train)
+        at = rows.local(train)
         at = at if weight is None else at[weight[at] != 0]
         # What a tree does with all rows would take long for a small part.
         learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)

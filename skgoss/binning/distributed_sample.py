@@ -108,12 +108,12 @@ def joined(
 
 def joined_pieces(
     of_ranks: Sequence[Sequence[SampleBlock]],
-    places_of_ranks: Sequence[NDArray[np.int64]],
+    positions_of_ranks: Sequence[NDArray[np.int64]],
     n_rows: int,
 ) -> Columns:
-    """Join the blocks of several pieces of the rows of each process: see `joined`."""
+    """Join the blocks of several pieces of the rows of each process to columns."""
     positions: list[NDArray[np.int64]] = []
-    for blocks, at in zip(of_ranks, places_of_ranks, strict=True):
+    for blocks, at in zip(of_ranks, positions_of_ranks, strict=True):
         ends = np.cumsum([block.dense.shape[1] for block in blocks])
         positions += np.split(at, ends[:-1])
     return joined(list(chain.from_iterable(of_ranks)), positions, n_rows)

@@ -162,7 +162,9 @@ class _RowSubset(NamedTuple):
     """Some rows."""
 
     rows: NDArray[np.int64] | None  # their numbers, ascending; None: all
-    position: NDArray[np.int32] | None  # see `row_positions`
+    # (columns.n_rows,): the position of each row among these, -1 for others. None: no
+    # column is sparse, or these are all rows.
+    position: NDArray[np.int32] | None
     weight: NDArray[np.float64] | None = None  # None: ones
 
     @classmethod
@@ -185,7 +187,7 @@ class _Search(NamedTuple):
     settings: BinningOptions
     # (n_features,): the largest number of bins of each column.
     max_bin: NDArray[np.int64]
-    # (n_features,): see `forced_bins.as_array`; None: the user has set no bounds.
+    # (n_features,): a tuple of the bounds that the user has set; None: there are none.
     forced: NDArray[Any] | None
     sample: _RowSubset
     n_threads: int

@@ -78,7 +78,7 @@ class Rows:
         )
 
     def part(self, at: NDArray[np.int64]) -> Rows:
-        """Some of the rows, ascending, as a part of the same bins: see `take`."""
+        """Some of the rows, ascending, whose bins are not copied."""
         taken = replace(self, binned=None).take(at)
         return replace(taken, binned=self.binned and self.binned.part(at))
 

@@ -84,7 +84,7 @@ class Vocabulary:
         return table[codes]
 
     def recode(self, values: Any, name: Any) -> NDArray[Any]:
-        """The numbers of the values of a pandas Categorical: see `encode`."""
+        """The numbers of the values of a pandas Categorical; NaN where unknown."""
         index, table = self._recoded
         if index is not values.categories:
             index = values.categories

@@ -54,7 +54,7 @@ class Columns:
 
     @property
     def whole(self) -> Columns:
-        """The columns themselves: see `skgoss.columns.sparse.CompressedRows.whole`."""
+        """The columns themselves, which are all there; those of CSR are made now."""
         return self
 
     @property

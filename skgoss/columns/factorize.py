@@ -67,7 +67,10 @@ def is_text(series: nw.Series[Any] | ArrayColumn) -> bool:
 
 
 def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
-    """The distinct values of a column, among them missing ones; see `Factorized`."""
+    """The distinct values of a column, missing ones among them, and codes of rows.
+
+    A code is the number of a value among the distinct ones; -1 if it is missing.
+    """
     factorize_native = _FACTORIZE.get(series.implementation)
     if factorize_native is None or not isinstance(series.dtype, _ENCODED):
         return factorize_values(series.to_list())
@@ -78,7 +81,7 @@ def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
 
 
 def factorize_values(values: Iterable[Any]) -> Factorized:
-    """Factorize any hashable values: see `factorize`."""
+    """The same of any hashable values."""
     code_of: dict[Any, int] = {}
     codes = [code_of.setdefault(value, len(code_of)) for value in values]
     table = np.arange(len(code_of))

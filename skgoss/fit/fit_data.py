@@ -101,7 +101,8 @@ class FitData:
     schema: ColumnSchema  # the columns of the training set
     root: BinnedDataset | None  # the bins of the training set, if it is a `Dataset`
     rows: Rows  # the rows of the training set whose weight is not 0
-    are_bounds: bool | None  # see `Lifetimes`: the target of the training set
+    # Whether the target has bounds of times, and not events; None: it may be both.
+    are_bounds: bool | None
     fitted: Rows  # without the rows that are held out for early stopping
     n_scores: int  # the number of trees of a round
     # The levels of several quantiles; empty if the fit does not learn several.

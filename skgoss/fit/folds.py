@@ -140,7 +140,8 @@ def joined(
 ) -> Trained:
     """The models of all folds as one, or what ``refit`` makes of them.
 
-    For ``kinds`` and ``weights``, see `ensemble.joined`.
+    ``kinds`` are the models of all folds for each set of options, with their
+    ``weights``.
     """
     rows, kind = fit.splits.rows, fit.data.link.kind
     mapping = None

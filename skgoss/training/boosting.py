@@ -206,7 +206,7 @@ class Boosting(Rounds):
         return ensemble
 
     def ensemble_of(self, finished: FinishedRounds) -> Ensemble | None:
-        """The trees of some rounds that were finished: see `ensemble`.
+        """The trees of some finished rounds, by columns and thresholds.
 
         None if these rounds were taken back while their trees were read.
         """
@@ -441,7 +441,7 @@ class Boosting(Rounds):
             self._add_all_trees([scored_rows])
 
     def _boost_round(self, round_index: int) -> bool:
-        """Grow the trees of one round: see `boost`."""
+        """Grow the trees of one round; returns whether a tree could be split."""
         before = round_index - self.first_round
         if not self.can_split:
             self._keep_average(np.ones(self.n_scores, dtype=bool))

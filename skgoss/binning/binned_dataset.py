@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning import storage
 from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.feature_groups import LosslessSettings, StorageSettings
 from skgoss.binning.find_bins import BinningOptions, find_bin_mappers
-from skgoss.binning.sparse_columns import LosslessSettings, StorageSettings
 from skgoss.binning.storage import Bins, Storage
 from skgoss.columns.columns import Columns
 from skgoss.columns.row_partition import RowPartition
@@ -71,12 +71,13 @@ class BinnedDataset:
             columns = columns.take(feature)
         n_global = None if partition is None else partition.n_rows
         stored = storage.build(columns, used, settings, rows, n_threads, n_global)
-        return cls.from_storage(mappers, stored)
+        return cls.from_storage(mappers, feature, stored)
 
     @classmethod
-    def from_storage(cls, mappers: list[BinMapper], stored: Storage) -> BinnedDataset:
-        """Make a data set of the mappers of all columns, and the stored bins."""
-        feature = used_features(mappers)
+    def from_storage(
+        cls, mappers: list[BinMapper], feature: NDArray[np.int32], stored: Storage
+    ) -> BinnedDataset:
+        """Make a data set of the mappers of all columns, and the bins of used ones."""
         used = [mappers[j] for j in feature]
         fields = [
             (m.n_bins, m.missing_bin, m.missing_type, m.categories is not None)
@@ -155,7 +156,7 @@ class BinnedDataset:
             LosslessSettings.from_settings(settings),
             n_threads,
         )
-        return BinnedDataset.from_storage(mappers, stored)
+        return BinnedDataset.from_storage(mappers, used_features(mappers), stored)
 
     def store(
         self,

@@ -13,9 +13,8 @@ from skgoss._engine.binning.bin_kernels import NAN_IS_MISSING, ZERO_IS_MISSING
 from skgoss.binning import storage
 from skgoss.binning.bin_mapper import BinMapper, category_mapper, numeric_mappers
 from skgoss.binning.binned_dataset import BinnedDataset, used_features
-from skgoss.binning.feature_groups import LANE_CODES
+from skgoss.binning.feature_groups import LANE_CODES, LosslessSettings, SparseColumns
 from skgoss.binning.find_bins import MAX_CATEGORY_BINS
-from skgoss.binning.sparse_columns import LosslessSettings, SparseColumns
 from skgoss.binning.storage import Bins
 from skgoss.columns.categories import Categories
 from skgoss.sources.memory import IN_MEMORY, Memory
@@ -125,11 +124,12 @@ def restored(
         fits = claim({"n_rows": n_rows, **arrays}) <= most
         _check(fits, "there are fewer values than rows and categories")
     mappers = _mappers(arrays)
-    used = [mappers[j] for j in used_features(mappers)]
+    feature = used_features(mappers)
+    used = [mappers[j] for j in feature]
     bins = replace(_checked_bins(arrays, n_rows, used), memory=memory)
     stored = storage.lay_out(bins, used, LosslessSettings(), n_threads)
     return BinnedDataset.from_storage(
-        mappers, replace(stored, memory=memory or IN_MEMORY)
+        mappers, feature, replace(stored, memory=memory or IN_MEMORY)
     )
 
 

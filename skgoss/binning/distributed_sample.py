@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.binning.apply_bins import row_places
+from skgoss.binning.bin_mapper import row_positions
 from skgoss.columns import sparse
 from skgoss.columns.columns import Columns, ColumnsBuilder
 
@@ -25,7 +25,7 @@ class SampleBlock(NamedTuple):
     is_dense: NDArray[np.bool_]  # (n_columns,)
     # (n_columns,): the number of stored values of each sparse column; 0 for dense ones.
     length: NDArray[np.int64]
-    # The places of these among the sampled rows of the process, column by column.
+    # The positions of these among the sampled rows of the process, column by column.
     rows: NDArray[np.int32]
     values: NDArray[Any]  # the stored values
 
@@ -45,7 +45,7 @@ class _SampledColumns:
 
     def __init__(self, columns: Columns, rows: NDArray[np.int64]) -> None:
         self.rows = rows
-        self.place = row_places(columns, rows)
+        self.position = row_positions(columns, rows)
         self.is_dense = np.empty(0, dtype=bool)
         # The columns with values, and these; with their rows, if they are sparse.
         self.numbers: list[int] = []
@@ -60,12 +60,12 @@ class _SampledColumns:
         for column in np.flatnonzero(is_dense | has_values).tolist():
             values = columns.stored(column)
             self.numbers.append(len(self.is_dense) + column)
-            if is_dense[column] or self.place is None:
+            if is_dense[column] or self.position is None:
                 self.values.append((None, values[self.rows]))
                 continue
-            place = self.place[columns.stored_rows(column)]
-            chosen = place >= 0
-            self.values.append((place[chosen], values[chosen]))
+            position = self.position[columns.stored_rows(column)]
+            chosen = position >= 0
+            self.values.append((position[chosen], values[chosen]))
         self.is_dense = np.append(self.is_dense, is_dense)
 
     def block(self, span: slice) -> SampleBlock:
@@ -88,40 +88,40 @@ class _SampledColumns:
 
 
 def joined(
-    blocks: Sequence[SampleBlock], places: Sequence[NDArray[np.int64]], n_rows: int
+    blocks: Sequence[SampleBlock], positions: Sequence[NDArray[np.int64]], n_rows: int
 ) -> Columns:
     """The columns of the sampled rows of all processes.
 
-    Each block has the same columns of some rows, whose ``places`` are among all
+    Each block has the same columns of some rows, whose ``positions`` are among all
     ``n_rows`` sampled ones.
     """
     is_dense = np.any([block.is_dense for block in blocks], axis=0)
-    dense = _dense(blocks, places, is_dense, n_rows)
+    dense = _dense(blocks, positions, is_dense, n_rows)
     if is_dense.all():
         builder = ColumnsBuilder(n_rows, len(is_dense))
         builder.add([(np.arange(len(is_dense)), dense.T)])
         return builder.columns()
-    stored = _sparse(blocks, places, is_dense, n_rows)
+    stored = _sparse(blocks, positions, is_dense, n_rows)
     numbers = np.flatnonzero(is_dense).tolist()
     return stored.with_values(dict(zip(numbers, dense, strict=True)))
 
 
 def joined_pieces(
     of_ranks: Sequence[Sequence[SampleBlock]],
-    places_of_ranks: Sequence[NDArray[np.int64]],
+    positions_of_ranks: Sequence[NDArray[np.int64]],
     n_rows: int,
 ) -> Columns:
-    """Join the blocks of several pieces of the rows of each process: see `joined`."""
-    places: list[NDArray[np.int64]] = []
-    for blocks, at in zip(of_ranks, places_of_ranks, strict=True):
+    """Join the blocks of several pieces of the rows of each process to columns."""
+    positions: list[NDArray[np.int64]] = []
+    for blocks, at in zip(of_ranks, positions_of_ranks, strict=True):
         ends = np.cumsum([block.dense.shape[1] for block in blocks])
-        places += np.split(at, ends[:-1])
-    return joined(list(chain.from_iterable(of_ranks)), places, n_rows)
+        positions += np.split(at, ends[:-1])
+    return joined(list(chain.from_iterable(of_ranks)), positions, n_rows)
 
 
 def _dense(
     blocks: Sequence[SampleBlock],
-    places: Sequence[NDArray[np.int64]],
+    positions: Sequence[NDArray[np.int64]],
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> NDArray[Any]:
@@ -129,7 +129,7 @@ def _dense(
     place_of = np.cumsum(is_dense) - 1
     dtype = np.result_type(*(a.dtype for b in blocks for a in (b.dense, b.values)))
     out = np.zeros((int(is_dense.sum()), n_rows), dtype=dtype)
-    for block, at in zip(blocks, places, strict=True):
+    for block, at in zip(blocks, positions, strict=True):
         out[place_of[block.is_dense][:, None], at] = block.dense
         column = np.repeat(np.arange(len(is_dense)), block.length)
         here = is_dense[column]
@@ -139,7 +139,7 @@ def _dense(
 
 def _sparse(
     blocks: Sequence[SampleBlock],
-    places: Sequence[NDArray[np.int64]],
+    positions: Sequence[NDArray[np.int64]],
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> Columns:
@@ -148,7 +148,7 @@ def _sparse(
     columns = [np.repeat(np.arange(len(is_dense)), block.length) for block in blocks]
     here = [~is_dense[column] for column in columns]
     rows = np.concatenate(
-        [at[b.rows[kept]] for b, at, kept in zip(blocks, places, here, strict=True)]
+        [at[b.rows[kept]] for b, at, kept in zip(blocks, positions, here, strict=True)]
     )
     values = np.concatenate(
         [block.values[kept] for block, kept in zip(blocks, here, strict=True)]

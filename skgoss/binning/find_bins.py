@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 from skgoss._engine.binning import bin_kernels as kernels
 from skgoss._engine.binning import category_kernels
 from skgoss.binning import distributed_sample, forced_bins
-from skgoss.binning.apply_bins import n_values_of, row_places, team
 from skgoss.binning.bin_mapper import (
     ALL_ZERO,
     BinMapper,
     category_mapper,
+    n_values_of,
     numeric_mappers,
+    row_positions,
+    team,
 )
 from skgoss.columns.columns import Columns
 from skgoss.columns.row_partition import RowPartition, joined
@@ -51,7 +54,10 @@ class BinningOptions:
     @classmethod
     def from_settings(cls, settings: Any) -> BinningOptions:
         """The options among all settings of a fit, which are attributes."""
-        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)})
+        return cls(*_OPTIONS(settings))
+
+
+_OPTIONS = attrgetter(*(option.name for option in fields(BinningOptions)))
 
 
 def find_bin_mappers(
@@ -88,11 +94,12 @@ def find_bin_mappers(
         partition = partition or RowPartition.alone(columns.n_rows)
         return _find_distributed(columns, settings, weight, rows, n_threads, partition)
     sample = sampled_rows(columns.n_rows, settings, rows)
-    if weight is not None and sample is not None:
-        weight = weight[sample]
-    sampled = _RowSubset.from_rows(columns, sample, _scaled(weight))
+    sampled = used_rows = _RowSubset.from_rows(columns, rows)
+    if sample is not rows or weight is not None:
+        if weight is not None:
+            weight = _scaled(weight if sample is None else weight[sample])
+        sampled = _RowSubset.from_rows(columns, sample, weight)
     search = _Search.from_settings(settings, columns.n_features, sampled, n_threads)
-    used_rows = _RowSubset.from_rows(columns, rows)
     mappers = []
     for span, block in columns.blocks(n_threads):
         n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
@@ -103,11 +110,17 @@ def find_bin_mappers(
 def sampled_rows(
     n_rows: int, settings: BinningOptions, rows: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64] | None:
-    """The rows that bins are found from, ascending; None: all ``n_rows`` rows."""
-    sample = _sample(n_rows if rows is None else len(rows), settings)
-    if rows is None:
-        return sample
-    return rows if sample is None else rows[sample]
+    """The rows that bins are found from, ascending; None: all ``n_rows`` rows.
+
+    They are some of ``rows``, or ``rows`` itself; None: some of all.
+    """
+    n_rows, size = n_rows if rows is None else len(rows), settings.subsample_for_bin
+    if n_rows <= size:
+        return rows
+    generator = np.random.default_rng(settings.data_random_seed)
+    sample = generator.choice(n_rows, size, replace=False, shuffle=False)
+    sample.sort()
+    return sample if rows is None else rows[sample]
 
 
 def find_in_sample(
@@ -122,7 +135,7 @@ def find_in_sample(
     ``n_nonzero``, (n_features,), is how many of the rows to use are not zero: see
     `count_nonzero`.
     """
-    sample = _RowSubset(None, None, _scaled(weight))
+    sample = _RowSubset(None, None, None if weight is None else _scaled(weight))
     search = _Search.from_settings(settings, sampled.n_features, sample, n_threads)
     return search.mappers(sampled, n_nonzero)
 
@@ -149,7 +162,9 @@ class _RowSubset(NamedTuple):
     """Some rows."""
 
     rows: NDArray[np.int64] | None  # their numbers, ascending; None: all
-    place: NDArray[np.int32] | None  # see `row_places`
+    # (columns.n_rows,): the position of each row among these, -1 for others. None: no
+    # column is sparse, or these are all rows.
+    position: NDArray[np.int32] | None
     weight: NDArray[np.float64] | None = None  # None: ones
 
     @classmethod
@@ -159,7 +174,7 @@ class _RowSubset(NamedTuple):
         rows: NDArray[np.int64] | None,
         weight: NDArray[np.float64] | None = None,
     ) -> _RowSubset:
-        return cls(rows, None if rows is None else row_places(columns, rows), weight)
+        return cls(rows, None if rows is None else row_positions(columns, rows), weight)
 
     def size(self, columns: Columns) -> int:
         """How many rows of the columns these are."""
@@ -172,7 +187,7 @@ class _Search(NamedTuple):
     settings: BinningOptions
     # (n_features,): the largest number of bins of each column.
     max_bin: NDArray[np.int64]
-    # (n_features,): see `forced_bins.as_array`; None: the user has set no bounds.
+    # (n_features,): a tuple of the bounds that the user has set; None: there are none.
     forced: NDArray[Any] | None
     sample: _RowSubset
     n_threads: int
@@ -270,10 +285,10 @@ class _Search(NamedTuple):
             zero_share,
         )
         start = np.concatenate([[0], np.cumsum(n_bounds)])
-        place = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
-        place += np.arange(start[-1])
+        at = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
+        at += np.arange(start[-1])
         return numeric_mappers(
-            bounds[place], start, missing_type, n_occupied < 2, value_range, zero_share
+            bounds[at], start, missing_type, n_occupied < 2, value_range, zero_share
         )
 
     def _category_mappers(self, columns: Columns) -> list[BinMapper]:
@@ -317,10 +332,10 @@ def _find_distributed(
     collectives = partition.collectives
     sample, at = _sample_of_process(partition, rows, settings)
     sample_weight = None if weight is None else weight[sample]
-    places_of_ranks, weights = zip(
+    positions_of_ranks, weights = zip(
         *collectives.all_gather((at, sample_weight)), strict=True
     )
-    n_rows = sum(map(len, places_of_ranks))
+    n_rows = sum(map(len, positions_of_ranks))
     edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
     n_nonzero = np.zeros(columns.n_features, dtype=np.int64)
@@ -331,7 +346,7 @@ def _find_distributed(
     collectives.all_reduce(n_nonzero)
     got = distributed_sample.joined_pieces(
         collectives.all_to_all(list(zip(*of_pieces, strict=True))),
-        places_of_ranks,
+        positions_of_ranks,
         n_rows,
     )
     found = []
@@ -340,8 +355,8 @@ def _find_distributed(
         if columns.n_categories is not None:
             got = replace(got, n_categories=columns.n_categories[span])
         if sample_weight is not None:
-            sample_weight = joined(places_of_ranks, weights, n_rows)
-        subset = _RowSubset(None, None, _scaled(sample_weight))
+            sample_weight = _scaled(joined(positions_of_ranks, weights, n_rows))
+        subset = _RowSubset(None, None, sample_weight)
         search = _Search.from_settings(settings, columns.n_features, subset, n_threads)
         found = search.take(span).mappers(got, n_nonzero[span])
     return list(chain.from_iterable(collectives.all_gather(found)))
@@ -353,7 +368,7 @@ def _sample_of_process(
     """The sampled rows of a process, and their positions in the whole sample."""
     numbers = partition.numbers
     rows = np.arange(len(numbers)) if rows is None else rows
-    sample = _sample(partition.n_rows, settings)
+    sample = sampled_rows(partition.n_rows, settings)
     if sample is None:
         return rows, numbers
     at = np.searchsorted(sample, numbers)
@@ -369,7 +384,7 @@ def _count_nonzero(
     kernels.count_others(
         columns,
         used_rows.rows,
-        used_rows.place,
+        used_rows.position,
         used_rows.size(columns),
         settings.min_child_samples,
         not settings.use_missing or settings.zero_as_missing,
@@ -420,21 +435,8 @@ def _n_kept(
     return int(min(rare[rare > 1], default=n_kept))
 
 
-def _sample(n_rows: int, settings: BinningOptions) -> NDArray[np.int64] | None:
-    """The positions of the sampled rows, ascending; None: all rows."""
-    size = settings.subsample_for_bin
-    if n_rows <= size:
-        return None
-    generator = np.random.default_rng(settings.data_random_seed)
-    chosen = generator.choice(n_rows, size, replace=False, shuffle=False)
-    chosen.sort()
-    return chosen
-
-
-def _scaled(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+def _scaled(weight: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Weights as numbers of copies, or divided by the smallest; None: all are 1."""
-    if weight is None:
-        return None
     if (weight % 1.0).any():
         weight = weight / weight.min(where=weight > 0, initial=weight.max())
     return None if (weight == 1.0).all() else np.ascontiguousarray(weight, np.float64)

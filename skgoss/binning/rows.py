@@ -51,7 +51,7 @@ class Rows:
         """The collective operations of the processes that hold the rows."""
         return ALONE if self.partition is None else self.partition.collectives
 
-    def places(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    def local(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which of these rows are among some rows of all processes."""
         if self.partition is None:
             return at
@@ -78,7 +78,7 @@ class Rows:
         )
 
     def part(self, at: NDArray[np.int64]) -> Rows:
-        """Some of the rows, ascending, as a part of the same bins: see `take`."""
+        """Some of the rows, ascending, whose bins are not copied."""
         taken = replace(self, binned=None).take(at)
         return replace(taken, binned=self.binned and self.binned.part(at))
 

@@ -16,8 +16,8 @@ from skgoss.binning import distributed_sample, find_bins, storage
 from skgoss.binning.bin_mapper import BinMapper
 from skgoss.binning.binned_dataset import BinnedDataset, used_features
 from skgoss.binning.distributed_sample import SampleBlock
+from skgoss.binning.feature_groups import LosslessSettings, StorageSettings
 from skgoss.binning.find_bins import BinningOptions
-from skgoss.binning.sparse_columns import LosslessSettings, StorageSettings
 from skgoss.columns import containers
 from skgoss.columns.categories import FLOAT32_CODES, Vocabulary, with_n_categories
 from skgoss.columns.columns import Columns
@@ -91,7 +91,7 @@ class SourceBinning(NamedTuple):
             self.n_threads,
             self.memory,
         )
-        return BinnedDataset.from_storage(mappers, stored)
+        return BinnedDataset.from_storage(mappers, feature, stored)
 
 
 def select_columns(source: Source, schema: ColumnSchema) -> Source:
@@ -204,11 +204,11 @@ def _renumbered(
     dense, values = block.dense, block.values
     if max(map(len, numbers.values())) > FLOAT32_CODES:
         dense, values = dense.astype(np.float64), values.astype(np.float64)
-    place = np.cumsum(block.is_dense) - 1
+    position = np.cumsum(block.is_dense) - 1
     start = np.concatenate([[0], np.cumsum(block.length)])
     for column, table in numbers.items():
         part = (
-            dense[place[column]]
+            dense[position[column]]
             if block.is_dense[column]
             else values[start[column] : start[column + 1]]
         )

@@ -19,22 +19,19 @@ from numpy.typing import NDArray
 from skgoss._engine.binning.bundling import merge_bundles
 from skgoss._engine.binning.packing import PIECE, pack_entries, pack_rows
 from skgoss._engine.binning.store import BinStore
-from skgoss.binning.apply_bins import bin_categories, bin_columns, team
-from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.bin_mapper import BinMapper, bin_categories, bin_columns, team
 from skgoss.binning.feature_groups import (
     LANE_CODES,
     LANES_PER_ENTRY,
     LANES_PER_SHORT,
+    NO_ROWS,
     FeatureGroups,
-    make_groups,
-    share_lanes,
-    without_conflicts,
-)
-from skgoss.binning.sparse_columns import (
     SparseColumns,
     StorageSettings,
     find,
+    make_groups,
     sparse_numbers,
+    without_conflicts,
 )
 from skgoss.columns.columns import Columns
 from skgoss.columns.stacked import StackedColumns, pieces
@@ -170,12 +167,11 @@ class Storage:
     @property
     def row_updates(self) -> float:
         """The mean number of places that a row is added to."""
-        n_shorts = len(self.store.arrays.shorts)
-        return len(self.lane) + n_shorts + self._mean_entries
-
-    @property
-    def _mean_entries(self) -> float:
-        return len(self.entries) / max(self.store.n_rows, 1)
+        store = self.store
+        n_dense = len(self.lane) + len(store.arrays.shorts)
+        if not store.has_sparse:
+            return float(n_dense)
+        return n_dense + len(self._packed[1]) / max(store.n_rows, 1)
 
     @property
     def group(self) -> NDArray[np.int32]:
@@ -213,7 +209,7 @@ class Storage:
         lanes = chance * (weight if n_lanes < len(self.lane) else 1)
         packing = chance * np.where(n_members > 1, RECODED_WORK, PACKED_WORK)
         shorts = LANES_PER_SHORT * len(self.store.arrays.shorts)
-        entries = LANES_PER_ENTRY * self._mean_entries
+        entries = LANES_PER_ENTRY * len(self.entries) / max(self.store.n_rows, 1)
         packed = (
             lanes.sum()
             + (packing.sum() + PACKED_WORK * share * shorts) / max(sampled, 0.01)
@@ -321,8 +317,13 @@ class _Values:
         self.mappers = mappers
         self.rows = rows
         self.n_threads = n_threads
-        self.n_rows = columns.n_rows if rows is None else len(rows)
-        self.sparse = find(columns, mappers, settings, rows, n_threads, n_global)
+        self.n_rows = n_rows = columns.n_rows if rows is None else len(rows)
+        number = sparse_numbers(
+            mappers, settings, n_rows if n_global is None else n_global
+        )
+        self.sparse = SparseColumns(number, *NO_ROWS)
+        if len(number):
+            self.sparse = find(columns, mappers, number, rows, n_threads)
 
     def dense(
         self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
@@ -423,7 +424,7 @@ def _binned(
     memory: Memory,
 ) -> Bins:
     """The bins of values that come in batches, of so many rows altogether."""
-    is_narrow = _n_bins(mappers) <= LANE_CODES
+    is_narrow = np.array([m.n_bins for m in mappers], np.int32) <= LANE_CODES
     is_sparse = np.zeros(len(mappers), dtype=bool)
     is_sparse[sparse_numbers(mappers, settings, n_global)] = True
     members = [
@@ -472,8 +473,6 @@ def lay_out(
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
     n_bins, default_bin = arrays.n_bins, arrays.default_bin
-    n_rows = bin_store.n_rows if settings.enable_bundle else 0
-    lane, radix = share_lanes(groups.n_codes, n_rows)
     offset = np.append(0, np.cumsum(n_bins - (default_bin >= 0), dtype=np.int64))
     pieces, piece_start = _pieces(groups, offset)
     in_lanes = (arrays.column >= 0) & (arrays.column < len(arrays.bytes))
@@ -483,8 +482,8 @@ def lay_out(
         offset=offset,
         singles=_singles(mappers, n_bins, default_bin),
         feature_at=np.repeat(np.arange(len(mappers), dtype=np.int32), np.diff(offset)),
-        lane=lane,
-        radix=radix,
+        lane=groups.lane,
+        radix=groups.radix,
         n_codes=groups.n_codes,
         pieces=pieces,
         piece_start=piece_start,
@@ -501,12 +500,15 @@ def _store(
     n_threads: int,
 ) -> tuple[BinStore, FeatureGroups]:
     """Bins column by column, and the groups of columns."""
-    n_bins, sparse = _n_bins(mappers), source.sparse
+    n_bins = np.array([m.n_bins for m in mappers], dtype=np.int32)
+    sparse = source.sparse
     is_sparse = np.zeros(len(mappers), dtype=bool)
     is_sparse[sparse.number] = True
     groups = make_groups(sparse, is_sparse, n_bins, settings, source.n_rows)
     default_bin = np.full(len(mappers), -1, dtype=np.int32)
-    default_bin[is_sparse] = [mappers[j].zero_bin for j in np.flatnonzero(is_sparse)]
+    if len(sparse.number):
+        zero_bins = [mappers[j].zero_bin for j in np.flatnonzero(is_sparse)]
+        default_bin[is_sparse] = zero_bins
     bytes_, shorts, column = _codes(source, groups, is_sparse, n_threads)
     if settings.max_conflict_rate > 0:
         sparse = without_conflicts(sparse, groups, bytes_, n_bins)
@@ -517,13 +519,17 @@ def _store(
         groups.first_code,
         bytes_,
         shorts,
-        *sparse.of_all_columns(len(mappers)),
+        *_of_all_columns(sparse, len(mappers)),
     )
     return bin_store, groups
 
 
-def _n_bins(mappers: list[BinMapper]) -> NDArray[np.int32]:
-    return np.array([mapper.n_bins for mapper in mappers], dtype=np.int32)
+def _of_all_columns(sparse: SparseColumns, n_used: int) -> tuple[NDArray[Any], ...]:
+    """The arrays with an entry for each used column; dense ones have no rows."""
+    start, bin_start = np.zeros((2, n_used + 1), dtype=np.int64)
+    start[sparse.number + 1] = np.diff(sparse.start)
+    bin_start[sparse.number + 1] = np.diff(sparse.bin_start)
+    return start.cumsum(), sparse.rows, bin_start.cumsum(), sparse.bins
 
 
 def _codes(
@@ -618,6 +624,8 @@ def _singles(
     mappers: list[BinMapper], n_bins: NDArray[np.int32], default_bin: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """The length of the run of columns, from each on, that have one possible split."""
+    if not (default_bin >= 0).any():
+        return np.zeros(len(mappers), dtype=np.int32)
     is_plain = [m.missing_bin < 0 and m.categories is None for m in mappers]
     single = np.array(is_plain, dtype=bool) & (n_bins == 2) & (default_bin >= 0)
     kind, number = np.where(single, default_bin, -1), np.arange(len(mappers))

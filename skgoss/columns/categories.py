@@ -72,25 +72,25 @@ class Vocabulary:
         return [self.number_of.get(value, math.nan) for value in values]
 
     def encode(
-        self, distinct: list[Any], place: NDArray[Any], name: Any
+        self, distinct: list[Any], codes: NDArray[Any], name: Any
     ) -> NDArray[Any]:
         """The numbers of values that `factorize` returned; NaN as in `look_up`.
 
         ValueError if they are numbers, and the categories of the column are not.
         """
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
-        if np.isnan(table).all() and (place >= 0).any():
-            self.check_words(_occurring(distinct, place), name)
-        return table[place]
+        if np.isnan(table).all() and (codes >= 0).any():
+            self.check_words(_occurring(distinct, codes), name)
+        return table[codes]
 
     def recode(self, values: Any, name: Any) -> NDArray[Any]:
-        """The numbers of the values of a pandas Categorical: see `encode`."""
+        """The numbers of the values of a pandas Categorical; NaN where unknown."""
         index, table = self._recoded
         if index is not values.categories:
             index = values.categories
-            distinct, place = factorize_values(index.tolist())
+            distinct, codes = factorize_values(index.tolist())
             numbers = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
-            table = np.append(numbers[place], self.dtype.type(math.nan))
+            table = np.append(numbers[codes], self.dtype.type(math.nan))
             object.__setattr__(self, "_recoded", (index, table))
         if np.isnan(table).all() and (values.codes >= 0).any():
             self.check_words(index.tolist(), name)
@@ -116,17 +116,17 @@ class Vocabulary:
         return np.dtype(np.float32 if len(self.values) <= FLOAT32_CODES else np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class Categories:
     """The categorical columns of an estimator."""
 
-    def __init__(self, declared: set[int] | None) -> None:
-        # Those that `categorical_feature` lists; None: no column is categorical.
-        self.declared = declared
-        # The categories of each column; filled in fit.
-        self.vocabularies: dict[int, Vocabulary] = {}
-        # Categories of LightGBM's files, of the columns of strings and categories of a
-        # data frame, in their order: see `assign_unplaced`. None: all have a column.
-        self.unplaced: list[Vocabulary] | None = None
+    # Those that `categorical_feature` lists; None: no column is categorical.
+    declared: set[int] | None
+    # The categories of each column; filled in fit.
+    vocabularies: dict[int, Vocabulary] = field(default_factory=dict)
+    # Categories of LightGBM's files, of the columns of strings and categories of a data
+    # frame, in their order: see `assign_unplaced`. None: all have a column.
+    unplaced: list[Vocabulary] | None = None
 
     def values(self, *, needs_encoding: bool) -> dict[int, list[Any]]:
         """The categories of the columns that needed encoding, or of the others."""
@@ -219,27 +219,27 @@ class Categories:
         if vocabulary is not None and categorical is not None:
             return vocabulary.recode(categorical, series.name)
         try:
-            distinct, place = factorize(series)
+            distinct, codes = factorize(series)
         except TypeError as error:
             raise ValueError(
                 f"Column {series.name!r} holds values that cannot be categories:"
                 f" {error}. Convert them to strings or numbers."
             ) from error
         if learn:
-            vocabulary = self._learned(column, series, distinct, place)
+            vocabulary = self._learned(column, series, distinct, codes)
             self.vocabularies[column] = vocabulary
         elif vocabulary is None:
-            return _plain_numbers(series.name, distinct, place)
-        return vocabulary.encode(distinct, place, series.name)
+            return _plain_numbers(series.name, distinct, codes)
+        return vocabulary.encode(distinct, codes, series.name)
 
     def _learned(
         self,
         column: int,
         series: nw.Series[Any] | ArrayColumn,
         distinct: list[Any],
-        place: NDArray[Any],
+        codes: NDArray[Any],
     ) -> Vocabulary:
-        occurring = _occurring(distinct, place)
+        occurring = _occurring(distinct, codes)
         if not needs_encoding(series):
             return Vocabulary(_whole_numbers(occurring, series.name))
         if column not in (self.declared or ()) and _is_ordered(series):
@@ -294,13 +294,13 @@ class Categories:
         Only those of the stored values, if 0, the value of the other rows, is the
         category of number 0.
         """
-        distinct, place = _distinct(columns.stored(column))
-        has_rest = len(place) < columns.n_rows
+        distinct, codes = _distinct(columns.stored(column))
+        has_rest = len(codes) < columns.n_rows
         if learn:
             values = [*distinct, 0] if has_rest else distinct
             self.vocabularies[column] = Vocabulary(_whole_numbers(values, name))
         vocabulary = self.vocabularies[column]
-        encoded = vocabulary.encode(distinct, place, name)
+        encoded = vocabulary.encode(distinct, codes, name)
         rest = vocabulary.look_up([0])[0]
         if not has_rest or rest == 0:
             return encoded
@@ -323,12 +323,12 @@ def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
     """The distinct values, and the index of each; few values are not compared."""
     if len(values) <= FEW_VALUES:
         return values.tolist(), np.arange(len(values))
-    distinct, place = np.unique(values, return_inverse=True)
-    return distinct.tolist(), place
+    distinct, codes = np.unique(values, return_inverse=True)
+    return distinct.tolist(), codes
 
 
-def _restored(state: Any, place: str) -> Vocabulary:
-    owner = f"the categories of {place}"
+def _restored(state: Any, where: str) -> Vocabulary:
+    owner = f"the categories of {where}"
     try:
         vocabulary = Vocabulary(*entries(state, _STATE, owner))
     except TypeError as error:
@@ -358,14 +358,12 @@ def declare(
 
     ValueError if there is no column of a name or number, or a column is listed twice.
     """
-    if isinstance(categorical_feature, str):
-        return Categories(set())
     if not are_declared(categorical_feature):
         return Categories(None)
-    place = {} if names is None else {name: j for j, name in enumerate(names)}
+    number_of = {} if names is None else {name: j for j, name in enumerate(names)}
     declared: set[int] = set()
     for column in categorical_feature:
-        number = place.get(column, -1) if isinstance(column, str) else column
+        number = number_of.get(column, -1) if isinstance(column, str) else column
         if not 0 <= number < n_features:
             error = unknown_column("categorical_feature", column, names, n_features)
             if number < 0:
@@ -403,10 +401,10 @@ def check_same(
 
 
 def _plain_numbers(
-    name: Any, distinct: list[Any], place: NDArray[Any]
+    name: Any, distinct: list[Any], codes: NDArray[Any]
 ) -> NDArray[np.float64]:
     """The values of a column of categories that held numbers in fit."""
-    occurring = _occurring(distinct, place)
+    occurring = _occurring(distinct, codes)
     if not all(map(is_number, occurring)):
         raise ValueError(
             f"Column {name!r} held numbers in fit, but now holds strings or categories."
@@ -414,7 +412,7 @@ def _plain_numbers(
         )
     occurs = set(occurring)
     table = [value if value in occurs else math.nan for value in distinct]
-    return as_floats([*table, math.nan], f"Column {name!r}")[place]
+    return as_floats([*table, math.nan], f"Column {name!r}")[codes]
 
 
 def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
@@ -424,9 +422,9 @@ def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
     return bool(getattr(dtype, "ordered", False))
 
 
-def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
+def _occurring(distinct: list[Any], codes: NDArray[Any]) -> list[Any]:
     occurs = np.zeros(len(distinct) + 1, dtype=bool)
-    occurs[place] = True
+    occurs[codes] = True
     return list(compress(distinct, occurs[:-1].tolist()))
 
 

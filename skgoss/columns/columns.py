@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,7 +54,7 @@ class Columns:
 
     @property
     def whole(self) -> Columns:
-        """The columns themselves: see `skgoss.columns.sparse.CompressedRows.whole`."""
+        """The columns themselves, which are all there; those of CSR are made now."""
         return self
 
     @property
@@ -73,9 +73,9 @@ class Columns:
         """The number of stored values, if columns are made in blocks; else 0."""
         return 0
 
-    def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
+    def blocks(self, n_threads: int) -> Iterable[tuple[slice, Columns]]:
         """All columns in blocks: their span, and the columns."""
-        yield slice(0, self.n_features), self
+        return ((slice(0, self.n_features), self),)
 
     def take(self, features: NDArray[Any]) -> Columns:
         """Some of the columns."""

@@ -6,8 +6,9 @@ knows needs nothing here; a class in `dataframes` reads its columns in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from numbers import Number
 from os import PathLike
@@ -30,6 +31,8 @@ from skgoss.columns import (
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.columns.floats import as_floats
+from skgoss.columns.names import check as check_count
+from skgoss.columns.names import numbered as numbered_columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import Stack, StackedColumns
 from skgoss.utils import sklearn_private
@@ -84,6 +87,42 @@ def columns(
         read = partial(columns, schema=schema, owner=owner, by_name=by_name)
         return cast(Columns, StackedColumns(tuple(X.read(read))))
     return _ColumnReader(owner, schema, by_name=by_name).read(X)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of a training set are read."""
+
+    # The names that the user gave the columns; None: those in the data.
+    names: Sequence[str] | None
+    categorical: Any  # `categorical_feature`: 'auto', None, or names and numbers
+    # The columns that there must be, such as those of a model; None: they are learned.
+    schema: ColumnSchema | None
+
+    @property
+    def numbered(self) -> Any:
+        """The option `categorical_feature` with the numbers of named columns."""
+        if self.names is None:
+            return self.categorical
+        return numbered_columns(self.categorical, self.names)
+
+    def read(
+        self, X: Any, owner: str, *, by_name: bool = True
+    ) -> tuple[Columns, ColumnSchema]:
+        """Read the columns.
+
+        ``by_name`` says whether their names must be those of the schema. ValueError if
+        the data are not valid, or columns are not those of the schema.
+        """
+        schema = self.schema
+        if schema is None:
+            categorical = self.categorical if self.names is None else self.numbered
+            values, schema = learned(X, owner=owner, categorical_feature=categorical)
+        else:
+            values = columns(X, schema, owner=owner, by_name=by_name)
+        if self.names is not None:
+            check_count(self.names, values.n_features)
+        return values, schema
 
 
 # What is no data set, although users pass it as one.
@@ -202,7 +241,9 @@ class _ColumnReader:
             sklearn_private.check_n_features(X, self.schema.n_features, self.owner)
             return
         n_features = X.shape[1]
-        declared = categories.declare(self.categorical_feature, names, n_features)
+        declared = Categories(set())
+        if not isinstance(self.categorical_feature, str):
+            declared = categories.declare(self.categorical_feature, names, n_features)
         self.schema = ColumnSchema(n_features, names, declared, index)
 
     def _is_plain(self, X: Any) -> bool:

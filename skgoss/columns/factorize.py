@@ -67,25 +67,28 @@ def is_text(series: nw.Series[Any] | ArrayColumn) -> bool:
 
 
 def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
-    """The distinct values of a column, among them missing ones; see `Factorized`."""
+    """The distinct values of a column, missing ones among them, and codes of rows.
+
+    A code is the number of a value among the distinct ones; -1 if it is missing.
+    """
     factorize_native = _FACTORIZE.get(series.implementation)
     if factorize_native is None or not isinstance(series.dtype, _ENCODED):
         return factorize_values(series.to_list())
     # Dictionaries of Arrow may contain values twice, and missing values.
     values, index = factorize_native(series.to_native())
-    distinct, place = factorize_values(values)
-    return distinct, np.append(place, -1)[index]
+    distinct, codes = factorize_values(values)
+    return distinct, np.append(codes, -1)[index]
 
 
 def factorize_values(values: Iterable[Any]) -> Factorized:
-    """Factorize any hashable values: see `factorize`."""
-    place_of: dict[Any, int] = {}
-    place = [place_of.setdefault(value, len(place_of)) for value in values]
-    table = np.arange(len(place_of))
-    for value, at in place_of.items():
+    """The same of any hashable values."""
+    code_of: dict[Any, int] = {}
+    codes = [code_of.setdefault(value, len(code_of)) for value in values]
+    table = np.arange(len(code_of))
+    for value, at in code_of.items():
         if is_missing(value):
             table[at] = -1
-    return list(place_of), table[np.array(place, dtype=np.intp)]
+    return list(code_of), table[np.array(codes, dtype=np.intp)]
 
 
 def is_missing(value: Any) -> bool:
@@ -111,15 +114,15 @@ def _factorize_pandas(series: Any) -> Factorized:
     categorical = small_categorical(series)
     if categorical is not None:
         return categorical.categories.tolist(), categorical.codes
-    place, distinct = nw.dependencies.get_pandas().factorize(series)
-    return distinct.tolist(), place
+    codes, distinct = nw.dependencies.get_pandas().factorize(series)
+    return distinct.tolist(), codes
 
 
 def _factorize_polars(series: Any) -> Factorized:
     polars = nw.dependencies.get_polars()
     distinct = series.drop_nulls().unique().cast(polars.String)
-    place = series.cast(polars.Enum(distinct)).to_physical().cast(polars.Int32)
-    return distinct.to_list(), place.fill_null(-1).to_numpy()
+    codes = series.cast(polars.Enum(distinct)).to_physical().cast(polars.Int32)
+    return distinct.to_list(), codes.fill_null(-1).to_numpy()
 
 
 def _factorize_arrow(chunks: Any) -> Factorized:
@@ -127,16 +130,16 @@ def _factorize_arrow(chunks: Any) -> Factorized:
     if pyarrow.types.is_string_view(chunks.type):
         chunks = chunks.cast(pyarrow.large_string())
     distinct: list[Any] = []
-    places = [np.empty(0, dtype=np.int64)]
+    of_chunks = [np.empty(0, dtype=np.int64)]
     first, dictionary = 0, None
     for chunk in chunks.dictionary_encode().chunks:
         if dictionary is None or not dictionary.equals(chunk.dictionary):
             first, dictionary = len(distinct), chunk.dictionary
             distinct += dictionary.to_pylist()
-        place = chunk.indices.cast(pyarrow.int64()).fill_null(-1)
-        place = place.to_numpy(zero_copy_only=False)
-        places.append(np.where(place < 0, -1, place + first))
-    return distinct, np.concatenate(places)
+        codes = chunk.indices.cast(pyarrow.int64()).fill_null(-1)
+        codes = codes.to_numpy(zero_copy_only=False)
+        of_chunks.append(np.where(codes < 0, -1, codes + first))
+    return distinct, np.concatenate(of_chunks)
 
 
 _FACTORIZE: dict[nw.Implementation | None, Callable[[Any], Factorized]] = {

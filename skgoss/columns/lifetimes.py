@@ -82,7 +82,7 @@ def read(
 
 
 def _are_bounds(first: Floats, second: Floats) -> bool | None:
-    """Whether two columns are bounds by their values: see `read`."""
+    """Whether two columns are bounds, by their values; None: they do not tell."""
     if np.isinf(second).any() and (second >= first).all():
         return True
     if np.isin(first, _EVENTS).all():
@@ -91,7 +91,7 @@ def _are_bounds(first: Floats, second: Floats) -> bool | None:
 
 
 def bounds(y: Any, n_rows: int, name: str = "y", *, from_0: bool = True) -> Floats:
-    """The bounds in a target: see `read` and `Lifetimes.bounds`."""
+    """The bounds of the times of events in a target of any form."""
     return read(y, n_rows, name).bounds(from_0=from_0)
 
 

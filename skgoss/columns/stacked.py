@@ -63,7 +63,7 @@ class StackedColumns:
 
     @property
     def n_categories(self) -> NDArray[np.int32] | None:
-        """As in `Columns`."""
+        """The number of categories of each column, 0 for numbers; None: all are 0."""
         return self.pieces[0].n_categories
 
     def take(self, features: NDArray[Any]) -> StackedColumns:

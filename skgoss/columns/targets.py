@@ -208,7 +208,7 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
 
     Values that cannot be labels raise ValueError.
     """
-    if y.dtype.kind == "S" or any(isinstance(label, bytes) for label in y[:1]):
+    if y.dtype.kind == "S" or (len(y) and isinstance(y[0], bytes)):
         raise ValueError(
             "y holds bytes, which cannot be labels. Decode them to strings, for example"
             " with numpy.char.decode(y.astype(bytes))."

@@ -22,7 +22,7 @@ from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
-from skgoss.fit.arguments import FitArguments, input_sets
+from skgoss.fit.arguments import NO_ROWS, FitArguments, input_sets
 from skgoss.model.fitted import EstimatorRecord, constructor_defaults
 from skgoss.parameters import descriptions, docstrings
 from skgoss.training.callback_api import Recorder
@@ -209,15 +209,17 @@ class _OnCluster(LGBMModel):
     def _fit_on_workers(self, X: Any, y: Any, arguments: FitArguments) -> None:
         client, local = self._waiting_client(), self._unfitted()
         settings = fits.checked(local, X, arguments)
-        sets, delayed = partitions.cut(input_sets(X, y, arguments, settings))
-        calls = callbacks.for_one_fit(arguments.callbacks)
-        arguments = dataclasses.replace(
-            arguments.without_values(),
-            callbacks=calls,
-            init_model=init_model(arguments.init_model),
-            groups=compute(arguments.groups)[0],
-            time=compute(arguments.time)[0],
+        sets, delayed = partitions.cut(
+            input_sets(X, y, arguments, settings, is_lazy=True)
         )
+        calls = callbacks.for_one_fit(arguments.callbacks)
+        others = {
+            "callbacks": calls,
+            "init_model": init_model(arguments.init_model),
+            "groups": compute(arguments.groups)[0],
+            "time": compute(arguments.time)[0],
+        }
+        arguments = dataclasses.replace(arguments, **(NO_ROWS | others))
         hooks = self._round_hooks(X, y, arguments, settings)
         events = fits.ClientEvents(settings, hooks)
         work = fits.Work(local, arguments, sets, events.needs_rounds)

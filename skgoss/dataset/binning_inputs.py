@@ -16,9 +16,9 @@ from skgoss.binning import binned_state, forced_bins
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.binning.source_binning import SourceBinning
-from skgoss.columns import containers, names
+from skgoss.columns import names
 from skgoss.columns.categories import Categories
-from skgoss.columns.columns import Columns
+from skgoss.columns.containers import Reading
 from skgoss.columns.schema import ColumnSchema, check_names
 from skgoss.sources.memory import IN_MEMORY, Memory
 from skgoss.sources.source import Source
@@ -43,43 +43,6 @@ _STATE: Types = {
     "feature_names_in_": (list, NoneType),
     "categories": dict,
 }
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the columns of a training set are read."""
-
-    # The names that the user gave the columns; None: those in the data.
-    names: Sequence[str] | None
-    categorical: Any  # `categorical_feature`: 'auto', None, or names and numbers
-    # The columns that there must be, such as those of a model; None: they are learned.
-    schema: ColumnSchema | None
-
-    @property
-    def numbered(self) -> Any:
-        """The option `categorical_feature` with the numbers of named columns."""
-        if self.names is None:
-            return self.categorical
-        return names.numbered(self.categorical, self.names)
-
-    def read(
-        self, X: Any, owner: str, *, by_name: bool = True
-    ) -> tuple[Columns, ColumnSchema]:
-        """Read the columns.
-
-        ``by_name`` says whether their names must be those of the schema. ValueError if
-        the data are not valid, or columns are not those of the schema.
-        """
-        schema = self.schema
-        if schema is None:
-            columns, schema = containers.learned(
-                X, owner=owner, categorical_feature=self.numbered
-            )
-        else:
-            columns = containers.columns(X, schema, owner=owner, by_name=by_name)
-        if self.names is not None:
-            names.check(self.names, columns.n_features)
-        return columns, schema
 
 
 @dataclass(frozen=True)

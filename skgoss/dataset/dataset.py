@@ -20,10 +20,11 @@ from skgoss.binning.source_binning import SourceBinning
 from skgoss.columns import columns as typed_columns
 from skgoss.columns import names
 from skgoss.columns.columns import RELEASED, Columns
+from skgoss.columns.containers import Reading
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset import binary_files, binning_inputs
 from skgoss.dataset import fields as dataset_fields
-from skgoss.dataset.binning_inputs import OPTIONS, BinningInputs, Reading
+from skgoss.dataset.binning_inputs import OPTIONS, BinningInputs
 from skgoss.dataset.fields import CHECKS, Fields
 from skgoss.dataset.raw_data import RawData
 from skgoss.parameters import docstrings, signatures

@@ -23,8 +23,7 @@ from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
 from skgoss.fit import entry
-from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
-from skgoss.fit.callbacks import shown_reads
+from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, BuildBins, Fit, checked_settings
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
@@ -552,15 +551,13 @@ class LGBMModel(
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):
-            X, y, arguments = with_datasets(X, y, arguments)
             settings = self._settings(X, arguments)
             if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
                 self._keep(*self._shared.model(self, X, y, arguments, settings))
                 return self
+            sets = input_sets(X, y, arguments, settings)
+            fit = self._start(sets, arguments, settings)
             hooks = self._round_hooks(X, y, arguments, settings)
-            with shown_reads(settings.verbosity):
-                sets = input_sets(X, y, arguments, settings)
-                fit = self._start(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             if hooks is None:
@@ -621,7 +618,9 @@ class LGBMModel(
         if of_callbacks:
             attributes["_booster"] = Booster._from_model(model)
             vars(attributes["_booster"]).update(of_callbacks)
-        kept = {k: v for k, v in vars(self).items() if k not in states.LEARNED}
+        kept = dict(vars(self))
+        for name in states.LEARNED:
+            kept.pop(name, None)
         self.__dict__ = kept | attributes
 
     def _record(self, passed: Mapping[str, Any] | None = None) -> EstimatorRecord:
@@ -636,7 +635,14 @@ class LGBMModel(
     def _passed_parameters(self) -> dict[str, Any]:
         """The parameters that were passed, or differ from the defaults of the class."""
         estimator_class: type = type(self)
-        changed = _changed_values(vars(self), constructor_defaults(estimator_class))
+        values, changed = vars(self), {}
+        for name, default in constructor_defaults(estimator_class).items():
+            value = values.get(name, default)
+            is_default = value is default or (
+                type(value) is type(default) and np.array_equal(value, default)
+            )
+            if not is_default:
+                changed[name] = value
         for name in self._passed:
             changed[name] = getattr(self, name)
         return changed
@@ -1105,21 +1111,6 @@ def only_fit(estimator: LGBMModel) -> Iterator[None]:
         yield
     finally:
         del _FITS[id(estimator)]
-
-
-def _changed_values(
-    values: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The options that differ from their defaults: those that the user has passed."""
-    changed = {}
-    for name, default in defaults.items():
-        value = values.get(name, default)
-        is_default = value is default or (
-            type(value) is type(default) and np.array_equal(value, default)
-        )
-        if not is_default:
-            changed[name] = value
-    return changed
 
 
 def run(

@@ -27,18 +27,18 @@ from skgoss.utils.public import set_module
 Floats = NDArray[np.float64]
 
 
-class _OfLifetimes(NamedTuple):
-    """What is predicted of the time of an event."""
+class _Curve(NamedTuple):
+    """A curve that is predicted for a row, by a baseline hazard or a distribution."""
 
     words: str
     of_baseline: Callable[..., NDArray[np.float64]]
     of_distribution: Callable[[Any, NDArray[np.float64]], NDArray[np.float64]]
 
 
-_SURVIVAL = _OfLifetimes(
+_SURVIVAL = _Curve(
     "survival functions", Baseline.survival, lambda frozen, times: frozen.sf(times)
 )
-_QUANTILES = _OfLifetimes(
+_QUANTILES = _Curve(
     "quantiles", Baseline.quantiles, lambda frozen, levels: frozen.ppf(levels)
 )
 
@@ -356,7 +356,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     def _at_times_or_levels(
         self,
-        what: _OfLifetimes,
+        what: _Curve,
         at: Any,
         strata: Any,
         X: Any,

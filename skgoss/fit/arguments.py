@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from skgoss.columns.row_partition import Parts
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
+from skgoss.fit.callbacks import shown_reads
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
 from skgoss.utils.messages import type_name, warn
@@ -30,7 +30,8 @@ TRAINING = "training"
 _QUERIES = ("group", "qid")
 OF_ROWS = ("sample_weight", "init_score", *_QUERIES)
 OF_A_SET = (*OF_ROWS, "class_weight")
-_NO_ROWS: dict[str, Any] = dict.fromkeys(
+# What takes those that belong to rows out of `FitArguments`.
+NO_ROWS: dict[str, Any] = dict.fromkeys(
     [*OF_ROWS, "groups", "time", "eval_set", "eval_X", "eval_y"]
     + [f"eval_{name}" for name in OF_A_SET]
 )
@@ -85,10 +86,6 @@ class FitArguments:
             arguments |= messages
         return cls(**arguments, early_stopping_round=early_stopping_rounds)
 
-    def without_values(self) -> FitArguments:
-        """The arguments without what belongs to rows."""
-        return replace(self, **_NO_ROWS)
-
     @property
     def metadata(self) -> dict[str, Any] | None:
         """The metadata that scikit-learn's callbacks pass to scorers."""
@@ -109,6 +106,8 @@ class InputSet(NamedTuple):
     qid: Any
     # The prefix of the names of its arguments: 'eval_', or '' for the training set.
     prefix: str = "eval_"
+    # The name of the argument that the target comes from: 'y', 'eval_y' or 'label'.
+    target_name: str = "eval_y"
     is_training: bool = False  # whether ``X`` and ``y`` are the data to learn from
     # The parts of the data that the rows are; None: all rows are here.
     parts: Parts | None = None
@@ -160,25 +159,14 @@ class InputSet(NamedTuple):
         return self._replace(**none)
 
     @property
-    def target_name(self) -> str:
-        """The name of the argument that the target comes from, for messages."""
-        return "label" if self._has_label else f"{self.prefix}y"
-
-    @property
     def are_bounds(self) -> bool | None:
         """Whether the label of a `Dataset` has bounds of times; None: unknown."""
-        return self.X._fields.are_bounds if self._has_label else None
+        return self.X._fields.are_bounds if self.target_name == "label" else None
 
-    @property
-    def _has_label(self) -> bool:
-        """Whether the target is the label of a `Dataset`."""
-        return isinstance(self.X, Dataset) and self.y is self.X.label
-
-    def with_fields(self) -> InputSet:
-        """The set, with what a `Dataset` holds where nothing else is passed."""
-        if not isinstance(self.X, Dataset):
-            return self
-        self.X._load()
+    def with_fields(self, verbosity: int = -1) -> InputSet:
+        """The set of a `Dataset`, with what it holds where nothing else is passed."""
+        with shown_reads(verbosity):
+            self.X._load()
         held = {
             "y": self.X.label,
             "sample_weight": self.X.weight,
@@ -191,22 +179,21 @@ class InputSet(NamedTuple):
                 " set_label(y). For a file, pass y, the name of its column."
             )
         missing = {k: v for k, v in held.items() if getattr(self, k) is None}
+        if missing.get("y", self.y) is held["y"]:
+            missing["target_name"] = "label"
         return self._replace(**missing)
 
-    @contextmanager
-    def named_in_errors(self) -> Iterator[None]:
-        """Say in errors which evaluation set they are about, and what may be wrong."""
-        try:
-            yield
-        except (TypeError, ValueError) as error:
-            if type(error) not in (TypeError, ValueError):
-                raise  # others are not made from a message
-            shapes = [getattr(value, "shape", ()) for value in (self.X, self.y)]
-            swapped = [len(shape) for shape in shapes] == [1, 2]
-            place = "" if self.is_training else f"The evaluation set {self.name!r}: "
-            hint = "Are X and y swapped? X comes first. " if swapped else ""
-            if not place + hint:
-                raise
+    def raise_named(self, error: TypeError | ValueError) -> None:
+        """Say in an error which evaluation set it is about, and what may be wrong.
+
+        The error is not raised if there is nothing to say.
+        """
+        shapes = [getattr(value, "shape", ()) for value in (self.X, self.y)]
+        swapped = [len(shape) for shape in shapes] == [1, 2]
+        place = "" if self.is_training else f"The evaluation set {self.name!r}: "
+        hint = "Are X and y swapped? X comes first. " if swapped else ""
+        # Errors of other types are not made from a message.
+        if place + hint and type(error) in (TypeError, ValueError):
             raise type(error)(f"{place}{hint}{error}") from error
 
     def holds_same_rows(self, other: InputSet) -> bool:
@@ -226,11 +213,11 @@ _FIELDS = {
 }
 
 
-def with_datasets(
+def _with_datasets(
     X: Any, y: Any, arguments: FitArguments
 ) -> tuple[Any, Any, FitArguments]:
     """The arguments of a fit, where data that are read in batches are a `Dataset`."""
-    if _is_read(X):
+    if not isinstance(X, _HELD) and _is_read(X):
         values = {name: getattr(arguments, name) for name in OF_ROWS}
         X, values = _as_dataset(X, {"y": y, **values})
         y = values.pop("y")
@@ -243,7 +230,8 @@ def with_datasets(
     if arguments.eval_set is None and arguments.eval_X is None:
         return X, y, arguments
     pairs = _pairs(arguments)
-    if not any(_is_read(rows) for rows, _ in pairs):
+    are_read = [not isinstance(rows, _HELD) and _is_read(rows) for rows, _ in pairs]
+    if not any(are_read):
         return X, y, arguments
     if not isinstance(X, Dataset):
         raise ValueError(
@@ -257,7 +245,7 @@ def with_datasets(
     sets = []
     for number, (rows, target) in enumerate(pairs):
         values = {"y": target, **{name: by_set[name][number] for name in OF_ROWS}}
-        if _is_read(rows):
+        if are_read[number]:
             rows, values = _as_dataset(rows, values)
         sets.append((rows, values.pop("y")))
         for name, value in values.items():
@@ -269,10 +257,12 @@ def with_datasets(
     return X, y, replace(arguments, eval_set=sets, eval_X=None, eval_y=None, **of_rows)
 
 
+# What is never read in batches, or is a `Dataset` already.
+_HELD = np.ndarray, Dataset
+
+
 def _is_read(X: Any) -> bool:
     """Whether rows are read in batches, among them those of a text file."""
-    if isinstance(X, np.ndarray | Dataset):
-        return False
     return input_rows.is_streamed(X) or input_rows.is_file(X)
 
 
@@ -292,33 +282,41 @@ def _as_dataset(X: Any, values: dict[str, Any]) -> tuple[Dataset, dict[str, Any]
 
 
 def input_sets(
-    X: Any, y: Any, arguments: FitArguments, settings: Settings
+    X: Any,
+    y: Any,
+    arguments: FitArguments,
+    settings: Settings,
+    *,
+    is_lazy: bool = False,
 ) -> list[InputSet]:
-    """Collect the arguments of the training set and of each evaluation set."""
-    training = training_set(X, y, arguments, settings.class_weight)
-    return [training, *evaluation_sets(arguments, training)]
+    """Collect the arguments of the training set, the first, and of evaluation sets.
 
-
-def training_set(
-    X: Any, y: Any, arguments: FitArguments, class_weight: Any
-) -> InputSet:
-    """Collect the arguments of the training set."""
+    Data that are read in batches become a `Dataset`, unless data are collections of
+    Dask, which are ``is_lazy``.
+    """
+    if not is_lazy:
+        X, y, arguments = _with_datasets(X, y, arguments)
     training = InputSet(
         TRAINING,
         X,
         y,
         arguments.sample_weight,
-        class_weight,
+        settings.class_weight,
         arguments.init_score,
         arguments.group,
         arguments.qid,
         prefix="",
+        target_name="y",
         is_training=True,
     )
-    return training.with_fields() if isinstance(X, Dataset) else training
+    if isinstance(X, Dataset):
+        training = training.with_fields(settings.verbosity)
+    return [training, *_evaluation_sets(arguments, training, settings.verbosity)]
 
 
-def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSet]:
+def _evaluation_sets(
+    arguments: FitArguments, training: InputSet, verbosity: int
+) -> list[InputSet]:
     """Collect the arguments of each evaluation set.
 
     An evaluation set that holds the same two objects as the training set is the
@@ -326,7 +324,9 @@ def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSe
     unless others are passed for it. TypeError or ValueError if arguments contradict
     each other, or have a wrong type or length.
     """
-    pairs = _pairs(arguments)
+    X, y = arguments.eval_X, arguments.eval_y
+    has_none = arguments.eval_set is None and X is None and y is None
+    pairs = [] if has_none else _pairs(arguments)
     names: list[str | None] = []
     if arguments.eval_names is not None or pairs:
         names = names_of_sets(arguments.eval_names, len(pairs), "eval_names")
@@ -342,14 +342,16 @@ def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSe
     ]
     sets: list[InputSet] = []
     taken: list[str] = []
-    for i, (pair, *values) in enumerate(zip(pairs, *by_set, strict=True)):
+    for i, ((rows, target), *values) in enumerate(zip(pairs, *by_set, strict=True)):
         # Only one can be called 'training'.
         default = f"valid_{i}" if TRAINING in taken else TRAINING
         input_set = _evaluation_set(
             training,
             names[i] or f"valid_{i}",
             names[i] or default,
-            *pair,
+            verbosity,
+            rows,
+            target,
             **dict(zip(OF_A_SET, values, strict=True)),
         )
         sets.append(input_set)
@@ -363,21 +365,29 @@ def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSe
 
 
 def evaluation_set(training: InputSet, name: str, X: Dataset) -> InputSet:
-    """Make an evaluation set of a `Dataset`: see `evaluation_sets`."""
+    """Make an evaluation set of a `Dataset`: see `input_sets`."""
     if not isinstance(X, Dataset):
         raise TypeError(f"data must be a Dataset, got {type(X).__name__}.")
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, got {name!r}.")
     none = dict.fromkeys(OF_A_SET)
-    input_set = _evaluation_set(training, name, name, X, None, **none)
+    input_set = _evaluation_set(training, name, name, -1, X, None, **none)
     _check_queries(input_set, training)
     return input_set
 
 
 def _evaluation_set(
-    training: InputSet, name: str, training_name: str, X: Any, y: Any, **values: Any
+    training: InputSet,
+    name: str,
+    training_name: str,
+    verbosity: int,
+    X: Any,
+    y: Any,
+    **values: Any,
 ) -> InputSet:
-    input_set = InputSet(name, X, y, **values).with_fields()
+    input_set = InputSet(name, X, y, **values)
+    if isinstance(X, Dataset):
+        input_set = input_set.with_fields(verbosity)
     if X is not training.X or input_set.y is not training.y:
         return input_set
     passed = {argument for argument, value in values.items() if value is not None}
@@ -385,7 +395,12 @@ def _evaluation_set(
     if passed.intersection(_QUERIES):
         passed.update(_QUERIES)
     replaced = {argument: values[argument] for argument in passed}
-    return training._replace(name=training_name, prefix="eval_", **replaced)
+    return training._replace(
+        name=training_name,
+        prefix="eval_",
+        target_name=input_set.target_name,
+        **replaced,
+    )
 
 
 def _check_queries(input_set: InputSet, training: InputSet) -> None:
@@ -411,8 +426,6 @@ def _pairs(arguments: FitArguments) -> list[tuple[Any, Any]]:
                 "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
             )
         return _listed_pairs(arguments.eval_set)
-    if X is None and y is None:
-        return []
     all_X = X if isinstance(X, tuple) else (X,)
     if y is None and all(isinstance(rows, Dataset) for rows in all_X):
         return _listed_pairs(X)

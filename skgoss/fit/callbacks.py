@@ -390,8 +390,8 @@ class _Watch:
     """The best value so far of one metric of one set, which is never NaN."""
 
     def __init__(self, result: EvalResult, min_delta: float) -> None:
-        self.dataset, self.metric = result.dataset_name, result.metric_name
-        self.sign = 1.0 if result.maximize else -1.0
+        self.dataset, self.metric, _, maximize, *_ = result
+        self.sign = 1.0 if maximize else -1.0
         self.min_delta = min_delta
         self.iteration = -1
         self.value = math.nan
@@ -499,10 +499,9 @@ class _EarlyStopping(Listener):
             )
         if self.first_metric_only:
             others = [r for r in others if r.metric_name == results[0].metric_name]
-        deltas = self._deltas([result.metric_name for result in results])
-        return {
-            result[:2]: _Watch(result, deltas[result.metric_name]) for result in others
-        }
+        deltas = self._deltas([metric for _, metric, *_ in results])
+        watches = [_Watch(result, deltas[result.metric_name]) for result in others]
+        return {(watch.dataset, watch.metric): watch for watch in watches}
 
     def _deltas(self, metrics: list[str]) -> dict[str, float]:
         """The smallest improvement of each metric."""

@@ -159,8 +159,9 @@ def spread(
 ) -> tuple[Floats, Floats]:
     """How the scores of a distribution are `calibrated`.
 
-    For arguments see `joined`. ``pairs`` are the rows of the folds, whose models become
-    one mean; None: only their scores are used.
+    ``kinds`` are the models of all folds for each set of options, with their weights.
+    ``pairs`` are the rows of the folds, whose models become one mean; None: only their
+    scores are used.
     """
     folds = list(zip(*kinds, strict=True))
     means = [_weighted(models, weights) for models in folds]

@@ -15,7 +15,7 @@ from skgoss.fit.task import Task
 from skgoss.fit.time_limit import INTERRUPTIONS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.settings import Settings
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils.messages import warn_unused
 
 
@@ -41,12 +41,15 @@ def start(
     has_end = settings.time_limit is not None or INTERRUPTIONS
     limit = TimeLimit.begun(settings.time_limit) if has_end else NO_LIMIT
     training, *others = sets
-    is_evaluated = not all(other.holds_same_rows(training) for other in others)
+    is_evaluated = bool(others) and not all(
+        other.holds_same_rows(training) for other in others
+    )
     data = FitData(
         training, arguments, settings, task, init_model, searches, is_evaluated
     )
     named = [data.evaluation_set(input_set) for input_set in others] if others else []
-    data, named = data.with_held_out(named)
+    if not named and (data.settings.early_stopping_round or 0) > 0:
+        data, named = data.with_held_out()
     fit = Fit(data, record, n_threads, build_bins, limit)
     if not unused_options.NAMES.isdisjoint(settings.written):
         unused_options.warn_of(settings, data, fit.plan.metrics)
@@ -75,13 +78,15 @@ def run(
         if search is not None:
             preset_search.choose(fit, search)
             fit.begin(fit.sets)
-        _tell_of_choice(fit)
+        if fit.data.preset_params:
+            _tell_of_choice(fit)
         return fit.train(make_model, after_round, keeps_rounds=keeps_rounds)
     if search is not None:
         trained = preset_search.trained(fit, search, make_model)
     else:
         trained = folds.trained(fit, make_model)
-    _tell_of_choice(fit)
+    if fit.data.preset_params:
+        _tell_of_choice(fit)
     fit.warn_if_nothing_learned(trained.ensemble)
     return replace(fit.model(trained), baseline=folds.baseline(fit, trained))
 
@@ -99,7 +104,7 @@ def _refuse_unused_groups(fit: Fit, arguments: FitArguments) -> None:
     warn_unused(f"time {needs}")
 
 
-def _split(fit: Fit, sets: Sequence[NamedRows]) -> None:
+def _split(fit: Fit, sets: Sequence[EvaluationSet]) -> None:
     """Split the rows of a fit with the option ``folds`` or ``preset``."""
     fit.splits, fit.sets = fit.data.splits(), sets
     fit.others = next((s for s in sets if s.rows is not fit.data.rows), None)
@@ -159,6 +164,6 @@ def _binned(fit: Fit) -> BinnedDataset:
 
 
 def _tell_of_choice(fit: Fit) -> None:
-    if fit.settings.verbosity >= 1 and fit.data.preset_params:
+    if fit.settings.verbosity >= 1:
         chosen = ", ".join(f"{k}={v}" for k, v in fit.data.preset_params.items())
         callbacks.say(f"Chosen by preset: {chosen}")

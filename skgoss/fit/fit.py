@@ -31,7 +31,7 @@ from skgoss.objectives.survival import COX
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, CallbackList
-from skgoss.training.evaluation import EvaluationSet, NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.loop import Trained
 from skgoss.utils import threads
 from skgoss.utils.messages import type_name, warn
@@ -112,8 +112,8 @@ class Fit:
     # option, its evaluation sets, and the first of other rows than those it learns.
     splits: Splits
     pairs: list[Pair] | None = None
-    sets: Sequence[NamedRows] = ()
-    others: NamedRows | None = None
+    sets: Sequence[EvaluationSet] = ()
+    others: EvaluationSet | None = None
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Fit:
         self.plan = self._plan()
         self.calls = self.new_callbacks()
 
-    def begin(self, sets: Sequence[NamedRows]) -> None:
+    def begin(self, sets: Sequence[EvaluationSet]) -> None:
         """Put the rows into bins, and make the state of the rounds."""
         self.state = self.plan.begin(self.data.fitted, sets)
         if self.data.rows.partition is not None:
@@ -226,13 +226,15 @@ class Fit:
         )
         if not data.outputs:
             return FitSetup(*plan)
-        parts = [
+        of_outputs = [
             FitSetup(
                 output.settings(settings), output.task.n_scores, [], self.n_threads
             )
             for output in data.outputs
         ]
-        return MultiOutputSetup(*plan, parts, [output.name for output in data.outputs])
+        return MultiOutputSetup(
+            *plan, of_outputs, [output.name for output in data.outputs]
+        )
 
     def train(
         self,
@@ -249,7 +251,7 @@ class Fit:
         function that returns the model so far. The fit ends if it returns True.
         """
         model = make_model(self) if self.calls else None
-        n_planned = self.settings.n_estimators
+        n_planned = self.data.settings.n_estimators
 
         def model_after(trees: Ensemble) -> FittedModel:
             return self.with_baseline(self.model(Trained(trees)))
@@ -437,7 +439,7 @@ class Fit:
 
     def with_baseline(self, model: FittedModel) -> FittedModel:
         """A model of the first rounds of this fit, which is over, and its baseline."""
-        if not self.has_baseline:
+        if self.data.settings.objective not in COX or not self.has_baseline:
             return model
         boosting = cast("Boosting", self.state)
         rounds = boosting.finished.first(model.n_rounds - self._n_earlier)
@@ -607,14 +609,10 @@ def _metrics(data: FitData) -> list[output_metrics.AnyMetric]:
     First those of fit, then the option's or else the objective's, then functions.
     """
     task, settings, objective = data.task, data.settings, data.objective
-    n_classes = task.n_classes
-    option, usual = settings.metric, task.default_objective
-    words, functions = metrics.names_and_functions([data.arguments.eval_metric, option])
-    is_open = option in (None, "") or not words
-    if is_open and not metrics.any_means_none(words):
-        default = usual if callable(objective) else objective
-        name = None if default is None else metrics.default_name(default)
-        words += [] if name is None else [name]
+    usual, metric = task.default_objective, data.arguments.eval_metric
+    words, functions = metrics.chosen(
+        metric, settings.metric, usual if callable(objective) else objective
+    )
     by_name: Sequence[output_metrics.AnyMetric]
     if data.outputs:
         by_name = output_metrics.make(
@@ -635,11 +633,11 @@ def _metrics(data: FitData) -> list[output_metrics.AnyMetric]:
             words,
             settings,
             data.n_scores,
-            classifies=n_classes is not None,
+            classifies=task.n_classes is not None,
             ranks=data.rows.queries is not None,
             link=link,
         )
-    return [*by_name, *_custom_metrics(data, functions)]
+    return [*by_name, *(_custom_metrics(data, functions) if functions else ())]
 
 
 def _header(

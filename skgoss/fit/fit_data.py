@@ -25,12 +25,12 @@ from skgoss.columns import (
     targets,
 )
 from skgoss.columns.columns import RELEASED, Columns
-from skgoss.columns.row_partition import RowPartition
+from skgoss.columns.row_partition import Parts, RowPartition
 from skgoss.columns.schema import ColumnSchema
-from skgoss.dataset.binning_inputs import Reading
 from skgoss.dataset.dataset import Dataset, Prepared, Request
 from skgoss.fit import several_outputs, splits
-from skgoss.fit.arguments import FitArguments, InputSet, training_set
+from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets
+from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.splits import Splits
 from skgoss.fit.task import Task
@@ -48,7 +48,7 @@ from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import threads
 from skgoss.utils.messages import type_name, warn, warn_unused
 
@@ -101,7 +101,8 @@ class FitData:
     schema: ColumnSchema  # the columns of the training set
     root: BinnedDataset | None  # the bins of the training set, if it is a `Dataset`
     rows: Rows  # the rows of the training set whose weight is not 0
-    are_bounds: bool | None  # see `Lifetimes`: the target of the training set
+    # Whether the target has bounds of times, and not events; None: it may be both.
+    are_bounds: bool | None
     fitted: Rows  # without the rows that are held out for early stopping
     n_scores: int  # the number of trees of a round
     # The levels of several quantiles; empty if the fit does not learn several.
@@ -125,22 +126,28 @@ class FitData:
         if training.parts is not None and training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
         self.task = task if init_model is None else task.going_on(init_model)
-        self.arguments = arguments.without_values()
+        self.arguments = replace(arguments, **NO_ROWS)
         self.settings = settings
         self.init_model = init_model
         self.training = training
-        with training.named_in_errors():
+        try:
             prepared = self._training_columns()
-        self.settings = constraints.resolve_columns(
-            settings,
-            self.schema.n_features,
-            self.schema.categories.vocabularies,
-            self.column_names,
-        )
+        except (TypeError, ValueError) as error:
+            training.raise_named(error)
+            raise
+        if not settings.given.isdisjoint(constraints.OPTIONS):
+            self.settings = constraints.resolve_columns(
+                settings,
+                self.schema.n_features,
+                self.schema.categories.vocabularies,
+                self.column_names,
+            )
         alpha = settings.alpha
         self.levels = alpha if isinstance(alpha, tuple) else ()
         rows = self._rows(prepared, training)
-        self._set_groups_and_times(arguments, rows)
+        self.groups = self.time = None
+        if not (arguments.groups is None and arguments.time is None):
+            self._set_groups_and_times(arguments, rows)
         if settings.folds is None and rows.weight is not None:
             rows = rows.without_zero_weights()
         self.rows = self.fitted = rows
@@ -165,7 +172,8 @@ class FitData:
 
     def _training_columns(self) -> Prepared:
         """Read the training columns, their names and categories."""
-        X, schema = self.training.X, self._init_schema()
+        X, parts = self.training.X, self.training.parts
+        schema = None if self.init_model is None else self._init_schema(self.init_model)
         feature_name = self.arguments.feature_name
         self.names = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
@@ -175,7 +183,13 @@ class FitData:
             if self.names is None:
                 self.names = X._names
         else:
-            prepared = self._columns(X, schema)
+            reading = containers.Reading(
+                self.names, self.settings.categorical_feature, schema
+            )
+            columns, read = reading.read(X, self.task.owner)
+            if parts is not None:
+                columns, read = self._merged(columns, read, parts, schema is None)
+            prepared = Prepared(columns, schema=read)
         self.schema = cast(ColumnSchema, schema or prepared.schema)
         self.root = prepared.root
         if self.init_model is not None:
@@ -194,32 +208,26 @@ class FitData:
             )
         return prepared
 
-    def _init_schema(self) -> ColumnSchema | None:
-        """The columns of the model that training continues from; None without one."""
-        if self.init_model is None:
-            return None
-        if self.init_model.is_foreign:
+    def _init_schema(self, init_model: FittedModel) -> ColumnSchema:
+        """The columns of the model that training continues from."""
+        if init_model.is_foreign:
             X = self.training.X
-            self.init_model = lightgbm_file.encoded(
-                self.init_model,
+            self.init_model = init_model = lightgbm_file.encoded(
+                init_model,
                 X.get_data() if isinstance(X, Dataset) else X,
                 self.task.owner,
                 self.training.collectives,
             )
-        return self.init_model.schema
+        return init_model.schema
 
-    def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
-        """Read the training columns of data that are not a `Dataset`."""
-        reading = Reading(self.names, self.settings.categorical_feature, schema)
-        columns, read = reading.read(X, self.task.owner)
-        if self.training.parts is not None:
-            if self.training.is_empty:
-                columns = Columns.without_rows(columns.n_features)
-            merged, read = merged_schema.merged(
-                columns, read, self.training.parts, learned=schema is None
-            )
-            columns = cast(Columns, merged)
-        return Prepared(columns, schema=read)
+    def _merged(
+        self, columns: Columns, schema: ColumnSchema, parts: Parts, learned: bool
+    ) -> tuple[Columns, ColumnSchema]:
+        """The columns with the categories of the rows of all processes."""
+        if self.training.is_empty:
+            columns = Columns.without_rows(columns.n_features)
+        merged, schema = merged_schema.merged(columns, schema, parts, learned=learned)
+        return cast(Columns, merged), schema
 
     def _prepared(
         self, X: Dataset, schema: ColumnSchema | None, root: BinnedDataset | None = None
@@ -229,16 +237,16 @@ class FitData:
             "linear_tree": self.settings.linear_tree,
             "init_model": self.init_model is not None,
         }
-        return X._prepare(
-            Request(
-                self.settings,
-                self.settings.passed,
-                threads.n_threads(self.settings.n_jobs),
-                schema,
-                " and ".join(name for name in needs if needs[name]),
-                root,
-            )
+        request = Request(
+            self.settings,
+            self.settings.passed,
+            threads.n_threads(self.settings.n_jobs),
+            schema,
+            " and ".join(name for name in needs if needs[name]),
+            root,
         )
+        with shown_reads(self.settings.verbosity):
+            return X._prepare(request)
 
     def _rows(self, prepared: Prepared, input_set: InputSet) -> Rows:
         """Columns with the target, weight, query and start scores of each row."""
@@ -247,8 +255,8 @@ class FitData:
         if parts is not None:
             input_set = input_set.agreed(parts)
             partition = parts.partition()
-        stored = [prepared.binned, prepared.columns]
-        n_rows = next(rows.n_rows for rows in stored if rows is not None)
+        binned, columns = prepared.binned, prepared.columns
+        n_rows = columns.n_rows if binned is None else binned.n_rows
         objective, init_score = self.settings.objective, input_set.init_score
         spec = spec_of(objective) if isinstance(objective, str) else None
         lives = spec is not None and spec.task == "survival"
@@ -261,17 +269,19 @@ class FitData:
         # Labels of the training set are those of the task, or of an earlier model.
         source = "init_model" if input_set.is_training else "y"
         target = y if lives else task.encode(y, name, source)
-        weight = task.weights(input_set, target, partition)
-        output_weight = task.output_weight(input_set, target, weight)
-        position = None
+        weight = output_weight = position = None
+        if not (input_set.sample_weight is None and input_set.class_weight is None):
+            weight, output_weight = task.weights(input_set, target, partition)
         if isinstance(input_set.X, Dataset):
             # Its arrays may be written to while this fit goes on.
             target = target.copy()
             weight = None if weight is None else weight.copy()
             position = input_set.position if input_set.is_training else None
-        if input_set.is_training:
+        if input_set.is_training and task.tasks:
             task.check_learnable(target, weight)
-        queries = task.queries(input_set, n_rows)
+        queries = None
+        if task.may_rank or not (input_set.group is None and input_set.qid is None):
+            queries = task.queries(input_set, n_rows)
         if spec is None or (spec.distribution is None and not lives):
             targets.check_sum(target, weight, name, partition)
         else:
@@ -279,13 +289,13 @@ class FitData:
         if init_score is not None:
             init_score = self._checked_init_score(input_set, n_rows)
         return Rows(
-            prepared.columns,
+            columns,
             target,
             weight,
             queries,
             init_score,
             prepared.numbers,
-            prepared.binned,
+            binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
             position,
@@ -294,18 +304,15 @@ class FitData:
 
     def _set_groups_and_times(self, arguments: FitArguments, rows: Rows) -> None:
         """Check ``groups`` and ``time``, and take those of the rows that are kept."""
-        self.groups, self.time = arguments.groups, arguments.time
-        if self.groups is None and self.time is None:
-            return
         partition = rows.partition or RowPartition.alone(len(rows))
         kept: Any = slice(None)
         if self.settings.folds is None and rows.weight is not None:
             kept = partition.all_gather(rows.weight > 0)
-        if self.groups is not None:
-            groups = by_row.sortable(self.groups, partition.n_rows, "groups")
+        if arguments.groups is not None:
+            groups = by_row.sortable(arguments.groups, partition.n_rows, "groups")
             self.groups = groups[kept]
-        if self.time is not None:
-            self.time = splits.check_times(self.time, partition.n_rows)[kept]
+        if arguments.time is not None:
+            self.time = splits.check_times(arguments.time, partition.n_rows)[kept]
 
     def _checked_init_score(self, input_set: InputSet, n_rows: int) -> Floats | None:
         """The start scores of a set; those of an earlier model stand for them."""
@@ -396,8 +403,10 @@ class FitData:
             if self.init_model.trees.n_scores == self.n_scores:  # else an error follows
                 _warn_of_other_scores(self.init_model, objective, self.link)
         if settings.multi_strategy == "multi_output_tree":
-            parts = [part.task.n_scores for part in self.outputs] or [self.n_scores]
-            if max(parts) == 1 or self.link.distribution is not None:
+            widths = [output.task.n_scores for output in self.outputs] or [
+                self.n_scores
+            ]
+            if max(widths) == 1 or self.link.distribution is not None:
                 settings = settings.replaced(multi_strategy="one_output_per_tree")
         self.settings = settings.replaced(objective=objective)
 
@@ -413,15 +422,17 @@ class FitData:
         if spec is None or spec.option is None or not spec.linear_above or not is_open:
             return
         outputs = range(len(self.outputs))
-        parts = [rows.of_output(k, k, k + 1).without_missing_targets() for k in outputs]
-        for part in parts or [rows]:
-            y = np.ascontiguousarray(part.target)
-            partition = part.partition or RowPartition.alone(len(y))
-            learned = TrainingRows(y, part.weight, partition)
+        of_outputs = [
+            rows.of_output(k, k, k + 1).without_missing_targets() for k in outputs
+        ]
+        for output in of_outputs or [rows]:
+            y = np.ascontiguousarray(output.target)
+            partition = output.partition or RowPartition.alone(len(y))
+            learned = TrainingRows(y, output.weight, partition)
             start = (
                 spec.start(learned, settings) if settings.boost_from_average else 0.0
             )
-            scores = start if part.init_score is None else part.init_score[0]
+            scores = start if output.init_score is None else output.init_score[0]
             errors = replace(learned, y=np.abs(y - scores))
             scale = getattr(settings, spec.option)
             if errors.percentile(0.05) > spec.linear_above * scale:
@@ -478,20 +489,28 @@ class FitData:
         spec = spec_of(objective) if isinstance(objective, str) else None
         return spec is None or not (spec.renewal_level or spec.distribution)
 
-    def evaluation_set(self, input_set: InputSet) -> NamedRows:
+    def evaluation_set(self, input_set: InputSet) -> EvaluationSet:
         """The rows of an evaluation set, which may be those of the training set."""
         X, rows = input_set.X, self.rows
         if not input_set.holds_same_rows(self.training):
-            with input_set.named_in_errors():
-                prepared = (
-                    Prepared(Columns.without_rows(self.schema.n_features))
-                    if input_set.is_empty
-                    else self._evaluated_columns(X, input_set.name)
-                )
-                rows = self._rows(prepared, input_set).without_zero_weights()
-                self.task.check_learnable(rows.target, rows.weight)
+            try:
+                rows = self._evaluated_rows(input_set)
+            except (TypeError, ValueError) as error:
+                input_set.raise_named(error)
+                raise
         data = X if rows.partition is None else None
-        return NamedRows(input_set.name, rows, input_set.is_training, data)
+        return EvaluationSet(input_set.name, rows, input_set.is_training, data)
+
+    def _evaluated_rows(self, input_set: InputSet) -> Rows:
+        """The rows of an evaluation set, without those of weight 0."""
+        if input_set.is_empty:
+            prepared = Prepared(Columns.without_rows(self.schema.n_features))
+        else:
+            prepared = self._evaluated_columns(input_set.X, input_set.name)
+        rows = self._rows(prepared, input_set).without_zero_weights()
+        if self.task.tasks:
+            self.task.check_learnable(rows.target, rows.weight)
+        return rows
 
     def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if it has them."""
@@ -523,16 +542,15 @@ class FitData:
             vars(X).update(before)
             raise
 
-    def with_held_out(self, sets: list[NamedRows]) -> tuple[Self, list[NamedRows]]:
-        """Hold rows out if early stopping needs an evaluation set and there is none.
+    def with_held_out(self) -> tuple[Self, list[EvaluationSet]]:
+        """Hold rows out for early stopping, unless something else evaluates the fit.
 
         Returns the data with the rows to learn from, and the evaluation sets.
         """
         options, rows = self.settings, self.rows
-        stops_early = (options.early_stopping_round or 0) > 0
-        is_evaluated = sets or options.folds is not None or self.search is not None
-        if is_evaluated or not stops_early or options.boosting_type == "dart":
-            return self, sets
+        is_evaluated = options.folds is not None or self.search is not None
+        if is_evaluated or options.boosting_type == "dart":
+            return self, []
         share = options.validation_fraction
         if self.time is None:
             is_held_out = held_out(
@@ -546,9 +564,9 @@ class FitData:
         else:
             words, groups = f"validation_fraction={share}", self.all_groups()
             (pair,) = splits.by_time(1, self.time, groups, words, first=1 - share)
-            parts = rows.places(pair[0]), rows.places(pair[1])
+            parts = rows.local(pair[0]), rows.local(pair[1])
         fitted, validation = map(rows.take, parts)
-        return self.replaced(fitted=fitted), [NamedRows("validation", validation)]
+        return self.replaced(fitted=fitted), [EvaluationSet("validation", validation)]
 
     def splits(self) -> Splits:
         """The rows of all processes, to be split into folds."""
@@ -599,8 +617,7 @@ class FitData:
 
     def with_dataset(self, X: Dataset) -> Self:
         """The data of a fit to other rows, in the bins of the training set."""
-        class_weight = self.settings.class_weight
-        training = training_set(X, None, self.arguments, class_weight)
+        training, *_ = input_sets(X, None, self.arguments, self.settings)
         rows = self._rows(self._in_same_bins(X), training).without_zero_weights()
         return self.replaced(training=training, rows=rows, fitted=rows)
 

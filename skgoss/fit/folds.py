@@ -18,7 +18,7 @@ from skgoss.fit.splits import Pair
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.training import loop
 from skgoss.training.callback_api import Recorder
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.loop import Trained
 from skgoss.training.schedule import at_once, run_all
 
@@ -33,7 +33,7 @@ class Folds:
 
     rows: Rows
     pairs: Sequence[Pair]
-    others: NamedRows | None = None
+    others: EvaluationSet | None = None
 
     def begun(self, fit: Fit, number: int, n_threads: int) -> Fit:
         """The fit to the rows of a fold, whose evaluation set are those it tests."""
@@ -43,19 +43,19 @@ class Folds:
         of_fold.begin([tested])
         return of_fold
 
-    def parts(self, number: int) -> tuple[Rows, NamedRows]:
+    def parts(self, number: int) -> tuple[Rows, EvaluationSet]:
         """The rows that a fold learns from, and those that it is tested on."""
         train, test = self.pairs[number]
         if not len(test):
             assert self.others is not None
             return self._learned(train), self.others
-        tested = NamedRows(f"fold_{number}", self.rows.take(self.rows.places(test)))
+        tested = EvaluationSet(f"fold_{number}", self.rows.take(self.rows.local(test)))
         return self._learned(train), tested
 
     def _learned(self, train: NDArray[np.int64]) -> Rows:
         """The rows that a fold learns from, as a part of the bins if they are most."""
         rows, weight = self.rows, self.rows.weight
-        at = rows.places(train)
+        at = rows.local(train)
         at = at if weight is None else at[weight[at] != 0]
         # What a tree does with all rows would take long for a small part.
         learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)
@@ -91,7 +91,7 @@ def _models(
     n, folds = len(pairs), Folds(fit.data.rows, pairs)
     n_at_once, n_threads = threads_of_folds(fit, n)
     # A share for what follows, which is another fit or little.
-    whole = fit.limit.part(0.6 if fit.settings.refit else 1.0)
+    whole = fit.limit.of_share(0.6 if fit.settings.refit else 1.0)
     begun: dict[int, FoldModel] = {}
     ended: set[int] = set()
 
@@ -101,7 +101,7 @@ def _models(
         of_fold = folds.begun(fit, number, n_threads)
         state, test = of_fold.state, pairs[number][1]
         model, calls = make_model(of_fold), of_fold.new_callbacks()
-        limit = whole.part(1 / -(-(n - number) // n_at_once))
+        limit = whole.of_share(1 / -(-(n - number) // n_at_once))
         is_over = limit.after_round(state.settings.n_estimators)
         result = loop.train(state, model, callbacks=calls, after_round=is_over)
         trees = result.ensemble
@@ -140,7 +140,8 @@ def joined(
 ) -> Trained:
     """The models of all folds as one, or what ``refit`` makes of them.
 
-    For ``kinds`` and ``weights``, see `ensemble.joined`.
+    ``kinds`` are the models of all folds for each set of options, with their
+    ``weights``.
     """
     rows, kind = fit.splits.rows, fit.data.link.kind
     mapping = None

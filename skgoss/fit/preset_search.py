@@ -107,7 +107,7 @@ def _searched(
     """
     by_loss, is_mean = _by_loss(fit), fit.pairs is not None
     folds = Folds(fit.data.rows, pairs, fit.others)
-    limit = fit.limit.part(0.9 if is_mean else 0.5)
+    limit = fit.limit.of_share(0.9 if is_mean else 0.5)
     found: list[_Candidate] = []
     best, n_without = np.inf, 0
     for number in range(search.n_batches):

@@ -45,7 +45,7 @@ class SeveralTargets(Task):
         return [task.classes for task in self.tasks if task.classes is not None]
 
     @property
-    def n_scores(self) -> int:
+    def n_scores(self) -> int:  # type: ignore[override]
         """The number of trees of a round."""
         return sum(task.n_scores for task in self.tasks)
 
@@ -73,36 +73,28 @@ class SeveralTargets(Task):
 
     def weights(
         self, rows: InputSet, target: Floats, partition: RowPartition | None
-    ) -> Floats | None:
-        """The weights of the rows, without those of classes."""
+    ) -> tuple[Floats | None, Floats | None]:
+        """The weights of the rows, and times those of their classes for each target."""
         plain = rows._replace(class_weight=None)
-        return self.tasks[0].weights(plain, target[:, 0], partition)
-
-    def output_weight(
-        self, rows: InputSet, target: Floats, weight: Floats | None
-    ) -> Floats | None:
-        """The weights of the rows times those of their classes, for each target.
-
-        None if classes have no weights.
-        """
+        weight, _ = self.tasks[0].weights(plain, target[:, 0], partition)
         passed, n_targets = rows.class_weight, len(self.tasks)
         if passed is None:
-            return None
+            return weight, None
         each = passed if isinstance(passed, list | tuple) else [passed] * n_targets
         if len(each) != n_targets:
             raise ValueError(
                 f"{rows.prefix}class_weight must have one item for each of the"
                 f" {n_targets} targets, got {len(each)}."
             )
-        weight = np.ones(len(target)) if weight is None else weight
+        each_row = np.ones(len(target)) if weight is None else weight
         weights = []
         for task, codes, of_target, column in zip(
             self.tasks, target.T, each, self.columns, strict=True
         ):
             with about(column):
-                weighted = rows._replace(class_weight=of_target, sample_weight=weight)
-                weights.append(np.asarray(task.weights(weighted, codes, None)))
-        return np.column_stack(weights)
+                weighted = rows._replace(class_weight=of_target, sample_weight=each_row)
+                weights.append(np.asarray(task.weights(weighted, codes, None)[0]))
+        return weight, np.column_stack(weights)
 
     def check_learnable(self, target: Floats, weight: Floats | None) -> None:
         """Check that each target has a value; else ValueError."""

@@ -134,6 +134,7 @@ class Splits:
     def _check_parts(self, number: int, *pair: Indices) -> None:
         """Check that both parts of a fold have weights, events and all targets."""
         rows, settings = self.rows, self.settings
+        lives = is_survival(settings.objective)
         advice = "Set folds to other rows or to a smaller number"
         if settings.preset is not None and "folds" not in settings.passed:
             advice = "Leave the preset out"
@@ -146,7 +147,7 @@ class Splits:
                 )
             try:
                 self.task.check_learnable(rows.target[at], weight)
-                if is_survival(settings.objective):
+                if lives:
                     lifetimes.check_events(rows.target[at], weight)
             except ValueError as error:
                 raise ValueError(

@@ -47,18 +47,13 @@ class Task:
     # Whether functions of the user are f(predictions, dataset), as those of `train`. No
     # estimator could call these, so models forget them.
     functions_take_dataset: ClassVar[bool] = False
+    may_rank: ClassVar[bool] = False  # whether rows may have to have queries
     # Whether ``y`` may have several columns: see `several_outputs`.
     takes_several: ClassVar[bool] = False
 
-    @property
-    def n_classes(self) -> int | None:
-        """The number of classes; None if the target holds numbers."""
-        return None
-
-    @property
-    def n_scores(self) -> int:
-        """The number of trees of a round."""
-        return 1
+    # The number of classes; None if the target holds numbers.
+    n_classes: ClassVar[int | None] = None
+    n_scores: ClassVar[int] = 1  # the number of trees of a round
 
     def learned(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
         """The task with the classes of a training set's target."""
@@ -80,27 +75,21 @@ class Task:
         """
         return targets.numbers(y, self.owner, name)
 
-    def output_weight(
-        self,
-        rows: InputSet,
-        target: NDArray[np.float64],
-        weight: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64] | None:
-        """The weights for each target; None if they are those of the rows."""
-        return None
-
     def check_learnable(
         self, target: NDArray[np.float64], weight: NDArray[np.float64] | None
     ) -> None:
-        """Check that there is something to learn from; else ValueError."""
+        """Check that each of several targets has a value; else ValueError."""
 
     def weights(
         self,
         rows: InputSet,
         target: NDArray[np.float64],
         partition: RowPartition | None,
-    ) -> NDArray[np.float64] | None:
-        """The weight of each row times that of its class; None if all are 1."""
+    ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+        """The weight of each row times that of its class, and those for each target.
+
+        None if all are 1, or if those of all targets are those of the rows.
+        """
         class_weight, prefix = rows.class_weight, rows.prefix
         if class_weight is not None and self.classes is None:
             raise ValueError(
@@ -108,17 +97,14 @@ class Task:
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
-        if class_weight is None and rows.sample_weight is None:
-            return None
-        return targets.weights(
+        weight = targets.weights(
             rows.sample_weight, class_weight, target, self.classes, prefix, partition
         )
+        return weight, None
 
     def queries(self, rows: InputSet, n_rows: int) -> queries.Queries | None:
         """The queries of the rows; None if rows are not ranked."""
-        if rows.group is None and rows.qid is None:
-            return None
-        return rows.queries(n_rows)
+        return rows.queries(n_rows) if rows.has_queries else None
 
     def resolved(self, settings: Settings) -> tuple[Objective, Objective, Link]:
         """The objective as the user passed it, by its canonical name, and its link.
@@ -164,6 +150,7 @@ class Ranking(Task):
     name = "ranking"
     serves = ("ranking",)
     default_objective = "lambdarank"
+    may_rank = True
 
     def queries(self, rows: InputSet, n_rows: int) -> queries.Queries:
         """The queries of the rows; without any, all rows are one query."""
@@ -190,20 +177,18 @@ class Classification(Task):
     takes_several = True
     classes: NDArray[Any] | None = None  # type: ignore[misc]
 
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return 0 if self.classes is None else len(self.classes)
+    # What follows from the classes; there are as many scores if there are several.
+    n_classes: int = field(init=False)  # type: ignore[misc]
+    n_scores: int = field(init=False)  # type: ignore[misc]
+    default_objective: str = field(init=False)  # type: ignore[misc]
 
-    @property
-    def n_scores(self) -> int:
-        """The number of trees of a round: one for each class, if there are several."""
-        return self.n_classes if self.n_classes > 2 else 1
-
-    @property
-    def default_objective(self) -> str:  # type: ignore[override]
-        """The objective if the user passes none."""
-        return "binary" if self.n_classes <= 2 else "multiclass"
+    def __post_init__(self) -> None:
+        n = 0 if self.classes is None else len(self.classes)
+        vars(self).update(
+            n_classes=n,
+            n_scores=n if n > 2 else 1,
+            default_objective="multiclass" if n > 2 else "binary",
+        )
 
     def learned(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
         """The task with the classes that occur in a target."""
@@ -266,6 +251,7 @@ class TrainTask(Task):
     objective: str | Callable[..., Any] | None = None  # as the user passed it
 
     functions_take_dataset: ClassVar[bool] = True
+    may_rank: ClassVar[bool] = True
 
     @property
     def default_objective(self) -> str | None:  # type: ignore[override]
@@ -273,12 +259,12 @@ class TrainTask(Task):
         return None if callable(self.objective) else "regression"
 
     @property
-    def n_classes(self) -> int | None:
+    def n_classes(self) -> int | None:  # type: ignore[override]
         """The number of classes; None for numbers and for two classes."""
         return self.num_class if self.num_class > 1 else None
 
     @property
-    def n_scores(self) -> int:
+    def n_scores(self) -> int:  # type: ignore[override]
         """The number of trees of a round."""
         return self.num_class
 

@@ -108,7 +108,7 @@ class TimeLimit:
         """What a model keeps of it."""
         return {"is_limit_reached": self.is_reached} if self.has_end else {}
 
-    def part(self, share: float) -> TimeLimit:
+    def of_share(self, share: float) -> TimeLimit:
         """The limit of a part of the fit, which takes a share of the time left."""
         seconds = None if self.seconds is None else share * self.left
         return TimeLimit(seconds, self.interrupted if self.has_end else None)

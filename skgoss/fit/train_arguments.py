@@ -131,16 +131,15 @@ class TrainOptions:
     ) -> Fit:
         """A fit that has read its data; ``options`` as in `entry.start`."""
         settings = self.settings(train_set, arguments)
-        with shown_reads(settings.verbosity):
-            return entry.start(
-                input_sets(train_set, None, arguments, settings),
-                arguments,
-                settings,
-                self.task,
-                init_model=init_model,
-                record=self._record(train_set),
-                **options,
-            )
+        return entry.start(
+            input_sets(train_set, None, arguments, settings),
+            arguments,
+            settings,
+            self.task,
+            init_model=init_model,
+            record=self._record(train_set),
+            **options,
+        )
 
     def _record(self, train_set: Dataset) -> EstimatorRecord:
         """What models and their files keep of the options."""

@@ -69,7 +69,7 @@ def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
     slope = constants.get("sigmoid", 1.0)
     if not 0.0 < slope < np.inf:
         raise ValueError(f"the objective is {words!r}: sigmoid must be above 0")
-    return ALIASES[name], make_link(name, slope, "sqrt" in constants)
+    return ALIASES[name], make_link(ALIASES[name], slope, "sqrt" in constants)
 
 
 def split_objective(text: str) -> tuple[str, dict[str, float]]:

@@ -15,7 +15,6 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit.arguments import FitArguments, input_sets
-from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit
 from skgoss.fit.race import USUAL_RATE, Racer
 from skgoss.fit.splits import Pair
@@ -114,17 +113,16 @@ class OwnFold:
         *self._keys, _ = shared.key(X, y, FitArguments(), settings)
         build_bins = partial(shared.bins, self._keys[0])
         options = arguments, settings, shared.n_threads, build_bins
-        with shown_reads(settings.verbosity):
-            learned, *others = input_sets(X, y, arguments, settings)
-            self._base: Any = model._start([learned], *options)
-            (named,) = map(self._base.data.evaluation_set, others)
+        learned, *others = input_sets(X, y, arguments, settings)
+        self._base: Any = model._start([learned], *options)
+        (named,) = map(self._base.data.evaluation_set, others)
         n_classes = self._base.data.task.n_classes or 0
         has_few = len(np.unique(named.rows.target)) < max(2, n_classes)
         is_undefined = has_few and (n_classes > 0 or name == "r2")
         if self._base.data.outputs or is_undefined or None in self._keys:
             raise ValueError("Several outputs, a part without a class, or no hash.")
         binned = self._base.state.dataset.with_rows(named.rows.columns, settings)
-        self._tested = named._replace(rows=replace(named.rows, binned=binned))
+        self._tested = replace(named, rows=replace(named.rows, binned=binned))
 
     def evaluated(self, racer: Racer) -> dict[str, Any]:
         """What ``_fit_and_score`` of scikit-learn returns, after the next stage."""

@@ -19,7 +19,6 @@ from sklearn.pipeline import Pipeline
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.estimators.base import LGBMModel, run
 from skgoss.fit.arguments import FitArguments, input_sets
-from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
@@ -193,14 +192,13 @@ class SharedFits:
     ) -> Fit:
         # Fits that go on later hold the same rows, and not a copy each.
         X = self._once(self._recent, (data,), lambda: X_of_fit)
-        with shown_reads(settings.verbosity):
-            return estimator._start(
-                input_sets(X, y, arguments, settings),
-                arguments,
-                settings,
-                self.n_threads,
-                partial(self.bins, data) if data else None,
-            )
+        return estimator._start(
+            input_sets(X, y, arguments, settings),
+            arguments,
+            settings,
+            self.n_threads,
+            partial(self.bins, data) if data else None,
+        )
 
     def _fitted(self, n_rounds: int, fit: Fit) -> tuple[int, Result, Fit | None]:
         """A number of rounds, the result of a fit, and the fit if it has a baseline.

@@ -1,14 +1,13 @@
-"""Gradients and hessians of the losses, and of functions that users pass."""
+"""Gradients and hessians of distributions, and of functions that users pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives import loss_kernels
 from skgoss.columns.floats import check_unmasked
 from skgoss.columns.queries import Queries
 from skgoss.objectives import distributions
@@ -18,51 +17,6 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 # Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
 Derivatives = Callable[[Floats, Singles, Singles | None, int], None]
-
-
-def pointwise(
-    loss: str,
-    y: Floats,
-    parameters: Sequence[tuple[float, float]],
-    scores: Floats,
-    gradient_out: Singles,
-    hessian_out: Singles | None,
-    n_threads: int,
-) -> None:
-    """A loss of single scores: for regression, and for one class against the rest."""
-    for k, (a, b) in enumerate(parameters):
-        loss_kernels.pointwise(
-            loss_kernels.LOSSES[loss],
-            scores[k],
-            y,
-            a,
-            b,
-            n_threads,
-            gradient_out[k],
-            None if hessian_out is None else hessian_out[k],
-        )
-
-
-def softmax(
-    y: Floats,
-    scores: Floats,
-    gradient_out: Singles,
-    hessian_out: Singles | None,
-    n_threads: int,
-) -> None:
-    """The cross entropy of K classes that share one softmax."""
-    assert hessian_out is not None
-    n_classes = len(scores)
-    rows = loss_kernels.softmax_rows_per_block(n_classes)
-    loss_kernels.softmax(
-        scores,
-        y,
-        n_classes / max(n_classes - 1, 1),
-        np.empty((n_threads, (n_classes + 2) * rows)),
-        n_threads,
-        gradient_out,
-        hessian_out,
-    )
 
 
 class Likelihood:
@@ -105,21 +59,6 @@ class Likelihood:
             self.name, self.y, scores, self.optimism, n_threads
         )
         return distributions.derivatives(self.name, self.y, honest, n_threads)[:, 1:]
-
-
-def cross_entropy_lambda(
-    y: Floats,
-    weight: Floats,
-    scores: Floats,
-    gradient_out: Singles,
-    hessian_out: Singles | None,
-    n_threads: int,
-) -> None:
-    """The cross entropy of 'cross_entropy_lambda', in which weights are exponents."""
-    assert hessian_out is not None
-    loss_kernels.cross_entropy_lambda(
-        scores[0], y, weight, n_threads, gradient_out[0], hessian_out[0]
-    )
 
 
 class Custom:

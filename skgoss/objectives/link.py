@@ -92,6 +92,10 @@ class Link:
         return transform(self, values, n_threads).reshape(raw.shape)
 
 
+# Predictions that are raw scores.
+IDENTITY = Link()
+
+
 def transform(
     link: Link, raw: Floats, n_threads: int = 1, out: Floats | None = None
 ) -> Floats:

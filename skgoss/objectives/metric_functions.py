@@ -61,6 +61,11 @@ class EvalData(NamedTuple):
         """The collective operations of the processes that hold the rows."""
         return ALONE if self.partition is None else self.partition.collectives
 
+    @property
+    def others(self) -> Collectives | None:
+        """The same; None if there are no other processes."""
+        return None if self.partition is None else self.partition.collectives
+
     def of_output(self, number: int, first: int, stop: int) -> EvalData:
         """The data of one of several outputs, and its scores ``first : stop``.
 
@@ -138,9 +143,11 @@ class EvalData(NamedTuple):
         """The sum of the weights of all processes; ValueError unless it is above 0."""
 
         def compute() -> float:
+            others = self.others
             if self.weight is None:
-                return float(self.collectives.total(len(self.y)))
-            return exact_sum.weighted_sum(self.weight, collectives=self.collectives)
+                n_rows = len(self.y)
+                return float(n_rows if others is None else others.total(n_rows))
+            return exact_sum.weighted_sum(self.weight, collectives=others)
 
         total_weight = self.cached(("total weight", self.weight is None), compute)
         if not total_weight > 0:
@@ -189,7 +196,7 @@ def intervals(levels: Sequence[float]) -> list[tuple[int, int, float]]:
 
 
 def _mean(values: Floats, data: EvalData) -> float:
-    total = exact_sum.weighted_sum(values, data.weight, data.collectives)
+    total = exact_sum.weighted_sum(values, data.weight, data.others)
     return total / data.total_weight
 
 
@@ -214,7 +221,7 @@ def rmse(data: EvalData, settings: Settings) -> float:
 
 def r2(data: EvalData, settings: Settings) -> float:
     def sum_of_squares() -> float:
-        total = exact_sum.weighted_sum(data.y, data.weight, data.collectives)
+        total = exact_sum.weighted_sum(data.y, data.weight, data.others)
         mean = total / data.total_weight
         return _sum("l2", data._replace(scores=np.full((1, len(data.y)), mean)))
 

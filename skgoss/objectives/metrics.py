@@ -234,7 +234,8 @@ class Metric:
 
         ValueError if the metric is not defined for the targets, or all weights are 0.
         """
-        data.cached(("targets", self.name), partial(self._check_targets, data))
+        if self.spec.targets is not ANY:
+            data.cached(("targets", self.name), partial(self._check_targets, data))
         values = self.spec.compute(data, self.settings)
         return [
             Result(name, float(value), self.spec.maximize)
@@ -353,18 +354,28 @@ def names_and_functions(
     return list(dict.fromkeys(filter(None, names))), callables
 
 
-def _means_none(name: str) -> bool:
-    return name.lower() in NOT_BUILT_IN
+def chosen(
+    metric: Any, option: Any, objective: str | None
+) -> tuple[list[str], list[Callable[..., Any]]]:
+    """The names and functions of a fit's metrics: see `names_and_functions`.
+
+    First those of its argument, then those of the option or, if there are none and
+    'None' is not among them, the objective's default: LightGBM's for any of its names.
+    """
+    names: list[str] = []
+    functions: list[Callable[..., Any]] = []
+    if not (metric is None and option is None):
+        names, functions = names_and_functions([metric, option])
+    is_open = option in (None, "") or not names
+    if is_open and objective is not None and "none" not in map(_plain, names):
+        default = _NAME_OF.get(objective.lower())
+        names += [] if default is None else [default]
+    return names, functions
 
 
-def any_means_none(names: Iterable[str]) -> bool:
-    """Whether a name stands for no metric: 'None', or LightGBM's names for it."""
-    return any(map(_means_none, names))
-
-
-def default_name(objective: str) -> str | None:
-    """LightGBM's default metric for any name of an objective; None if it has none."""
-    return _NAME_OF.get(objective.lower())
+def _plain(name: str) -> str:
+    """A name in lower case; 'none' for all of LightGBM's names for no metric."""
+    return "none" if name.lower() in NOT_BUILT_IN else name.lower()
 
 
 def canonical(name: str) -> str:
@@ -394,32 +405,41 @@ def make(
     ValueError. In a task that ``classifies``, names of metrics of two and of more
     classes stand for each other; ``ranks`` tells whether there are queries.
     """
-    chosen: list[Metric] = []
+    made: list[Metric] = []
     synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}
     tasks = _tasks(settings, n_scores, ranks)
-    seen: set[tuple[str, int | None]] = set()
+    # The levels of each metric that an earlier name has asked for.
+    done: dict[str, set[int | None]] = {}
     for passed in names:
-        if _means_none(passed):
+        word = passed.lower()
+        if word in NOT_BUILT_IN:
             continue
-        name, levels = _name_and_levels(passed.lower(), synonyms)
-        is_foreign = passed.lower() in _OTHER_LIBRARIES
-        if name is None or (is_foreign and METRICS[name].task not in tasks):
+        name, levels = _name_and_levels(word, synonyms)
+        task = None if name is None else METRICS[name].task
+        if name is None or (word in _OTHER_LIBRARIES and task not in tasks):
             warn_unused(
                 f"metric {passed!r} is not known and has no effect."
                 f"{_advice(passed, tasks)} Use one of {', '.join(METRICS)},"
                 " or a function."
             )
             continue
-        _check_task(name, tasks)
-        is_ranking = METRICS[name].task == "ranking"
-        wanted = (levels or settings.eval_at) if is_ranking else (None,)
-        # Levels that an earlier name has asked for are not computed again.
-        fresh = tuple(k for k in dict.fromkeys(wanted) if (name, k) not in seen)
-        seen.update((name, k) for k in fresh)
-        if fresh:
-            options = _with_levels(settings, fresh) if is_ranking else settings
-            chosen.append(Metric(name, options, link))
-    return chosen
+        if task not in tasks:
+            fitting = [other for other, spec in METRICS.items() if spec.task in tasks]
+            raise ValueError(
+                f"metric {name!r} cannot be computed for this task; use one of"
+                f" {', '.join(fitting)}, or a function."
+            )
+        before = done.setdefault(name, set())
+        if task == "ranking":
+            wanted = dict.fromkeys(levels or settings.eval_at)
+            fresh = tuple(k for k in wanted if k not in before)
+            before.update(fresh)
+            if fresh:
+                made.append(Metric(name, _with_levels(settings, fresh), link))
+        elif not before:
+            before.add(None)
+            made.append(Metric(name, settings, link))
+    return made
 
 
 def _advice(unknown: str, tasks: Sequence[str]) -> str:
@@ -474,13 +494,3 @@ def _tasks(settings: Settings, n_scores: int, ranks: bool) -> Sequence[str]:
     if n_scores > 1:
         return ("multiclass",)
     return ("regression", "binary", "ranking") if ranks else ("regression", "binary")
-
-
-def _check_task(name: str, tasks: Sequence[str]) -> None:
-    if METRICS[name].task in tasks:
-        return
-    fitting = [other for other, spec in METRICS.items() if spec.task in tasks]
-    raise ValueError(
-        f"metric {name!r} cannot be computed for this task; use one of"
-        f" {', '.join(fitting)}, or a function."
-    )

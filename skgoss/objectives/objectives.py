@@ -141,8 +141,8 @@ class ObjectiveSpec:
     # The best constant raw score, or an estimate of it, for regression.
     start: Callable[[TrainingRows, Settings], float] = _mean
     constant_hessian: bool = False  # whether the hessian is 1 everywhere
-    # The constant of generalized self-concordance: see ``Objective``.
-    self_concordance: Callable[[Settings], float | Floats] = lambda settings: 0.0
+    # The constant of generalized self-concordance: see ``Objective``; None: 0.
+    self_concordance: Callable[[Settings], float | Floats] | None = None
     # The level of the percentile of residuals that replaces the value of a leaf; None:
     # leaf values are not replaced.
     renewal_level: Callable[[Settings], float] | None = None
@@ -482,14 +482,14 @@ def check_queries(name: str, has_queries: bool) -> None:
 def make_link(
     objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
 ) -> Link:
-    """Make the link of an objective.
+    """Make the link of an objective, a canonical name or a function.
 
     It returns means, quantiles, or the probabilities of the K classes (for 'binary', of
     the second class). For a function, predictions are raw scores.
     """
     if callable(objective):
         return Link()
-    spec = OBJECTIVES[canonical_name(objective)]
+    spec = OBJECTIVES[objective]
     if reg_sqrt and spec.learns_roots:
         return Link("signed_square")
     return Link(spec.link, sigmoid if spec.has_slope else 1.0)

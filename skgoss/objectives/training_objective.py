@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives import exact_sum, function_kernels
+from skgoss._engine.objectives import exact_sum, function_kernels, loss_kernels
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
 from skgoss.objectives.distributions import kernel_target, most_likely
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
+    ANY,
     MIN_PRIOR,
     OBJECTIVES,
     ObjectiveSpec,
@@ -72,8 +73,9 @@ class Objective:
     # (K,): False for a class that all rows or no rows belong to. Its gradients are 0
     # and its hessians 1, so its score stays at ``average``.
     trained: NDArray[np.bool_]
-    # (n,): sample weights times class weights. None means 1.
-    row_weight: Floats | None = field(repr=False)
+    # (n,), or (n_scores, n) if classes have ``label_weight``: the weights of gradients
+    # and hessians: of the rows, their classes and their labels. None means 1.
+    weight: Floats | None = field(repr=False)
     boost_from_average: bool
     # Which of the rows of all processes these are.
     partition: RowPartition = field(repr=False)
@@ -101,18 +103,6 @@ class Objective:
     def n_scores(self) -> int:
         """K: raw scores of a row, trees of a round."""
         return len(self.average)
-
-    @property
-    def weight(self) -> Floats | None:
-        """The weights of gradients and hessians, (n,) or (K, n). None means 1."""
-        if self.label_weight is None or self.row_weight is None:
-            return self.row_weight if self.label_weight is None else self.label_weight
-        return self.label_weight * self.row_weight
-
-    @property
-    def copy_weight(self) -> Floats | None:
-        """The weight of each copy, (n,) or (K, n). None means 1."""
-        return self.weight if self.copies is None else self.label_weight
 
     @property
     def renews_leaves(self) -> bool:
@@ -151,24 +141,23 @@ class Objective:
             return np.full_like(optimal, np.inf)
         return function_kernels.log1p(bound * np.abs(optimal)) / bound
 
-    def begin_round(self, index: int) -> None:
-        """Set the number of the round, for losses that depend on it."""
-        if isinstance(self.derivatives, ranking.ByQuery):
-            self.derivatives.round = index
-
     def gradients(
         self,
         scores: Floats,
         gradient_out: Singles,
         hessian_out: Singles | None,
         n_threads: int = 1,
+        index: int = 0,
     ) -> None:
         """First and second derivatives of the loss by each score, without weights.
 
         All arrays are C-contiguous and of shape (n_scores, n_rows). Hessians are not
-        written, and may be None, if ``constant_hessian``. ValueError if a user's
+        written, and may be None, if ``constant_hessian``. ``index`` is the number of
+        the round, on which some losses of rankings depend. ValueError if a user's
         function returns something other than finite numbers of the right shape.
         """
+        if isinstance(self.derivatives, ranking.ByQuery):
+            self.derivatives.round = index
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
         if not self.trained.all():
             assert hessian_out is not None
@@ -238,42 +227,45 @@ def make_objective(
         weight = np.ascontiguousarray(weight, dtype=np.float64)
     rows = TrainingRows(y, weight, partition or RowPartition.alone(len(y)))
     if callable(settings.objective):
-        parts = _custom(settings, rows, n_scores, queries)
+        fields = _custom(settings, rows, n_scores, queries)
     else:
         name = canonical_name(settings.objective)
         spec = OBJECTIVES[name]
-        parts = {"name": name, "self_concordance": spec.self_concordance(settings)}
-        _check_targets(name, spec, rows)
+        link = make_link(name, settings.sigmoid, settings.reg_sqrt)
+        fields = {"name": name, "link": link}
+        if spec.self_concordance is not None:
+            fields["self_concordance"] = spec.self_concordance(settings)
+        if spec.targets is not ANY or spec.needs_positive_mean:
+            _check_targets(name, spec, rows)
         if spec.task == "classification":
-            parts |= _classes(name, settings, rows, n_scores)
+            fields |= _classes(name, settings, rows, n_scores)
         elif spec.task == "ranking":
-            parts |= _ranking(name, settings, rows, queries, position)
+            fields |= _ranking(name, settings, rows, queries, position)
         elif spec.distribution is not None:
-            parts |= _distribution(name, rows)
+            fields |= _distribution(name, rows)
         elif spec.task == "survival":
             efron = name == "cox_efron"
             derivatives = PartialLikelihood(rows.y, rows.weight, efron=efron)
-            parts |= {"derivatives": derivatives, **_NO_START}
+            fields |= {"derivatives": derivatives, **_NO_START}
         else:
-            parts |= _numbers(name, settings, rows)
+            fields |= _numbers(name, settings, rows)
     usual = {
         "y": y,
-        "row_weight": weight,
-        "copies": None if "copies" in parts else rows.copies(),
-        "link": make_link(settings.objective, settings.sigmoid, settings.reg_sqrt),
-        "trained": np.ones(len(parts["average"]), dtype=bool),
+        "weight": weight,
+        "copies": None if "copies" in fields else rows.copies(),
+        "trained": np.ones(len(fields["average"]), dtype=bool),
         "boost_from_average": settings.boost_from_average,
         "partition": rows.partition,
     }
-    return Objective(**(usual | parts))
+    return Objective(**(usual | fields))
 
 
 # What is not as usual if weights are a part of the loss.
-_OWN_WEIGHTS = {"row_weight": None, "copies": None}
+_OWN_WEIGHTS = {"weight": None, "copies": None}
 # Only differences between rows count.
 _NO_START = {"average": np.zeros(1), "boost_from_average": False}
-# The parts of an objective, by the names of its fields.
-Parts = dict[str, Any]
+# What an objective consists of, by the names of its fields.
+Fields = dict[str, Any]
 
 
 def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
@@ -291,7 +283,7 @@ def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
         )
 
 
-def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
+def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Fields:
     spec = OBJECTIVES[name]
     if spec.has_level and not 0 < settings.alpha < 1:
         raise ValueError(
@@ -304,9 +296,9 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
         rows = replace(rows, y=y)
     if spec.weighs_rows:
         exponent = np.ones(len(y)) if weight is None else weight
-        derivatives = partial(gradients.cross_entropy_lambda, y, exponent)
+        derivatives = partial(_cross_entropy_lambda, y, exponent)
     else:
-        derivatives = partial(gradients.pointwise, name, y, [spec.constants(settings)])
+        derivatives = partial(_pointwise, name, y, [spec.constants(settings)])
     return {
         "y": y,
         "derivatives": derivatives,
@@ -317,7 +309,7 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
     } | (_OWN_WEIGHTS if spec.weighs_rows else {})
 
 
-def _distribution(name: str, rows: TrainingRows) -> Parts:
+def _distribution(name: str, rows: TrainingRows) -> Fields:
     average = most_likely(name, rows)
     derivatives = gradients.Likelihood(name, kernel_target(rows.y), len(average))
     return {"derivatives": derivatives, "average": average}
@@ -329,7 +321,7 @@ def _ranking(
     rows: TrainingRows,
     queries: Queries | None,
     position: NDArray[np.int64] | None,
-) -> Parts:
+) -> Fields:
     check_queries(name, queries is not None)
     spec = OBJECTIVES[name]
     assert queries is not None
@@ -342,17 +334,20 @@ def _ranking(
 
 def _custom(
     settings: Settings, rows: TrainingRows, n_scores: int, queries: Queries | None
-) -> Parts:
+) -> Fields:
     function = gradients.Custom(settings.objective, rows.y, rows.weight, queries)
     return {
         "name": function.name,
+        "link": Link(),
         "derivatives": function,
         "average": np.zeros(n_scores),
         "queries": queries,
     } | (_OWN_WEIGHTS if function.weighs_rows else {})
 
 
-def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -> Parts:
+def _classes(
+    name: str, settings: Settings, rows: TrainingRows, n_scores: int
+) -> Fields:
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
@@ -366,17 +361,20 @@ def _classes(name: str, settings: Settings, rows: TrainingRows, n_scores: int) -
     ]
     prior = np.array([positive / (positive + rest) for positive, rest in weights])
     sigmoid = settings.sigmoid
-    label_weight = None
+    label_weight, weight = None, rows.weight
     if name == "multiclass":
-        derivatives = partial(gradients.softmax, y)
+        derivatives = partial(_softmax, y)
         average = np.array([correct_rounding.log(max(p, MIN_PRIOR)) for p in prior])
     else:
         parameters = [(sigmoid, code) for code in codes]
-        derivatives = partial(gradients.pointwise, "binary", y, parameters)
+        derivatives = partial(_pointwise, "binary", y, parameters)
         average = np.array([log_odds(p) / sigmoid for p in prior])
-        label_weight = _label_weight(settings, y, codes, weights)
+        if settings.is_unbalance or settings.scale_pos_weight != 1:
+            label_weight = _label_weight(settings, y, codes, weights)
+            weight = label_weight if weight is None else label_weight * weight
     return {
         "y": y,
+        "weight": weight,
         "derivatives": derivatives,
         "average": average,
         "trained": (prior > MIN_PRIOR) & (prior < 1.0 - MIN_PRIOR),
@@ -397,7 +395,7 @@ def _binary_codes(name: str, rows: TrainingRows) -> Floats:
 
 def _label_weight(
     settings: Settings, y: Floats, codes: list[int], weights: list[tuple[float, float]]
-) -> Floats | None:
+) -> Floats:
     """The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows.
 
     With ``is_unbalance``, positive and negative rows have the same total weight: the
@@ -409,8 +407,6 @@ def _label_weight(
             "Use is_unbalance=True or scale_pos_weight, not both: each sets the weight "
             "of positive rows."
         )
-    if not settings.is_unbalance and scale == 1:
-        return None
     per_class = []
     for code, (of_code, of_others) in zip(codes, weights, strict=True):
         positive, negative = scale, 1.0
@@ -420,3 +416,66 @@ def _label_weight(
         per_class.append(np.where(y == code, positive, negative))
     by_class = np.array(per_class, dtype=np.float64)
     return by_class if len(codes) > 1 else by_class[0]
+
+
+# --- Gradients of losses --------------------------------------------------------------
+
+
+def _pointwise(
+    loss: str,
+    y: Floats,
+    parameters: Sequence[tuple[float, float]],
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
+    """A loss of single scores: for regression, and for one class against the rest."""
+    for k, (a, b) in enumerate(parameters):
+        loss_kernels.pointwise(
+            loss_kernels.LOSSES[loss],
+            scores[k],
+            y,
+            a,
+            b,
+            n_threads,
+            gradient_out[k],
+            None if hessian_out is None else hessian_out[k],
+        )
+
+
+def _softmax(
+    y: Floats,
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
+    """The cross entropy of K classes that share one softmax."""
+    assert hessian_out is not None
+    n_classes = len(scores)
+    rows = loss_kernels.softmax_rows_per_block(n_classes)
+    loss_kernels.softmax(
+        scores,
+        y,
+        n_classes / max(n_classes - 1, 1),
+        np.empty((n_threads, (n_classes + 2) * rows)),
+        n_threads,
+        gradient_out,
+        hessian_out,
+    )
+
+
+def _cross_entropy_lambda(
+    y: Floats,
+    weight: Floats,
+    scores: Floats,
+    gradient_out: Singles,
+    hessian_out: Singles | None,
+    n_threads: int,
+) -> None:
+    """The cross entropy of 'cross_entropy_lambda', in which weights are exponents."""
+    assert hessian_out is not None
+    loss_kernels.cross_entropy_lambda(
+        scores[0], y, weight, n_threads, gradient_out[0], hessian_out[0]
+    )

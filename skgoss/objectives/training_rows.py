@@ -44,7 +44,8 @@ class TrainingRows:
 
     def all(self, condition: NDArray[np.bool_]) -> bool:
         """Whether a condition holds for the rows of all processes."""
-        return all(self.collectives.all_gather(bool(condition.all())))
+        holds, collectives = bool(condition.all()), self.partition.collectives
+        return holds if collectives.n_ranks == 1 else all(collectives.all_gather(holds))
 
     def copies(self) -> NDArray[np.uint32] | None:
         """The number of copies of each row; None if a process has other weights."""
@@ -57,4 +58,6 @@ class TrainingRows:
 
     def sum_of(self, values: Floats) -> float:
         """The weighted sum of a value of each row over all processes, rounded once."""
-        return exact_sum.weighted_sum(values, self.weight, self.collectives)
+        everyones = self.partition.collectives
+        collectives = None if everyones.n_ranks == 1 else everyones
+        return exact_sum.weighted_sum(values, self.weight, collectives)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,12 +23,14 @@ DEFAULT_SEEDS: Mapping[str, int] = {
 class Settings:
     """The checked values of all options for one fit, as attributes. Seeds are ints."""
 
-    __slots__ = ("__dict__", "passed", "written")
+    __slots__ = ("__dict__", "given", "passed", "written")
 
     # The options that the user has passed, with the values as they were passed.
     passed: Mapping[str, Any]
     # Those of them that the user has written: if one has no effect, there is a warning.
     written: Collection[str]
+    # All options whose values may be other than the defaults.
+    given: Set[str]
 
     # Not a dataclass: one of a hundred fields would take long to make and to change.
     def __init__(
@@ -36,13 +38,15 @@ class Settings:
         options: Mapping[str, Any],
         passed: Mapping[str, Any] | None = None,
         written: Collection[str] = (),
+        given: Set[str] | None = None,
     ) -> None:
         vars(self).update(options)
+        object.__setattr__(self, "given", options.keys() if given is None else given)
         object.__setattr__(self, "passed", passed or {})
         object.__setattr__(self, "written", written)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Settings, (vars(self), self.passed, self.written)
+        return Settings, (vars(self), self.passed, self.written, set(self.given))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"Settings never change: use replaced({name}=...).")
@@ -66,7 +70,8 @@ class Settings:
 
         Such as the number of a column in place of its name: they are not checked again.
         """
-        return Settings(vars(self) | options, self.passed, self.written)
+        given = self.given | options.keys()
+        return Settings(vars(self) | options, self.passed, self.written, given)
 
     def checked(self, options: Mapping[str, Any], owner: str) -> Settings:
         """Return settings with other values of some options, which are checked.
@@ -77,7 +82,8 @@ class Settings:
             name: OPTION[name].checked(value, owner) for name, value in options.items()
         }
         _check_together(checked, owner)
-        return Settings(checked, self.passed, self.written)
+        given = self.given | options.keys()
+        return Settings(checked, self.passed, self.written, given)
 
     def may_have(self, **options: Any) -> bool:
         """Whether other values of some options contradict none of the others."""
@@ -155,6 +161,7 @@ def make_settings(
             changed.add(name)
     if options["boosting_type"] == "goss":
         options |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
+        changed.add("data_sample_strategy")
     # A preset may choose what forests need, and checks all options again.
     is_open = options["boosting_type"] == "rf" and options["preset"] is not None
     if not (is_open or changed.isdisjoint(_OF_CHECKS)):
@@ -168,7 +175,7 @@ def make_settings(
     for name, derived in seeds.items():
         if options[name] is None:
             options[name] = derived
-    return Settings(options, passed, written)
+    return Settings(options, passed, written, changed | seeds.keys())
 
 
 def draw_seed(random_state: Any) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
-from skgoss.columns.row_partition import RowPartition
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
@@ -36,11 +35,8 @@ Floats = NDArray[np.float64]
 _DRAWS = 30
 
 
-class ScoredRows(NamedTuple):
-    """Rows and the scores, (n_scores, n_rows), that trees are added to."""
-
-    rows: BinnedRows
-    scores: Floats
+# Rows and the scores, (n_scores, n_rows), that trees are added to.
+Scored = tuple[BinnedRows, Floats]
 
 
 @dataclass(eq=False)
@@ -82,6 +78,8 @@ class Boosting(Rounds):
     # Made only if a column can be split.
     grower: TreeGrower
 
+    # (n_rounds,): the factors of each round's trees; None: 1.
+    factor: Floats | None = None
     # Whether the grower may add the values of new trees to the training scores itself.
     adds_while_growing = True
     # Whether predictions are means of the trees and not sums.
@@ -104,7 +102,9 @@ class Boosting(Rounds):
     ) -> None:
         self.n_scores = objective.n_scores
         shape = self.n_scores, dataset.n_rows
-        weight, copy_weight = objective.weight, objective.copy_weight
+        weight = objective.weight
+        # That of each copy.
+        copy_weight = weight if objective.copies is None else objective.label_weight
         has_start = init_score is not None
         start = np.zeros(shape[0]) if has_start else objective.start_scores()
         self.dataset = dataset
@@ -112,7 +112,9 @@ class Boosting(Rounds):
         self.settings = self._effective_settings(settings)
         super().__init__(n_threads, make_training_set)
         self.sets = list(sets)
+        self.partition = objective.partition
         self.init_ensemble = init_ensemble
+        self.first_round = 0 if init_ensemble is None else init_ensemble.n_rounds
         self.init_score = init_score
         self.has_default_start = not has_start
         self.initial_start = start
@@ -148,9 +150,10 @@ class Boosting(Rounds):
         # The size of constant trees. These are asked for at any time, but all processes
         # must communicate at the same time.
         self._size = (0, 0.0) if self.can_split else objective.size()
-        # The number of rounds before a round that failed, until it is undone.
-        self._n_before_failure: int | None = None
-        self.constraints = constraints.tree_constraints(self.settings, dataset)
+        self._n_before_failure = 0  # the number of rounds before one that has failed
+        self.constraints = None
+        if not settings.given.isdisjoint(constraints.OPTIONS):
+            self.constraints = constraints.tree_constraints(self.settings, dataset)
         if self.can_split:
             self.grower = self._grower()
         # The settings that the sampler and the grower were made of.
@@ -173,19 +176,14 @@ class Boosting(Rounds):
             None if partition.collectives.n_ranks == 1 else partition,
         )
 
-    def _sampler(self) -> sampling.Sampler:
+    def _sampler(self) -> sampling.Sampler | None:
+        """What draws rows; None: all rows are used."""
+        if self.settings.given.isdisjoint(sampling.OPTIONS):
+            return None
         objective = self.objective
         return sampling.make(
             self.settings, self.weight, objective.y, objective.queries, self.partition
         )
-
-    @property
-    def partition(self) -> RowPartition:
-        return self.objective.partition
-
-    @property
-    def first_round(self) -> int:
-        return 0 if self.init_ensemble is None else self.init_ensemble.n_rounds
 
     def current_iteration(self) -> int:
         return self.first_round + self.finished.n
@@ -195,9 +193,9 @@ class Boosting(Rounds):
         self.finished = FinishedRounds(
             self._n_grown,
             self.start,
-            self._factor_by_round(),
+            self.factor,
             list(self.linear),
-            self._levels,
+            [] if self.spread is None else self.spread.levels,
             self.grower.forest.n_drops if self.can_split else 0,
         )
 
@@ -208,7 +206,7 @@ class Boosting(Rounds):
         return ensemble
 
     def ensemble_of(self, finished: FinishedRounds) -> Ensemble | None:
-        """The trees of some rounds that were finished: see `ensemble`.
+        """The trees of some finished rounds, by columns and thresholds.
 
         None if these rounds were taken back while their trees were read.
         """
@@ -245,15 +243,6 @@ class Boosting(Rounds):
         return starts
 
     @property
-    def _levels(self) -> list[Floats]:
-        """What rounds add to all rows besides their trees; none for most objectives."""
-        return [] if self.spread is None else self.spread.levels
-
-    def _factor_by_round(self) -> Floats | None:
-        """The factors of each round's trees, (n_rounds,); None: 1."""
-        return None
-
-    @property
     def _n_grown(self) -> int:
         """The number of rounds whose trees were grown in this fit."""
         if not self.can_split:
@@ -270,8 +259,6 @@ class Boosting(Rounds):
 
     def _apply_changed_settings(self) -> None:
         """Make anew what depends on settings that have changed since the last round."""
-        if self.settings is self._used_settings:
-            return
         self._used_settings = self.settings
         self.sampler = self._sampler()
         if self.can_split:
@@ -284,15 +271,17 @@ class Boosting(Rounds):
         if (scope := CURRENT_SCOPE.get()) is not None:
             scope.check()
         with self._lock:
-            self._undo_failed_round()
+            if self._has_failed:
+                self._undo_failed_round()
             before = self._n_grown
             if begin is not None:
                 begin()
             try:
-                self._apply_changed_settings()
+                if self.settings is not self._used_settings:
+                    self._apply_changed_settings()
                 grew = self._boost_round(self.first_round + before)
             except BaseException:
-                self._n_before_failure = before
+                self._n_before_failure, self._has_failed = before, True
                 raise
             self._publish()
             return grew
@@ -325,7 +314,7 @@ class Boosting(Rounds):
                     " ends the training."
                 )
             index, k = divmod(number, n_scores)
-            factors = self._factor_by_round()
+            factors = self.factor
             value -= self._start_by_round(self.finished)[index, k]
             value /= 1.0 if factors is None else factors[index]
             self.grower.forest.set_leaf_value(number, leaf, value)
@@ -337,12 +326,14 @@ class Boosting(Rounds):
 
     def end(self, n_rounds: int) -> None:
         with self._lock:
+            if n_rounds >= self._n_grown and not self._has_failed:
+                return
             self._drop_trees(n_rounds)
             self._publish()
             self._reset_scores()
             scored_rows = self._scored_rows()
             if self.objective.link.distribution is None:
-                scored_rows = [s for s in scored_rows if s.rows is not self.rows]
+                scored_rows = [s for s in scored_rows if s[0] is not self.rows]
             self._add_all_trees(scored_rows)
 
     def learned_scores(self) -> Floats | None:
@@ -405,7 +396,7 @@ class Boosting(Rounds):
             self.grower = self._grower(other.grower.forest.part())
 
     def _undo_failed_round(self) -> None:
-        if self._n_before_failure is not None:
+        if self._has_failed:
             self._rewind(self._n_before_failure)
 
     def _rewind(self, n_rounds: int) -> None:
@@ -414,12 +405,12 @@ class Boosting(Rounds):
         Added in the same order, they give the same scores to the last bit; subtracting
         trees would not.
         """
-        self._n_before_failure = n_rounds
+        self._n_before_failure, self._has_failed = n_rounds, True
         self._drop_trees(n_rounds)
         self._publish()
         self._reset_scores()
         self._add_all_trees(self._scored_rows())
-        self._n_before_failure = None
+        self._has_failed = False
 
     def _drop_trees(self, n_rounds: int) -> None:
         """Forget the trees of later rounds."""
@@ -436,8 +427,9 @@ class Boosting(Rounds):
     def _reset_scores(self) -> None:
         """Set all scores to those before the first round."""
         self.scores = _initial_scores(self.start, self.init_score, self.dataset.n_rows)
-        for evaluation_set in self._binned_sets():
-            evaluation_set.scores = self._start_scores(evaluation_set.rows)
+        for evaluation_set in (*self.sets, *self.unlisted_sets):
+            if evaluation_set.binned is not None:
+                evaluation_set.scores = self._start_scores(evaluation_set.rows)
 
     def _start_scores(self, rows: Rows) -> Floats:
         return _initial_scores(self.start, rows.init_score, len(rows))
@@ -445,30 +437,27 @@ class Boosting(Rounds):
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         if evaluation_set.binned is not None:
             evaluation_set.scores = self._start_scores(evaluation_set.rows)
-            scored_rows = ScoredRows(evaluation_set.binned, evaluation_set.scores)
+            scored_rows = (evaluation_set.binned, evaluation_set.scores)
             self._add_all_trees([scored_rows])
 
-    def _binned_sets(self) -> list[EvaluationSet]:
-        """The evaluation sets whose scores are not those of the training rows."""
-        return [e for e in (*self.sets, *self.unlisted_sets) if e.binned is not None]
-
     def _boost_round(self, round_index: int) -> bool:
-        """Grow the trees of one round: see `boost`."""
-        before = self._n_grown
+        """Grow the trees of one round; returns whether a tree could be split."""
+        before = round_index - self.first_round
         if not self.can_split:
             self._keep_average(np.ones(self.n_scores, dtype=bool))
             self.n_constant = 1
             return False
         renews = self.objective.renews_leaves
-        self.objective.begin_round(before)
         self.objective.gradients(
-            self.scores, self.gradient, self.hessian, self.n_threads
+            self.scores, self.gradient, self.hessian, self.n_threads, before
         )
         if self.spread is not None:
             self._begin_spread(self.spread, round_index)
-        sample = self.sampler.draw(
-            round_index, self.gradient, self.hessian, self.n_threads
-        )
+        sample = sampling.Sample(None, self.hessian)
+        if self.sampler is not None:
+            sample = self.sampler.draw(
+                round_index, self.gradient, self.hessian, self.n_threads
+            )
         raw = self.rows.raw if self.settings.linear_tree else None
         # Linear leaves are added once they are fitted, to all rows.
         is_whole = sample.rows is None or raw is not None
@@ -505,7 +494,10 @@ class Boosting(Rounds):
         changes = np.zeros((len(gradients), self.dataset.n_rows))
         for index in range(len(gradients)):
             gradient, hessian = gradients[index : index + 1], self.hessian[:1].copy()
-            sample = self.sampler.draw(round_index, gradient, hessian, self.n_threads)
+            sample = sampling.Sample(None, hessian)
+            if self.sampler is not None:
+                options = gradient, hessian, self.n_threads
+                sample = self.sampler.draw(round_index, *options)
             grower.forest.drop(0)
             grower.grow(
                 gradient,
@@ -528,7 +520,7 @@ class Boosting(Rounds):
         level = spread.end(changes, n_leaves, rate, self.scores, self.n_threads)
         self._add_level(self._scored_rows(), level)
 
-    def _add_level(self, scored_rows: Sequence[ScoredRows], level: Floats) -> None:
+    def _add_level(self, scored_rows: Sequence[Scored], level: Floats) -> None:
         for _, scores in scored_rows:
             scores += level[:, None]
 
@@ -573,9 +565,10 @@ class Boosting(Rounds):
             is_stump, self.objective.average - self.start, 0.0
         )
         self.scores[is_stump] = self.start[is_stump, None]
-        for evaluation_set in self._binned_sets():
-            start_scores = self._start_scores(evaluation_set.rows)
-            evaluation_set.scores[is_stump] = start_scores[is_stump]
+        for evaluation_set in (*self.sets, *self.unlisted_sets):
+            if evaluation_set.binned is not None:
+                start_scores = self._start_scores(evaluation_set.rows)
+                evaluation_set.scores[is_stump] = start_scores[is_stump]
 
     def _renew_leaves(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
@@ -710,9 +703,9 @@ class Boosting(Rounds):
                 rows.numbers,
             )
 
-    def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
+    def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
-        levels = self._levels
+        levels = self.finished.levels
         for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
             self._add_trees(scored_rows, trees)
             if levels:
@@ -725,20 +718,22 @@ class Boosting(Rounds):
         trees = BinnedTrees(*self.grower.forest.arrays())
         return trees.by_round(self.n_scores, self.linear)
 
-    def _scored_rows(self) -> list[ScoredRows]:
+    def _scored_rows(self) -> list[Scored]:
         """The rows and scores that trees are added to, the training rows first."""
-        return [ScoredRows(self.rows, self.scores), *self._scored_sets()]
+        return [(self.rows, self.scores), *self._scored_sets()]
 
-    def _scored_sets(self) -> list[ScoredRows]:
+    def _scored_sets(self) -> list[Scored]:
         """The rows and scores of the evaluation sets."""
+        if not (self.sets or self.unlisted_sets):
+            return []
         return [
-            ScoredRows(evaluation_set.binned, evaluation_set.scores)
+            (evaluation_set.binned, evaluation_set.scores)
             for evaluation_set in (*self.sets, *self.unlisted_sets)
             if evaluation_set.binned is not None
         ]
 
     def _add_trees(
-        self, scored_rows: Sequence[ScoredRows], trees: BinnedTrees, factor: float = 1.0
+        self, scored_rows: Sequence[Scored], trees: BinnedTrees, factor: float = 1.0
     ) -> None:
         """Add a multiple of the trees of a round to scores."""
         for rows, scores in scored_rows:

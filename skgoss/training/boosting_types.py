@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedTrees
-from skgoss.training.boosting import Boosting, FinishedRounds, Floats, ScoredRows
+from skgoss.training.boosting import Boosting, FinishedRounds, Floats, Scored
 from skgoss.training.evaluation import EvaluationSet
 
 
@@ -41,6 +41,7 @@ class Dart(Boosting):
     Regression Trees", AISTATS 2015).
     """
 
+    factor: Floats
     adds_while_growing = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -48,9 +49,6 @@ class Dart(Boosting):
         self.dropouts: list[Dropout] = []
         self.factor = np.empty(0)
         super().__init__(*args, **kwargs)
-
-    def _factor_by_round(self) -> Floats:
-        return self.factor
 
     def _boost_round(self, round_index: int) -> bool:
         """Grow the trees of one round on scores without the dropped trees."""
@@ -85,8 +83,8 @@ class Dart(Boosting):
         index = len(self.trees) - 1
         self.factor = self._add_normalized(self._scored_rows(), index, self.factor)
 
-    def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
-        factor, levels = np.empty(0), self._levels
+    def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
+        factor, levels = np.empty(0), self.finished.levels
         for index, dropout in enumerate(self.dropouts):
             self._subtract(scored_rows, dropout, factor)
             factor = self._add_normalized(scored_rows, index, factor)
@@ -94,14 +92,14 @@ class Dart(Boosting):
                 self._add_level(scored_rows, levels[index])
 
     def _subtract(
-        self, scored_rows: Sequence[ScoredRows], dropout: Dropout, factor: Floats
+        self, scored_rows: Sequence[Scored], dropout: Dropout, factor: Floats
     ) -> None:
         """Subtract dropped trees from scores."""
         for i in dropout.rounds:
             self._add_trees(scored_rows, self.trees[i], -factor[i])
 
     def _add_normalized(
-        self, scored_rows: Sequence[ScoredRows], index: int, factor: Floats
+        self, scored_rows: Sequence[Scored], index: int, factor: Floats
     ) -> Floats:
         """Add the trees of a round, and those that it dropped, to scores.
 
@@ -154,17 +152,15 @@ class Forest(Boosting):
         if evaluation_set.binned is not None:
             evaluation_set.scores = self._start_scores(evaluation_set.rows)
 
-    def _scored_rows(self) -> list[ScoredRows]:
-        return [
-            ScoredRows(e.binned or self.rows, total) for e, total in self.sums.items()
-        ]
+    def _scored_rows(self) -> list[Scored]:
+        return [(e.binned or self.rows, total) for e, total in self.sums.items()]
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
         start = super().raw_scores(evaluation_set)
         if evaluation_set not in self.sums:
             total = np.zeros_like(start)
             rows = evaluation_set.binned or self.rows
-            self._add_all_trees([ScoredRows(rows, total)])
+            self._add_all_trees([(rows, total)])
             self.sums[evaluation_set] = total
         return start + self.sums[evaluation_set] / max(1, self._n_grown)
 

@@ -279,17 +279,13 @@ class Recorder:
         self.iteration = env.iteration
         if env.iteration == env.begin_iteration:
             self.eval_result.clear()
-        record(self.eval_result, env.evaluation_result_list)
+        if env.evaluation_result_list:
+            record(self.eval_result, env.evaluation_result_list)
 
     def complete(self, env: CallbackEnv) -> None:
         """Record the last round if another callback ended the fit before this one."""
         if env.iteration > self.iteration:
             self(env)
-
-
-def has_watchers(callbacks: Sequence[Callback]) -> bool:
-    """Whether somebody wants to hear of rounds that add no trees."""
-    return any(not isinstance(callback, Recorder) for callback in callbacks)
 
 
 class CallbackList:
@@ -308,10 +304,12 @@ class CallbackList:
         self.before: list[Callback] = []
         self.after: list[Callback] = []
         self._after_round = after_round
+        # Whether somebody wants to hear of rounds that add no trees.
+        self.has_watchers = False
         for callback in sorted(callbacks, key=lambda c: getattr(c, "order", -1)):
             is_before = getattr(callback, "before_iteration", False)
             (self.before if is_before else self.after).append(callback)
-        self.has_watchers = has_watchers(callbacks)
+            self.has_watchers |= not isinstance(callback, Recorder)
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
         """A round begins; returns whether it must not, as the fit is over."""

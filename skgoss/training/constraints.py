@@ -98,8 +98,6 @@ def resolve_columns(
     unknown, a list does not have one entry for each column, or a constraint is not
     possible.
     """
-    if all([getattr(settings, option) is None for option in OPTIONS]):
-        return settings
     reader = _ConstraintReader(n_features, names)
     changes: dict[str, Any] = {
         option: reader.values(getattr(settings, option), option, default)

@@ -13,7 +13,6 @@ from skgoss.training.callback_api import (
     EarlyStopException,
     EvalResult,
     Recorder,
-    has_watchers,
 )
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import Rounds
@@ -66,7 +65,11 @@ class DistributedCallbacks(CallbackList):
         deciding = [c for c in callbacks if not getattr(c, "only_watches", False)]
         by_metrics = [c for c in deciding if hasattr(c, "on_other_ranks")]
         is_local = after_round is not None or len(by_metrics) < len(deciding)
-        fact = is_local, len(by_metrics), has_watchers(callbacks)
+        fact = (
+            is_local,
+            len(by_metrics),
+            any(not isinstance(c, Recorder) for c in callbacks),
+        )
         facts = self.collectives.all_gather(fact)
         self._broadcasts = facts[0][0] or len({n for _, n, _ in facts}) > 1
         if not self._is_first:

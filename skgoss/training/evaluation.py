@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning.rows import Rows
-from skgoss.objectives.link import Link, transform
+from skgoss.objectives.link import IDENTITY, Link, transform
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.metrics import CustomMetric, Result
 from skgoss.objectives.output_metrics import AnyMetric
@@ -21,49 +21,51 @@ from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
 
-
-class NamedRows(NamedTuple):
-    """The rows of an evaluation set, and the ``data`` that the user passed.
-
-    Early stopping ignores it if it ``is_training``: the model learns from the rows.
-    """
-
-    name: str
-    rows: Rows
-    is_training: bool = False
-    data: Any = None
+_NO_SCORES = np.empty((0, 0))
 
 
 @dataclass(eq=False)
 class EvaluationSet:
-    """Rows whose metrics are computed after each round."""
+    """Rows whose metrics are computed after each round.
+
+    Before a fit begins, they have neither metrics nor bins.
+    """
 
     name: str
     rows: Rows
-    metrics: list[AnyMetric]
-    # The rows in bins; None: the set is the training set, whose scores are used.
-    binned: BinnedRows | None
-    is_training: bool = False  # whether the model learns from the rows
+    # Whether the model learns from the rows: early stopping ignores them.
+    is_training: bool = False
     data: Any = None  # what the user passed
+    metrics: Sequence[AnyMetric] = ()
+    # The rows in bins; None: the set is the training set, whose scores are used.
+    binned: BinnedRows | None = None
     # (n_scores, n_rows): raw scores; set by `Boosting` unless ``binned`` is None.
     scores: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        queries = self.rows.queries
-        self._boundaries = None if queries is None else queries.boundaries
-        self._target = self._by_query(self.rows.target)
-        weight = self.rows.weight
-        self._weight = None if weight is None else self._by_query(weight)
-        partition, self._queries = self.rows.partition, None
+        self._warned = self._warned_of_nan = False
+        self._data: EvalData | None = None  # once there are scores
+
+    def _measured(self) -> EvalData:
+        """What metrics get, sorted by query if there are queries, without scores."""
+        rows = self.rows
+        queries, partition, of_queries = rows.queries, rows.partition, None
         if partition is not None and queries is not None:
-            self._queries = queries.partition(partition.collectives)
-            # Metrics see rows sorted by query.
+            of_queries = queries.partition(partition.collectives)
             first = queries.first_rows(partition.collectives)
             partition = replace(partition, first=first, length=queries.sizes)
-        self._partition = partition
-        self._warned = self._warned_of_nan = False
-        # What metrics compute from targets and weights alone, for all rounds.
-        self._cache: dict[Any, Any] = {}
+        return EvalData(
+            self._by_query(rows.target),
+            _NO_SCORES,
+            None if rows.weight is None else self._by_query(rows.weight),
+            None if queries is None else queries.boundaries,
+            1,
+            rows.source,
+            {},  # what metrics compute from targets and weights alone, for all rounds
+            partition,
+            of_queries,
+            rows.output_weight,
+        )
 
     def _by_query(self, values: Floats) -> Floats:
         """The values of the rows, sorted by query if there are queries."""
@@ -80,26 +82,16 @@ class EvaluationSet:
         No two of the results have the same name.
         """
         raw = self._by_query(scores)
+        data = self._data = self._data or self._measured()
         # Predictions are computed once for all metrics with the same link.
-        predictions: dict[Link | None, Floats] = {None: raw}
+        predictions: dict[Link | None, Floats] = {None: raw, IDENTITY: raw}
         results: list[Result] = []
         for metric in (*self.metrics, *more):
             link = metric.link
             if link is not None and link not in predictions:
                 predictions[link] = transform(link, raw, n_threads)
             results += metric(
-                EvalData(
-                    self._target,
-                    predictions[link],
-                    self._weight,
-                    self._boundaries,
-                    n_threads,
-                    self.rows.source,
-                    self._cache,
-                    self._partition,
-                    self._queries,
-                    self.rows.output_weight,
-                )
+                data._replace(scores=predictions[link], n_threads=n_threads)
             )
         distinct = self._distinct(results)
         self._warn_of_nan(distinct)
@@ -112,7 +104,7 @@ class EvaluationSet:
             return
         self._warned_of_nan = True
         reason = (
-            " All its labels are equal." if len(set(self._target.flat)) == 1 else ""
+            " All its labels are equal." if len(set(self.rows.target.flat)) == 1 else ""
         )
         warn(
             f"The metric {', '.join(map(repr, undefined))} of {self.name!r} is NaN."

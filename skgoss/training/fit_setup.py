@@ -22,7 +22,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedRows
 from skgoss.training.boosting import Boosting, Floats
 from skgoss.training.boosting_types import BOOSTING_TYPES
-from skgoss.training.evaluation import EvaluationSet, NamedRows
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.multi_output import MultiOutput
 from skgoss.training.rounds import Rounds
 from skgoss.training.schedule import at_once
@@ -54,7 +54,7 @@ class FitSetup:
         custom = any(isinstance(metric, CustomMetric) for metric in self.metrics)
         return custom or callable(self.settings.objective)
 
-    def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Rounds:
+    def begin(self, rows: Rows, sets: Sequence[EvaluationSet]) -> Rounds:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         if rows.source is not None and callable(settings.objective):
@@ -71,14 +71,7 @@ class FitSetup:
             rows.position,
         )
         metrics = self.metrics
-        self._check_init_ensemble()
-        if settings.linear_tree and objective.renews_leaves:
-            raise ValueError(
-                f"linear_tree must be False for objective={objective.name!r}, which"
-                " replaces the leaf values."
-            )
-        self._check_forest(objective)
-        self._check_shared_trees(objective)
+        self._check(objective)
         dataset = self.binned(rows)
         if objective.copies is not None:
             # Their numbers have bits for the rows of the fit only.
@@ -97,21 +90,27 @@ class FitSetup:
             init_ensemble=self.init_ensemble,
             raw=raw,
             make_training_set=lambda: EvaluationSet(
-                "training", rows, metrics, None, is_training=True
+                "training", rows, is_training=True, metrics=metrics
             ),
         )
 
-    def _check_forest(self, objective: Objective) -> None:
-        is_forest = self.settings.boosting_type == "rf"
-        if is_forest and objective.link.distribution is not None:
+    def _check(self, objective: Objective) -> None:
+        """Check that options and the earlier model fit the objective."""
+        settings = self.settings
+        if self.init_ensemble is not None:
+            self._check_earlier(self.init_ensemble)
+        if settings.linear_tree and objective.renews_leaves:
+            raise ValueError(
+                f"linear_tree must be False for objective={objective.name!r}, which"
+                " replaces the leaf values."
+            )
+        if settings.boosting_type == "rf" and objective.link.distribution is not None:
             raise ValueError(
                 f"objective={objective.name!r} cannot be learned by a random forest"
                 " (boosting_type='rf'): each of its trees would begin with the spread"
                 " of all targets. Use boosting_type='gbdt'."
             )
-
-    def _check_shared_trees(self, objective: Objective) -> None:
-        is_shared = self.settings.multi_strategy == "multi_output_tree"
+        is_shared = settings.multi_strategy == "multi_output_tree"
         weight = objective.label_weight
         if is_shared and weight is not None and weight.ndim == 2 and self.n_scores > 1:
             raise ValueError(
@@ -141,13 +140,13 @@ class FitSetup:
         return resumed
 
     def evaluation_set(
-        self, dataset: BinnedDataset, training: Rows, named: NamedRows
+        self, dataset: BinnedDataset, training: Rows, named: EvaluationSet
     ) -> EvaluationSet:
-        """The rows of an evaluation set in the bins of the rows to learn from."""
-        name, rows, is_training, data = named
+        """An evaluation set with metrics, in the bins of the rows to learn from."""
+        rows = named.rows
         binned = None if rows is training else self._binned(dataset, rows)
         rows = replace(rows.without_values(), init_score=self._init_score(rows))
-        return EvaluationSet(name, rows, self.metrics, binned, is_training, data)
+        return replace(named, rows=rows, metrics=self.metrics, binned=binned)
 
     def _with_metrics(
         self, resumed: Rounds, evaluation_set: EvaluationSet
@@ -183,16 +182,15 @@ class FitSetup:
             raw = raw[rows.numbers]
         return np.ascontiguousarray(raw.T)
 
-    def _check_init_ensemble(self) -> None:
-        if self.init_ensemble is None:
-            return
-        if self.settings.boosting_type == "rf" or self.init_ensemble.average:
+    def _check_earlier(self, trees: Ensemble) -> None:
+        """Check that boosting can go on from the trees of ``init_model``."""
+        if self.settings.boosting_type == "rf" or trees.average:
             raise ValueError(
                 "init_model cannot be used with random forests (boosting_type='rf')."
             )
-        if self.init_ensemble.n_scores != self.n_scores:
+        if trees.n_scores != self.n_scores:
             raise ValueError(
-                f"init_model has {self.init_ensemble.n_scores} trees per round, but"
+                f"init_model has {trees.n_scores} trees per round, but"
                 f" {self.n_scores} are needed. Pass a model with the same number"
                 " of classes, quantiles or targets."
             )
@@ -212,23 +210,24 @@ class MultiOutputSetup(FitSetup):
     def resume(self, boosting: Rounds, rows: Rows) -> Rounds:
         """Continue from the trees of another fit, on other rows in the same bins."""
         assert isinstance(boosting, MultiOutput)
-        settings = [part.settings for part in boosting.parts]
+        settings = [output.settings for output in boosting.outputs]
         outputs = [
             replace(output, settings=changed)
             for output, changed in zip(self.outputs, settings, strict=True)
         ]
         return FitSetup.resume(replace(self, outputs=outputs), boosting, rows)
 
-    def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> MultiOutput:
+    def begin(self, rows: Rows, sets: Sequence[EvaluationSet]) -> MultiOutput:
         """Bin the rows once, and begin the fit of each output on them."""
-        self._check_init_ensemble()
+        if self.init_ensemble is not None:
+            self._check_earlier(self.init_ensemble)
         dataset = self.binned(rows)
         n_at_once, n_threads = 1, self.n_threads
         is_small = dataset.n_rows * len(dataset.feature) < _SMALL
         # Functions of users need not be ready to be called by several threads at once.
         if not (self.has_functions or is_small):
             n_at_once, n_threads = at_once(len(self.outputs), n_threads)
-        parts: list[Boosting] = []
+        begun: list[Boosting] = []
         first = 0
         for k, output in enumerate(self.outputs):
             stop = first + output.n_scores
@@ -241,23 +240,23 @@ class MultiOutputSetup(FitSetup):
             learned = replace(rows, binned=dataset).of_output(k, first, stop)
             with about(self.names[k]):
                 learned = learned.without_missing_targets().without_zero_weights()
-                parts.append(cast(Boosting, setup.begin(learned, [])))
+                begun.append(cast(Boosting, setup.begin(learned, [])))
             first = stop
-        is_complete = all(part.dataset.n_rows == dataset.n_rows for part in parts)
+        is_complete = all(output.dataset.n_rows == dataset.n_rows for output in begun)
 
-        def evaluation_set(named: NamedRows) -> EvaluationSet:
+        def evaluation_set(named: EvaluationSet) -> EvaluationSet:
             if named.rows is rows and not is_complete:
                 # The scores of an output are only those of the rows that it learns.
-                named = named._replace(rows=replace(rows, binned=dataset))
+                named = replace(named, rows=replace(rows, binned=dataset))
             return self.evaluation_set(dataset, rows, named)
 
         joint = MultiOutput(
             dataset,
-            parts,
+            begun,
             self.settings,
             self.n_threads,
             n_at_once,
-            lambda: evaluation_set(NamedRows("training", rows, True)),
+            lambda: evaluation_set(EvaluationSet("training", rows, True)),
         )
         for named in sets:
             joint.add(evaluation_set(named))

@@ -93,7 +93,7 @@ def run(
     after_round: Callable[[int], bool] | None = None,
     n_rounds: int | None = None,
 ) -> EarlyStopException | None:
-    """Run the rounds: see `train`.
+    """Boost round by round, and call the callbacks.
 
     If no tree of a round can be split, neither can those of later rounds. Callbacks are
     still told of these, with the same metrics: reports may be needed in each round.

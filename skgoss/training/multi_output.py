@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
 from skgoss.training.boosting import Boosting, FinishedRounds
@@ -36,7 +35,7 @@ class _Finished:
     """The finished rounds of all outputs; only ``ensemble`` is set later."""
 
     n: int
-    parts: list[FinishedRounds]
+    outputs: list[FinishedRounds]
     ensemble: Ensemble | None = None
 
 
@@ -44,7 +43,7 @@ class MultiOutput(Rounds):
     """Fits of several outputs that advance together.
 
     An output whose trees can no longer be split is finished, as in a fit of it alone.
-    The others go on. ``parts`` are the fits of the outputs, without evaluation sets.
+    The others go on. ``outputs`` are the fits of the outputs, without evaluation sets.
     ``n_at_once`` of them grow their trees at the same time; if it is 1, in the thread
     that calls.
     """
@@ -54,7 +53,7 @@ class MultiOutput(Rounds):
     def __init__(
         self,
         dataset: BinnedDataset,
-        parts: Sequence[Boosting],
+        outputs: Sequence[Boosting],
         settings: Settings,
         n_threads: int,
         n_at_once: int = 1,
@@ -62,39 +61,31 @@ class MultiOutput(Rounds):
     ) -> None:
         super().__init__(n_threads, make_training_set)
         self.dataset = dataset
-        self.parts = list(parts)
+        self.outputs = list(outputs)
+        self.partition, self.first_round = outputs[0].partition, outputs[0].first_round
         self.settings = settings
         self.n_at_once = n_at_once
-        n_scores = np.cumsum([0, *(part.objective.n_scores for part in parts)])
+        n_scores = np.cumsum([0, *(output.objective.n_scores for output in outputs)])
         # The first and the last score, plus 1, of each output.
         self.spans = list(pairwise(n_scores.tolist()))
-        # The rows of each evaluation set, as evaluation sets of the parts.
+        # The rows of each evaluation set, as evaluation sets of the outputs.
         self._sets_of: dict[EvaluationSet, list[EvaluationSet]] = {}
-        self._has_failed = False
         # The rounds that have grown before they were asked for, and how many may.
         self._grown: deque[dict[int, _Round]] = deque()
         self._n_expected = 0
         # What readers may see of each output.
-        self._seen = [part.finished for part in self.parts]
+        self._seen = [output.finished for output in self.outputs]
         # Whether the trees of each output can no longer be split.
-        self._has_ended = [False] * len(parts)
+        self._has_ended = [False] * len(outputs)
         self._publish()
-
-    @property
-    def first_round(self) -> int:
-        return self.parts[0].first_round
-
-    @property
-    def partition(self) -> RowPartition:
-        return self.parts[0].partition
 
     def current_iteration(self) -> int:
         return self.first_round + self.finished.n
 
     def ensemble(self) -> Ensemble:
         while (finished := self.finished).ensemble is None:
-            pairs = zip(self.parts, finished.parts, strict=True)
-            ensembles = [part.ensemble_of(rounds) for part, rounds in pairs]
+            pairs = zip(self.outputs, finished.outputs, strict=True)
+            ensembles = [output.ensemble_of(rounds) for output, rounds in pairs]
             complete = [ensemble for ensemble in ensembles if ensemble is not None]
             # Else some rounds were taken back while their trees were read.
             if len(complete) == len(ensembles):
@@ -109,13 +100,13 @@ class MultiOutput(Rounds):
     def _publish_all(self) -> None:
         """Let readers see all rounds of the outputs."""
         self._grown.clear()
-        self._seen = [part.finished for part in self.parts]
+        self._seen = [output.finished for output in self.outputs]
         self._publish()
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
         self.settings = self.settings.changed(params)
-        for part in self.parts:
-            part.reset_parameter(params)
+        for output in self.outputs:
+            output.reset_parameter(params)
         return self
 
     def expect(self, n_rounds: int) -> None:
@@ -130,7 +121,7 @@ class MultiOutput(Rounds):
             if begin is not None:
                 begin()
             if all(self._has_ended):  # each tries again, as a single fit does
-                self._has_ended = [False] * len(self.parts)
+                self._has_ended = [False] * len(self.outputs)
             if not self._grown:
                 try:
                     self._grow(max(1, min(self._n_expected, AHEAD)))
@@ -151,8 +142,8 @@ class MultiOutput(Rounds):
         rounds: dict[int, list[_Round]] = {k: [] for k in running}
 
         def grow(k: int) -> bool:
-            part = self.parts[k]
-            rounds[k].append((part.boost(), part.finished))
+            output = self.outputs[k]
+            rounds[k].append((output.boost(), output.finished))
             return rounds[k][-1][0]
 
         with Schedule([partial(grow, k) for k in running], self.n_at_once) as schedule:
@@ -163,8 +154,8 @@ class MultiOutput(Rounds):
             )
 
     def rest(self) -> None:
-        for part in self.parts:
-            part.rest()
+        for output in self.outputs:
+            output.rest()
 
     def rollback(self) -> None:
         with self._lock:
@@ -173,8 +164,8 @@ class MultiOutput(Rounds):
 
     def end(self, n_rounds: int) -> None:
         with self._lock:
-            for part in self.parts:
-                part.end(min(n_rounds, part.finished.n))
+            for output in self.outputs:
+                output.end(min(n_rounds, output.finished.n))
             self._publish_all()
 
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
@@ -182,13 +173,13 @@ class MultiOutput(Rounds):
             self._undo_failed_round()
             index, score = divmod(tree, self.spans[-1][-1])
             k = next(k for k, (_, stop) in enumerate(self.spans) if score < stop)
-            part, (first, stop) = self.parts[k], self.spans[k]
-            if index >= part.current_iteration():
+            output, (first, stop) = self.outputs[k], self.spans[k]
+            if index >= output.current_iteration():
                 raise ValueError(
                     f"The leaves of tree {tree} cannot be changed in training: no tree"
                     " of this output can be split any more."
                 )
-            part.set_leaf(index * (stop - first) + score - first, leaf, value)
+            output.set_leaf(index * (stop - first) + score - first, leaf, value)
             self._publish_all()
 
     def resume(
@@ -197,8 +188,8 @@ class MultiOutput(Rounds):
         self._lock = other._lock
         with self._lock:
             other._undo_failed_round()
-            for part, earlier in zip(self.parts, other.parts, strict=True):
-                part.resume(earlier, lambda evaluation_set: evaluation_set)
+            for output, earlier in zip(self.outputs, other.outputs, strict=True):
+                output.resume(earlier, lambda evaluation_set: evaluation_set)
             self.sets = [self._taken(e, with_metrics, other) for e in other.sets]
             self.unlisted_sets = [
                 self._taken(e, with_metrics, other) for e in other.unlisted_sets
@@ -214,22 +205,27 @@ class MultiOutput(Rounds):
         taken = with_metrics(evaluation_set)
         is_training = evaluation_set.binned is None
         self._sets_of[taken] = (
-            self._parts_of(taken) if is_training else other._sets_of[evaluation_set]
+            self._sets_of_outputs(taken)
+            if is_training
+            else other._sets_of[evaluation_set]
         )
         return taken
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
         sets = self._sets_of[evaluation_set]
         return np.concatenate(
-            [part.raw_scores(rows) for part, rows in zip(self.parts, sets, strict=True)]
+            [
+                output.raw_scores(rows)
+                for output, rows in zip(self.outputs, sets, strict=True)
+            ]
         )
 
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
-        sets = self._sets_of[evaluation_set] = self._parts_of(evaluation_set)
-        for part, rows in zip(self.parts, sets, strict=True):
-            part.add(rows)
+        sets = self._sets_of[evaluation_set] = self._sets_of_outputs(evaluation_set)
+        for output, rows in zip(self.outputs, sets, strict=True):
+            output.add(rows)
 
-    def _parts_of(self, evaluation_set: EvaluationSet) -> list[EvaluationSet]:
+    def _sets_of_outputs(self, evaluation_set: EvaluationSet) -> list[EvaluationSet]:
         """The rows of an evaluation set with the start scores of each output."""
         rows, binned = evaluation_set.rows, evaluation_set.binned
         make = partial(EvaluationSet, evaluation_set.name, metrics=[], binned=binned)
@@ -245,9 +241,9 @@ class MultiOutput(Rounds):
     def _rewind(self, n_rounds: int) -> None:
         """Forget later rounds of all outputs."""
         self._has_failed = True
-        for k, part in enumerate(self.parts):
+        for k, output in enumerate(self.outputs):
             # If it has ended after these rounds, it ends there again.
-            self._has_ended[k] &= part.finished.n <= n_rounds
-            part.rewind(n_rounds)
+            self._has_ended[k] &= output.finished.n <= n_rounds
+            output.rewind(n_rounds)
         self._publish_all()
         self._has_failed = False

@@ -45,7 +45,12 @@ class Rounds(ABC):
 
     settings: Settings
     dataset: BinnedDataset  # the training rows
+    # Which of the rows of all processes are those of the training set.
+    partition: RowPartition
+    first_round: int  # the number of the first new round
 
+    # Whether a round has failed and is not undone yet.
+    _has_failed = False
     # Whether several rounds may grow at once.
     grows_ahead = False
 
@@ -60,16 +65,6 @@ class Rounds(ABC):
         # Those that are evaluated only when asked for.
         self.unlisted_sets: list[EvaluationSet] = []
         self._lock = NonBlockingLock()
-
-    @property
-    @abstractmethod
-    def partition(self) -> RowPartition:
-        """Which of the rows of all processes are those of the training set."""
-
-    @property
-    @abstractmethod
-    def first_round(self) -> int:
-        """The number of the first new round."""
 
     @abstractmethod
     def current_iteration(self) -> int:
@@ -171,7 +166,8 @@ class Rounds(ABC):
     ) -> list[EvalResult]:
         """The metrics of some evaluation sets, and ``more`` metrics."""
         with self._lock:
-            self._undo_failed_round()
+            if self._has_failed:
+                self._undo_failed_round()
             return [
                 result
                 for evaluation_set in sets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -34,9 +35,14 @@ class Sample(NamedTuple):
     hessian: Singles | None
 
 
-class Sampler:
-    """Draws the rows of each round, the same on any number of threads: here, all."""
+# Without other values of these, all rows are used.
+OPTIONS = ("data_sample_strategy", "subsample_freq")
 
+
+class Sampler(ABC):
+    """Draws the rows of each round, the same on any number of threads."""
+
+    @abstractmethod
     def draw(
         self,
         round_index: int,
@@ -49,7 +55,6 @@ class Sampler:
         Gradients and hessians have the shape (n_scores, n_rows), and no weights.
         One-side sampling scales them in the rows that are drawn to stand for others.
         """
-        return Sample(None, hessian)
 
 
 def make(
@@ -58,8 +63,10 @@ def make(
     y: NDArray[np.float64],
     queries: Queries | None = None,
     partition: RowPartition | None = None,
-) -> Sampler:
+) -> Sampler | None:
     """The sampler that the options ask for; rows with a target y > 0 are positive.
+
+    None: all rows are used.
 
     The shape of ``weight`` is (1 or n_scores, n_rows).
     """
@@ -70,7 +77,7 @@ def make(
     if settings.objective == "binary":
         fractions = settings.neg_bagging_fraction, settings.pos_bagging_fraction
     if settings.subsample_freq <= 0 or min(settings.subsample, *fractions) == 1.0:
-        return Sampler()
+        return None
     if settings.bagging_by_query and queries is not None:
         return Bagging(
             settings, queries.partition(partition.collectives), unit=queries.number

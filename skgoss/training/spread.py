@@ -37,8 +37,10 @@ class RoundOfSpread(NamedTuple):
     """What a round leaves behind."""
 
     level: Floats  # (n_scores,): is added to the scores of all rows
-    optimism: float  # see `Likelihood`
-    steps: Singles  # see `Likelihood`
+    # The logarithm of how much larger the errors of new rows are.
+    optimism: float
+    # (n_scores - 1,): the lengths of steps of the spread, as parts of a Newton step.
+    steps: Singles
 
 
 class Noise(NamedTuple):
@@ -69,7 +71,7 @@ class Spread:
     def __init__(self, objective: Objective) -> None:
         assert isinstance(objective.derivatives, Likelihood)
         self.likelihood = objective.derivatives
-        rows = objective.y, objective.row_weight, objective.partition
+        rows = objective.y, objective.weight, objective.partition
         self.rows = TrainingRows(*rows)
         is_whole = objective.copies is not None
         ones = np.ones(len(objective.y))

@@ -259,10 +259,11 @@ def test_errors_name_the_set_and_what_may_be_wrong():
         training, input_set = input_sets(*given, FitArguments(), settings), None
         _, input_set = input_sets(X, Y, arguments, settings)
         for kind in (ValueError, TypeError):
-            with pytest.raises(kind, match=message), input_set.named_in_errors():
-                raise kind("odd")
-        with pytest.raises(KeyError), input_set.named_in_errors():
-            raise KeyError("odd")
-        words = "^odd" if given[0] is rows else "^Are X and y swapped.* odd"
-        with pytest.raises(ValueError, match=words), training[0].named_in_errors():
-            raise ValueError("odd")
+            with pytest.raises(kind, match=message):
+                input_set.raise_named(kind("odd"))
+        input_set.raise_named(UnicodeDecodeError("utf-8", b"", 0, 1, "odd"))
+        if given[0] is rows:
+            training[0].raise_named(ValueError("odd"))
+            continue
+        with pytest.raises(ValueError, match=r"^Are X and y swapped.* odd"):
+            training[0].raise_named(ValueError("odd"))

@@ -83,7 +83,7 @@ def folds_of(scores, target, weight=None):
     for number in range(3):
         test = np.arange(number, len(target), 3)
         rows = Rows(RELEASED, target[test], None if weight is None else weight[test])
-        tested = EvaluationSet(f"fold_{number}", rows, [], None)
+        tested = EvaluationSet(f"fold_{number}", rows)
         models.append(
             ensemble.FoldModel(None, 0, test, tested, scores[None, test], None, {})
         )

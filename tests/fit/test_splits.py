@@ -343,8 +343,8 @@ def test_whatever_is_chosen_is_chosen_on_other_rows(monkeypatch, choice, marks):
         seen.append(tuple(numbers[part] for part in folds.pairs[number]))
         return parts_of_fold(folds, number)
 
-    def with_held_out(data, sets):
-        data, sets = held_out(data, sets)
+    def with_held_out(data):
+        data, sets = held_out(data)
         seen.extend((data.fitted.numbers, named.rows.numbers) for named in sets)
         return data, sets
 

@@ -43,7 +43,7 @@ def clock(monkeypatch):
 
 def test_a_limit_and_its_parts(clock):
     limit = TimeLimit(1.0)
-    part = limit.part(0.5)
+    part = limit.of_share(0.5)
     assert part.seconds == pytest.approx(0.495)
     while not part.is_over():
         pass
@@ -57,14 +57,14 @@ def test_a_limit_and_its_parts(clock):
     assert limit.after_round(5)(3, None)
     assert limit.results() == {"is_limit_reached": True}
     none = TimeLimit(None)
-    assert none.left == none.part(0.1).left == np.inf
+    assert none.left == none.of_share(0.1).left == np.inf
     assert none.after_round(5) is None
     assert not none.is_over()
     assert none.results() == {}
-    assert (none.part(0.1).seconds, none.part(0.1).has_end) == (None, False)
+    assert (none.of_share(0.1).seconds, none.of_share(0.1).has_end) == (None, False)
     interrupted = threading.Event()
     limit = TimeLimit(None, interrupted)
-    part = limit.part(0.5)
+    part = limit.of_share(0.5)
     assert not limit.is_over()
     assert not part.is_over()
     interrupted.set()

@@ -8,7 +8,8 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.booster.booster import init_model
 from skgoss.columns.row_partition import Parts
 from skgoss.columns.stacked import Stack
-from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
+from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import input_sets as sets_of_fit
 from skgoss.fit.fit_data import FitData
 
 
@@ -45,13 +46,9 @@ def stacked(X, parts):
 
 def input_sets(estimator, X, y, given, parts=None, eval_parts=()):
     """The sets of a fit, whose rows may be parts of those of all processes."""
-    training = training_set(X, y, given, estimator.class_weight)._replace(parts=parts)
-    sets = evaluation_sets(given, training)
-    eval_parts = eval_parts or [None] * len(sets)
-    return [
-        training,
-        *(s._replace(parts=own) for s, own in zip(sets, eval_parts, strict=True)),
-    ]
+    sets = sets_of_fit(X, y, given, estimator._settings(X, given))
+    parts_of_sets = [parts, *(eval_parts or [None] * (len(sets) - 1))]
+    return [s._replace(parts=own) for s, own in zip(sets, parts_of_sets, strict=True)]
 
 
 def read(estimator, X, y, given, parts=None, eval_parts=()):
@@ -64,7 +61,9 @@ def read(estimator, X, y, given, parts=None, eval_parts=()):
         estimator._task(estimator._owner),
         init_model(given.init_model),
     )
-    data, sets = data.with_held_out([data.evaluation_set(s) for s in others])
+    sets = [data.evaluation_set(s) for s in others]
+    if not sets and data.settings.early_stopping_round:
+        data, sets = data.with_held_out()
     return data, binned(data), sets
 
 

@@ -492,7 +492,7 @@ def test_words_come_once_in_their_order_and_the_list_is_kept():
 
 def test_capitals_as_lightgbm_allows_them():
     assert made(["AUC", "Binary_Logloss"], 2)[0] == ["auc", "binary_logloss"]
-    assert metrics.default_name("RMSE") == "rmse"
+    assert metrics.chosen(None, None, "RMSE") == (["rmse"], [])
 
 
 def test_a_level_comes_once():

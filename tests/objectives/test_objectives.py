@@ -14,7 +14,7 @@ from skgoss import LGBMRegressor, parameters
 from skgoss._engine.objectives import link_kernels, loss_kernels
 from skgoss._engine.runtime import simd
 from skgoss.objectives.metric_functions import EvalData
-from skgoss.objectives.metrics import Metric, default_name
+from skgoss.objectives.metrics import Metric, chosen
 from skgoss.objectives.objectives import (
     ANY,
     NOT_NEGATIVE,
@@ -149,7 +149,7 @@ def test_the_metric_is_the_mean_loss(name, weighted):
     factor = 2 if name == "regression" else 1
     np.testing.assert_allclose(result.value, factor * expected, rtol=1e-9)
     assert not result.maximize
-    assert default_name(name) == metric.name
+    assert chosen(None, None, name) == ([metric.name], [])
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -91,7 +91,7 @@ def evaluated(
         queries,
         partition=partition,
     )
-    found = EvaluationSet("valid", rows.without_zero_weights(), [metric], None)
+    found = EvaluationSet("valid", rows.without_zero_weights(), metrics=[metric])
     kept = slice(None) if weight is None else weight[at] > 0
     own = np.ascontiguousarray(scores[:, at][:, kept])
     return [found.measure(scores, 1) for scores in (own, own**2)]

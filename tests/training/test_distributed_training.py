@@ -91,11 +91,10 @@ def facts(objective, scores, rows):
     """What rounds use of an objective: for all rows, and by row."""
     shape = (objective.n_scores, len(rows))
     gradient, hessian = np.ones((2, *shape), dtype=np.float32)
-    objective.begin_round(3)
     objective.gradients(
-        np.ascontiguousarray(scores[: shape[0], rows]), gradient, hessian, 1
+        np.ascontiguousarray(scores[: shape[0], rows]), gradient, hessian, 1, 3
     )
-    weights = (objective.weight, objective.copies, objective.copy_weight)
+    weights = (objective.weight, objective.copies, objective.label_weight)
     return (
         objective.average,
         objective.start_scores(),

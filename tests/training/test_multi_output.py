@@ -144,7 +144,7 @@ def test_outputs_that_have_ended_go_on_after_a_roll_back(least, n_rounds):
     booster = of_levels(LEVELS, min_split_gain=least, eta=0.5)
     finished = [booster.update() for _ in range(n_rounds)]
     assert finished[-1] == (least == 3.0)
-    grown = [part.finished.n for part in booster._fit.state.parts]
+    grown = [output.finished.n for output in booster._fit.state.outputs]
     assert min(grown) < max(grown)
     expected, n_grown = booster.predict(X), booster.current_iteration()
     for n_back in range(1, n_grown + 1):
@@ -183,7 +183,7 @@ def test_a_round_that_fails_has_not_happened(monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(state.parts[2], "boost", fail)
+        patch.setattr(state.outputs[2], "boost", fail)
         with pytest.raises(MemoryError):
             booster.update()
     np.testing.assert_array_equal(booster.predict(X), before)

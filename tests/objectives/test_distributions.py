@@ -131,7 +131,7 @@ def test_steps_are_the_derivative_over_the_fisher_information(name):
 def test_each_score_has_steps_of_its_own_length(name, optimism):
     """The first one learns by other errors than those of the spread."""
     scores, y = SCORES[name], TARGETS[name]
-    likelihood = Likelihood(name, y, len(scores))
+    likelihood = Likelihood(name, y)
     assert likelihood.steps.tolist() == [0.25] * (len(scores) - 1)
     likelihood.steps[:] = [0.5, 0.125][: len(scores) - 1]
     likelihood.optimism = optimism

@@ -319,7 +319,7 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Parts:
 
 def _distribution(name: str, rows: TrainingRows) -> Parts:
     average = most_likely(name, rows)
-    derivatives = gradients.Likelihood(name, kernel_target(rows.y))
+    derivatives = gradients.Likelihood(name, kernel_target(rows.y), len(average))
     return {"derivatives": derivatives, "average": average}
 
 

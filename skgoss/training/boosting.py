@@ -117,8 +117,11 @@ class Boosting(Rounds):
         self.has_default_start = not has_start
         self.initial_start = start
         self.start = self.initial_start
-        has_spread = isinstance(objective.derivatives, Likelihood)
-        self.spread = Spread(objective) if has_spread else None
+        self.spread = None
+        if isinstance(objective.derivatives, Likelihood):
+            self.spread = Spread(
+                objective, shrinks_leaves=not self.settings.linear_tree
+            )
         self._reset_scores()
         if self.spread is not None and init_ensemble is not None:
             self.spread.trust(self.scores, n_threads)

@@ -68,11 +68,12 @@ class Spread:
     ones have explained that is noise, as W. James and C. Stein do ("Estimation with
     Quadratic Loss", Berkeley Symposium 1, 1961). A term of L2 regularization does so: it
     shrinks leaves of average size by this share, and those that have few rows by more.
+    It would not shrink the slopes of linear leaves: there, steps are shorter.
     The tree of the mean is shrunken less, the more of the target was explained before:
     there, much can be learned by many trees that explain little each.
     """
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: Objective, *, shrinks_leaves: bool = True) -> None:
         assert isinstance(objective.derivatives, Likelihood)
         self.likelihood = objective.derivatives
         rows = objective.y, objective.row_weight, objective.partition
@@ -83,6 +84,7 @@ class Spread:
         self.n_rows = self.rows.sum_of(ones) if is_whole else float(n_rows)
         n_scores = objective.n_scores
         self.bound = np.broadcast_to(objective.self_concordance, n_scores)
+        self.shrinks_leaves = shrinks_leaves
         zeros = np.zeros(n_scores)
         self.start = RoundOfSpread(zeros, 0.0, 1.0, zeros, zeros)
         self.rounds: list[RoundOfSpread] = []
@@ -100,6 +102,8 @@ class Spread:
     def _tell(self) -> None:
         """Let the next gradients know of the last round."""
         self.likelihood.optimism = self.last.optimism
+        if not self.shrinks_leaves:
+            self.likelihood.shrinkage = self.last.shrinkage
 
     def take(self, other: Spread) -> None:
         """Go on from the rounds of another fit."""
@@ -130,6 +134,7 @@ class Spread:
     def begin(self, gradient: Singles, hessian: Singles) -> None:
         """Keep the derivatives of a round, which samples of rows change in place."""
         slopes, curves = gradient.astype(np.float64), hessian.astype(np.float64)
+        slopes /= 1.0 - self.likelihood.shrinkage[:, None]
         self.errors = [
             Errors(self.rows, slope, curve)
             for slope, curve in zip(slopes, curves, strict=True)
@@ -175,8 +180,10 @@ class Spread:
         ratio = (1.0 - explained + noise) / (1.0 + explained - noise)
         unexplained = min(1.0, ratio * last.unexplained)
         shrinkage = self._shrinkage(changes, unexplained)
-        size = [errors.rows.sum_of(errors.curve) for errors in self.errors]
-        l2 = np.array(size) / n_leaves * shrinkage / (1.0 - shrinkage)
+        l2 = np.zeros(len(scores))
+        if self.shrinks_leaves:
+            size = [errors.rows.sum_of(errors.curve) for errors in self.errors]
+            l2 = np.array(size) / n_leaves * shrinkage / (1.0 - shrinkage)
         ended = RoundOfSpread(
             last.level, last.optimism + noise, unexplained, shrinkage, l2
         )

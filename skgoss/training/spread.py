@@ -66,9 +66,9 @@ class Spread:
 
     **Shrinkage**: leaves of the next trees are shrunken by the share of what the last
     ones have explained that is noise, as W. James and C. Stein do ("Estimation with
-    Quadratic Loss", Berkeley Symposium 1, 1961). A term of L2 regularization does so: it
-    shrinks leaves of average size by this share, and those that have few rows by more.
-    It would not shrink the slopes of linear leaves: there, steps are shorter.
+    Quadratic Loss", Berkeley Symposium 1, 1961). A term of L2 regularization does so:
+    it shrinks leaves of average size by this share, and those of fewer rows by more. It
+    would not shrink the slopes of linear leaves: there, steps are shorter.
     The tree of the mean is shrunken less, the more of the target was explained before:
     there, much can be learned by many trees that explain little each.
     """

@@ -23,16 +23,15 @@ class Likelihood:
     """The negative log-likelihood of a distribution, whose parameters are the scores.
 
     Hessians are the Fisher information. The spread learns from errors as large as those
-    of new rows, which are larger by ``exp(optimism)``. ``steps``, (n_scores - 1,), are
-    the lengths of its steps, as parts of a Newton step; those of refits, whose trees do
-    not change, are the first ones.
+    of new rows, which are larger by ``exp(optimism)``, in half Newton steps. All steps
+    are shorter by ``shrinkage``, (n_scores,).
     """
 
     def __init__(self, name: str, y: Floats, n_scores: int) -> None:
         self.name = name
         self.y = y
         self.optimism = 0.0
-        self.steps = np.full(n_scores - 1, 0.25, dtype=np.float32)
+        self.shrinkage = np.zeros(n_scores)
 
     @property
     def by_errors(self) -> tuple[float, ...]:
@@ -51,7 +50,8 @@ class Likelihood:
         distributions.derivatives(self.name, self.y, wide, n_threads, out)
         if wide is not scores or self.optimism > 0:
             gradient_out[1:], hessian_out[1:] = self.of_spread(scores, n_threads)
-        gradient_out[1:] *= self.steps[:, None]
+        gradient_out[1:] *= np.float32(0.5)
+        gradient_out *= 1.0 - self.shrinkage[:, None]
 
     def of_spread(self, scores: Floats, n_threads: int) -> Any:
         """The slopes and the information of all scores but the first."""

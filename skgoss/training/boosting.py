@@ -119,8 +119,11 @@ class Boosting(Rounds):
         self.has_default_start = not has_start
         self.initial_start = start
         self.start = self.initial_start
-        has_spread = isinstance(objective.derivatives, Likelihood)
-        self.spread = Spread(objective) if has_spread else None
+        self.spread = None
+        if isinstance(objective.derivatives, Likelihood):
+            self.spread = Spread(
+                objective, shrinks_leaves=not self.settings.linear_tree
+            )
         self._reset_scores()
         if self.spread is not None and init_ensemble is not None:
             self.spread.trust(self.scores, n_threads)
@@ -487,13 +490,15 @@ class Boosting(Rounds):
             changes_by = partial(self._changes_by, round_index)
             spread.measure_noise(changes_by, hashes, rate)
 
-    def _changes_by(self, round_index: int, gradients: NDArray[np.float32]) -> Floats:
-        """The values for all rows of a tree of the first score for each gradient."""
+    def _changes_by(
+        self, round_index: int, k: int, gradients: NDArray[np.float32]
+    ) -> Floats:
+        """The values for all rows of a tree of score ``k`` for each gradient."""
         assert self.hessian is not None
-        grower = self._grower(n_scores=1)
+        grower, hessian_of = self._grower(n_scores=1), self.hessian[k : k + 1]
         changes = np.zeros((len(gradients), self.dataset.n_rows))
         for index in range(len(gradients)):
-            gradient, hessian = gradients[index : index + 1], self.hessian[:1].copy()
+            gradient, hessian = gradients[index : index + 1], hessian_of.copy()
             sample = sampling.Sample(None, hessian)
             if self.sampler is not None:
                 options = gradient, hessian, self.n_threads
@@ -516,7 +521,7 @@ class Boosting(Rounds):
         changes = np.zeros((self.n_scores, self.dataset.n_rows))
         trees, rate = self._new_trees(), self.settings.learning_rate
         trees.add(self.rows, 1.0, self.n_threads, changes)
-        n_leaves = int(trees.leaf_start[1])
+        n_leaves = np.diff(trees.leaf_start).tolist()
         level = spread.end(changes, n_leaves, rate, self.scores, self.n_threads)
         self._add_level(self._scored_rows(), level)
 
@@ -545,6 +550,7 @@ class Boosting(Rounds):
                     sample.rows,
                     scores,
                     round_index + (draw << 32),
+                    None if self.spread is None else self.spread.last.l2,
                 ):
                     return True
             return False

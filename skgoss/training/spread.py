@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +21,11 @@ NOISE_TREES = 4
 # Rows are told apart by their targets and so many columns at most.
 _MOST_COLUMNS = 16
 
-# The longest and the shortest steps of the spread, as parts of a Newton step, and the
-# first ones.
-_STEP = 0.5
-_LEAST_STEP = 0.01
-_FIRST_STEP = 0.25
+# How much more of what a tree of the first score explains may be more than noise than
+# its share says, where nothing has been learned yet; and the most of a tree that counts
+# as noise.
+_DOUBT = 0.7
+_MOST_SHRINKAGE = 0.9
 
 # A level is found by so many Newton steps at most, which end with a short one.
 _LEVEL_STEPS = 5
@@ -37,21 +37,21 @@ class RoundOfSpread(NamedTuple):
     """What a round leaves behind."""
 
     level: Floats  # (n_scores,): is added to the scores of all rows
-    # The logarithm of how much larger the errors of new rows are.
-    optimism: float
-    # (n_scores - 1,): the lengths of steps of the spread, as parts of a Newton step.
-    steps: Singles
+    optimism: float  # see `Likelihood`
+    unexplained: float  # the share of the squared errors of new rows that is left
+    shrinkage: Floats  # (n_scores,): of average leaves of the next trees
+    l2: Floats  # (n_scores,): what shrinks them
 
 
 class Noise(NamedTuple):
     """What trees explain of noise, as `Errors` tell."""
 
-    explained: float
-    share: float
+    explained: float  # by trees of the first score
+    shares: Sequence[float]  # by trees of each score
 
 
 class Spread:
-    """What the parameters but the first need besides their trees.
+    """What the parameters of a distribution need besides their trees.
 
     **Levels**: after each round, the scores of all rows move to the most likely level.
     So the spread follows the errors of the mean even where its trees have no split.
@@ -64,11 +64,16 @@ class Spread:
     47, 2001). A tree of the mean that explains no more has learned noise alone. The
     more another one explains, the less its splits depend on noise, but its leaves do.
 
-    **Steps**: the trees of the spread learn noise, too. So the less they explain, the
-    shorter are the steps of the next ones.
+    **Shrinkage**: leaves of the next trees are shrunken by the share of what the last
+    ones have explained that is noise, as W. James and C. Stein do ("Estimation with
+    Quadratic Loss", Berkeley Symposium 1, 1961). A term of L2 regularization does so:
+    it shrinks leaves of average size by this share, and those of fewer rows by more. It
+    would not shrink the slopes of linear leaves: there, steps are shorter.
+    The tree of the mean is shrunken less, the more of the target was explained before:
+    there, much can be learned by many trees that explain little each.
     """
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: Objective, *, shrinks_leaves: bool = True) -> None:
         assert isinstance(objective.derivatives, Likelihood)
         self.likelihood = objective.derivatives
         rows = objective.y, objective.weight, objective.partition
@@ -79,8 +84,9 @@ class Spread:
         self.n_rows = self.rows.sum_of(ones) if is_whole else float(n_rows)
         n_scores = objective.n_scores
         self.bound = np.broadcast_to(objective.self_concordance, n_scores)
-        steps = np.full(n_scores - 1, _FIRST_STEP, dtype=np.float32)
-        self.start = RoundOfSpread(np.zeros(n_scores), 0.0, steps)
+        self.shrinks_leaves = shrinks_leaves
+        zeros = np.zeros(n_scores)
+        self.start = RoundOfSpread(zeros, 0.0, 1.0, zeros, zeros)
         self.rounds: list[RoundOfSpread] = []
         self.noise: Noise | None = None
         self._tell()
@@ -89,10 +95,15 @@ class Spread:
     def levels(self) -> list[Floats]:
         return [of_round.level for of_round in self.rounds]
 
+    @property
+    def last(self) -> RoundOfSpread:
+        return self.rounds[-1] if self.rounds else self.start
+
     def _tell(self) -> None:
         """Let the next gradients know of the last round."""
-        last = self.rounds[-1] if self.rounds else self.start
-        self.likelihood.optimism, self.likelihood.steps = last.optimism, last.steps
+        self.likelihood.optimism = self.last.optimism
+        if not self.shrinks_leaves:
+            self.likelihood.shrinkage = self.last.shrinkage
 
     def take(self, other: Spread) -> None:
         """Go on from the rounds of another fit."""
@@ -122,51 +133,59 @@ class Spread:
 
     def begin(self, gradient: Singles, hessian: Singles) -> None:
         """Keep the derivatives of a round, which samples of rows change in place."""
-        self.slope, self.curve = gradient.astype(np.float64), hessian.astype(np.float64)
-        self.errors = Errors(self.rows, self.slope[0], self.curve[0])
+        slopes, curves = gradient.astype(np.float64), hessian.astype(np.float64)
+        slopes /= 1.0 - self.likelihood.shrinkage[:, None]
+        self.errors = [
+            Errors(self.rows, slope, curve)
+            for slope, curve in zip(slopes, curves, strict=True)
+        ]
 
     def measure_noise(
         self,
-        changes_by: Callable[[Singles], Floats],
+        changes_by: Callable[[int, Singles], Floats],
         hashes: NDArray[np.uint64],
         learning_rate: float,
     ) -> None:
         """Measure what trees explain of noise.
 
-        ``changes_by(gradients)`` returns the values for all rows of a tree of each of
-        the gradients, which are those of the first score with other signs.
+        ``changes_by(k, gradients)`` returns the values for all rows of a tree of score
+        k for each of the gradients, which are those of this score with other signs.
         """
         bits = np.arange(20, 20 + NOISE_TREES, dtype=np.uint64)[:, None]
         signs = 1.0 - 2.0 * (hashes >> bits & np.uint64(1)).astype(np.float64)
-        changes = changes_by((signs * self.slope[0]).astype(np.float32)) * signs
-        explained = [self.errors.explained(change) for change in changes]
-        shares = [self.errors.share(change) for change in changes]
-        n = NOISE_TREES
-        self.noise = Noise(sum(explained) / (n * learning_rate), sum(shares) / n)
+        explained, shares = 0.0, []
+        for k, errors in enumerate(self.errors):
+            changes = changes_by(k, (signs * errors.slope).astype(np.float32)) * signs
+            shares.append(sum(map(errors.share, changes)) / NOISE_TREES)
+            if k == 0:
+                explained = sum(map(errors.explained, changes)) / NOISE_TREES
+        self.noise = Noise(explained / learning_rate, shares)
 
     def end(
         self,
         changes: Floats,
-        n_leaves: int,
+        n_leaves: Sequence[int],
         learning_rate: float,
         scores: Floats,
         n_threads: int,
     ) -> Floats:
         """The level after a round whose trees have made these changes of the scores.
 
-        The tree of the first score has ``n_leaves``.
+        The tree of each score has ``n_leaves``.
         """
-        assert self.noise is not None
-        last = self.rounds[-1] if self.rounds else self.start
-        explained = self.errors.explained(changes[0])
-        noise = self._noise_of(explained, learning_rate, n_leaves)
-        of_spread = zip(self.slope[1:], self.curve[1:], changes[1:], strict=True)
-        steps = [
-            self._next_step(Errors(self.rows, slope, curve).share(change))
-            for slope, curve, change in of_spread
-        ]
+        last = self.last
+        explained = self.errors[0].explained(changes[0])
+        rate = learning_rate * (1.0 - float(last.shrinkage[0]))
+        noise = self._noise_of(explained, rate, n_leaves[0])
+        ratio = (1.0 - explained + noise) / (1.0 + explained - noise)
+        unexplained = min(1.0, ratio * last.unexplained)
+        shrinkage = self._shrinkage(changes, unexplained)
+        l2 = np.zeros(len(scores))
+        if self.shrinks_leaves:
+            size = [errors.rows.sum_of(errors.curve) for errors in self.errors]
+            l2 = np.array(size) / n_leaves * shrinkage / (1.0 - shrinkage)
         ended = RoundOfSpread(
-            np.zeros(len(scores)), last.optimism + noise, np.array(steps, np.float32)
+            last.level, last.optimism + noise, unexplained, shrinkage, l2
         )
         self.rounds.append(ended)
         self._tell()
@@ -186,11 +205,17 @@ class Spread:
         least = min(learning_rate * n_leaves / self.n_rows, most)
         return least + (most - least) * most / explained
 
-    def _next_step(self, share: float) -> float:
+    def _shrinkage(self, changes: Floats, unexplained: float) -> Floats:
         assert self.noise is not None
-        if share <= self.noise.share:
-            return _LEAST_STEP
-        return max(_LEAST_STEP, _STEP * (1.0 - self.noise.share / share))
+        doubts = [_DOUBT * unexplained] + [1.0] * (len(changes) - 1)
+        shares = map(Errors.share, self.errors, changes)
+        each = zip(doubts, self.noise.shares, shares, strict=True)
+        return np.array(
+            [
+                min(_MOST_SHRINKAGE, doubt * noise / share if share > 0 else 1.0)
+                for doubt, noise, share in each
+            ]
+        )
 
     def level(self, scores: Floats, n_threads: int) -> Floats:
         """What makes the spread most likely if it is added to all scores."""

@@ -511,6 +511,10 @@ def test_names_and_categories_of_columns():
     old = train(SMALL, Dataset(numbers, y), 5, **names)
     new = train(SMALL, Dataset(numbers, y, **names), 5)
     assert old.feature_name() == ["x", "kind"]
+    assert new.params["categorical_feature"] == ["kind"]
+    for of_none in ("auto", None):
+        dataset = Dataset(numbers, y, categorical_feature=of_none)
+        assert "categorical_feature" not in train(SMALL, dataset, 1).params
     assert "==" in set(old.trees_to_dataframe()["decision_type"])
     np.testing.assert_array_equal(old.predict(numbers), new.predict(numbers))
     for word in ("categorical_feature", "cat_feature"):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reading import columns as read_columns
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
+from skgoss._engine.training.grower import TreeGrower
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.training.binned import BinnedTrees
 
 # More than two windows of rows, and enough for a team of threads.
 N_ROWS = 70_000
@@ -39,3 +43,25 @@ def test_leaf_values_are_means_of_what_is_left(sparse, weighted, num_leaves, n_j
         values = -0.3 * sums / np.bincount(leaves[:, tree], weight)
         score += values[leaves[:, tree]]
     np.testing.assert_allclose(model.predict(X), score, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_each_score_may_have_more_regularization(n_threads):
+    X, y, _ = (of_rows[:3000] for of_rows in rows(False))
+    gradient = np.array([y, 2.0 * X[:, 1] - y], dtype=np.float32)
+    hessian = np.ones_like(gradient)
+
+    def grown(reg_lambda, *more):
+        options = {"reg_lambda": reg_lambda, "num_leaves": 9}
+        settings = parameters.make_settings(options, "LGBMRegressor")
+        columns = read_columns(LGBMRegressor(), X, reset=True)
+        dataset = BinnedDataset.build(columns, settings)
+        grower = TreeGrower(dataset, settings, 2, n_threads)
+        grower.grow(gradient, hessian, None, None, None, 0, *more)
+        return BinnedTrees(*grower.forest.arrays())
+
+    several = grown(1.5, np.array([0.0, 40.0]))
+    for k, reg_lambda in enumerate((1.5, 41.5)):
+        of_one = zip(several.tree(k), grown(reg_lambda).tree(k), strict=True)
+        for own, expected in of_one:
+            np.testing.assert_array_equal(own, expected)

@@ -19,5 +19,6 @@ class TreeGrower:
         self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
         weight: NDArray[np.float64] | None, rows: NDArray[np.uint32] | None,
         scores: NDArray[np.float64] | None, round_index: int,
+        more_l2: NDArray[np.float64] | None = ...,
     ) -> bool: ...
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

@@ -141,6 +141,7 @@ cdef class TreeGrower:
     cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
     cdef double[::1] self_concordance  # of each score
+    cdef double[::1] more_l2  # of each score
     cdef int64_t n_rows       # of all processes
     cdef bint shares_trees    # one tree a round for all scores
 
@@ -152,6 +153,7 @@ cdef class TreeGrower:
         cdef int i
         self.dataset = dataset
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
+        self.more_l2 = np.zeros(n_scores)
         self._read_partition(partition, min_shared_places)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
@@ -571,7 +573,7 @@ cdef class TreeGrower:
     def grow(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
-        uint64_t round_index,
+        uint64_t round_index, more_l2=None,
     ):
         """Grow one tree for each score and add them to the forest.
 
@@ -584,6 +586,7 @@ cdef class TreeGrower:
         - ``rows``: the sampled ones; None: all.
         - ``scores``, (n_scores, n_rows): the trees' values are added for the sampled rows.
         - ``round_index``: part of the keys of the random numbers.
+        - ``more_l2``, (n_scores,): is added to ``reg_lambda``, but not of shared trees; None: 0.
         """
         cdef int n_scores = gradient.shape[0]
         cdef int first = 0
@@ -593,6 +596,7 @@ cdef class TreeGrower:
         cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
         cdef int n, i
         cdef const uint32_t[::1] ids = self._numbers(rows)
+        self.more_l2 = np.zeros(n_scores) if more_l2 is None else more_l2
         self.shared.watch = start_watch()
         if self.shares_trees:
             self._grow_shared(gradient, hessian, weight, rows, ids, scores, round_index)
@@ -678,6 +682,7 @@ cdef class TreeGrower:
             workspaces[i].n_threads = 1 if one_a_thread else self.n_threads
             workspaces[i].tree_index = round_index * n_scores + k
             workspaces[i].self_concordance = self.self_concordance[k]
+            workspaces[i].more_l2 = self.more_l2[k]
             rounds[i] = self._round(gradient, hessian, weight, rows, ids, scores, k)
         with nogil:
             if one_a_thread:

@@ -59,6 +59,7 @@ cdef int start_tree(
     cdef int buffer = ROOT_BUFFER if shared.has_sparse else 0
     cdef int status
     ws.rules = shared.rules
+    ws.rules.l2 += ws.more_l2
     memset(root, 0, sizeof(Leaf))
     root.buffer = buffer
     if shared.has_sparse:

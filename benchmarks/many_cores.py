@@ -16,6 +16,8 @@ are measured, and the better prediction counts. Linux on x86-64 and GCC only.
     python benchmarks/many_cores.py skgoss higgs --cores 2,16 --top 12  # what is lost
     python benchmarks/many_cores.py skgoss higgs --real 2               # real threads
     python benchmarks/many_cores.py skgoss,lightgbm higgs --task predict
+
+With ``--json FILE --figure PICTURE`` all runs that the file has are drawn.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = "skgoss", "lightgbm", "xgboost"
+COLORS = "#d9661f", "#1f6fb4", "#4d9a4d"
 # The module of skgoss whose threads take work from a counter of its own.
 COUNTER = "tasks."
 # LightGBM tries these two and keeps the faster one. By its clock that is not what it
@@ -47,7 +50,7 @@ LAYOUTS = {"force_col_wise": True}, {"force_row_wise": True}
 
 
 def higgs(n=200_000):
-    """Dense, 28 columns, two classes."""
+    """200,000 x 28."""
     import numpy as np
 
     r = np.random.default_rng(0)
@@ -61,7 +64,7 @@ def higgs(n=200_000):
 
 
 def higgs1m():
-    """The same with 1,000,000 rows."""
+    """1,000,000 x 28."""
     return higgs(1_000_000)
 
 
@@ -542,6 +545,7 @@ def parsed():
     parser.add_argument(
         "--json", type=Path, help="add everything measured to this file"
     )
+    parser.add_argument("--figure", type=Path, help="draw what that file has")
     parser.add_argument(
         "--real",
         type=int,
@@ -557,9 +561,55 @@ def parsed():
     return args
 
 
+def draw(args):
+    """Draw predicted seconds against cores: a panel for each workload."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    lines = {}
+    for line in args.json.read_text().splitlines():
+        record = json.loads(line)
+        points = [(run["cores"], predicted(args, run)) for run in record["runs"]]
+        lines.setdefault(record["workload"], {})[record["library"]] = points
+    style = {"svg.fonttype": "none", "svg.hashsalt": "skgoss", "font.size": 10}
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(7.4, 3.2), layout="constrained")
+        axes = figure.subplots(1, len(lines), squeeze=False)[0]
+        for ax, (workload, of_libraries) in zip(axes, lines.items(), strict=True):
+            draw_panel(ax, of_libraries)
+            ax.set_title(WORKLOADS[workload].__doc__.rstrip("."), fontsize=11)
+        axes[0].set_ylabel("predicted seconds of the fit")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        figure.savefig(args.figure, metadata={"Date": None, "Creator": None})
+
+
+def draw_panel(ax, of_libraries):
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    ax.set(xscale="log", yscale="log", xlabel="cores")
+    ax.set_xticks([1, 2, 4, 8, 16, 32, 64])
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.92")
+    for library, points in of_libraries.items():
+        ax.plot(
+            *zip(*points, strict=True),
+            marker="o",
+            linewidth=2.5 if library == "skgoss" else 1.3,
+            color=dict(zip(LIBRARIES, COLORS, strict=True))[library],
+            label=library,
+        )
+
+
 def main():
     warnings.simplefilter("ignore")
     args = parsed()
+    if args.figure:
+        draw(args)
+        return
     if args.library:
         real(args) if args.real else measure(args)
         return

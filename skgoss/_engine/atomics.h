@@ -9,6 +9,7 @@
 #endif
 
 #if defined(_WIN32)
+#define NOMINMAX
 #include <windows.h>
 #define YIELD() SwitchToThread()
 #else

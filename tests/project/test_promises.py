@@ -193,7 +193,10 @@ THREADS: dict[tuple[str, int | str], dict[str, Model]] = {
         "one side, one versus all": classifier(objective="multiclassova", **ONE_SIDE),
         "lines": classifier(linear_tree=True),
     },
-    ("many", 7): {"columns of a node": classifier(feature_fraction_bynode=0.5)},
+    ("many", 7): {
+        "columns of a node": classifier(feature_fraction_bynode=0.5),
+        "constraints": classifier(**SIGNS, monotone_constraints_method="advanced"),
+    },
     **{("many", kind): {"weights": regressor()} for kind in WEIGHTS},
     **{("many", f"{kind}, 2"): {"weights": classifier()} for kind in WEIGHTS},
     ("lists", "numbers"): {
@@ -226,7 +229,13 @@ THREADS: dict[tuple[str, int | str], dict[str, Model]] = {
         "dart": regressor(boosting_type="dart", skip_drop=0.0),
     },
     ("few", 2): {"folds": classifier(folds=4)},
-    ("few", 3): {"plain": classifier(n_estimators=10), "folds": classifier(folds=4)},
+    ("few", 3): {
+        "plain": classifier(n_estimators=10),
+        "folds": classifier(folds=4),
+        "constraints": classifier(
+            **SIGNS, n_estimators=10, monotone_constraints_method="intermediate"
+        ),
+    },
     ("few", 7): {"plain": classifier(n_estimators=10)},
     ("few", "several"): {"plain": regressor(**BAGS)},
     ("few", "lives"): {

@@ -594,6 +594,7 @@ cdef class TreeGrower:
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
         cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
+        cdef bint one_a_thread
         cdef int n, i
         cdef const uint32_t[::1] ids = self._numbers(rows)
         self.more_l2 = np.zeros(n_scores) if more_l2 is None else more_l2
@@ -603,11 +604,12 @@ cdef class TreeGrower:
             first = n_scores
         while first < n_scores:
             n = min(self.n_workspaces, n_scores - first)
-            if self.batches[0].helpers == NULL and n < self.n_threads:
+            one_a_thread = 1 < n == self.n_threads and n_updates > MIN_UPDATES_PER_WAVE
+            if self.batches[0].helpers == NULL and not one_a_thread:
                 n = 1
             self._raise(self._grow_some(
                 gradient, hessian, weight, rows, ids, scores, round_index, first, n,
-                1 < n == self.n_threads and n_updates > MIN_UPDATES_PER_WAVE))
+                one_a_thread))
             for i in range(n):
                 raise_status(forest.add(&self.workspaces[i]))
             first += n

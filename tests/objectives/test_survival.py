@@ -746,9 +746,11 @@ def test_normal_failure_times_that_are_all_seen_are_lognormal():
     np.testing.assert_array_equal(
         ours.predict(X), -ours.predict(X, raw_score=True)[:, 0]
     )
-    # Its trees of the location are those of the squared error of logarithms.
-    squared = LGBMRegressor(**SMALL).fit(X, np.log(TIME)).predict(X)
-    np.testing.assert_allclose(-ours.predict(X), squared, atol=1e-6)
+    # The first tree of the location is that of the squared error of logarithms.
+    one = SMALL | {"n_estimators": 1}
+    first = LGBMRegressor(objective="aft", **one).fit(X, times).predict(X)
+    squared = LGBMRegressor(**one).fit(X, np.log(TIME)).predict(X)
+    np.testing.assert_allclose(-first, squared, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", AFT)
@@ -813,7 +815,8 @@ def test_presets_grow_small_trees_and_find_the_rounds(name):
     assert chosen["extra_trees"]
     assert (chosen["num_leaves"], chosen["reg_lambda"]) == (7, 3.0)
     assert model.search_results_["params"] == [{}]
-    assert 5 < model.n_estimators_ < 500
+    # They end before the preset's limit.
+    assert 5 < model.n_estimators_ < 1500
     assert model.score(X, Y) > 0.7
     passed = LGBMRegressor(objective=name, preset="accurate", num_leaves=31)
     assert passed.fit(X, Y).preset_params_.keys() == chosen.keys() - {"num_leaves"}

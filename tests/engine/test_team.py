@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -113,6 +114,25 @@ SCRIPTS = {
 @pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
 def test_a_loop_has_as_many_parts_as_threads_were_asked_for(n_threads):
     assert runtime.team_size(n_threads) == n_threads
+
+
+# How many threads the user asks for is a variable of OpenMP.
+ALLOWED = {"omp_get_max_threads"}
+
+
+def test_no_module_starts_threads_of_another_library():
+    engine = Path(runtime.__file__).parent
+    modules = [str(path) for path in engine.rglob("*.so")]
+    listed = subprocess.run(
+        ["nm", "--dynamic", "--undefined-only", *modules],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    wanted = {line.split()[-1].split("@")[0] for line in listed.splitlines() if line}
+    assert "__wrap_GOMP_parallel" in wanted
+    others = re.compile("GOMP_|omp_|__kmpc_|tbb|cilk")
+    assert set(filter(others.match, wanted)) <= ALLOWED
 
 
 # Two threads begin a loop whose iterations are handed out. Both have seen that nobody

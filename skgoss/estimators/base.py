@@ -555,9 +555,9 @@ class LGBMModel(
             if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
                 self._keep(*self._shared.model(self, X, y, arguments, settings))
                 return self
+            hooks = self._round_hooks(X, y, arguments, settings)
             sets = input_sets(X, y, arguments, settings)
             fit = self._start(sets, arguments, settings)
-            hooks = self._round_hooks(X, y, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             if hooks is None:

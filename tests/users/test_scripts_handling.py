@@ -180,9 +180,10 @@ def test_refit(lgb):
 
 
 @script(near=1e-5, above={"share of five": 0.9})
-def test_what_the_model_uses(lgb, matplotlib):
+def test_what_the_model_uses(lgb):
     """Importances as a table and a plot, the trees as a dict and as a data frame."""
     pd = pytest.importorskip("pandas")
+    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -116,8 +116,9 @@ def test_the_loop_of_every_competition(lgb):
 
 
 @script(adapter=Before4, below={"l2": "l2 of the mean"})
-def test_evals_result(lgb, matplotlib):
+def test_evals_result(lgb):
     """The history in a dict, one validation set that is not in a list, a plot."""
+    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

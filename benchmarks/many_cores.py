@@ -345,6 +345,8 @@ def symbols(module):
 def line_of(module, symbol):
     """Of a loop of skgoss: the file, line and function, if its source is at hand."""
     stem = Path(module).name.split(".")[0]
+    if "skgoss" not in sys.modules:
+        return None
     package = Path(sys.modules["skgoss"].__file__).parent
     source = next(package.rglob(f"{stem}.pyx"), Path(module))
     match = re.search(

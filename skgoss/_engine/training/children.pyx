@@ -19,9 +19,9 @@ from skgoss._engine.training.encoding cimport (
 from skgoss._engine.training.histogram cimport add_few_rows, subtract_places
 from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
 from skgoss._engine.training.search cimport (
-    search_few, search_siblings, search_together, single)
+    search_few, search_siblings, search_task, search_together, single)
 from skgoss._engine.training.split cimport SplitRules, node_stats
-from skgoss._engine.training.sums cimport sum_rows, sum_together
+from skgoss._engine.training.sums cimport is_to_sum, sum_rows, sum_together
 from skgoss._engine.training.tasks cimport Batch, Siblings
 from skgoss._engine.training.tiles cimport start_tiles
 from skgoss._engine.training.workspace cimport (
@@ -133,8 +133,10 @@ cdef int search_root(
     if not may_split(shared, ws, root):
         free_slot(ws, root)
         return 0
-    search_together(shared, batch)
-    return share_splits(shared, ws, batch.siblings, 1) if ws.shares_columns else 0
+    status = search_together(shared, batch, 0, search_task)
+    if status == 0 and ws.shares_columns:
+        status = share_splits(shared, ws, batch.siblings, 1)
+    return status
 
 # ------------------------------------------------------------------ children
 
@@ -179,7 +181,7 @@ cdef int start_siblings(
 
 
 cdef int take_smaller_slot(Workspace* ws, Siblings* siblings) noexcept nogil:
-    """Prepare two siblings that both get histograms, if both are searched."""
+    """Give the smaller sibling a slot; the larger one takes part if it is searched."""
     siblings.smaller.slot = take_slot(&ws.data, ws)
     if not siblings.search_larger:
         siblings.larger = NULL
@@ -198,14 +200,14 @@ cdef int list_few(
     return n + 1
 
 
-cdef int list_both_few(Shared* shared, const Siblings* siblings, Siblings* out) noexcept nogil:
+cdef int list_both_few(Shared* shared, Siblings* siblings) noexcept nogil:
     """The same of two siblings of few rows."""
     cdef Siblings both = siblings[0]
     cdef int n = 0
     if both.search_larger:
-        n = list_few(shared, both.ws, both.larger, out, n)
+        n = list_few(shared, both.ws, both.larger, siblings, n)
     if both.search_smaller:
-        n = list_few(shared, both.ws, both.smaller, out, n)
+        n = list_few(shared, both.ws, both.smaller, siblings, n)
     return n
 
 
@@ -241,7 +243,7 @@ cdef int list_children(
         return 0
     if shared.collectives == NULL:
         if out.larger.slot < 0 and (parent.slot < 0 or out.search_larger):
-            return list_both_few(shared, out, out)
+            return list_both_few(shared, out)
         if has_few(ws, out.smaller, share if out.search_smaller else 1):
             return list_larger(shared, out)
     return NO_MEMORY if take_smaller_slot(ws, out) < 0 else 1
@@ -255,7 +257,7 @@ cdef int search_children(
     cdef int n = list_children(shared, ws, parent, left, right, siblings)
     cdef int i
     for i in range(n):
-        if siblings[i].smaller.slot >= 0 and not siblings[i].is_summed:
+        if is_to_sum(&siblings[i]):
             sum_rows(shared, &siblings[i])
         search_siblings(shared, &siblings[i])
     return min(n, 0)

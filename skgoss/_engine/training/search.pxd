@@ -1,4 +1,4 @@
-from skgoss._engine.training.tasks cimport Batch, Siblings, Task
+from skgoss._engine.training.tasks cimport Batch, Siblings, Task, TaskBody
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 
@@ -10,12 +10,10 @@ cdef void search_siblings(Shared* shared, Siblings* siblings) noexcept nogil
 
 cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil
 
-cdef double list_searches(Shared* shared, Batch* batch) noexcept nogil
-
 cdef void search_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil
 
-cdef void search_together(Shared* shared, Batch* batch) noexcept nogil
+cdef int search_together(
+    Shared* shared, Batch* batch, double work, TaskBody body,
+) noexcept nogil
 
-cdef void keep_splits(Shared* shared, Siblings* siblings) noexcept nogil
-
-cdef void search_again(Shared* shared, Batch* batch, Workspace* ws, Leaf* leaf) noexcept nogil
+cdef int search_again(Shared* shared, Batch* batch, Workspace* ws, Leaf* leaf) noexcept nogil

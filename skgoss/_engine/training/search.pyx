@@ -16,7 +16,8 @@ from skgoss._engine.training.split cimport FeatureSet, Split, search_features
 from skgoss._engine.training.sums cimport (
     clear_rows_histogram, fill_rows_histogram, sums_with, updates_of)
 from skgoss._engine.training.tasks cimport (
-    BOTH_SIDES, LARGER_SIDE, SMALLER_SIDE, Batch, Siblings, Task, add_task, run_tasks, task_work)
+    BOTH_SIDES, LARGER_SIDE, SMALLER_SIDE, Batch, Siblings, Task, TaskBody, add_task, run_tasks,
+    task_work)
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_PRIORITY, FewRows, ForcedSplit, Leaf, Shared, Tile, Workspace, better,
@@ -270,13 +271,21 @@ cdef double list_searches(Shared* shared, Batch* batch) noexcept nogil:
     return work + WORK_PER_VISIT * n_visits
 
 
-cdef void search_together(Shared* shared, Batch* batch) noexcept nogil:
-    """Find the best splits of all siblings of the batch."""
-    cdef double work = list_searches(shared, batch)
+cdef int search_together(
+    Shared* shared, Batch* batch, double work, TaskBody body,
+) noexcept nogil:
+    """Find the best splits of all siblings of the batch; 0 or NO_MEMORY.
+
+    Tasks that are listed already, of so much ``work``, are run with the searches: ``body`` does
+    both.
+    """
     cdef int i
-    run_tasks(shared, batch, work, search_task)
+    work += list_searches(shared, batch)
+    if batch.status == 0:
+        run_tasks(shared, batch, work, body)
     for i in range(batch.n_siblings):
         keep_splits(shared, &batch.siblings[i])
+    return batch.status
 
 
 # ------------------------------------------------------------------ one leaf
@@ -316,14 +325,14 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     clear_rows_histogram(shared, ws, leaf)
 
 
-cdef void search_again(Shared* shared, Batch* batch, Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Find the best split of a leaf whose bounds have changed."""
+cdef int search_again(Shared* shared, Batch* batch, Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Find the best split of a leaf whose bounds have changed; 0 or NO_MEMORY."""
     if leaf.slot < 0:
         search_few(shared, ws, leaf)
-    else:
-        batch.siblings[0] = single(ws, leaf, True)
-        batch.n_siblings = 1
-        search_together(shared, batch)
+        return 0
+    batch.siblings[0] = single(ws, leaf, True)
+    batch.n_siblings = 1
+    return search_together(shared, batch, 0, search_task)
 
 # ------------------------------------------------------------------ the split that is kept
 

@@ -5,6 +5,8 @@ from skgoss._engine.training.tasks cimport Batch, Siblings
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 
+cdef bint is_to_sum(const Siblings* siblings) noexcept nogil
+
 cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil
 
 cdef double updates_of(const Siblings* siblings) noexcept nogil

@@ -113,6 +113,7 @@ cdef void list_sums(Batch* batch, int unit, double size) noexcept nogil:
 
 
 cdef bint is_to_sum(const Siblings* siblings) noexcept nogil:
+    """Whether the smaller sibling has a slot that its rows are not summed in."""
     return siblings.smaller.slot >= 0 and not siblings.is_summed
 
 

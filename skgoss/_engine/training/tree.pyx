@@ -30,7 +30,7 @@ from skgoss._engine.training.partition cimport (
     index_root, move_together, return_rows, rows_to_children)
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport (
-    choose_summed, keep_splits, list_searches, search_again, search_task)
+    choose_summed, search_again, search_task, search_together)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.sums cimport sum_together
@@ -405,7 +405,6 @@ cdef void choose_alone(Shared* shared, Batch* batch) noexcept nogil:
 cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
     """Divide the leaves of the batch, and search their children."""
     cdef Workspace* ws = batch.divisions[0].tree
-    cdef double work
     cdef int status = 0
     cdef int i
     choose_alone(shared, batch)
@@ -422,16 +421,12 @@ cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
         status = share_batch(shared, ws, batch)
     if status < 0:
         return status
-    work = list_alone(batch) + list_searches(shared, batch)
-    if batch.status == 0:
-        run_tasks(shared, batch, work, batch_task)
-    for i in range(batch.n_siblings):
-        keep_splits(shared, &batch.siblings[i])
+    status = search_together(shared, batch, list_alone(batch), batch_task)
     for i in range(batch.n_divisions):
         status = min(status, batch.divisions[i].status)
     if status == 0 and ws.shares_columns:
         status = share_splits(shared, ws, batch.siblings, batch.n_siblings)
-    return min(status, batch.status)
+    return status
 
 
 cdef void keep_divided(Batch* batch) noexcept nogil:
@@ -500,18 +495,18 @@ cdef void stay_leaf(Workspace* ws, int index) noexcept nogil:
         return_rows(ws, leaf, child)
 
 
-cdef void search_stale(
+cdef int search_stale(
     Shared* shared, Batch* batch, Workspace* ws, int index,
 ) noexcept nogil:
     """Search the leaves that the newest split, of leaf ``index``, bounds anew."""
     cdef int stale = next_stale(shared, ws, index, 0)
-    cdef Leaf* leaf
-    while stale >= 0 and not is_stopped(&shared.watch):
+    cdef int status = 0
+    while status == 0 and stale >= 0 and not is_stopped(&shared.watch):
         heap_remove(ws, stale)
-        leaf = &ws.leaves[stale]
-        search_again(shared, batch, ws, leaf)
+        status = search_again(shared, batch, ws, &ws.leaves[stale])
         enqueue(ws, stale)
         stale = next_stale(shared, ws, index, stale + 1)
+    return status
 
 
 # ------------------------------------------------------------------ trees
@@ -524,7 +519,7 @@ cdef int split_one_by_one(Shared* shared, Batch* batch, Workspace* ws) noexcept 
         leaf = heap_pop(ws)
         status = split_leaf(shared, batch, ws, leaf)
         if status == 0 and shared.constraints.bounding >= INTERMEDIATE:
-            search_stale(shared, batch, ws, leaf)
+            status = search_stale(shared, batch, ws, leaf)
         if status == 0 and is_stopped(&shared.watch):
             status = INTERRUPTED
     return status

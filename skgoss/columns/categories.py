@@ -256,7 +256,7 @@ class Categories:
                 " categories are numbers."
             )
         return Vocabulary(
-            sorted(occurring, key=sort_key),
+            in_order(occurring),
             needs_encoding=True,
             is_text=column not in (self.declared or ()) and is_text(series),
         )
@@ -428,8 +428,15 @@ def _occurring(distinct: list[Any], codes: NDArray[Any]) -> list[Any]:
     return list(compress(distinct, occurs[:-1].tolist()))
 
 
-def sort_key(value: Any) -> tuple[int, Any]:
+def in_order(values: Iterable[Any]) -> list[Any]:
     """Numbers first, then strings, then other values in the order of their repr."""
+    values = list(values)
+    types = set(map(type, values))
+    is_plain = types == {str} or types <= {bool, int, float}
+    return sorted(values, key=None if is_plain else _sort_key)
+
+
+def _sort_key(value: Any) -> tuple[int, Any]:
     if is_number(value):
         return 0, value
     if isinstance(value, str):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from skgoss.columns.categories import (
     Categories,
     Vocabulary,
-    sort_key,
+    in_order,
     with_n_categories,
 )
 from skgoss.columns.columns import Columns
@@ -111,7 +111,7 @@ class _ColumnKind(NamedTuple):
 
     def vocabulary(self, values: Iterable[Any]) -> Vocabulary:
         """The vocabulary of this kind for all rows, which hold some values."""
-        values = self.values if self.is_ordered else sorted(values, key=sort_key)
+        values = self.values if self.is_ordered else in_order(values)
         return Vocabulary(values, self.is_ordered, self.needs_encoding, self.is_text)
 
 

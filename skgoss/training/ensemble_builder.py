@@ -116,22 +116,44 @@ def _sets(
     words: NDArray[np.uint32], dataset: BinnedDataset, nodes: NDArray[Any]
 ) -> tuple[CategorySets, NDArray[np.int64]]:
     """The categories that go left at categorical nodes, and each node's set."""
-    set_of = np.cumsum(nodes["last_word"] > nodes["first_word"]) - 1
-    chosen = nodes[nodes["last_word"] > nodes["first_word"]]
-    if len(chosen) == 0:
+    n_words = nodes["last_word"] - nodes["first_word"]
+    is_chosen = n_words > 0
+    set_of = np.cumsum(is_chosen) - 1
+    if not is_chosen.any():
         return NO_SETS, set_of
-    categories = [mapper.categories for mapper in dataset.used_mappers]
-    n_words = np.array([0 if c is None else c.max() // 32 + 1 for c in categories])
-    start = np.concatenate([[0], np.cumsum(n_words[chosen["feature"]])])
-    bits = np.unpackbits(words.view(np.uint8), bitorder="little")
-    into = np.zeros(32 * start[-1], dtype=np.uint8)
-    for node, first in zip(chosen, start.tolist(), strict=False):
-        numbers = categories[node["feature"]]
-        bins = 32 * node["first_word"] + np.arange(len(numbers))
-        into[32 * first + numbers[bits[bins] > 0]] = 1
-    return CategorySets(
-        start, np.packbits(into, bitorder="little").view(np.uint32)
-    ), set_of
+    chosen, n_words = nodes[is_chosen], n_words[is_chosen]
+    categories = [
+        np.empty(0, np.int64) if mapper.categories is None else mapper.categories
+        for mapper in dataset.used_mappers
+    ]
+    first_of = np.cumsum([0, *map(len, categories)])
+    size_of = np.array([c.max(initial=-32) // 32 + 1 for c in categories])
+    start = np.cumsum([0, *size_of[chosen["feature"]]])
+
+    node, goes_left = _set_bits(words, chosen["first_word"], n_words)
+    feature = chosen["feature"][node]
+    # The last bin may hold no category.
+    known = goes_left < np.diff(first_of)[feature]
+    numbers = np.concatenate(categories)[(first_of[feature] + goes_left)[known]]
+    # Each category occurs once in a set, so bits can be added.
+    into = np.bincount(
+        start[node[known]] + numbers // 32, np.ldexp(1.0, numbers % 32), start[-1]
+    )
+    return CategorySets(start, into.astype(np.uint32)), set_of
+
+
+def _set_bits(
+    words: NDArray[np.uint32], first: NDArray[Any], n_words: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of several sets of words: the set of each bit that is 1, and its number there."""
+    end = np.cumsum(n_words)
+    number = np.arange(end[-1]) - np.repeat(end - n_words, n_words)
+    own = words[np.repeat(first, n_words) + number]
+    occupied = np.flatnonzero(own)
+    bits = np.unpackbits(own[occupied].view(np.uint8), bitorder="little")
+    at, bit = np.divmod(np.flatnonzero(bits), 32)
+    word = occupied[at]
+    return np.repeat(np.arange(len(first)), n_words)[word], 32 * number[word] + bit
 
 
 def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensemble:

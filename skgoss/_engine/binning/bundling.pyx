@@ -128,9 +128,47 @@ cdef void place(
         slots.mass[slot] += (word[0] & bit) == 0
         word[0] |= bit
     slots.conflicts[slot] = conflicts
+    add_codes(sparse, slots, column, slot)
+
+
+cdef void add_codes(
+    const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot,
+) noexcept nogil:
+    """Add the column's codes to the slot's bundle, and close it if no other column can fit."""
     slots.codes[slot] += sparse.n_codes[column]
     if not may_fit(sparse, slots, slot, sparse.least_rows, sparse.least_codes):
-        slots.open &= ~bit
+        slots.open &= ~(<uint64_t>1 << slot)
+
+
+cdef bint claim(
+    const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot,
+) noexcept nogil:
+    """Add the column to the slot's bundle if it fits without a conflict.
+
+    Its rows are read once, and not twice as by `find_slot` and `place`.
+    """
+    cdef uint64_t bit = <uint64_t>1 << slot
+    cdef int64_t begin = sparse.start[column]
+    cdef int64_t end = sparse.start[column + 1]
+    cdef int64_t i = begin
+    cdef uint64_t* word
+    if not (slots.open & bit and may_fit(
+            sparse, slots, slot, end - begin, sparse.n_codes[column])):
+        return False
+    while i < end:
+        word = &slots.taken[sparse.rows[i]]
+        if word[0] & bit:
+            break
+        word[0] |= bit
+        i += 1
+    if i < end:
+        while i > begin:
+            i -= 1
+            slots.taken[sparse.rows[i]] ^= bit
+        return False
+    slots.mass[slot] += end - begin
+    add_codes(sparse, slots, column, slot)
+    return True
 
 
 cdef Py_ssize_t fill_slots(
@@ -191,13 +229,16 @@ cdef void recent_fit_pass(
     cdef int64_t old, i
     cdef int32_t n_bundles = 0
     cdef int newest = 0
+    cdef bint is_placed
     cdef int slot
     slots.open = 0
     memset(slots.taken, 0, sparse.n_rows * sizeof(uint64_t))
     for column in range(sparse.n_columns):
         if column % WATCH_EVERY == 0 and is_stopped(watch):
             break
-        slot = find_slot(sparse, slots, column, newest, conflicts)
+        is_placed = claim(sparse, slots, column, newest)
+        slot = newest if is_placed else find_slot(
+            sparse, slots, column, newest, conflicts)
         if slot < 0:
             slot = newest = (SLOTS - n_bundles % SLOTS) % SLOTS
             old = newest_column[slot] if n_bundles >= SLOTS else -1
@@ -208,7 +249,8 @@ cdef void recent_fit_pass(
             newest_column[slot] = -1
             open_slot(slots, slot, conflicts)
             n_bundles += 1
-        place(sparse, slots, column, slot, conflicts[slot])
+        if not is_placed:
+            place(sparse, slots, column, slot, conflicts[slot])
         previous[column] = newest_column[slot]
         newest_column[slot] = column
         bundle_out[column] = n_bundles - 1 - (slot - newest + SLOTS) % SLOTS

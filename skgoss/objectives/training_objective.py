@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -104,6 +104,10 @@ class Objective:
         """K: raw scores of a row, trees of a round."""
         return len(self.average)
 
+    @cached_property
+    def _trains_all(self) -> bool:
+        return bool(self.trained.all())
+
     @property
     def renews_leaves(self) -> bool:
         """Whether ``renewed_leaves`` replaces the value of each grown leaf."""
@@ -159,7 +163,7 @@ class Objective:
         if isinstance(self.derivatives, ranking.ByQuery):
             self.derivatives.round = index
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
-        if not self.trained.all():
+        if not self._trains_all:
             assert hessian_out is not None
             gradient_out[~self.trained] = 0.0
             hessian_out[~self.trained] = 1.0

@@ -192,7 +192,7 @@ def find_bin_mappers(
     if isinstance(columns, StackedColumns) or not (
         partition is None or partition.is_alone
     ):
-        partition = partition or RowPartition.alone(columns.n_rows)
+        partition = partition or RowPartition(columns.n_rows)
         return _find_distributed(columns, settings, weight, rows, n_threads, partition)
     sample = sampled_rows(columns.n_rows, settings, rows)
     sampled = used_rows = _RowSubset.from_rows(columns, rows)

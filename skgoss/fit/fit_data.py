@@ -39,12 +39,12 @@ from skgoss.model_files import lightgbm_file
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     OBJECTIVES,
+    TrainingRows,
     canonical_name,
     check_queries,
     is_survival,
     spec_of,
 )
-from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
@@ -304,7 +304,7 @@ class FitData:
 
     def _set_groups_and_times(self, arguments: FitArguments, rows: Rows) -> None:
         """Check ``groups`` and ``time``, and take those of the rows that are kept."""
-        partition = rows.partition or RowPartition.alone(len(rows))
+        partition = rows.partition or RowPartition(len(rows))
         kept: Any = slice(None)
         if self.settings.folds is None and rows.weight is not None:
             kept = partition.all_gather(rows.weight > 0)
@@ -342,7 +342,7 @@ class FitData:
         wrong = ~support.contains(target.ravel())
         if weight is not None:
             wrong &= weight > 0
-        partition = partition or RowPartition.alone(len(target))
+        partition = partition or RowPartition(len(target))
         firsts = np.flatnonzero(wrong)[:1].tolist()
         of_rank = [(int(partition.numbers[row]), target[row]) for row in firsts]
         found = [*chain(*partition.collectives.all_gather(of_rank))]
@@ -427,7 +427,7 @@ class FitData:
         ]
         for output in of_outputs or [rows]:
             y = np.ascontiguousarray(output.target)
-            partition = output.partition or RowPartition.alone(len(y))
+            partition = output.partition or RowPartition(len(y))
             learned = TrainingRows(y, output.weight, partition)
             start = (
                 spec.start(learned, settings) if settings.boost_from_average else 0.0

@@ -53,7 +53,7 @@ class EvaluationSet:
         if partition is not None and queries is not None:
             of_queries = queries.partition(partition.collectives)
             first = queries.first_rows(partition.collectives)
-            partition = replace(partition, first=first, length=queries.sizes)
+            partition = replace(partition, runs=(first, queries.sizes))
         return EvalData(
             self._by_query(rows.target),
             _NO_SCORES,

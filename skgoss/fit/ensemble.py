@@ -18,8 +18,8 @@ from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
 from skgoss.objectives.likelihoods import calibrated, newton_step
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.output_metrics import AnyMetric
-from skgoss.training.callback_api import EvalResult, History
-from skgoss.training.evaluation import EvaluationSet, by_name, loss_of
+from skgoss.training.callback_api import History
+from skgoss.training.evaluation import EvalResult, EvaluationSet, by_name, loss_of
 from skgoss.training.loop import Trained
 from skgoss.training.rounds import Rounds
 from skgoss.utils.correct_rounding import geometric_mean

@@ -30,9 +30,9 @@ from skgoss.objectives.link import Link
 from skgoss.objectives.survival import COX
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
-from skgoss.training.callback_api import Callback, CallbackList
+from skgoss.training.callback_api import Callback
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.loop import Trained
+from skgoss.training.loop import CallbackList, Trained
 from skgoss.utils import threads
 from skgoss.utils.messages import type_name, warn
 

@@ -7,7 +7,7 @@ from ranks import Meeting, ThreadCollectives, run
 from skgoss import parameters
 from skgoss.columns.row_partition import RowPartition
 from skgoss.training import loop
-from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvalResult
 
 
 def settings(**options):

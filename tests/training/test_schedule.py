@@ -10,7 +10,7 @@ import pytest
 
 from skgoss.columns.row_partition import RowPartition
 from skgoss.training import schedule
-from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvalResult
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.run import Run
 from skgoss.utils.cancellation import CURRENT_SCOPE

@@ -7,7 +7,8 @@ from skgoss.fit.callbacks import (
     reset_parameter,
 )
 from skgoss.fit.lightgbm3 import print_evaluation
-from skgoss.training.callback_api import CallbackEnv, EarlyStopException, EvalResult
+from skgoss.training.callback_api import CallbackEnv, EarlyStopException
+from skgoss.training.evaluation import EvalResult
 
 __all__ = [
     "CallbackEnv",

@@ -21,7 +21,7 @@ from skgoss.estimators.base import LGBMModel
 from skgoss.fit.callbacks import register_logger, show
 from skgoss.parameters.aliases import all_names
 from skgoss.parameters.table import FILE_OPTIONS, OPTIONS
-from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvalResult
 from skgoss.utils.messages import warn
 
 

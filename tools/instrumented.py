@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 # The tests that call kernels themselves, and small fits, by room.
 ENGINE_TESTS = {
-    "binning": ["bin_mapper", "feature_groups", "find_bins", "storage"],
+    "binning": ["bin_values", "find_bins", "storage"],
     "columns": ["categories", "factorize"],
     "engine": [
         *("category_splits", "distributed_engine", "histograms", "score"),

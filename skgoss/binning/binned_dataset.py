@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning import storage
-from skgoss.binning.bin_mapper import BinMapper
-from skgoss.binning.feature_groups import LosslessSettings, StorageSettings
-from skgoss.binning.find_bins import BinningOptions, find_bin_mappers
-from skgoss.binning.storage import Bins, Storage
+from skgoss.binning.bin_values import Bins, LosslessSettings, StorageSettings
+from skgoss.binning.find_bins import BinMapper, BinningOptions, find_bin_mappers
+from skgoss.binning.storage import Storage
 from skgoss.columns.columns import Columns
 from skgoss.columns.row_partition import RowPartition
 

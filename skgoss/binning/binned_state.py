@@ -11,11 +11,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from skgoss._engine.binning.bin_kernels import NAN_IS_MISSING, ZERO_IS_MISSING
 from skgoss.binning import storage
-from skgoss.binning.bin_mapper import BinMapper, category_mapper, numeric_mappers
+from skgoss.binning.bin_values import LANE_CODES, Bins, LosslessSettings, SparseColumns
 from skgoss.binning.binned_dataset import BinnedDataset, used_features
-from skgoss.binning.feature_groups import LANE_CODES, LosslessSettings, SparseColumns
-from skgoss.binning.find_bins import MAX_CATEGORY_BINS
-from skgoss.binning.storage import Bins
+from skgoss.binning.find_bins import (
+    MAX_CATEGORY_BINS,
+    BinMapper,
+    category_mapper,
+    numeric_mappers,
+)
 from skgoss.columns.categories import Categories
 from skgoss.sources.memory import IN_MEMORY, Memory
 from skgoss.utils.plain_values import (

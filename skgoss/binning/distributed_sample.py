@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.binning.bin_mapper import row_positions
 from skgoss.columns import sparse
-from skgoss.columns.columns import Columns, ColumnsBuilder
+from skgoss.columns.columns import Columns, ColumnsBuilder, row_positions
 
 
 class SampleBlock(NamedTuple):

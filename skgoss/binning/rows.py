@@ -167,7 +167,7 @@ def held_out(
     ``groups`` of the rows of all processes, the fraction is that of these, all rows of
     which are held out. ValueError if nothing can be held out.
     """
-    partition = rows.partition or RowPartition.alone(len(rows))
+    partition = rows.partition or RowPartition(len(rows))
     group = None
     if groups is not None:
         group = np.unique(groups, return_inverse=True)[1]

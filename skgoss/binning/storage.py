@@ -4,6 +4,10 @@ They lie column by column, for the partition of rows, and row by row, for histog
 row consists of *lanes*, bytes with the codes of feature groups; of *shorts*, bins of
 two bytes; and of *entries*, places in a histogram. ``_engine/training/layout.h``
 describes them.
+
+Sparse columns that are rarely stored in the same rows share the codes of one column:
+exclusive feature bundling (EFB), G. Ke et al., "LightGBM: A Highly Efficient Gradient
+Boosting Decision Tree", NeurIPS 2017.
 """
 
 from __future__ import annotations
@@ -11,34 +15,40 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.binning.bundling import merge_bundles
+from skgoss._engine.binning.bundling import find_bundles, merge_bundles
 from skgoss._engine.binning.packing import PIECE, pack_entries, pack_rows
 from skgoss._engine.binning.store import BinStore
-from skgoss.binning.bin_mapper import BinMapper, bin_categories, bin_columns, team
-from skgoss.binning.feature_groups import (
+from skgoss.binning.bin_values import (
     LANE_CODES,
-    LANES_PER_ENTRY,
-    LANES_PER_SHORT,
-    NO_ROWS,
-    FeatureGroups,
+    Bins,
     SparseColumns,
     StorageSettings,
-    find,
-    make_groups,
-    sparse_numbers,
-    without_conflicts,
+    Values,
+    binned,
+    source_of,
 )
+from skgoss.binning.find_bins import BinMapper, team
 from skgoss.columns.columns import Columns
-from skgoss.columns.stacked import StackedColumns, pieces
+from skgoss.columns.stacked import StackedColumns
 from skgoss.sources.memory import IN_MEMORY, Memory
-from skgoss.utils.locks import cached_property
 
 _Code = TypeVar("_Code", np.uint8, np.uint16)
+
+# Groups of few codes share a lane if the product of their numbers of codes is at most
+# LANE_CODES. Then the sums of each group must be separated from those of the lane,
+# which pays off for at least so many rows.
+MIN_ROWS_TO_SHARE = 4096
+
+# Measured: a short or an entry costs as much as so many lanes, and a row as much as so
+# many more if rows have entries at all.
+LANES_PER_SHORT = 2.0
+LANES_PER_ENTRY = 6.0
+LANES_OF_ENTRIES = 10.0
 
 # Rows are read as 64-bit integers.
 ROW_ALIGNMENT = 8
@@ -53,6 +63,18 @@ FILTERED_WORK = 0.2
 # Measured: so many bins are gathered in the time that puts one value into its bin, so a
 # further thread pays for so many times more of them.
 GATHERED_PER_VALUE = 64
+
+
+class PackedRows(NamedTuple):
+    """Bins row by row."""
+
+    # The lanes, (n_rows, row_bytes): rows are padded to a multiple of 8 bytes.
+    rows: NDArray[np.uint8]
+    # The bins of columns of more than LANE_CODES bins, (n_rows, n_shorts).
+    shorts: NDArray[np.uint16]
+    # Where the entries of each row begin, and the end; None: no row has any.
+    entry_start: NDArray[np.int64] | None
+    entries: NDArray[np.uint32]  # the places of the entries of all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,20 +114,46 @@ class Storage:
         """Makes an array of a shape and dtype."""
         return np.empty if self.memory is IN_MEMORY else self.memory.empty
 
-    @cached_property
+    def pack(self) -> PackedRows:
+        """The bins row by row, which are made when they are first asked for.
+
+        Threads that ask at the same time may each make them.
+        """
+        packed: PackedRows | None = vars(self).get("_packed")
+        return (
+            vars(self).setdefault("_packed", self._pack()) if packed is None else packed
+        )
+
+    @property
     def rows(self) -> NDArray[np.uint8]:
-        """The lanes, (n_rows, row_bytes): rows are padded to a multiple of 8 bytes."""
+        """The lanes: see `PackedRows`."""
+        return self.pack().rows
+
+    @property
+    def shorts(self) -> NDArray[np.uint16]:
+        """The bins of columns of more than LANE_CODES bins: see `PackedRows`."""
+        return self.pack().shorts
+
+    @property
+    def entry_start(self) -> NDArray[np.int64] | None:
+        """Where the entries of each row begin: see `PackedRows`."""
+        return self.pack().entry_start
+
+    @property
+    def entries(self) -> NDArray[np.uint32]:
+        """The places of the entries of all rows."""
+        return self.pack().entries
+
+    def _pack(self) -> PackedRows:
+        arrays = self.store.arrays
         n_lanes = int(self.lane.max(initial=-1)) + 1
         row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
-        codes = self.store.arrays.bytes
-        return self._row_major(codes, self.lane, self.radix, row_bytes)
-
-    @cached_property
-    def shorts(self) -> NDArray[np.uint16]:
-        """The bins of columns of more than LANE_CODES bins, (n_rows, n_shorts)."""
-        codes = self.store.arrays.shorts
-        number = np.arange(len(codes), dtype=np.int32)
-        return self._row_major(codes, number, np.ones_like(number), len(codes))
+        short = np.arange(len(arrays.shorts), dtype=np.int32)
+        return PackedRows(
+            self._row_major(arrays.bytes, self.lane, self.radix, row_bytes),
+            self._row_major(arrays.shorts, short, np.ones_like(short), len(short)),
+            *self._entries(),
+        )
 
     def _row_major(
         self,
@@ -129,18 +177,8 @@ class Storage:
         arrays = self.store.arrays
         return np.flatnonzero(arrays.column >= len(arrays.bytes))
 
-    @property
-    def entry_start(self) -> NDArray[np.int64] | None:
-        """Where the entries of each row begin, and the end; None: no row has any."""
-        return self._packed[0]
-
-    @property
-    def entries(self) -> NDArray[np.uint32]:
-        """The places of the entries of all rows."""
-        return self._packed[1]
-
-    @cached_property
-    def _packed(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32]]:
+    def _entries(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32]]:
+        """Where the entries of each row begin, and their places."""
         arrays = self.store.arrays
         sparse = np.flatnonzero(arrays.column < 0)
         if len(sparse) == 0:
@@ -160,10 +198,6 @@ class Storage:
         )
         return entry_start, entries
 
-    def pack(self) -> None:
-        """Make all of it now: threads that make it together make several."""
-        _ = self.rows, self.shorts, self._packed
-
     @property
     def row_updates(self) -> float:
         """The mean number of places that a row is added to."""
@@ -171,7 +205,7 @@ class Storage:
         n_dense = len(self.lane) + len(store.arrays.shorts)
         if not store.has_sparse:
             return float(n_dense)
-        return n_dense + len(self._packed[1]) / max(store.n_rows, 1)
+        return n_dense + len(self.entries) / max(store.n_rows, 1)
 
     @property
     def group(self) -> NDArray[np.int32]:
@@ -231,135 +265,6 @@ class Storage:
         return replace(self, store=store, n_threads=n_threads)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bins:
-    """The bins of used columns."""
-
-    sparse: SparseColumns
-    # (n_narrow, n_rows): the bins of each dense column of at most 256 bins.
-    bytes: NDArray[np.uint8]
-    shorts: NDArray[np.uint16]  # (n_wide, n_rows): the bins of each other dense column
-    # Where larger arrays lie, if these may become those of a store because nothing else
-    # uses them. None: they are copied.
-    memory: Memory | None = None
-
-    @classmethod
-    def from_store(cls, store: BinStore) -> Bins:
-        """The bins that a store holds; no array of the size of the data is copied."""
-        arrays = store.arrays
-        is_sparse = arrays.default_bin >= 0
-        number = np.flatnonzero(is_sparse)
-        edges = np.append(number, len(is_sparse))
-        sparse = SparseColumns(
-            number.astype(np.int32),
-            arrays.sparse_start[edges],
-            arrays.sparse_rows,
-            arrays.bin_start[edges],
-            arrays.sparse_bins,
-        )
-        n_narrow = int((~is_sparse & (arrays.column < len(arrays.bytes))).sum())
-        return cls(sparse, arrays.bytes[:n_narrow], arrays.shorts)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.bytes.shape[1]
-
-    def dense(
-        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """The bins of dense columns: those of at most 256 bins, and the others.
-
-        ``narrow`` and ``wide`` are the numbers of these columns among the used ones.
-        The first array has ``n_groups`` rows, of which the last ones are free.
-        """
-        memory = self.memory
-        if memory is not None and n_groups == len(self.bytes):
-            return self.bytes, self.shorts
-        if memory is not None and self.bytes.flags.owndata:
-            # Large memory is moved by its pages, without a copy.
-            self.bytes.resize((n_groups, self.n_rows), refcheck=False)
-            return self.bytes, self.shorts
-        bytes_ = (memory or IN_MEMORY).empty((n_groups, self.n_rows), np.uint8)
-        bytes_[: len(narrow)] = self.bytes
-        return bytes_, self.shorts.copy() if memory is None else self.shorts
-
-    def joined(self, other: Bins, n_used: int) -> Bins:
-        """The columns of these bins, which are ``n_used``, and of others."""
-        one, two = self.sparse, other.sparse
-        sparse = SparseColumns(
-            np.concatenate([one.number, n_used + two.number]).astype(np.int32),
-            np.concatenate([one.start, one.start[-1] + two.start[1:]]),
-            np.concatenate([one.rows, two.rows]),
-            np.concatenate([one.bin_start, one.bin_start[-1] + two.bin_start[1:]]),
-            np.concatenate([one.bins, two.bins]),
-        )
-        return Bins(
-            sparse,
-            np.concatenate([self.bytes, other.bytes]),
-            np.concatenate([self.shorts, other.shorts]),
-        )
-
-
-class _Values:
-    """Values of used columns, with the interface of `Bins`."""
-
-    def __init__(
-        self,
-        columns: Columns,
-        mappers: list[BinMapper],
-        settings: StorageSettings,
-        rows: NDArray[np.int64] | None,
-        n_threads: int,
-        n_global: int | None = None,
-    ) -> None:
-        self.columns = columns
-        self.mappers = mappers
-        self.rows = rows
-        self.n_threads = n_threads
-        self.n_rows = n_rows = columns.n_rows if rows is None else len(rows)
-        number = sparse_numbers(
-            mappers, settings, n_rows if n_global is None else n_global
-        )
-        self.sparse = SparseColumns(number, *NO_ROWS)
-        if len(number):
-            self.sparse = find(columns, mappers, number, rows, n_threads)
-
-    def dense(
-        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
-        shorts = np.empty((len(wide), self.n_rows), dtype=np.uint16)
-        for members, out in ((narrow, bytes_[: len(narrow)]), (wide, shorts)):
-            if len(members):
-                self.fill(members, out)
-        return bytes_, shorts
-
-    def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Write the bins of dense columns."""
-        if self.n_rows == 0:
-            return
-        is_category = [self.mappers[j].categories is not None for j in members]
-        categorical = np.array(is_category, bool)
-        numeric = members[~categorical]
-        if len(numeric):
-            # Categories stand between them.
-            into = np.empty_like(out[~categorical]) if categorical.any() else out
-            bin_columns(
-                self.columns, self.mappers, numeric, self.rows, self.n_threads, into
-            )
-            if into is not out:
-                out[~categorical] = into
-        if categorical.any():
-            chosen = members[categorical]
-            out[categorical] = bin_categories(
-                self.columns.take(chosen),
-                [self.mappers[j] for j in chosen],
-                rows=self.rows,
-                n_threads=self.n_threads,
-            )
-
-
 def build(
     columns: Columns | StackedColumns,
     mappers: list[BinMapper],
@@ -374,28 +279,8 @@ def build(
     places of histograms depend on it and on the mappers alone, so all processes have
     the same.
     """
-    source = _source(columns, mappers, settings, rows, n_threads, n_global)
+    source = source_of(columns, mappers, settings, rows, n_threads, n_global)
     return lay_out(source, mappers, settings, n_threads)
-
-
-def _source(
-    columns: Columns | StackedColumns,
-    mappers: list[BinMapper],
-    settings: StorageSettings,
-    rows: NDArray[np.int64] | None,
-    n_threads: int,
-    n_global: int | None = None,
-) -> Bins | _Values:
-    """The values to store, or their bins if they are in several pieces."""
-    if not isinstance(columns, StackedColumns):
-        return _Values(columns, mappers, settings, rows, n_threads, n_global)
-    n_rows = columns.n_rows if rows is None else len(rows)
-    n_global = n_rows if n_global is None else n_global
-    values = (
-        _Values(piece, mappers, settings, used, n_threads, n_global)
-        for piece, used in pieces(columns, rows)
-    )
-    return _binned(values, n_rows, mappers, settings, n_global, IN_MEMORY)
 
 
 def build_batches(
@@ -408,43 +293,11 @@ def build_batches(
 ) -> Storage:
     """Bin columns whose ``n_rows`` rows come in batches: see `build`."""
     values = (
-        _Values(columns, mappers, settings, None, n_threads, n_rows)
+        Values(columns, mappers, settings, None, n_threads, n_rows)
         for columns in batches
     )
-    bins = _binned(values, n_rows, mappers, settings, n_rows, memory)
+    bins = binned(values, n_rows, mappers, settings, n_rows, memory)
     return replace(lay_out(bins, mappers, settings, n_threads), memory=memory)
-
-
-def _binned(
-    batches: Iterable[_Values],
-    n_rows: int,
-    mappers: list[BinMapper],
-    settings: StorageSettings,
-    n_global: int,
-    memory: Memory,
-) -> Bins:
-    """The bins of values that come in batches, of so many rows altogether."""
-    is_narrow = np.array([m.n_bins for m in mappers], np.int32) <= LANE_CODES
-    is_sparse = np.zeros(len(mappers), dtype=bool)
-    is_sparse[sparse_numbers(mappers, settings, n_global)] = True
-    members = [
-        np.flatnonzero(~is_sparse & chosen) for chosen in (is_narrow, ~is_narrow)
-    ]
-    bytes_, shorts = (
-        memory.empty((len(chosen), n_rows), dtype)
-        for chosen, dtype in zip(members, (np.uint8, np.uint16), strict=True)
-    )
-    lists: list[tuple[int, SparseColumns]] = []
-    start = 0
-    for values in batches:
-        stop = start + values.n_rows
-        for chosen, out in zip(members, (bytes_, shorts), strict=True):
-            if len(chosen):
-                values.fill(chosen, out[:, start:stop])
-        lists.append((start, values.sparse))
-        start = stop
-    sparse = SparseColumns.stacked(np.flatnonzero(is_sparse), lists)
-    return Bins(sparse, bytes_, shorts, memory)
 
 
 def store(
@@ -458,13 +311,13 @@ def store(
 
     Columns of a bundle must not conflict here: ``settings.max_conflict_rate`` is 0.
     """
-    source = _source(columns, mappers, settings, rows, n_threads)
+    source = source_of(columns, mappers, settings, rows, n_threads)
     bin_store, _ = _store(source, mappers, settings, n_threads)
     return bin_store
 
 
 def lay_out(
-    source: Bins | _Values,
+    source: Bins | Values,
     mappers: list[BinMapper],
     settings: StorageSettings,
     n_threads: int,
@@ -494,7 +347,7 @@ def lay_out(
 
 
 def _store(
-    source: Bins | _Values,
+    source: Bins | Values,
     mappers: list[BinMapper],
     settings: StorageSettings,
     n_threads: int,
@@ -533,7 +386,7 @@ def _of_all_columns(sparse: SparseColumns, n_used: int) -> tuple[NDArray[Any], .
 
 
 def _codes(
-    source: Bins | _Values,
+    source: Bins | Values,
     groups: FeatureGroups,
     is_sparse: NDArray[np.bool_],
     n_threads: int,
@@ -632,3 +485,155 @@ def _singles(
     ends = np.flatnonzero(np.diff(kind, append=-2)) + 1
     end = ends[np.searchsorted(ends, number, side="right")]
     return np.where(single, end - number, 0).astype(np.int32)
+
+
+# --- Groups of columns ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureGroups:
+    """The group of each used column, and its codes in the group."""
+
+    # (n_used,): -1: the column is sparse and in no dense bundle, or has too many bins
+    # for a byte.
+    group: NDArray[np.int32]
+    first_code: NDArray[np.int32]  # (n_used,): the code of a column's stored bin 0
+    n_codes: NDArray[np.int32]  # (n_groups,)
+    # (n_groups,): see `Storage`.
+    lane: NDArray[np.int32]
+    radix: NDArray[np.int32]
+
+
+def make_groups(
+    sparse: SparseColumns,
+    is_sparse: NDArray[np.bool_],
+    n_bins: NDArray[np.int32],
+    settings: StorageSettings,
+    n_rows: int,
+) -> FeatureGroups:
+    """Give a group to every dense column, and to every bundle that is dense enough."""
+    group = np.full(len(n_bins), -1, dtype=np.int32)
+    first_code = np.zeros(len(n_bins), dtype=np.int32)
+    dense = np.flatnonzero(~is_sparse & (n_bins <= LANE_CODES))
+    group[dense] = np.arange(len(dense))
+    if len(sparse.number) == 0:
+        return _in_lanes(group, first_code, n_bins[dense], settings, n_rows)
+    n_stored = n_bins[sparse.number] - 1
+    bundle = (
+        find_bundles(
+            sparse.start,
+            sparse.rows,
+            n_rows,
+            n_stored,
+            settings.max_conflict_rate,
+            LANE_CODES,
+        )
+        if settings.enable_bundle
+        else np.arange(len(sparse.number), dtype=np.int32)
+    )
+    is_dense, n_codes = _dense_bundles(bundle, n_stored, sparse, settings, n_rows)
+    number = len(dense) - 1 + np.cumsum(is_dense)
+    in_lane = is_dense[bundle] if len(bundle) else np.zeros(0, dtype=bool)
+    group[sparse.number[in_lane]] = number[bundle[in_lane]]
+    first_code[sparse.number] = _first_codes(bundle, n_stored)
+    first_code[sparse.number[~in_lane]] = 0
+    n_codes = np.concatenate([n_bins[dense], n_codes[is_dense]])
+    return _in_lanes(group, first_code, n_codes, settings, n_rows)
+
+
+def _in_lanes(
+    group: NDArray[np.int32],
+    first_code: NDArray[np.int32],
+    n_codes: NDArray[Any],
+    settings: StorageSettings,
+    n_rows: int,
+) -> FeatureGroups:
+    n_codes = n_codes.astype(np.int32)
+    lanes = share_lanes(n_codes, n_rows if settings.enable_bundle else 0)
+    return FeatureGroups(group, first_code, n_codes, *lanes)
+
+
+def _dense_bundles(
+    bundle: NDArray[np.int32],
+    n_stored: NDArray[np.int32],
+    sparse: SparseColumns,
+    settings: StorageSettings,
+    n_rows: int,
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which bundles are cheaper as a lane, or a part of it, than as entries."""
+    n_bundles = int(bundle.max(initial=-1)) + 1
+    n_codes = 1 + np.bincount(bundle, n_stored, n_bundles).astype(np.int64)
+    n_entries = np.bincount(bundle, np.diff(sparse.start), n_bundles)
+    lanes = np.log(n_codes) / np.log(LANE_CODES) if settings.enable_bundle else 1.0
+    saved = lanes * n_rows - LANES_PER_ENTRY * n_entries
+    cheaper = saved <= 0
+    fits = n_codes <= LANE_CODES
+    if fits.all():
+        cheaper |= saved[~cheaper].sum() <= LANES_OF_ENTRIES * n_rows
+    return fits & (cheaper | (not settings.is_enable_sparse)), n_codes
+
+
+def _first_codes(
+    bundle: NDArray[np.int32], n_stored: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """The code of stored bin 0 of each column of a bundle; code 0 is none of them."""
+    order = np.argsort(bundle, kind="stable")
+    end = np.cumsum(n_stored[order])
+    start = end - n_stored[order]
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = bundle[order][1:] != bundle[order][:-1]
+    base = start[is_first][np.cumsum(is_first) - 1] if len(order) else start
+    first_code = np.empty(len(order), dtype=np.int32)
+    first_code[order] = 1 + start - base
+    return first_code
+
+
+def share_lanes(
+    n_codes: NDArray[np.int32], n_rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Put groups of few codes together into lanes of one byte.
+
+    Returns ``lane`` and ``radix``: see `Storage`. Within a lane the radix rises with
+    the group's number, from 1. If no lane is shared, each group has the lane of its own
+    number.
+    """
+    radix = np.ones(len(n_codes), dtype=np.int32)
+    alone = np.arange(len(n_codes), dtype=np.int32)
+    if n_rows < MIN_ROWS_TO_SHARE:
+        return alone, radix
+    lane = np.empty_like(alone)
+    size, current = LANE_CODES, -1
+    for j in np.argsort(n_codes, kind="stable"):
+        if size * n_codes[j] > LANE_CODES:
+            size, current = 1, current + 1
+        lane[j] = current
+        size *= n_codes[j]
+    if current + 1 == len(n_codes):
+        return alone, radix
+    for members in np.split(
+        np.argsort(lane, kind="stable"), np.cumsum(np.bincount(lane))[:-1]
+    ):
+        radix[members[1:]] = np.cumprod(n_codes[members[:-1]])
+    return lane, radix
+
+
+def without_conflicts(
+    sparse: SparseColumns,
+    groups: FeatureGroups,
+    bytes_: NDArray[np.uint8],
+    n_bins: NDArray[np.int32],
+) -> SparseColumns:
+    """The columns without the rows whose code in a bundle is that of another column."""
+    length = np.diff(sparse.start)
+    group, first_code = (
+        np.repeat(values[sparse.number], length)
+        for values in (groups.group, groups.first_code)
+    )
+    kept, bundled = np.ones(len(group), dtype=bool), group >= 0
+    code = bytes_[group[bundled], sparse.rows[bundled]]
+    bins = sparse.stored_bins()
+    kept[bundled] = code == first_code[bundled] + bins[bundled]
+    start = np.concatenate([[0], np.cumsum(kept)])[sparse.start]
+    return SparseColumns.from_stored_bins(
+        sparse.number, start, sparse.rows[kept], bins[kept], n_bins[sparse.number]
+    )

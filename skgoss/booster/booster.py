@@ -31,8 +31,7 @@ from skgoss.objectives.objectives import NOT_BUILT_IN
 from skgoss.parameters import docstrings
 from skgoss.sources import input_rows, text_files
 from skgoss.sources.source import Source
-from skgoss.training.callback_api import EvalResult
-from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.utils import disk, optional, threads
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import (

@@ -215,6 +215,20 @@ def _view(address: Any, stride: Any, length: int, dtype: np.dtype) -> NDArray[An
     return np.asarray(_Memory(interface))
 
 
+def row_positions(
+    columns: Columns, rows: NDArray[np.int64] | None
+) -> NDArray[np.int32] | None:
+    """Where each row of the data is among ``rows``, -1 if it is not.
+
+    None if all rows are read, or if no column is sparse, which alone needs it.
+    """
+    if rows is None or not columns.is_sparse:
+        return None
+    position = np.full(columns.n_rows, -1, dtype=np.int32)
+    position[rows] = np.arange(len(rows))
+    return position
+
+
 def numbers(columns: Columns) -> NDArray[np.float64]:
     """All values in an array of shape (n_rows, n_features); categories are NaN."""
     out = np.zeros((columns.n_rows, columns.n_features))

@@ -84,7 +84,9 @@ class Queries:
         numbers = self.global_number
         ends = np.flatnonzero(np.diff(numbers, append=-1) != 1) + 1
         length = np.diff(ends, prepend=0)
-        return RowPartition(collectives, numbers[ends - length], length, self.n_global)
+        return RowPartition(
+            self.n_global, collectives, (numbers[ends - length], length)
+        )
 
     def first_rows(self, collectives: Collectives) -> NDArray[np.int64]:
         """Where each query begins if the rows of all processes are sorted by query."""

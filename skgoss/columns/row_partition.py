@@ -20,23 +20,17 @@ from skgoss.utils.locks import cached_property
 
 @dataclass(frozen=True, eq=False)
 class RowPartition:
-    """Which of all rows a process holds.
+    """Which of all rows a process holds: all, unless it is told which ``runs``.
 
     The rows of all processes have numbers, from 0, as if one process held them in this
     order. A process holds its rows in this order, too.
     """
 
-    collectives: Collectives
+    n_rows: int  # the number of rows of all processes
+    collectives: Collectives = ALONE
     # (n_runs,): the first number and the number of rows of each run of consecutive
     # rows, ascending.
-    first: NDArray[np.int64]
-    length: NDArray[np.int64]
-    n_rows: int  # the number of rows of all processes
-
-    @classmethod
-    def alone(cls, n_rows: int) -> RowPartition:
-        """The partition of a process that holds all rows."""
-        return cls(ALONE, np.zeros(1, np.int64), np.array([n_rows]), n_rows)
+    runs: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     @classmethod
     def from_parts(
@@ -52,15 +46,25 @@ class RowPartition:
         held = [part for part in sorted(lengths) if lengths[part] > 0]
         first = np.array([start[part] for part in held], dtype=np.int64)
         length = np.array([lengths[part] for part in held], dtype=np.int64)
-        return cls(collectives, first, length, n_rows)
+        return cls(n_rows, collectives, (first, length))
 
     def take(self, at: NDArray[np.int64]) -> RowPartition:
         """The partition of the rows at some ascending places, which get new numbers."""
-        ends = np.cumsum(self.length)
-        kept = np.diff(np.searchsorted(at, ends), prepend=0)
+        if self.runs is None:
+            return RowPartition(len(at))
+        first, length = self.runs
+        kept = np.diff(np.searchsorted(at, np.cumsum(length)), prepend=0)
         return RowPartition.from_parts(
-            self.collectives, dict(zip(self.first.tolist(), kept.tolist(), strict=True))
+            self.collectives, dict(zip(first.tolist(), kept.tolist(), strict=True))
         )
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The ``runs``: the first number and the number of rows of each."""
+        if self.runs is None:
+            return [(0, self.n_rows)]
+        first, length = self.runs
+        return list(zip(first.tolist(), length.tolist(), strict=True))
 
     @property
     def is_alone(self) -> bool:
@@ -70,10 +74,12 @@ class RowPartition:
     @cached_property
     def numbers(self) -> NDArray[np.int64]:
         """The numbers of the process's rows among those of all processes, ascending."""
-        before = np.cumsum(self.length) - self.length
-        return np.repeat(self.first - before, self.length) + np.arange(
-            self.length.sum(), dtype=np.int64
-        )
+        if self.runs is None:
+            return np.arange(self.n_rows, dtype=np.int64)
+        first, length = self.runs
+        before = np.cumsum(length) - length
+        own = np.arange(length.sum(), dtype=np.int64)
+        return np.repeat(first - before, length) + own
 
     def gather_on_first(self, values: NDArray[Any]) -> NDArray[Any]:
         """Gather the values on rank 0 alone; the other ranks keep theirs."""

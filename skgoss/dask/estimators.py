@@ -25,7 +25,7 @@ from skgoss.fit import callbacks
 from skgoss.fit.arguments import NO_ROWS, FitArguments, input_sets
 from skgoss.model.fitted import EstimatorRecord, constructor_defaults
 from skgoss.parameters import descriptions, docstrings
-from skgoss.training.callback_api import Recorder
+from skgoss.training.loop import Recorder
 from skgoss.utils import disk, messages
 from skgoss.utils.public import set_module
 

@@ -22,7 +22,8 @@ from skgoss.fit.fit import Fit
 from skgoss.fit.fit_data import check_can_be_distributed
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
-from skgoss.training.callback_api import CallbackEnv, EvalResult, Listener
+from skgoss.training.callback_api import CallbackEnv, Listener
+from skgoss.training.evaluation import EvalResult
 from skgoss.utils import sklearn_private
 from skgoss.utils.messages import LISTENER, UnusedParameterWarning, warn
 

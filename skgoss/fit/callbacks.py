@@ -27,10 +27,10 @@ from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
     EarlyStopException,
-    EvalResult,
     Listener,
-    Recorder,
 )
+from skgoss.training.evaluation import EvalResult
+from skgoss.training.loop import Recorder
 from skgoss.utils.messages import LISTENER, warn
 from skgoss.utils.public import set_module
 

@@ -15,11 +15,11 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.fit.splits import Pair
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
-from skgoss.objectives.distributions import calibrated, newton_step
+from skgoss.objectives.likelihoods import calibrated, newton_step
+from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.output_metrics import AnyMetric
-from skgoss.objectives.training_rows import TrainingRows
-from skgoss.training.callback_api import EvalResult, History
-from skgoss.training.evaluation import EvaluationSet, by_name, loss_of
+from skgoss.training.callback_api import History
+from skgoss.training.evaluation import EvalResult, EvaluationSet, by_name, loss_of
 from skgoss.training.loop import Trained
 from skgoss.training.rounds import Rounds
 from skgoss.utils.correct_rounding import geometric_mean
@@ -191,7 +191,7 @@ def tested_rows(rows: Rows, scores: Floats) -> tuple[TrainingRows, Floats]:
         is_tested &= rows.weight > 0
     at = np.flatnonzero(is_tested)
     weight = None if rows.weight is None else rows.weight[at]
-    tested = TrainingRows(rows.target[at], weight, RowPartition.alone(len(at)))
+    tested = TrainingRows(rows.target[at], weight, RowPartition(len(at)))
     return tested, np.ascontiguousarray(scores[at].T)
 
 

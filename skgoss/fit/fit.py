@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -30,9 +30,9 @@ from skgoss.objectives.link import Link
 from skgoss.objectives.survival import COX
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
-from skgoss.training.callback_api import Callback, CallbackList
+from skgoss.training.callback_api import Callback
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.loop import Trained
+from skgoss.training.loop import CallbackList, Trained
 from skgoss.utils import threads
 from skgoss.utils.messages import type_name, warn
 
@@ -220,15 +220,18 @@ class Fit:
 
         data, settings = self.data, self.data.settings
         trees = None if data.init_model is None else data.init_model.trees
+        make_metrics = cache(partial(_metrics, data.without_rows()))
+        if not (data.arguments.eval_metric is None and settings.metric is None):
+            make_metrics()  # errors come early
         plan = (
-            *(settings, data.n_scores, _metrics(data), self.n_threads, trees),
+            *(settings, data.n_scores, make_metrics, self.n_threads, trees),
             self.build_bins,
         )
         if not data.outputs:
             return FitSetup(*plan)
         of_outputs = [
             FitSetup(
-                output.settings(settings), output.task.n_scores, [], self.n_threads
+                output.settings(settings), output.task.n_scores, list, self.n_threads
             )
             for output in data.outputs
         ]
@@ -634,7 +637,7 @@ def _metrics(data: FitData) -> list[output_metrics.AnyMetric]:
             settings,
             data.n_scores,
             classifies=task.n_classes is not None,
-            ranks=data.rows.queries is not None,
+            ranks=data.ranks,
             link=link,
         )
     return [*by_name, *(_custom_metrics(data, functions) if functions else ())]

@@ -39,12 +39,12 @@ from skgoss.model_files import lightgbm_file
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     OBJECTIVES,
+    TrainingRows,
     canonical_name,
     check_queries,
     is_survival,
     spec_of,
 )
-from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
@@ -104,6 +104,7 @@ class FitData:
     # Whether the target has bounds of times, and not events; None: it may be both.
     are_bounds: bool | None
     fitted: Rows  # without the rows that are held out for early stopping
+    ranks: bool  # whether the rows have queries
     n_scores: int  # the number of trees of a round
     # The levels of several quantiles; empty if the fit does not learn several.
     levels: tuple[float, ...]
@@ -151,6 +152,7 @@ class FitData:
         if settings.folds is None and rows.weight is not None:
             rows = rows.without_zero_weights()
         self.rows = self.fitted = rows
+        self.ranks = rows.queries is not None
         self._set_objective()
         self._warn_of_scale()
         if init_model is None and self.schema.categories.vocabularies:
@@ -304,7 +306,7 @@ class FitData:
 
     def _set_groups_and_times(self, arguments: FitArguments, rows: Rows) -> None:
         """Check ``groups`` and ``time``, and take those of the rows that are kept."""
-        partition = rows.partition or RowPartition.alone(len(rows))
+        partition = rows.partition or RowPartition(len(rows))
         kept: Any = slice(None)
         if self.settings.folds is None and rows.weight is not None:
             kept = partition.all_gather(rows.weight > 0)
@@ -342,7 +344,7 @@ class FitData:
         wrong = ~support.contains(target.ravel())
         if weight is not None:
             wrong &= weight > 0
-        partition = partition or RowPartition.alone(len(target))
+        partition = partition or RowPartition(len(target))
         firsts = np.flatnonzero(wrong)[:1].tolist()
         of_rank = [(int(partition.numbers[row]), target[row]) for row in firsts]
         found = [*chain(*partition.collectives.all_gather(of_rank))]
@@ -397,7 +399,7 @@ class FitData:
         else:
             self.objective, objective, self.link = task.resolved(settings)
             if isinstance(objective, str):
-                check_queries(objective, self.rows.queries is not None)
+                check_queries(objective, self.ranks)
         if self.init_model is not None:
             self._check_levels(self.init_model)
             if self.init_model.trees.n_scores == self.n_scores:  # else an error follows
@@ -427,7 +429,7 @@ class FitData:
         ]
         for output in of_outputs or [rows]:
             y = np.ascontiguousarray(output.target)
-            partition = output.partition or RowPartition.alone(len(y))
+            partition = output.partition or RowPartition(len(y))
             learned = TrainingRows(y, output.weight, partition)
             start = (
                 spec.start(learned, settings) if settings.boost_from_average else 0.0
@@ -620,6 +622,11 @@ class FitData:
         training, *_ = input_sets(X, None, self.arguments, self.settings)
         rows = self._rows(self._in_same_bins(X), training).without_zero_weights()
         return self.replaced(training=training, rows=rows, fitted=rows)
+
+    def without_rows(self) -> Self:
+        """What is known of the data, without the data."""
+        none = dict.fromkeys(("training", "rows", "fitted", "groups", "time", "root"))
+        return self.replaced(**none)
 
     def without_values(self) -> Self:
         """The data without the values of the rows: their bins are enough."""

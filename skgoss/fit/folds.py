@@ -17,9 +17,8 @@ from skgoss.fit.fit import Fit, MakeModel
 from skgoss.fit.splits import Pair
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.training import loop
-from skgoss.training.callback_api import Recorder
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.loop import Trained
+from skgoss.training.loop import Recorder, Trained
 from skgoss.training.schedule import at_once, run_all
 
 

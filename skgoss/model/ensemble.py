@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from itertools import pairwise
 from numbers import Integral
 from types import NoneType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +70,8 @@ Floats = NDArray[np.float64]
 class Ensemble:
     """Fitted trees, ready to predict.
 
-    The arrays are checked when an ensemble is made or restored, unless they come from
-    the engine: see `unchecked`. ValueError if they do not describe trees, or refer to a
-    column or set that does not exist. They never change afterwards, so several threads
+    The arrays are `checked` when an ensemble is read or restored, but not those that
+    come from the engine or from another ensemble. They never change, so several threads
     may use an ensemble at once. The state that pickle saves consists of plain types and
     arrays.
     """
@@ -92,7 +91,11 @@ class Ensemble:
     # The linear models of all leaves; None: leaves are constant.
     linear: LinearLeaves | None = None
 
-    def __post_init__(self) -> None:
+    def checked(self) -> Self:
+        """The ensemble itself, if its arrays describe trees.
+
+        ValueError if they do not, or refer to a column or set that does not exist.
+        """
         check_trees(
             self.arrays,
             self.leaf_start,
@@ -101,16 +104,7 @@ class Ensemble:
             self.sets,
             self.linear,
         )
-
-    @classmethod
-    def unchecked(cls, **fields: Any) -> Ensemble:
-        """Make an ensemble of trees just grown, or of parts of what has been checked.
-
-        ``fields`` are all parameters of the class.
-        """
-        ensemble = object.__new__(cls)
-        ensemble.__dict__.update(fields)
-        return ensemble
+        return self
 
     @classmethod
     def from_trees(
@@ -127,7 +121,7 @@ class Ensemble:
             for name, dtype in (NODE_TYPES | LEAF_TYPES).items()
         }
         leaf_start = np.cumsum([0, *(tree.n_leaves for tree in trees)], dtype=np.int64)
-        return cls(arrays, leaf_start, n_scores, n_features, **options)
+        return cls(arrays, leaf_start, n_scores, n_features, **options).checked()
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -152,7 +146,7 @@ class Ensemble:
             average=average,
             linear=linear,
         )
-        self.__post_init__()
+        self.checked()
 
     @property
     def n_trees(self) -> int:
@@ -204,13 +198,10 @@ class Ensemble:
         n_leaves = int(self.leaf_start[n_trees])
         stop = dict.fromkeys(NODE_TYPES, n_leaves - n_trees)
         stop |= dict.fromkeys(LEAF_TYPES, n_leaves)
-        return Ensemble.unchecked(
+        return replace(
+            self,
             arrays={name: self.arrays[name][:n] for name, n in stop.items()},
             leaf_start=self.leaf_start[: n_trees + 1],
-            n_scores=self.n_scores,
-            n_features=self.n_features,
-            sets=self.sets,
-            average=self.average,
             linear=self.linear and self.linear.leaves(0, n_leaves),
         )
 

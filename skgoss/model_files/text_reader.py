@@ -256,7 +256,7 @@ def _ensemble(
             sets,
             average=average,
             linear=linear,
-        )
+        ).checked()
     except ValueError:
         _refuse_tree(trees, arrays, leaf_start, n_features, sets, linear)
         raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import erf
 
 from skgoss._engine.objectives import (
-    exact_sum,
     function_kernels,
     link_kernels,
     loss_kernels,
 )
-from skgoss.objectives.minimum import minimum
-from skgoss.objectives.training_rows import TrainingRows
 from skgoss.utils.correct_rounding import log, log1p
 
 Floats = NDArray[np.float64]
@@ -30,15 +27,8 @@ Floats = NDArray[np.float64]
 # Logarithms of parameters are no farther from 0, as in the kernels.
 LOG_LIMIT = 300.0
 
-# `most_likely` ends before a step that is shorter, or after so many.
-_LAST_STEP = 1e-7
-_MOST_STEPS = 100
-
 # Of counts that spread no more than those of a Poisson distribution.
 _LEAST_DISPERSION = 1e-3
-
-# How sure `calibrated` is, in rows, that factors are 1 and constants 0.
-_PRIOR = 4.0
 
 _CRPS_LEVELS = (np.arange(99) + 0.5) / 99
 
@@ -154,7 +144,7 @@ def kernel_target(y: Floats) -> Floats:
     return y if y.ndim == 1 else np.ascontiguousarray(y[:, :2].T).ravel()
 
 
-def _middle(y: Floats) -> Floats:
+def middle(y: Floats) -> Floats:
     """About the logarithm of times between bounds."""
     lower, upper = y.T
     lower = np.where(lower > 0, lower, 0.5 * upper)
@@ -271,80 +261,3 @@ def with_errors(
         ratio = _linked("exp", np.array([by_errors[0] * log_ratio]))[0]
         moved[0] += (ratio - 1.0) * step / (1.0 + 0.5 * np.abs(step))
     return moved
-
-
-def most_likely(name: str, rows: TrainingRows) -> Floats:
-    """The scores of the most likely distribution of all targets.
-
-    These are Newton's steps with the Fisher information, no longer than in a tree.
-    """
-    distribution, target = DISTRIBUTIONS[name], kernel_target(rows.y)
-    y = rows.y if rows.y.ndim == 1 else _middle(rows.y)
-    rows = replace(rows, y=y)
-    mean = rows.mean()
-    with np.errstate(over="ignore"):
-        variance = rows.sum_of((y - mean) ** 2) / rows.sum_of(np.ones(len(y)))
-    if not math.isfinite(variance + mean * mean):
-        raise ValueError(
-            f"The targets are too large for objective={name!r}: their squares are"
-            " infinite. Divide them by a number."
-        )
-    # Without a spread there is no most likely scale.
-    least = (1e-8 * max(abs(mean), 1e-100)) ** 2
-    scores = np.array(distribution.start(mean, max(variance, least)))
-    bound = np.array(distribution.self_concordance)
-    for _ in range(_MOST_STEPS if variance > least else 0):
-        of_rows = np.repeat(scores[:, None], len(y), axis=1)
-        total, information = (
-            np.array([rows.sum_of(v.astype(np.float64)) for v in values])
-            for values in derivatives(name, target, of_rows)
-        )
-        step = -total / information
-        limited = np.array([log1p(each) for each in bound * np.abs(step)])
-        limited /= np.where(bound > 0, bound, 1.0)
-        step = np.where(bound > 0, np.copysign(limited, step), step)
-        if np.abs(step / np.maximum(1.0, np.abs(scores))).max() < _LAST_STEP:
-            break
-        scores += step
-    return scores
-
-
-def newton_step(
-    y: Floats, scores: Floats, name: str, n_threads: int
-) -> tuple[Floats, Floats]:
-    """The Newton step of the first score of each row, and the information in it."""
-    slopes, information = derivatives(name, kernel_target(y), scores, n_threads)
-    known = information[0].astype(np.float64)
-    return np.divide(-slopes[0], known, out=np.zeros(len(y)), where=known > 0), known
-
-
-def calibrated(
-    rows: TrainingRows, scores: Floats, name: str, n_threads: int
-) -> tuple[Floats, Floats]:
-    """The factors of scores, and what is added, that make these targets most likely.
-
-    The first score stays. ``scores``, (n_scores, n), are of models that have not seen
-    the rows. J. Brophy and D. Lowd, "Instance-Based Uncertainty Estimation for
-    Gradient-Boosted Regression Trees", NeurIPS 2022, calibrate one factor.
-    """
-    kind, n_spreads = loss_kernels.DISTRIBUTIONS[name], len(scores) - 1
-    n_rows, target = rows.sum_of(np.ones(len(rows.y))), kernel_target(rows.y)
-    center = np.array([rows.sum_of(score) / n_rows for score in scores[1:]])
-
-    def mapping(change: Floats) -> tuple[Floats, Floats]:
-        factors = 1.0 + change[:n_spreads]
-        added = center * (1.0 - factors) + change[n_spreads:]
-        return np.append(1.0, factors), np.append(0.0, added)
-
-    def loss(change: Floats) -> tuple[float, Floats]:
-        factors, added = mapping(change)
-        moved, y = factors[:, None] * scores + added[:, None], target
-        slopes, _ = derivatives(name, y, moved, n_threads)
-        total = loss_kernels.sum_by_distribution(kind, y, moved, rows.weight, n_threads)
-        slope = slopes[1:].astype(np.float64)
-        by_change = *(slope * (scores[1:] - center[:, None])), *slope
-        slope = _PRIOR * change + [rows.sum_of(values) for values in by_change]
-        penalty = 0.5 * _PRIOR * (change * change).sum()
-        return float(exact_sum.rounded(total) + penalty) / n_rows, slope / n_rows
-
-    return mapping(minimum(loss, np.zeros(2 * n_spreads)))

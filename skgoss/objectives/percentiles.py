@@ -70,7 +70,7 @@ def percentile(
     """The percentile of all rows: see `percentiles`."""
     n_rows = len(values)
     groups = GroupedRows(np.array([0, n_rows]), np.arange(n_rows), values, weight, unit)
-    partition = partition or RowPartition.alone(n_rows)
+    partition = partition or RowPartition(n_rows)
     return float(percentiles(groups, level, partition)[0])
 
 

@@ -19,13 +19,15 @@ from skgoss._engine.objectives import exact_sum, function_kernels, loss_kernels
 from skgoss.columns.queries import Queries
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
-from skgoss.objectives.distributions import kernel_target, most_likely
+from skgoss.objectives.distributions import kernel_target
+from skgoss.objectives.likelihoods import most_likely
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     ANY,
     MIN_PRIOR,
     OBJECTIVES,
     ObjectiveSpec,
+    TrainingRows,
     canonical_name,
     check_queries,
     log_odds,
@@ -33,7 +35,6 @@ from skgoss.objectives.objectives import (
 )
 from skgoss.objectives.percentiles import GroupedRows, percentiles
 from skgoss.objectives.survival import PartialLikelihood
-from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
 from skgoss.utils.messages import warn
@@ -229,7 +230,7 @@ def make_objective(
     y = np.ascontiguousarray(y, dtype=np.float64)
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
-    rows = TrainingRows(y, weight, partition or RowPartition.alone(len(y)))
+    rows = TrainingRows(y, weight, partition or RowPartition(len(y)))
     if callable(settings.objective):
         fields = _custom(settings, rows, n_scores, queries)
     else:

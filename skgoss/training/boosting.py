@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,6 +38,23 @@ _DRAWS = 30
 
 # Rows and the scores, (n_scores, n_rows), that trees are added to.
 Scored = tuple[BinnedRows, Floats]
+
+
+class NonBlockingLock:
+    """A lock that raises an error instead of waiting."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                "This Booster is already training a round: objectives, metrics and"
+                " other threads must not train it at the same time."
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
 
 
 @dataclass(eq=False)
@@ -110,8 +128,11 @@ class Boosting(Rounds):
         self.dataset = dataset
         self.objective = objective
         self.settings = self._effective_settings(settings)
-        super().__init__(n_threads, make_training_set)
-        self.sets = list(sets)
+        self.n_threads = n_threads
+        self.make_training_set = make_training_set
+        self.sets: list[EvaluationSet] = list(sets)
+        self.unlisted_sets: list[EvaluationSet] = []
+        self._lock = NonBlockingLock()
         self.partition = objective.partition
         self.init_ensemble = init_ensemble
         self.first_round = 0 if init_ensemble is None else init_ensemble.n_rounds

@@ -71,7 +71,7 @@ def ensemble(
         "leaf_weight": leaves["weight"].copy(),
         "leaf_count": leaves["count"].copy(),
     }
-    return Ensemble.unchecked(
+    return Ensemble(
         arrays=arrays,
         leaf_start=leaf_start,
         n_scores=starts.shape[1],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,121 @@ from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.metrics import CustomMetric, Result
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.training.binned import BinnedRows
-from skgoss.training.callback_api import EvalResult
 from skgoss.utils.messages import warn
+from skgoss.utils.public import set_module
 
 Floats = NDArray[np.float64]
 
 _NO_SCORES = np.empty((0, 0))
+
+
+@set_module("skgoss")
+class EvalResult(tuple[Any, ...]):
+    """One metric of one evaluation set in one round.
+
+    It is a tuple of four items, as in LightGBM: ``name, metric, value, maximize =
+    result``. In cross-validation, ``metric_std_dev`` is the fifth item. ``result[4]``
+    is ``metric_std_dev`` in any case.
+
+    Parameters
+    ----------
+    dataset_name, metric_name : str
+        The names of the set and of the metric.
+    metric_value : float
+        The value.
+    maximize : bool
+        Whether higher is better.
+    metric_std_dev : float, default=None
+        The standard deviation over folds; None outside cross-validation.
+
+    See Also
+    --------
+    callback.CallbackEnv : What callbacks see, with the results of a round.
+    Booster.eval : The results of a data set.
+
+    Examples
+    --------
+    >>> from skgoss import EvalResult
+    >>> result = EvalResult("valid_0", "l2", 0.25, False)
+    >>> result.metric_value
+    0.25
+    >>> name, metric, value, maximize = result
+    """
+
+    __slots__ = ()
+    _fields = (
+        "dataset_name",
+        "metric_name",
+        "metric_value",
+        "maximize",
+        "metric_std_dev",
+    )
+    __match_args__ = _fields
+
+    def __new__(
+        cls,
+        dataset_name: str,
+        metric_name: str,
+        metric_value: float,
+        maximize: bool,
+        metric_std_dev: float | None = None,
+    ) -> Self:
+        """Make a tuple of four items, or of five with ``metric_std_dev``."""
+        items = (dataset_name, metric_name, metric_value, maximize, metric_std_dev)
+        return super().__new__(cls, items[: 4 if metric_std_dev is None else 5])
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == 4 and not self.is_cv_result():
+            return None
+        return super().__getitem__(index)
+
+    @property
+    def dataset_name(self) -> str:
+        """The name of the evaluation set."""
+        return self[0]
+
+    @property
+    def metric_name(self) -> str:
+        """The name of the metric."""
+        return self[1]
+
+    @property
+    def metric_value(self) -> float:
+        """The value of the metric."""
+        return self[2]
+
+    @property
+    def maximize(self) -> bool:
+        """Whether higher is better."""
+        return self[3]
+
+    @property
+    def metric_std_dev(self) -> float | None:
+        """The standard deviation over folds; None outside cross-validation."""
+        return self[4]
+
+    def is_cv_result(self) -> bool:
+        """Whether the result comes from cross-validation.
+
+        Returns
+        -------
+        bool
+            Whether ``metric_std_dev`` is there.
+        """
+        return len(self) > 4
+
+    def _asdict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._fields}
+
+    def _replace(self, **changes: Any) -> Self:
+        return type(self)(**{**self._asdict(), **changes})
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def __repr__(self) -> str:
+        items = ", ".join(f"{name}={item!r}" for name, item in self._asdict().items())
+        return f"{type(self).__name__}({items})"
 
 
 @dataclass(eq=False)
@@ -53,7 +162,7 @@ class EvaluationSet:
         if partition is not None and queries is not None:
             of_queries = queries.partition(partition.collectives)
             first = queries.first_rows(partition.collectives)
-            partition = replace(partition, first=first, length=queries.sizes)
+            partition = replace(partition, runs=(first, queries.sizes))
         return EvalData(
             self._by_query(rows.target),
             _NO_SCORES,

@@ -36,17 +36,23 @@ _SMALL = 10_000
 class FitSetup:
     """What a fit needs besides the rows.
 
-    A round has ``n_scores`` trees. The metrics are those of the evaluation sets, and
-    ``init_ensemble`` has the trees of ``init_model``. ``build_bins`` may stand for
+    A round has ``n_scores`` trees. ``make_metrics`` returns the metrics of evaluation
+    sets, the same whenever it is called, and ``init_ensemble`` has the trees of
+    ``init_model``. ``build_bins`` may stand for
     `BinnedDataset.build`.
     """
 
     settings: Settings
     n_scores: int
-    metrics: list[AnyMetric]
+    make_metrics: Callable[[], list[AnyMetric]]
     n_threads: int
     init_ensemble: Ensemble | None = None
     build_bins: Callable[..., BinnedDataset] = BinnedDataset.build
+
+    @property
+    def metrics(self) -> list[AnyMetric]:
+        """The metrics of evaluation sets; a fit without these needs none."""
+        return self.make_metrics()
 
     @property
     def has_functions(self) -> bool:
@@ -70,7 +76,7 @@ class FitSetup:
             rows.partition,
             rows.position,
         )
-        metrics = self.metrics
+        make_metrics = self.make_metrics
         self._check(objective)
         dataset = self.binned(rows)
         if objective.copies is not None:
@@ -90,7 +96,7 @@ class FitSetup:
             init_ensemble=self.init_ensemble,
             raw=raw,
             make_training_set=lambda: EvaluationSet(
-                "training", rows, is_training=True, metrics=metrics
+                "training", rows, is_training=True, metrics=make_metrics()
             ),
         )
 

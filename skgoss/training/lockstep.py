@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from skgoss.training.callback_api import EvalResult, History, record
-from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.callback_api import History, record
+from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.run import Run
 from skgoss.training.schedule import Schedule
 

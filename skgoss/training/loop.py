@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
-    CallbackList,
     EarlyStopException,
     History,
-    Recorder,
+    Listener,
     may_lag,
+    record,
 )
-from skgoss.training.distributed_callbacks import DistributedCallbacks
-from skgoss.training.evaluation import by_name
+from skgoss.training.evaluation import EvalResult, by_name
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import Rounds
 from skgoss.utils.messages import warn
 
 # Of the index of a round and the ensemble so far: whether the fit is over.
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
+
+# The error of callbacks that call what all processes of a fit would have to call.
+_ONE_OF_SEVERAL = (
+    "Callbacks run in one of the processes that fit this model: they can predict and"
+    " call reset_parameter, but not train, roll back or evaluate the model. Its metrics"
+    " are in env.evaluation_result_list."
+)
 
 # A fit says that it has ended before so many rounds or more that the user asked for.
 _MANY_ROUNDS = 500
@@ -211,3 +218,217 @@ def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
         }
         for name, by_metric in history.items()
     }
+
+
+# --- The callbacks of a fit ----------------------------------------------------------
+
+
+class Recorder:
+    """The callback that keeps the metrics of all rounds, by evaluation set and name."""
+
+    order = 20
+    before_iteration = False
+    may_lag = True
+    only_watches = True
+
+    def __init__(self, eval_result: History) -> None:
+        self.eval_result = eval_result
+        self.iteration = -1
+
+    def __call__(self, env: CallbackEnv) -> None:
+        self.iteration = env.iteration
+        if env.iteration == env.begin_iteration:
+            self.eval_result.clear()
+        if env.evaluation_result_list:
+            record(self.eval_result, env.evaluation_result_list)
+
+    def complete(self, env: CallbackEnv) -> None:
+        """Record the last round if another callback ended the fit before this one."""
+        if env.iteration > self.iteration:
+            self(env)
+
+
+class CallbackList:
+    """The callbacks of a fit that are called before and after each round.
+
+    They are sorted by their attribute ``order``. Those without it come first, in the
+    order in which they are passed. After those of a round, ``after_round`` is called
+    with the index of the round; if it returns True, the fit is over.
+    """
+
+    def __init__(
+        self,
+        callbacks: Sequence[Callback],
+        after_round: Callable[[int], bool] | None = None,
+    ) -> None:
+        self.before: list[Callback] = []
+        self.after: list[Callback] = []
+        self._after_round = after_round
+        # Whether somebody wants to hear of rounds that add no trees.
+        self.has_watchers = False
+        for callback in sorted(callbacks, key=lambda c: getattr(c, "order", -1)):
+            is_before = getattr(callback, "before_iteration", False)
+            (self.before if is_before else self.after).append(callback)
+            self.has_watchers |= not isinstance(callback, Recorder)
+
+    def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
+        """A round begins; returns whether it must not, as the fit is over."""
+        for callback in self.before:
+            callback(make_env())
+        return False
+
+    def after_round(self, env: CallbackEnv, index: int, *, is_new: bool = True) -> bool:
+        """A round has ended; returns whether the fit is over.
+
+        Not ``is_new``: no tree could grow, so the metrics are those of the last round,
+        and are not recorded again.
+        """
+        for callback in self.after:
+            if is_new or not isinstance(callback, Recorder):
+                callback(env)
+        return self._after_round is not None and self._after_round(index)
+
+    def at_end(self) -> None:
+        """The last round is over, and no callback has ended the fit."""
+        for callback in self.after:
+            if isinstance(callback, Listener):
+                callback.at_end()
+
+    def stop_from(self, error: Any) -> EarlyStopException | None:
+        """What ends the rounds after an error; None if it is a failure.
+
+        lightgbm's exception of the same name ends them, too. The result is a new
+        exception: the traceback of ``error`` would keep the rows of the fit alive.
+        """
+        names = [base.__name__ for base in type(error).__mro__]
+        if EarlyStopException.__name__ not in names or not hasattr(error, "best_score"):
+            return None
+        return EarlyStopException(error.best_iteration, error.best_score)
+
+    def close(self) -> None:
+        """The fit has ended, perhaps by an error."""
+        for callback in self.after:
+            if isinstance(callback, Listener):
+                callback.close()
+
+
+class Outcome(NamedTuple):
+    """What the callbacks of rank 0 have done to the fit.
+
+    They ended it by an `EarlyStopException` with the arguments ``stop``, or without one
+    if it ``is_over``. Or they have ``changed`` the values of settings.
+    """
+
+    stop: tuple[int, list[EvalResult] | None] | None
+    is_over: bool
+    changed: dict[str, Any]
+
+
+class DistributedCallbacks(CallbackList):
+    """The callbacks of a fit in several processes.
+
+    Rank 0 calls the callbacks. It broadcasts what they have done to the fit before the
+    next round and after the last one. If they can only watch, or stop by the metrics,
+    nothing is sent: all ranks know the metrics, and stop by themselves.
+
+    A callback has the attribute ``only_watches`` if it never changes a fit, and the
+    method ``on_other_ranks`` if it decides by the metrics alone: it returns a callback
+    that decides the same, and prints nothing.
+
+    Other ranks than 0 need not have ``callbacks``. ``recorder`` is called on all ranks,
+    ``after_round`` on rank 0: see `CallbackList`.
+    """
+
+    def __init__(
+        self,
+        boosting: Rounds | Lockstep,
+        callbacks: Sequence[Callback],
+        recorder: Recorder,
+        after_round: Callable[[int], bool] | None = None,
+    ) -> None:
+        self.boosting = boosting
+        self.collectives = boosting.partition.collectives
+        self._is_first = self.collectives.rank == 0
+        deciding = [c for c in callbacks if not getattr(c, "only_watches", False)]
+        by_metrics = [c for c in deciding if hasattr(c, "on_other_ranks")]
+        is_local = after_round is not None or len(by_metrics) < len(deciding)
+        fact = (
+            is_local,
+            len(by_metrics),
+            any(not isinstance(c, Recorder) for c in callbacks),
+        )
+        facts = self.collectives.all_gather(fact)
+        self._broadcasts = facts[0][0] or len({n for _, n, _ in facts}) > 1
+        if not self._is_first:
+            after_round = None
+            callbacks = (
+                [] if self._broadcasts else [c.on_other_ranks() for c in by_metrics]
+            )
+        super().__init__([*callbacks, recorder], after_round)
+        self.has_watchers = facts[0][2]
+        self._settings = boosting.settings
+        self._is_over = False
+        # Whether an exception comes from a callback, which may end the fit by it.
+        self._in_callbacks = False
+
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        """Callbacks are called on one rank: they cannot reach the others."""
+        self._in_callbacks = True
+        with self.collectives.forbidden(_ONE_OF_SEVERAL):
+            yield
+        self._in_callbacks = False
+
+    def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
+        with self._calling():
+            super().before_round(make_env)
+        return self._synchronize()
+
+    def after_round(self, env: CallbackEnv, index: int, *, is_new: bool = True) -> bool:
+        with self._calling():
+            self._is_over = super().after_round(env, index, is_new=is_new)
+        return self._is_over
+
+    def at_end(self) -> None:
+        has_heard = self._is_over and not self._is_first
+        with self._calling():
+            super().at_end()
+        if not has_heard:
+            self._is_over = True
+            self._synchronize()
+
+    def stop_from(self, error: Any) -> EarlyStopException | None:
+        stop = super().stop_from(error)
+        if stop is None or not self._in_callbacks:
+            return None
+        if self._is_first:
+            self._synchronize(stop)
+        return stop
+
+    def _synchronize(self, stop: EarlyStopException | None = None) -> bool:
+        """Do on all ranks what the callbacks of rank 0 have done there.
+
+        Returns whether the fit is over.
+        """
+        if not self._broadcasts:
+            return False
+        outcome = self.collectives.broadcast(lambda: self._outcome(stop))
+        if self._is_first:
+            return False
+        if outcome.stop is not None:
+            self._in_callbacks = True
+            raise EarlyStopException(*outcome.stop)
+        if outcome.changed:
+            settings = self.boosting.settings
+            self.boosting.settings = settings.replaced(**outcome.changed)
+        self._is_over = outcome.is_over
+        return outcome.is_over
+
+    def _outcome(self, stop: EarlyStopException | None) -> Outcome:
+        before, now = vars(self._settings), vars(self.boosting.settings)
+        self._settings = self.boosting.settings
+        return Outcome(
+            None if stop is None else (stop.best_iteration, stop.best_score),
+            self._is_over,
+            {name: now[name] for name in now if now[name] != before[name]},
+        )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
-from skgoss.training.boosting import Boosting, FinishedRounds
+from skgoss.training.boosting import Boosting, FinishedRounds, NonBlockingLock
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.lockstep import AHEAD
 from skgoss.training.rounds import Rounds
@@ -59,7 +59,11 @@ class MultiOutput(Rounds):
         n_at_once: int = 1,
         make_training_set: Callable[[], EvaluationSet] | None = None,
     ) -> None:
-        super().__init__(n_threads, make_training_set)
+        self.n_threads = n_threads
+        self.make_training_set = make_training_set
+        self.sets: list[EvaluationSet] = []
+        self.unlisted_sets: list[EvaluationSet] = []
+        self._lock = NonBlockingLock()
         self.dataset = dataset
         self.outputs = list(outputs)
         self.partition, self.first_round = outputs[0].partition, outputs[0].first_round

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
@@ -15,56 +15,28 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.parameters.settings import Settings
-from skgoss.training.callback_api import EvalResult
-from skgoss.training.evaluation import EvaluationSet
-
-
-class NonBlockingLock:
-    """A lock that raises an error instead of waiting."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                "This Booster is already training a round: objectives, metrics and"
-                " other threads must not train it at the same time."
-            )
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
+from skgoss.training.evaluation import EvalResult, EvaluationSet
 
 
 class Rounds(ABC):
-    """What boosts: the interface of `Boosting` and `MultiOutput`.
-
-    ``make_training_set`` returns an evaluation set of the training rows, for
-    `eval_train`.
-    """
+    """What boosts: the interface of `Boosting` and `MultiOutput`."""
 
     settings: Settings
+    n_threads: int
     dataset: BinnedDataset  # the training rows
     # Which of the rows of all processes are those of the training set.
     partition: RowPartition
     first_round: int  # the number of the first new round
+    sets: list[EvaluationSet]
+    unlisted_sets: list[EvaluationSet]  # those that are evaluated only when asked for
+    # Makes an evaluation set of the training rows, for `eval_train`.
+    make_training_set: Callable[[], EvaluationSet] | None
+    _lock: AbstractContextManager[None]  # refuses to wait for another thread
 
     # Whether a round has failed and is not undone yet.
     _has_failed = False
     # Whether several rounds may grow at once.
     grows_ahead = False
-
-    def __init__(
-        self,
-        n_threads: int,
-        make_training_set: Callable[[], EvaluationSet] | None = None,
-    ) -> None:
-        self.n_threads = n_threads
-        self.make_training_set = make_training_set
-        self.sets: list[EvaluationSet] = []
-        # Those that are evaluated only when asked for.
-        self.unlisted_sets: list[EvaluationSet] = []
-        self._lock = NonBlockingLock()
 
     @abstractmethod
     def current_iteration(self) -> int:

@@ -8,8 +8,8 @@ from threading import Lock
 
 import numpy as np
 
-from skgoss.training.callback_api import EvalResult, History, record
-from skgoss.training.evaluation import loss_of
+from skgoss.training.callback_api import History, record
+from skgoss.training.evaluation import EvalResult, loss_of
 from skgoss.training.rounds import Rounds
 
 

@@ -70,7 +70,7 @@ def make(
 
     The shape of ``weight`` is (1 or n_scores, n_rows).
     """
-    partition = partition or RowPartition.alone(len(y))
+    partition = partition or RowPartition(len(y))
     if settings.data_sample_strategy == "goss":
         return OneSideSampling(settings, weight, partition)
     fractions = 1.0, 1.0
@@ -150,10 +150,9 @@ class Bagging(Sampler):
     ) -> NDArray[np.bool_]:
         """The units that are drawn with a probability, by hashes of their numbers."""
         units, seed = self.units, self.settings.bagging_seed
-        runs = zip(units.length.tolist(), units.first.tolist(), strict=True)
         masks = [
             bagging_mask(n, fraction, seed, round_index, n_threads, first)
-            for n, first in runs
+            for first, n in units.spans
         ]
         return masks[0] if len(masks) == 1 else np.concatenate([*masks, _EMPTY])
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.objectives.gradients import Likelihood
+from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.training_objective import Objective
-from skgoss.objectives.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -7,7 +7,7 @@ import pytest
 from binned import settings
 from sparse_twins import CHANGES, N_ROWS, assert_same_mappers, both, chosen_rows, table
 
-from skgoss.binning import bin_mapper
+from skgoss.binning import find_bins
 from skgoss.binning.find_bins import find_bin_mappers
 
 
@@ -86,7 +86,7 @@ def test_too_few_rows_for_a_leaf_are_no_bins(changes, rows):
         free = find_bin_mappers(data, settings(**changes), rows=rows)
         for j, mapper in enumerate(found):
             if other[j] < 20:
-                assert mapper == bin_mapper.ALL_ZERO._replace(filtered_rows=other[j])
+                assert mapper == find_bins.ALL_ZERO._replace(filtered_rows=other[j])
             else:
                 assert_same_mappers([mapper], [free[j]])
 

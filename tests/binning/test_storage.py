@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from binned import bins, build, expected_places, places_of_rows, table
 
-from skgoss.binning.feature_groups import MIN_ROWS_TO_SHARE, share_lanes
+from skgoss.binning.storage import MIN_ROWS_TO_SHARE, share_lanes
 
 SETTINGS = [
     {"enable_bundle": bundle, "is_enable_sparse": sparse, "max_bin": max_bin}

@@ -12,7 +12,7 @@ from reading import columns as read_columns
 from scipy import sparse
 
 from skgoss import Dataset, LGBMRegressor, parameters, train
-from skgoss.binning import bin_mapper, storage
+from skgoss.binning import find_bins, storage
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.columns import Columns
 from skgoss.objectives.training_objective import make_objective
@@ -179,7 +179,7 @@ def test_rows_of_rows(made):
 
 def test_any_number_of_threads_gives_the_same(made, monkeypatch):
     monkeypatch.setattr(storage, "GATHERED_PER_VALUE", 1)
-    monkeypatch.setattr(bin_mapper, "VALUES_PER_THREAD", 1)
+    monkeypatch.setattr(find_bins, "VALUES_PER_THREAD", 1)
     for rows in row_sets(made.data.n_rows):
         assert_same_storage(made.data.take(rows), made.data.take(rows, n_threads=3))
 
@@ -362,7 +362,7 @@ def test_rows_that_are_only_scored_are_not_laid_out():
     held_out = training.create_valid(X[:50], y[:50])
     subset = training.subset(range(100))
     train({"verbosity": -1}, training, 2, valid_sets=[held_out, subset])
-    laid_out = {"rows", "_packed"}
+    laid_out = {"_packed"}
     for data in (held_out, subset):
         assert not laid_out & vars(data._binned.storage).keys()
     assert laid_out <= vars(training._binned.storage).keys()

@@ -14,8 +14,8 @@ from scipy import sparse
 
 from skgoss import LGBMRegressor
 from skgoss._engine.columns import column_kernels as kernels
-from skgoss.binning.bin_mapper import BinMapper, bin_categories
-from skgoss.binning.find_bins import find_bin_mappers
+from skgoss.binning.bin_values import bin_categories
+from skgoss.binning.find_bins import BinMapper, find_bin_mappers
 from skgoss.columns.columns import Columns
 
 COLORS = ["red", None, "blue", "green", "blue", "red"]

@@ -57,7 +57,7 @@ def test_partitions_number_all_rows(n_ranks):
 
 
 def test_a_process_alone_holds_all_rows():
-    partition = RowPartition.alone(5)
+    partition = RowPartition(5)
     assert partition.is_alone
     assert partition.collectives is ALONE
     assert partition.numbers.tolist() == [0, 1, 2, 3, 4]

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skgoss import LGBMClassifier
-from skgoss.binning.bin_mapper import bin_sparse_columns
+from skgoss.binning.bin_values import bin_sparse_columns
 from skgoss.binning.find_bins import BinningOptions, find_bin_mappers
 from skgoss.columns import sparse as ours
 from skgoss.columns.columns import Columns

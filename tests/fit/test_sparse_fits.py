@@ -21,7 +21,7 @@ from trees import arrays, assert_same_bits
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine.binning.bundling import find_bundles
 from skgoss.binning import find_bins
-from skgoss.binning.bin_mapper import bin_sparse_columns
+from skgoss.binning.bin_values import bin_sparse_columns
 from skgoss.binning.find_bins import find_bin_mappers
 
 Model = LGBMClassifier | LGBMRegressor

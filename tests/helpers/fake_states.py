@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from ranks import Meeting, ThreadCollectives, run
 
 from skgoss import parameters
 from skgoss.columns.row_partition import RowPartition
 from skgoss.training import loop
-from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvalResult
 
 
 def settings(**options):
@@ -32,7 +31,7 @@ class FakeState:
 
     def __init__(self, collectives, n_rounds=8, best=3):
         self.settings = settings(n_estimators=n_rounds)
-        self.partition = RowPartition(collectives, np.zeros(1, int), np.ones(1, int), 1)
+        self.partition = RowPartition(1, collectives)
         self.rates = []
         self.best = best
         self._training_names = set()

@@ -7,8 +7,7 @@ from binned import settings
 from reading import columns
 from sklearn.base import BaseEstimator
 
-from skgoss.binning.bin_mapper import BinMapper
-from skgoss.binning.find_bins import find_bin_mappers
+from skgoss.binning.find_bins import BinMapper, find_bin_mappers
 
 ZERO = float(np.float32(1e-35))
 

@@ -7,7 +7,7 @@ from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from skgoss.binning.bin_mapper import BinMapper
+from skgoss.binning.find_bins import BinMapper
 from skgoss.columns.columns import Columns
 
 N_ROWS = 3000

@@ -24,18 +24,16 @@ from skgoss._engine.objectives import exact_sum, loss_kernels
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives.distributions import (
     DISTRIBUTIONS,
-    calibrated,
     derivatives,
-    most_likely,
     widened,
     with_errors,
 )
 from skgoss.objectives.gradients import Likelihood
+from skgoss.objectives.likelihoods import calibrated, most_likely
 from skgoss.objectives.link import transform
 from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.metrics import Metric
-from skgoss.objectives.objectives import OBJECTIVES, make_link
-from skgoss.objectives.training_rows import TrainingRows
+from skgoss.objectives.objectives import OBJECTIVES, TrainingRows, make_link
 
 RNG = np.random.default_rng(3)
 N = 501
@@ -83,7 +81,7 @@ def derivative(name, scores, y, k, step=1e-5):
 
 
 def rows_of(y, weight=None):
-    return TrainingRows(y, weight, RowPartition.alone(len(y)))
+    return TrainingRows(y, weight, RowPartition(len(y)))
 
 
 def test_every_distribution_has_a_kernel_and_an_objective():

@@ -27,11 +27,12 @@ from skgoss._engine.objectives import exact_sum, loss_kernels
 from skgoss.columns import lifetimes
 from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives import metric_functions
-from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target, most_likely
+from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target
+from skgoss.objectives.likelihoods import most_likely
 from skgoss.objectives.metric_functions import EvalData, concordance
 from skgoss.objectives.metrics import Metric
+from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.survival import Baseline, PartialLikelihood
-from skgoss.objectives.training_rows import TrainingRows
 from skgoss.parameters import DEFAULTS
 from skgoss.parameters.settings import Settings
 
@@ -724,7 +725,7 @@ def test_the_tails_of_failure_times_are_finite(name):
 
 @pytest.mark.parametrize("name", AFT)
 def test_starts_of_failure_times_are_most_likely(name):
-    rows = TrainingRows(BOUNDS, WEIGHT, RowPartition.alone(N))
+    rows = TrainingRows(BOUNDS, WEIGHT, RowPartition(N))
     start = most_likely(name, rows)
     best = WEIGHT @ aft_nll(name, start[:, None], BOUNDS)
     for k in range(2):
@@ -732,7 +733,7 @@ def test_starts_of_failure_times_are_most_likely(name):
             changed = start + step * (np.arange(2) == k)
             assert best < WEIGHT @ aft_nll(name, changed[:, None], BOUNDS)
     copies = np.repeat(BOUNDS, WEIGHT.astype(int), axis=0)
-    alone = TrainingRows(copies, None, RowPartition.alone(len(copies)))
+    alone = TrainingRows(copies, None, RowPartition(len(copies)))
     np.testing.assert_array_equal(start, most_likely(name, alone))
 
 

@@ -54,9 +54,10 @@ TESTED_IN = {
     "model/test_predictions.py": ["model/category_sets", "model/predictor_tables"],
     # One twin of a loss tests its gradients, its metric and its start score.
     "objectives/test_metrics.py": ["objectives/metric_functions"],
+    # Fits of distributions are tested beside these.
+    "objectives/test_distributions.py": ["objectives/likelihoods"],
     "objectives/test_training_objective.py": [
         "objectives/gradients",
-        "objectives/training_rows",
         "objectives/user_functions",
     ],
     # Texts, which docstrings and files show.

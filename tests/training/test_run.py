@@ -1,6 +1,6 @@
 """Rounds that go on whenever more of them are asked for."""
 
-from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvalResult
 from skgoss.training.run import Run
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from skgoss.columns.row_partition import RowPartition
 from skgoss.training import schedule
-from skgoss.training.callback_api import EvalResult
+from skgoss.training.evaluation import EvalResult
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.run import Run
 from skgoss.utils.cancellation import CURRENT_SCOPE
@@ -31,7 +31,7 @@ class Bad:
     """A state of a fit that fails in one of its rounds."""
 
     first_round = 0
-    partition = RowPartition.alone(1)
+    partition = RowPartition(1)
 
     def __init__(self, fails_in, error=ValueError):
         self.settings = type("Settings", (), {"n_estimators": 100})
@@ -77,7 +77,7 @@ class Scripted:
     """A state of a fit that grows as many rounds as it has losses after the first."""
 
     first_round = 0
-    partition = RowPartition.alone(1)
+    partition = RowPartition(1)
 
     def __init__(self, losses, n_estimators=100):
         self.settings = type("Settings", (), {"n_estimators": n_estimators})

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import skgoss
-from skgoss.binning import bin_mapper, find_bins
+from skgoss.binning import bin_values, find_bins
 from skgoss.columns import sparse as compressed
 from skgoss.columns import targets
 from skgoss.utils.plain_values import INT32_MAX
@@ -79,7 +79,7 @@ def test_lists_hold_what_was_counted(kind, value, n_jobs, monkeypatch):
     if kind == "csc" and value:
         stored(X)[::2] = 0.0
     before_call(
-        monkeypatch, bin_mapper.kernels, "list_columns", 2, fill(stored(X), value)
+        monkeypatch, bin_values.kernels, "list_columns", 2, fill(stored(X), value)
     )
     with pytest.raises(ValueError, match=MESSAGE):
         fit(X, n_jobs=n_jobs)
@@ -89,7 +89,7 @@ def test_lists_hold_what_was_counted(kind, value, n_jobs, monkeypatch):
 def test_numbers_of_rows_change(value, monkeypatch):
     X = mostly_zero("csc")
     before_call(
-        monkeypatch, bin_mapper.kernels, "list_columns", 2, fill(X.indices, value)
+        monkeypatch, bin_values.kernels, "list_columns", 2, fill(X.indices, value)
     )
     with pytest.raises(ValueError, match=MESSAGE):
         fit(X)
@@ -97,7 +97,7 @@ def test_numbers_of_rows_change(value, monkeypatch):
 
 def test_lists_ascend(monkeypatch):
     X = mostly_zero("csc")
-    before_call(monkeypatch, bin_mapper.kernels, "list_columns", 2, turn(X.indices))
+    before_call(monkeypatch, bin_values.kernels, "list_columns", 2, turn(X.indices))
     with pytest.raises(ValueError, match=MESSAGE):
         fit(X)
 

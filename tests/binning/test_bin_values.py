@@ -7,8 +7,8 @@ import pytest
 from binned import settings
 from sparse_twins import CHANGES, N_ROWS, assert_same_mappers, both, chosen_rows, table
 
-from skgoss.binning import bin_mapper
-from skgoss.binning.bin_mapper import bin_columns, bin_sparse_columns
+from skgoss.binning import find_bins
+from skgoss.binning.bin_values import bin_columns, bin_sparse_columns
 from skgoss.binning.find_bins import find_bin_mappers
 
 
@@ -56,7 +56,7 @@ def test_bins_of_sparse_columns_as_columns(rows):
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(bin_mapper, "VALUES_PER_THREAD", 1)
+    monkeypatch.setattr(find_bins, "VALUES_PER_THREAD", 1)
     weight = np.random.default_rng(8).exponential(size=N_ROWS)
     data, features = both(table())[1], np.arange(72)
     one, two = (

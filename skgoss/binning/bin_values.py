@@ -1,0 +1,484 @@
+"""Values of columns in their bins: dense ones, and the stored rows of sparse ones.
+
+Sparse columns are zero in most rows. Their *stored rows* are those that are not in
+their *default bin*, that of zero. Their *stored bins* are numbered without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.binning import bin_kernels as kernels
+from skgoss._engine.binning import category_kernels
+from skgoss._engine.binning.store import BinStore
+from skgoss.binning.find_bins import BinMapper, n_values_of, team
+from skgoss.columns.columns import Columns, changed, row_positions
+from skgoss.columns.stacked import StackedColumns, pieces
+from skgoss.sources.memory import IN_MEMORY, Memory
+
+# So many buckets separate most bounds, and their table fits the first cache.
+BUCKETS_PER_BOUND = 8
+MAX_BUCKETS = 2048
+
+# A column is sparse if at least this share of its values is zero. For fewer rows and
+# columns than these, sparse columns cost more than they save.
+MIN_ZERO_SHARE = 0.5
+MIN_ROWS = 4096
+MIN_COLUMNS = 256
+
+# The number of codes of a byte. Columns of more bins have two bytes a row.
+LANE_CODES = 256
+
+NO_ROWS = (
+    np.zeros(1, dtype=np.int64),
+    np.empty(0, dtype=np.uint32),
+    np.zeros(1, dtype=np.int64),
+    np.empty(0, dtype=np.uint16),
+)
+
+
+class StorageSettings(Protocol):
+    """The options that storage depends on."""
+
+    @property
+    def enable_bundle(self) -> bool: ...
+    @property
+    def is_enable_sparse(self) -> bool: ...
+    @property
+    def max_conflict_rate(self) -> float: ...
+
+
+class LosslessSettings(NamedTuple):
+    """Options of storage with which no bin is lost."""
+
+    enable_bundle: bool = True
+    is_enable_sparse: bool = True
+    max_conflict_rate: float = 0.0
+
+    @classmethod
+    def from_settings(cls, settings: StorageSettings) -> LosslessSettings:
+        """The other options of settings."""
+        return cls(settings.enable_bundle, settings.is_enable_sparse)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseColumns:
+    """The stored rows of sparse columns."""
+
+    number: NDArray[np.int32]  # (n_sparse,): which of the used columns these are
+    # (n_sparse + 1,): where the stored rows of each column begin.
+    start: NDArray[np.int64]
+    rows: NDArray[np.uint32]  # the stored rows, ascending in each column
+    # (n_sparse + 1,): where the stored bins of each column begin. Columns of two bins
+    # have none: all are 0.
+    bin_start: NDArray[np.int64]
+    bins: NDArray[np.uint16]  # the stored bins
+
+    def stored_bins(self) -> NDArray[np.uint16]:
+        """The stored bin of each stored row, also in columns of two bins."""
+        length = np.diff(self.start)
+        if len(self.bins) == len(self.rows):
+            return self.bins
+        bins = np.zeros(len(self.rows), dtype=np.uint16)
+        bins[np.repeat(np.diff(self.bin_start) > 0, length)] = self.bins
+        return bins
+
+    @classmethod
+    def stacked(
+        cls, number: NDArray[Any], parts: list[tuple[int, SparseColumns]]
+    ) -> SparseColumns:
+        """The columns of rows that lie one below the other.
+
+        ``number`` tells which of the used columns are sparse. ``parts`` are ascending:
+        the number of the first row of each, and its columns. The list is emptied, so
+        that memory is freed.
+        """
+        lengths = np.zeros((2, len(number) + 1), dtype=np.int64)
+        for _, part in parts:
+            lengths[:, 1:] += np.diff([part.start, part.bin_start])
+        start, bin_start = np.cumsum(lengths, axis=1)
+        rows = np.empty(start[-1], dtype=np.uint32)
+        bins = np.empty(bin_start[-1], dtype=np.uint16)
+        at, bin_at = start[:-1].copy(), bin_start[:-1].copy()
+        while parts:
+            first, part = parts.pop(0)
+            rows[_targets(at, part.start)] = part.rows + np.uint32(first)
+            bins[_targets(bin_at, part.bin_start)] = part.bins
+        return cls(number.astype(np.int32), start, rows, bin_start, bins)
+
+    @classmethod
+    def from_stored_bins(
+        cls,
+        number: NDArray[np.int32],
+        start: NDArray[np.int64],
+        rows: NDArray[np.uint32],
+        bins: NDArray[np.uint16],
+        n_bins: NDArray[np.integer[Any]],
+    ) -> SparseColumns:
+        """Sparse columns of so many bins, from the stored bin of each stored row."""
+        length, has_bins = np.diff(start), n_bins > 2
+        bin_start = np.concatenate([[0], np.cumsum(np.where(has_bins, length, 0))])
+        if not has_bins.all():
+            bins = bins[np.repeat(has_bins, length)]
+        return cls(number, start, rows, bin_start, bins)
+
+
+def _targets(
+    at_inout: NDArray[np.int64], start: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Where the values of lists go, of which each has a next free place."""
+    length = np.diff(start)
+    target = np.repeat(at_inout - start[:-1], length) + np.arange(start[-1])
+    at_inout += length
+    return target
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """The bins of used columns."""
+
+    sparse: SparseColumns
+    # (n_narrow, n_rows): the bins of each dense column of at most 256 bins.
+    bytes: NDArray[np.uint8]
+    shorts: NDArray[np.uint16]  # (n_wide, n_rows): the bins of each other dense column
+    # Where larger arrays lie, if these may become those of a store because nothing else
+    # uses them. None: they are copied.
+    memory: Memory | None = None
+
+    @classmethod
+    def from_store(cls, store: BinStore) -> Bins:
+        """The bins that a store holds; no array of the size of the data is copied."""
+        arrays = store.arrays
+        is_sparse = arrays.default_bin >= 0
+        number = np.flatnonzero(is_sparse)
+        edges = np.append(number, len(is_sparse))
+        sparse = SparseColumns(
+            number.astype(np.int32),
+            arrays.sparse_start[edges],
+            arrays.sparse_rows,
+            arrays.bin_start[edges],
+            arrays.sparse_bins,
+        )
+        n_narrow = int((~is_sparse & (arrays.column < len(arrays.bytes))).sum())
+        return cls(sparse, arrays.bytes[:n_narrow], arrays.shorts)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.bytes.shape[1]
+
+    def dense(
+        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """The bins of dense columns: those of at most 256 bins, and the others.
+
+        ``narrow`` and ``wide`` are the numbers of these columns among the used ones.
+        The first array has ``n_groups`` rows, of which the last ones are free.
+        """
+        memory = self.memory
+        if memory is not None and n_groups == len(self.bytes):
+            return self.bytes, self.shorts
+        if memory is not None and self.bytes.flags.owndata:
+            # Large memory is moved by its pages, without a copy.
+            self.bytes.resize((n_groups, self.n_rows), refcheck=False)
+            return self.bytes, self.shorts
+        bytes_ = (memory or IN_MEMORY).empty((n_groups, self.n_rows), np.uint8)
+        bytes_[: len(narrow)] = self.bytes
+        return bytes_, self.shorts.copy() if memory is None else self.shorts
+
+    def joined(self, other: Bins, n_used: int) -> Bins:
+        """The columns of these bins, which are ``n_used``, and of others."""
+        one, two = self.sparse, other.sparse
+        sparse = SparseColumns(
+            np.concatenate([one.number, n_used + two.number]).astype(np.int32),
+            np.concatenate([one.start, one.start[-1] + two.start[1:]]),
+            np.concatenate([one.rows, two.rows]),
+            np.concatenate([one.bin_start, one.bin_start[-1] + two.bin_start[1:]]),
+            np.concatenate([one.bins, two.bins]),
+        )
+        return Bins(
+            sparse,
+            np.concatenate([self.bytes, other.bytes]),
+            np.concatenate([self.shorts, other.shorts]),
+        )
+
+
+class Values:
+    """Values of used columns, with the interface of `Bins`."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        mappers: list[BinMapper],
+        settings: StorageSettings,
+        rows: NDArray[np.int64] | None,
+        n_threads: int,
+        n_global: int | None = None,
+    ) -> None:
+        self.columns = columns
+        self.mappers = mappers
+        self.rows = rows
+        self.n_threads = n_threads
+        self.n_rows = n_rows = columns.n_rows if rows is None else len(rows)
+        number = sparse_numbers(
+            mappers, settings, n_rows if n_global is None else n_global
+        )
+        self.sparse = SparseColumns(number, *NO_ROWS)
+        if len(number):
+            self.sparse = find_sparse(columns, mappers, number, rows, n_threads)
+
+    def dense(
+        self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
+        shorts = np.empty((len(wide), self.n_rows), dtype=np.uint16)
+        for members, out in ((narrow, bytes_[: len(narrow)]), (wide, shorts)):
+            if len(members):
+                self.fill(members, out)
+        return bytes_, shorts
+
+    def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write the bins of dense columns."""
+        if self.n_rows == 0:
+            return
+        is_category = [self.mappers[j].categories is not None for j in members]
+        categorical = np.array(is_category, bool)
+        numeric = members[~categorical]
+        if len(numeric):
+            # Categories stand between them.
+            into = np.empty_like(out[~categorical]) if categorical.any() else out
+            bin_columns(
+                self.columns, self.mappers, numeric, self.rows, self.n_threads, into
+            )
+            if into is not out:
+                out[~categorical] = into
+        if categorical.any():
+            chosen = members[categorical]
+            out[categorical] = bin_categories(
+                self.columns.take(chosen),
+                [self.mappers[j] for j in chosen],
+                rows=self.rows,
+                n_threads=self.n_threads,
+            )
+
+
+def source_of(
+    columns: Columns | StackedColumns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    n_global: int | None = None,
+) -> Bins | Values:
+    """The values to store, or their bins if they are in several pieces."""
+    if not isinstance(columns, StackedColumns):
+        return Values(columns, mappers, settings, rows, n_threads, n_global)
+    n_rows = columns.n_rows if rows is None else len(rows)
+    n_global = n_rows if n_global is None else n_global
+    values = (
+        Values(piece, mappers, settings, used, n_threads, n_global)
+        for piece, used in pieces(columns, rows)
+    )
+    return binned(values, n_rows, mappers, settings, n_global, IN_MEMORY)
+
+
+def binned(
+    batches: Iterable[Values],
+    n_rows: int,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_global: int,
+    memory: Memory,
+) -> Bins:
+    """The bins of values that come in batches, of so many rows altogether."""
+    is_narrow = np.array([m.n_bins for m in mappers], np.int32) <= LANE_CODES
+    is_sparse = np.zeros(len(mappers), dtype=bool)
+    is_sparse[sparse_numbers(mappers, settings, n_global)] = True
+    members = [
+        np.flatnonzero(~is_sparse & chosen) for chosen in (is_narrow, ~is_narrow)
+    ]
+    bytes_, shorts = (
+        memory.empty((len(chosen), n_rows), dtype)
+        for chosen, dtype in zip(members, (np.uint8, np.uint16), strict=True)
+    )
+    lists: list[tuple[int, SparseColumns]] = []
+    start = 0
+    for values in batches:
+        stop = start + values.n_rows
+        for chosen, out in zip(members, (bytes_, shorts), strict=True):
+            if len(chosen):
+                values.fill(chosen, out[:, start:stop])
+        lists.append((start, values.sparse))
+        start = stop
+    sparse = SparseColumns.stacked(np.flatnonzero(is_sparse), lists)
+    return Bins(sparse, bytes_, shorts, memory)
+
+
+def find_sparse(
+    columns: Columns,
+    mappers: list[BinMapper],
+    number: NDArray[np.int32],
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> SparseColumns:
+    """The sparse columns, of which there is one: those with these numbers."""
+    n_rows = columns.n_rows if rows is None else len(rows)
+    if n_rows == 0:
+        start = np.zeros(len(number) + 1, dtype=np.int64)
+        return SparseColumns(number, start, NO_ROWS[1], start, NO_ROWS[3])
+    found = bin_sparse_columns(columns, mappers, number, rows=rows, n_threads=n_threads)
+    return SparseColumns(number, *found)
+
+
+def sparse_numbers(
+    mappers: list[BinMapper], settings: StorageSettings, n_rows: int
+) -> NDArray[np.int32]:
+    """Which of the used columns of so many rows are sparse.
+
+    None if neither bundles nor entries are made of them.
+    """
+    is_small = n_rows < MIN_ROWS and len(mappers) < MIN_COLUMNS
+    if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
+        return np.empty(0, np.int32)
+    share = np.array([m.zero_share for m in mappers])
+    return np.flatnonzero(share >= MIN_ZERO_SHARE).astype(np.int32)
+
+
+def category_table(
+    mappers: list[BinMapper],
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """The bins of the categories of some columns, and where those of each column begin.
+
+    The first bin of each column, 0, is that of missing values and of categories beyond
+    the last entry.
+    """
+    first = np.zeros(len(mappers) + 1, dtype=np.int64)
+    np.cumsum([mapper.codes.max() + 2 for mapper in mappers], out=first[1:])
+    bin_of = np.zeros(first[-1], dtype=np.uint16)
+    for start, mapper in zip(first.tolist(), mappers, strict=False):
+        bin_of[start + 1 + mapper.codes[1:]] = np.arange(1, mapper.n_bins)
+    return bin_of, first
+
+
+def bin_categories(
+    columns: Columns,
+    mappers: list[BinMapper],
+    *,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    """The bins of columns of categories, (columns.n_features, n_rows).
+
+    They have 16 bits if any column has more than 256 bins.
+    """
+    n_rows = columns.n_rows if rows is None else len(rows)
+    is_wide = max(mapper.n_bins for mapper in mappers) > LANE_CODES
+    bins = np.empty((len(mappers), n_rows), dtype=np.uint16 if is_wide else np.uint8)
+    category_kernels.bin_categories(
+        columns, rows, *category_table(mappers), team(bins.size, n_threads), bins
+    )
+    return bins
+
+
+def bin_columns(
+    columns: Columns,
+    mappers: list[BinMapper],
+    features: NDArray[Any],
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    bins_out: NDArray[np.uint8] | NDArray[np.uint16],
+) -> None:
+    """Put some columns of numbers into their bins, (len(features), n_rows)."""
+    if len(features) < columns.n_features:
+        columns = columns.take(features)
+    for span, block in columns.blocks(n_threads):
+        chosen = [mappers[j] for j in features[span]]
+        kernels.bin_columns(
+            block,
+            rows,
+            _bin_search(chosen),
+            team(bins_out[span].size, n_threads),
+            bins_out[span],
+        )
+
+
+def bin_sparse_columns(
+    columns: Columns,
+    mappers: list[BinMapper],
+    features: NDArray[Any],
+    *,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> tuple[
+    NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint16]
+]:
+    """List the rows of some columns of numbers that are not in the bin of zero.
+
+    Returns the attributes ``start``, ``rows``, ``bin_start`` and ``bins`` of
+    `SparseColumns`.
+    """
+    n_rows = columns.n_rows if rows is None else len(rows)
+    positions = row_positions(columns, rows)
+    start = np.zeros(len(features) + 1, dtype=np.int64)
+    bin_start = np.zeros(len(features) + 1, dtype=np.int64)
+    has_bins = np.array([mappers[j].n_bins > 2 for j in features])
+    taken = columns.take(features)
+    # Memory that is not written is not used.
+    list_rows = np.empty(taken.n_stored(n_threads), dtype=np.uint32)
+    binned = taken.take(np.flatnonzero(has_bins))
+    list_bins = np.empty(binned.n_stored(n_threads), dtype=np.uint16)
+    for span, block in taken.blocks(n_threads):
+        chosen = [mappers[j] for j in features[span]]
+        edges = slice(span.start, span.stop + 1)
+        arguments = (
+            block,
+            rows,
+            positions,
+            n_rows,
+            _bin_search(chosen),
+            team(n_values_of(block, n_rows).sum(), n_threads),
+            start[edges],
+        )
+        kernels.list_columns(*arguments, None, None, None)
+        length = np.where(has_bins[span], np.diff(start[edges]), 0)
+        bin_start[edges][1:] = bin_start[span.start] + np.cumsum(length)
+        if start[span.stop] > len(list_rows):
+            list_rows = np.empty(start[-1], dtype=np.uint32)
+            list_bins = np.empty(bin_start[-1], dtype=np.uint16)
+        if not kernels.list_columns(*arguments, bin_start[edges], list_rows, list_bins):
+            raise changed()
+    list_rows.resize(start[-1], refcheck=False)
+    list_bins.resize(bin_start[-1], refcheck=False)
+    return start, list_rows, bin_start, list_bins
+
+
+def _bin_search(mappers: list[BinMapper]) -> kernels.BinSearch:
+    """The bounds of columns of numbers, at least one, for a search in buckets."""
+    fields: dict[str, Any] = dict(
+        zip(BinMapper._fields, zip(*mappers, strict=True), strict=True)
+    )
+    upper_bounds = fields["upper_bounds"]
+    n_of_each = np.array(list(map(len, upper_bounds)), dtype=np.int64)
+    n_bounds = n_of_each - 1
+    length = 2 * n_bounds + 1
+    start = length.cumsum() - length
+    # A search that starts at the last bound must still meet infinity.
+    bounds = np.full(length.sum(), np.inf)
+    shift = np.repeat(start - (n_of_each.cumsum() - n_of_each), n_of_each)
+    bounds[shift + np.arange(len(shift))] = np.concatenate(upper_bounds)
+    first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
+    n_buckets = np.minimum(BUCKETS_PER_BOUND * n_bounds, MAX_BUCKETS)
+    np.maximum(n_buckets, 1).cumsum(out=first_start[1:])
+    return kernels.BinSearch(
+        bounds,
+        start,
+        n_bounds,
+        first_start,
+        np.array(fields["nan_bin"], dtype=np.int32),
+        np.array(fields["zero_bin"], dtype=np.int32),
+    )

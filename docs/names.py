@@ -6,6 +6,7 @@ It needs LightGBM and reads the names from its signatures and classes.
 from __future__ import annotations
 
 import inspect
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -73,6 +74,7 @@ REMARKS = {
 }
 
 Row = tuple[str, str, str]
+HEAD: Row = ("LightGBM", "skgoss", "remark")
 
 
 def cell(names: Iterable[str]) -> str:
@@ -84,9 +86,19 @@ def reason(name: str) -> str:
     return REASON_OF[name]
 
 
-def table(head: Row, rows: Iterable[Row]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n".replace("  ", " ") for line in lines)
+def section(title: str, rows: Iterable[Row]) -> str:
+    """The names that are the same, and a table of the others by remark."""
+    by_remark: dict[tuple[str, str], list[str]] = {}
+    for names, found, remark in rows:
+        by_remark.setdefault((found, remark), []).append(names)
+    same = "; ".join(by_remark.pop((SAME, ""), []))
+    others = [("; ".join(names), *remark) for remark, names in by_remark.items()]
+    lines = [HEAD, ("---",) * len(HEAD), *others] if others else []
+    table = "".join(f"| {' | '.join(line)} |\n".replace("  ", " ") for line in lines)
+    paragraph = textwrap.fill(
+        f"The same: {same}.", 100, break_long_words=False, break_on_hyphens=False
+    )
+    return f"\n## {title}\n\n{paragraph}\n" + (f"\n{table}" if table else "")
 
 
 def simple(name: str, is_here: bool) -> Row:
@@ -181,7 +193,7 @@ def argument_row(method: str, name: str) -> Row:
 
 
 def only(classes: list[str]) -> str:
-    return "" if len(classes) == len(ESTIMATORS) else ", ".join(classes) + "."
+    return "" if len(classes) == len(ESTIMATORS) else f"In {', '.join(classes)}."
 
 
 # --- Attributes and methods -----------------------------------------------------------
@@ -232,7 +244,7 @@ def attribute_row(name: str, theirs: list[str], ours: list[str]) -> Row:
     if not theirs:
         return f"`{name}`", ONLY_OURS, ""
     extra = [cls for cls in ours if cls not in theirs]
-    return f"`{name}`", SAME, f"Also of {', '.join(extra)}." if extra else ""
+    return f"`{name}`", SAME, f"Also in {', '.join(extra)}." if extra else ""
 
 
 # --- Dataset, Booster, train, cv ------------------------------------------------------
@@ -339,14 +351,11 @@ def markdown() -> str:
     head = (
         "# All names of LightGBM's Python API\n\nEvery public name of"
         f" LightGBM's Python API ({lightgbm.__version__}), and whether skgoss\nhas it."
-        " A parameter that is not available has no effect and gives an"
-        " `UnusedParameterWarning`.\n\n"
+        " Commas separate the names of one parameter. A parameter that is not\n"
+        "available has no effect and gives an `UnusedParameterWarning`.\n\n"
         "<!-- `python docs/names.py` writes this page. -->\n"
     )
-    return head + "".join(
-        f"\n## {title}\n\n{table(('LightGBM', 'skgoss', 'remark'), rows)}"
-        for title, rows in sections.items()
-    )
+    return head + "".join(map(section, sections, sections.values()))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ What an option is called here comes from the package: its own names and aliases,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import textwrap
 from pathlib import Path
 
 from skgoss.parameters.other_libraries import OF_FIT
@@ -60,39 +60,40 @@ REMARKS = {
         "`min_child_weight`, and `min_child_samples`, which XGBoost does not have"
     ),
     ("XGBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
-    ("XGBoost", "device"): "Fits run on the processor.",
+    ("XGBoost", "device"): "Fits run on CPUs",
     ("CatBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
-    ("CatBoost", "task_type"): "Fits run on the processor.",
+    ("CatBoost", "task_type"): "Fits run on CPUs",
 }
 LINES = {
     "HistGradientBoosting": (
-        "`from skgoss import LGBMClassifier, LGBMRegressor` stands for"
-        " `HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`. Trees"
-        " have 31 leaves and 20 rows or more in both. Strings and categories of a data"
-        " frame need no `categorical_features`, early stopping is off until you ask for"
-        " it, and there are files, SHAP values, rankings and intervals."
+        "Use `LGBMClassifier` and `LGBMRegressor` in place of"
+        " `HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`. Both"
+        " grow trees of at most 31 leaves with at least 20 rows. Columns of strings and"
+        " categories need no `categorical_features`, and early stopping is off by"
+        " default."
     ),
     "XGBoost": (
-        "`LGBMClassifier`, `LGBMRegressor` and `LGBMRanker` stand for `XGBClassifier`,"
-        " `XGBRegressor` and `XGBRanker`. Trees grow leaf by leaf, with 31 leaves and"
-        " no limit of depth, instead of level by level to a depth of 6; `max_depth=6,"
-        " num_leaves=64` is nearest. Leaves have at least 20 rows, `reg_lambda` is 0"
-        " instead of 1, and the learning rate 0.1 instead of 0.3. Labels may be"
-        " strings; a `DMatrix` is a `Dataset`."
+        "Use `LGBMClassifier`, `LGBMRegressor` and `LGBMRanker` in place of"
+        " `XGBClassifier`, `XGBRegressor` and `XGBRanker`, and `Dataset` in place of"
+        " `DMatrix`. Trees grow leaf-wise to 31 leaves without a depth limit, instead"
+        " of level-wise to a depth of 6; `max_depth=6, num_leaves=64` is closest. Other"
+        " defaults differ as well: leaves have at least 20 rows, `reg_lambda` is 0"
+        " instead of 1, and `learning_rate` is 0.1 instead of 0.3. Labels may be"
+        " strings."
     ),
     "CatBoost": (
-        "`LGBMClassifier` and `LGBMRegressor` stand for `CatBoostClassifier` and"
-        " `CatBoostRegressor`, a `Pool` is a `Dataset`. Trees are not symmetric, and"
-        " categories are split as sets instead of by target statistics. Defaults are"
-        ' quicker and less accurate: [`preset="accurate"`](accuracy.md) is the'
-        " nearest to CatBoost's defaults."
+        "Use `LGBMClassifier` and `LGBMRegressor` in place of `CatBoostClassifier` and"
+        " `CatBoostRegressor`, and `Dataset` in place of `Pool`. Trees are not"
+        " symmetric, and splits on categorical columns use sets of categories instead"
+        " of target statistics. The defaults are faster and less accurate than"
+        ' CatBoost\'s; [`preset="accurate"`](accuracy.md) is closest to them.'
     ),
 }
-HEAD = """# Coming from XGBoost, CatBoost or HistGradientBoosting
+SAME = "the same"
+HEAD = """# Migrate from XGBoost, CatBoost or HistGradientBoosting
 
-What the options of three other libraries are called here, and what is different. In
-code, a name of theirs that is not a name here has no effect, and a warning gives the
-same advice.
+The options of three other libraries, and what to use instead. In code, an unknown name
+has no effect, and a warning gives the same advice.
 
 <!-- `python docs/other_libraries.py` writes this page. -->
 """
@@ -104,7 +105,7 @@ def here(library: str, name: str) -> str:
         return REMARKS[library, name]
     for option in OPTIONS:
         if name == option.name:
-            return "the same"
+            return SAME
         if name in option.aliases:
             return f"`{option.name}`; the name is accepted"
     return said(OF_FIT[name])
@@ -124,19 +125,24 @@ def said(sentence: str) -> str:
     return re.sub(r"[\w='.]*[\w']", marked, instead)
 
 
-def rows(library: str) -> Iterator[str]:
-    """A row for each option of a library."""
+def section(library: str) -> str:
+    """The names that stay, and a table of the others by what to use instead."""
+    by_counterpart: dict[str, list[str]] = {}
     for name in LIBRARIES[library].split():
-        yield f"| `{name}` | {here(library, name)} |\n"
+        by_counterpart.setdefault(here(library, name), []).append(f"`{name}`")
+    same = textwrap.fill(f"Unchanged: {', '.join(by_counterpart.pop(SAME))}.", 100)
+    rows = "".join(
+        f"| {', '.join(names)} | {counterpart} |\n"
+        for counterpart, names in by_counterpart.items()
+    )
+    line = textwrap.fill(LINES[library], 100)
+    table = f"| {library} | skgoss |\n|---|---|\n{rows}"
+    return f"\n## {library}\n\n{line}\n\n{same}\n\n{table}"
 
 
 def markdown() -> str:
     """The page."""
-    return HEAD + "".join(
-        f"\n## {library}\n\n{LINES[library]}\n\n| {library} | here |\n|---|---|\n"
-        + "".join(rows(library))
-        for library in LIBRARIES
-    )
+    return HEAD + "".join(map(section, LIBRARIES))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ from skgoss.parameters.table import GROUPS
 
 PAGE = """# Parameters: names, defaults, values and aliases
 
-Every parameter: its meaning, default, values, other names, and when to change it.
-
 These are the parameters of LGBMClassifier, LGBMRegressor, LGBMRanker, `train` and `cv`.
 The constructor, `set_params` and the grids of searches accept all names of a parameter.
 `get_params` returns the name in the heading. LightGBM's main name is in italics.
@@ -26,9 +24,8 @@ name, or else the shortest name. There are two exceptions: for `n_jobs`, the sma
 number of threads is used; for `n_estimators` and `objective`, an alias has priority
 over these names.
 
-A parameter that is changed but has no effect with the others, such as `subsample`
-without `subsample_freq`, or `alpha` with an objective that does not read it, gives an
-`UnusedParameterWarning` that says what it needs. There is one warning for all of them.
+One `UnusedParameterWarning` lists all changed parameters that have no effect, such as
+`subsample` without `subsample_freq`, and says what they need.
 
 <!-- `python docs/parameters.py` writes this page. -->
 
@@ -68,11 +65,11 @@ def item(topic: str) -> str:
 def section(option: Option) -> str:
     """The description of a parameter, below a heading that links lead to."""
     facts = [
-        f"Default: `{option.default!r}`.",
-        f"Values: {option.domain.description}.",
+        f"Default: `{option.default!r}`. Values: {option.domain.description}.",
         *names_of(option),
-        *(f"Needs: {words}." for words in needs(option.name)),
     ]
+    if needed := "; ".join(needs(option.name)):
+        facts.append(f"Needs: {needed}.")
     if option.advice:
         facts.append(f"When to change it: {plain(option.advice)}")
     return (

@@ -71,18 +71,18 @@ _OF_REFIT = {
 }
 # What is so without an option.
 _ALWAYS = {
-    "Fits run on the processor.": "devices gpu gpu_id n_gpus use_gpu",
+    "Fits run on CPUs.": "devices gpu gpu_id n_gpus use_gpu",
     "Trees are grown leaf-wise on histograms; num_leaves and max_depth limit them.": (
         "grow_policy tree_method"
     ),
     "Missing values need no option; see use_missing and zero_as_missing.": (
         "missing nan_mode"
     ),
-    "Columns of the dtype category are categorical without an option.": (
+    "Columns of dtype category are categorical without an option.": (
         "enable_categorical feature_types"
     ),
     "Leaf values are one Newton step.": "leaf_estimation_iterations",
-    "Make numbers of texts first, as TfidfVectorizer does.": "text_features",
+    "Convert text to numbers first, for example with TfidfVectorizer.": "text_features",
 }
 
 
@@ -150,7 +150,7 @@ WITHOUT_EFFECT = _by_reason(_NAMES_WITHOUT_EFFECT)
 # LightGBM's options that do not exist here, with the reason. They have no effect there,
 # either, if they are 0 or empty, or if they are ``cegb_tradeoff`` alone.
 _NAMES_NOT_AVAILABLE = {
-    "Costs of features (CEGB) are not implemented: public code hardly uses them. Set"
+    "Feature costs (CEGB) are not supported, because they are hardly ever used. Set"
     " `feature_contri` to make a column less likely to be used.": (
         "cegb_tradeoff cegb_penalty_split cegb_penalty_feature_lazy"
         " cegb_penalty_feature_coupled"

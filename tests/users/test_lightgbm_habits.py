@@ -139,7 +139,7 @@ def test_costs_of_features():
         ("cegb_penalty_feature_lazy", [0, 1, 0, 0]),
         ("cegb_penalty_feature_coupled", "0,1"),
     ):
-        match = f"no parameter '{name}': it has no effect. Costs of features"
+        match = f"no parameter '{name}': it has no effect. Feature costs"
         with pytest.warns(skgoss.UnusedParameterWarning, match=match):
             LGBMClassifier(**{name: value})
         with pytest.warns(skgoss.UnusedParameterWarning, match=match):

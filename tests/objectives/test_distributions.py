@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from instruction_sets import printed
 from scipy import stats
 
@@ -432,7 +431,8 @@ def test_folds_calibrate_intervals(name):
         model.predict_interval(X, method="cv+")
 
 
-@pytest.mark.parametrize(("name", "folds"), pairs_unless_nightly([*CENTERS], [None, 3]))
+@pytest.mark.parametrize("folds", [None, 3])
+@pytest.mark.parametrize("name", CENTERS)
 def test_presets_learn_the_same_bits_on_any_threads(name, folds):
     options = {"objective": name, "preset": "accurate", "folds": folds}
     one, three = (

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from trees import arrays, assert_same_bits
@@ -503,9 +502,8 @@ def assert_copies(
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "n"), pairs_unless_nightly([*OBJECTIVES], [6000, 400, 60])
-)
+@pytest.mark.parametrize("n", [6000, 400, 60])
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_whole_weights_are_copies(name, n):
     cls, options, X, y = many_values(name, n)
     copies = np.random.default_rng(37).integers(0, 4, len(X))
@@ -539,14 +537,9 @@ def test_whole_weights_are_copies_with_any_option(name, options):
     assert_copies(cls, usual | COPY_OPTIONS[options], X, y, copies)
 
 
-@pytest.mark.parametrize(
-    ("name", "most", "n"),
-    pairs_unless_nightly(
-        ["regression", "poisson", "binary", "multiclassova"],
-        [1, 3, 40, 3000],
-        [300, 9000],
-    ),
-)
+@pytest.mark.parametrize("n", [300, 9000])
+@pytest.mark.parametrize("most", [1, 3, 40, 3000])
+@pytest.mark.parametrize("name", ["regression", "poisson", "binary", "multiclassova"])
 def test_whole_weights_of_any_size_are_copies(name, most, n):
     """Some need wide rounds, or blocks of few rows, that their copies do not need."""
     cls, options, X, y = many_values(name, n)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import twin
-from grids import pairs_unless_nightly
 from instruction_sets import printed
 from twin import Fit, fit, rounds_of, smooth_target, table
 
@@ -222,12 +221,9 @@ OBJECTIVES += ["multiclass", "multiclassova"]
 RATES = [(0.2, 0.1), (0.05, 0.3), (0.6, 0.3)]
 
 
-@pytest.mark.parametrize(
-    ("objective", "weights", "rates"),
-    pairs_unless_nightly(
-        ["regression", "poisson", *N_CLASSES], ["none", "rows", "classes"], RATES
-    ),
-)
+@pytest.mark.parametrize("rates", RATES)
+@pytest.mark.parametrize("weights", ["none", "rows", "classes"])
+@pytest.mark.parametrize("objective", ["regression", "poisson", *N_CLASSES])
 def test_trees_are_grown_on_the_rows(objective, rates, weights):
     """With the gradients of all predictions so far, amplified where rows are drawn."""
     top, other = rates

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import twin
-from instruction_sets import printed
 from twin import Fit, fit, rounds_of, smooth_target, table
 
 from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
@@ -161,11 +160,6 @@ def fingerprint() -> str:
         weight = np.random.default_rng(2).random((1, 5001))
         digest.update(check_sample(slopes(kind, 5001, 3), 1000, 500, weight))
     return digest.hexdigest()
-
-
-@pytest.mark.parametrize("level", ["plain", "avx2"])
-def test_all_instruction_sets_give_the_same_rows(level):
-    assert printed(level, __file__, "t.fingerprint()") == fingerprint()
 
 
 def test_every_other_row_is_drawn_as_often():

@@ -6,6 +6,7 @@ import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 
+import grids
 import processes
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
@@ -112,8 +113,10 @@ def script_of(item):
     return made_by(**parameters) if made_by else None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Tests of scripts come last: their processes run beside all others."""
+    grids.leave_to_the_night(items)
     items.sort(key=lambda item: script_of(item) is not None)
 
 

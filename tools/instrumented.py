@@ -20,7 +20,7 @@ ENGINE_TESTS = {
     "columns": ["categories", "factorize"],
     "engine": [
         *("category_splits", "distributed_engine", "histograms", "score"),
-        *("split_levels", "store"),
+        *("instruction_sets", "store"),
     ],
     "model": ["contributions", "linear", "predictions"],
     "objectives": ["metrics", "objectives", "ranking", "training_objective"],

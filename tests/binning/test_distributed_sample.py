@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from grids import pairs_unless_nightly
 from parts_of_rows import assert_same_parts, dense, frame, with_nan
 from ranks import deal
 
@@ -27,10 +26,9 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("container", "n_ranks", "is_stacked"),
-    pairs_unless_nightly([*CONTAINERS], [1, 2, 3], [False, True]),
-)
+@pytest.mark.parametrize("is_stacked", [False, True])
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
+@pytest.mark.parametrize("container", CONTAINERS)
 def test_bins_of_parts_are_those_of_all_rows(n_ranks, container, is_stacked):
     random = np.random.default_rng(7)
     n_rows = 700

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -49,12 +48,9 @@ def assert_twins(found, X, features):
         assert column.dtype in (stored.dtype, bool)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "index", "n_threads"),
-    pairs_unless_nightly(
-        [np.float64, np.float32, np.int16, bool], [np.int32, np.int64], [1, 3]
-    ),
-)
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, bool])
 def test_blocks_are_the_columns(dtype, index, n_threads, block_entries):
     X = matrix(dtype, index)
     data = columns(BaseEstimator(), X, reset=True)
@@ -124,15 +120,10 @@ def test_a_matrix_without_entries():
     assert_twins(block, X, range(3)[span])
 
 
-@pytest.mark.parametrize(
-    ("value", "weighted", "rows", "subsample"),
-    pairs_unless_nightly(
-        [None, 1, -2, np.inf],
-        [False, True],
-        [None, np.arange(0, N_ROWS, 3)],
-        [900, 10**6],
-    ),
-)
+@pytest.mark.parametrize("subsample", [900, 10**6])
+@pytest.mark.parametrize("rows", [None, np.arange(0, N_ROWS, 3)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("value", [None, 1, -2, np.inf])
 def test_bins_and_lists_do_not_depend_on_blocks(
     value, weighted, rows, subsample, block_entries
 ):

@@ -210,7 +210,7 @@ CONTAINERS = {
 def test_containers(container):
     rows, make_X, make_y = CONTAINERS[container]
     y = make_y()
-    local = LGBMClassifier(n_estimators=3, min_data_per_group=10)
+    local = LGBMClassifier(n_estimators=2, num_leaves=5, min_data_per_group=10)
     local.fit(rows, WORDS if isinstance(y, da.Array) or rows is X else SERIES)
     assert_same(of(local).fit(make_X(), y), local, rows)
 
@@ -268,11 +268,11 @@ SQUARED, LARGEST = functions()
 
 
 def classifier(**options):
-    return LGBMClassifier(**{"n_estimators": 3, "num_leaves": 9} | options)
+    return LGBMClassifier(**{"n_estimators": 3, "num_leaves": 5} | options)
 
 
 def regressor(**options):
-    return LGBMRegressor(**{"n_estimators": 3, "num_leaves": 9} | options)
+    return LGBMRegressor(**{"n_estimators": 3, "num_leaves": 5} | options)
 
 
 BAGGING = {"subsample": 0.5, "subsample_freq": 1}
@@ -326,7 +326,7 @@ def test_options(option):
     check(local, X, CLASSES if isinstance(local, LGBMClassifier) else TARGET, **of_rows)
 
 
-SMALL = {"n_estimators": 5, "num_leaves": 5, "random_state": 0}
+SMALL = {"n_estimators": 3, "num_leaves": 5, "random_state": 0}
 THREE = SMALL | {"folds": 3}
 STOPS = SMALL | {"early_stopping_round": 2}
 ACCURATE = {"preset": "accurate", "random_state": 0}
@@ -397,9 +397,9 @@ def test_processes_use_the_folds_that_one_of_them_draws():
 
 
 def test_folds_of_queries_and_of_an_earlier_model():
-    check(LGBMRanker(n_estimators=4, folds=3), X, GRADES, QUERY_CHUNKS, qid=QID)
+    check(LGBMRanker(**SMALL, folds=3), X, GRADES, QUERY_CHUNKS, qid=QID)
     first = LGBMRegressor(n_estimators=2).fit(X, TARGET)
-    local = LGBMRegressor(n_estimators=3, folds=2)
+    local = LGBMRegressor(**SMALL, folds=2)
     fitted = of(local).fit(array(X), array(TARGET), init_model=first)
     assert_same(fitted, local.fit(X, TARGET, init_model=first), X)
 
@@ -415,7 +415,7 @@ def test_bundles_of_sparse_columns():
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 def test_sources_of_random_numbers_are_drawn_from(make):
-    options = {"n_estimators": 3, "subsample": 0.5, "subsample_freq": 1}
+    options = {"n_estimators": 3, "num_leaves": 5, **BAGGING}
     local = LGBMRegressor(random_state=make(5), **options)
     model = DaskLGBMRegressor(random_state=make(5), **options)
     for _ in range(2):
@@ -425,8 +425,8 @@ def test_sources_of_random_numbers_are_drawn_from(make):
 
 
 def test_a_model_goes_on():
-    first = LGBMClassifier(n_estimators=3).fit(X, WORDS)
-    local = LGBMClassifier(n_estimators=3)
+    first = classifier().fit(X, WORDS)
+    local = classifier()
     for earlier in (first, of(first).fit(array(X), array(WORDS)), first.booster_):
         fitted = of(local).fit(array(X), array(WORDS), init_model=earlier)
         local.fit(X, WORDS, init_model=first)
@@ -449,7 +449,7 @@ SIZES = np.full(N // 20, 20)
 def test_rankings(objective, how):
     objective, _, bags = objective.partition(", ")
     bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
-    local = LGBMRanker(n_estimators=4, objective=objective, **(bagging if bags else {}))
+    local = LGBMRanker(**SMALL, objective=objective, **(bagging if bags else {}))
     values = QID if how == "qid" else SIZES
     chunks = QUERY_CHUNKS if how == "qid" else tuple(n // 20 for n in QUERY_CHUNKS)
     rows = [array(values, QUERY_CHUNKS) for values in (X, GRADES)]
@@ -496,7 +496,7 @@ def test_a_query_is_in_one_partition():
 
 def test_evaluation_sets():
     rows, y, weight = array(X), array(WORDS), array(WEIGHT)
-    local = LGBMClassifier(n_estimators=40, early_stopping_round=3, learning_rate=0.5)
+    local = classifier(n_estimators=40, early_stopping_round=3, learning_rate=0.9)
     fitted = of(local).fit(
         rows,
         y,
@@ -554,7 +554,7 @@ def test_equal_values_of_one_part_are_two_objects():
 
 
 def test_eval_X_and_metrics_that_are_functions():
-    local = LGBMRegressor(n_estimators=4)
+    local = regressor()
     fitted = of(local).fit(
         array(X),
         array(TARGET),
@@ -569,7 +569,7 @@ def test_eval_X_and_metrics_that_are_functions():
 def test_callbacks(capsys):
     history, of_local = {"old": {}}, {}
     calls = [log_evaluation(2), reset_parameter(learning_rate=lambda i: 0.5 / (i + 1))]
-    local = LGBMRegressor(n_estimators=9)
+    local = regressor(n_estimators=9)
     pair = (array(X[HALF], (301,)), array(TARGET[HALF], (301,)))
     fitted = of(local).fit(
         array(X),
@@ -738,7 +738,7 @@ def test_a_failed_fit_changes_nothing():
 
 # --- Predictions ----------------------------------------------------------------------
 
-LOCAL = LGBMClassifier(n_estimators=4).fit(X, WORDS)
+LOCAL = classifier().fit(X, WORDS)
 KINDS = ["raw_score", "pred_leaf", "pred_contrib", "pred_interactions"]
 
 
@@ -809,7 +809,7 @@ def test_scores():
 
 
 def test_clone_pickle_and_to_local(client, tmp_path):
-    model = DaskLGBMClassifier(client=client, n_estimators=4)
+    model = of(LOCAL).set_params(client=client)
     assert clone(model).client is client
     assert model.get_params()["client"] is client
     model.fit(array(X), array(WORDS))
@@ -888,7 +888,7 @@ def test_without_what_distributed_does_not_document(protocol, monkeypatch):
     if protocol == "tls":
         pytest.importorskip("cryptography")
         security = distributed.Security.temporary()
-    local = LGBMClassifier(n_estimators=3).fit(X, CLASSES)
+    local = classifier().fit(X, CLASSES)
     bridges, bridge = [], connections._bridge
     monkeypatch.setattr(
         connections, "_bridge", lambda *args: bridges.append(args) or bridge(*args)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from ranks import deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
@@ -134,7 +133,8 @@ GROWN = [
 ]
 
 
-@pytest.mark.parametrize(("case", "n_ranks"), pairs_unless_nightly(GROWN, [2, 3]))
+@pytest.mark.parametrize("n_ranks", [2, 3])
+@pytest.mark.parametrize("case", GROWN)
 def test_ranks_grow_the_trees_of_one_process(case, n_ranks):
     kind, n, options = case
     plain = {"constant": False, "weighted": False, "sampled": False}

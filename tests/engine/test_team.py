@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import processes
 import pytest
 
 from skgoss._engine import runtime
@@ -21,10 +20,11 @@ pytestmark = pytest.mark.skipif(
 SOURCE = Path(__file__).parents[2] / "skgoss" / "_engine" / "team.c"
 
 STARTED = """
-import os
+import os, warnings
 import numpy as np
 from skgoss import LGBMRegressor
 
+warnings.simplefilter("ignore")
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:{n_cores}])
 X = np.random.default_rng(0).standard_normal((30_000, 10))
 
@@ -100,14 +100,10 @@ def test_a_thread_alone_runs_all_parts(done):
 
 SCRIPTS = {
     "test_no_more_threads_than_cores_are_started": lambda n_cores: (
-        processes.anew(
-            "-W", "ignore", "-c", STARTED.replace("{n_cores}", str(n_cores))
-        ),
+        STARTED.replace("{n_cores}", str(n_cores)),
     ),
-    "test_signals_are_for_the_threads_of_python": lambda: (
-        processes.anew("-c", SIGNALS),
-    ),
-    "test_a_thread_alone_runs_all_parts": lambda: (processes.anew("-c", ALONE),),
+    "test_signals_are_for_the_threads_of_python": lambda: (SIGNALS,),
+    "test_a_thread_alone_runs_all_parts": lambda: (ALONE,),
 }
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from binned import count_conflicts
-from grids import pairs_unless_nightly
 from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -138,10 +137,9 @@ def test_same_bits_of_whole_numbers(dtype):
 
 # Few rows of a dense matrix are not bundled, so that they have no conflicts.
 @pytest.mark.parametrize("n_rows", [50, 6000])
-@pytest.mark.parametrize(
-    ("options", "kind", "weighted"),
-    pairs_unless_nightly([*OPTIONS], ["regressor", "multiclass"], [False, True]),
-)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["regressor", "multiclass"])
+@pytest.mark.parametrize("options", OPTIONS)
 def test_same_bits_with_any_option(kind, options, weighted, n_rows):
     if options == "conflicts":
         n_rows = 6000

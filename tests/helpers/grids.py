@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from typing import Any
+from zlib import crc32
 
 import pytest
 
+# A grid of as many cases runs by day as a whole.
+FEW_CASES = 4
 
-def pairs_unless_nightly(*axes: Sequence[Any]) -> list[Any]:
-    """All combinations of the values of some axes, most of which are nightly.
 
-    One of as many as the last axis has values runs by day, as in a Latin square: of
-    three axes, each two values of the first two still meet.
+def leave_to_the_night(items: Iterable[pytest.Item]) -> None:
+    """Make most cases of grids nightly: by day, each value of each axis has a case.
+
+    A grid is what several `parametrize` of one test, or fixtures, make together.
     """
-    return [
-        pytest.param(
-            *(axis[i] for axis, i in zip(axes, at, strict=True)),
-            marks=pytest.mark.nightly if sum(at) % len(axes[-1]) else (),
-        )
-        for at in itertools.product(*(range(len(axis)) for axis in axes))
-    ]
+    by_day = [i for i in items if not i.get_closest_marker("nightly")]
+    for _, cases in itertools.groupby(by_day, lambda i: i.nodeid.partition("[")[0]):
+        grid = {item: values(item) for item in cases if hasattr(item, "callspec")}
+        if len(grid) > FEW_CASES:
+            for item in grid.keys() - sample(grid):
+                item.add_marker(pytest.mark.nightly)
+
+
+def values(item: Any) -> set[Any]:
+    """The value that an item has on each axis: the axis, and which object it is."""
+    params = dict(item.callspec.params)
+    found = set()
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0]
+        names = names.split(",") if isinstance(names, str) else names
+        own = [(name.strip(), id(params.pop(name.strip()))) for name in names]
+        found.add(tuple(own))
+    return found | {(name, id(value)) for name, value in params.items()}
+
+
+def sample(grid: dict[Any, set[Any]]) -> set[Any]:
+    """Few cases that have all values; first come those that share none with others."""
+    chosen, seen = set(), set()
+    in_any_order = sorted(grid, key=lambda item: crc32(item.nodeid.encode()))
+    for n_new in range(max(map(len, grid.values())), 0, -1):
+        for item in in_any_order:
+            if len(grid[item] - seen) >= n_new:
+                chosen.add(item)
+                seen |= grid[item]
+    return chosen
 
 
 def nightly_if(cases: Iterable[Any], nightly: Container[Any]) -> list[Any]:

@@ -13,11 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-# It imports packages once, but not skgoss, and forks for each line, which names a
-# folder, a script and its arguments. The answer is the status of the script's end.
+# It imports packages once, and forks for each line, which names a folder, a script and
+# its arguments. The answer is the status of the script's end.
 SERVER = """
 import contextlib, faulthandler, os, runpy, sys
-import sklearn.model_selection
+import skgoss.model_selection, skgoss.training.boosting
 with contextlib.suppress(ImportError):
     import matplotlib.pyplot, pandas
 for line in sys.stdin:

@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from scipy.stats import randint, uniform
 from sklearn import config_context, model_selection
 from sklearn.base import clone
@@ -365,10 +364,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("wrap", "strategy", "routing"),
-    pairs_unless_nightly([*MODELS], ["all", "race"], [False, True]),
-)
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("strategy", ["all", "race"])
+@pytest.mark.parametrize("wrap", MODELS)
 def test_a_number_of_folds_with_times_and_groups(wrap, strategy, routing):
     model, path = MODELS[wrap], {"plain": "", "pipeline": "lgbmregressor__"}[wrap]
     grid = {f"{path}num_leaves": [3, 5], f"{path}n_estimators": [9]}
@@ -408,9 +406,8 @@ CHOOSING = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "is_varied"), pairs_unless_nightly([*CHOOSING], [False, True])
-)
+@pytest.mark.parametrize("is_varied", [False, True])
+@pytest.mark.parametrize("name", CHOOSING)
 def test_whatever_chooses_inside_a_search_chooses_by_time(name, is_varied):
     """If the estimator has the option, or the grid."""
     fixed = dict(CHOOSING[name])

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.model_selection
-from grids import pairs_unless_nightly
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes
@@ -107,10 +106,9 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("case", "rounds", "mode"),
-    pairs_unless_nightly([*OTHERS], [(5, 3, 4), (3, 4)], ["keeps_models", "grows"]),
-)
+@pytest.mark.parametrize("mode", ["keeps_models", "grows"])
+@pytest.mark.parametrize("rounds", [(5, 3, 4), (3, 4)])
+@pytest.mark.parametrize("case", OTHERS)
 def test_fits_that_share_are_those_of_each_alone(case, rounds, mode):
     options, arguments = OTHERS[case]
     shared, calls = SharedFits(), []

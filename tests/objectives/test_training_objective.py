@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 
 import skgoss
 from skgoss.objectives import objectives
@@ -178,10 +177,9 @@ def boosted_like(objective, leaves):
     return scores
 
 
-@pytest.mark.parametrize(
-    ("case", "weighted", "average"),
-    pairs_unless_nightly(CASES, [False, True], [True, False]),
-)
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("case", CASES)
 def test_leaf_values_are_those_of_lightgbm(case, weighted, average):
     name, changed = case
     lgb = pytest.importorskip("lightgbm")

@@ -15,12 +15,22 @@ README = ROOT / "README.md"
 FEW_FLIGHTS = ("N_FLIGHTS = None", "N_FLIGHTS = 4000")
 EXAMPLES = {
     "quickstart.py": ([], "accuracy on rows that were held out: 0.9"),
-    "grid_search.py": ([], "best parameters: {"),
-    "intervals.py": ([], "for 90%: 89%"),
+    "grid_search.py": ([("[50, 100, 200]", "[5, 10, 20]")], "best parameters: {"),
+    "intervals.py": (
+        [('"num_leaves": 8', '"n_estimators": 20')],
+        "residuals: held-out targets in their intervals\n  for 90%: 9",
+    ),
     "monotone_constraints.py": ([], "smallest step: 0.0"),
     "custom_objective.py": ([], "0.9-expectile:"),
-    "sparse_text.py": ([], "AUC 0.9"),
-    "ranking.py": ([], "NDCG@10 on held-out queries: 0.8"),
+    "sparse_text.py": ([("(6000, 38)", "(2000, 38)")], "AUC 0.9"),
+    "ranking.py": (
+        [
+            ("arange(300), 20", "arange(120), 20"),
+            ("[7, 15, 31]", "[7]"),
+            (">= 200", ">= 80"),
+        ],
+        "NDCG@10 on held-out queries: 0.",
+    ),
     "train_and_cv.py": ([], "AUC on held-out rows: 0.9"),
     "save_and_load.py": ([], "the same predictions: True"),
     "accurate.py": (
@@ -28,21 +38,43 @@ EXAMPLES = {
             ("load_breast_cancer, load_wine, load_diabetes)", "load_wine,)"),
             ("N_SPLITS = 2", "N_SPLITS = 1"),
             ('"folds": 8}', '"folds": 2}'),
-            ("folds=5).fit", "folds=2).fit"),
+            ("folds=5).fit", "folds=2, n_estimators=20).fit"),
+            ('"accurate").fit', '"accurate", n_estimators=20).fit'),
         ],
         'preset="accurate"           loss 0.',
     ),
-    "early_stopping.py": ([], "accuracy: 0.9"),
+    "early_stopping.py": ([("[3, 7, 15]", "[3]")], "accuracy: 0.9"),
     "onnx_pipeline.py": ([], "accuracy in onnxruntime: 0.9"),
     "flight_delays.py": ([FEW_FLIGHTS], "AUC 0."),
-    "explain_flights.py": ([FEW_FLIGHTS], "sum of a row and its raw score:"),
+    "explain_flights.py": (
+        [FEW_FLIGHTS, ("n_estimators=100", "n_estimators=10")],
+        "sum of a row and its raw score:",
+    ),
     "plots.py": ([FEW_FLIGHTS], "Tree 1: 7 leaves"),
     "larger_than_memory.py": (
-        [("N_ROWS = 1_000_000", "N_ROWS = 250_000")],
+        [
+            ("N_ROWS = 1_000_000", "N_ROWS = 120_000"),
+            ("N_FILES = 10", "N_FILES = 4"),
+            ("50_000}", "10_000}"),
+            ("num_boost_round=20", "num_boost_round=3"),
+        ],
         "the values themselves do not fit",
     ),
-    "dask_flights.py": ([FEW_FLIGHTS], "to the last bit: True"),
-    "optuna_pruning.py": ([("n_trials=20", "n_trials=8")], "of 20 trials were pruned"),
+    "dask_flights.py": (
+        [
+            FEW_FLIGHTS,
+            (
+                "DaskLGBMClassifier(n_estimators=100",
+                "DaskLGBMClassifier(n_estimators=5",
+            ),
+            ("= LGBMClassifier(n_estimators=100", "= LGBMClassifier(n_estimators=5"),
+        ],
+        "to the last bit: True",
+    ),
+    "optuna_pruning.py": (
+        [("n_trials=20", "n_trials=8"), ("data, 60", "data, 15")],
+        "of 20 trials were pruned",
+    ),
     "survival.py": ([], "cox: concordance 0."),
 }
 # What an example needs beside the dependencies.

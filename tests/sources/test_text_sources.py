@@ -8,7 +8,6 @@ import pickle
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
@@ -101,9 +100,8 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "by"), pairs_unless_nightly([*FILES], ["pandas", "numpy"])
-)
+@pytest.mark.parametrize("by", ["pandas", "numpy"])
+@pytest.mark.parametrize("name", FILES)
 def test_tables_have_the_bits_of_memory(name, by, tmp_path, read_by):
     content, params, fields = FILES[name]
     if by == "numpy" or content.count("\r") == content.count("\r\n"):
@@ -337,9 +335,8 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "by"), pairs_unless_nightly([*FAULTS], ["pandas", "numpy"])
-)
+@pytest.mark.parametrize("by", ["pandas", "numpy"])
+@pytest.mark.parametrize("name", FAULTS)
 def test_faults_name_the_file_and_the_line(name, by, tmp_path, read_by):
     content, match = FAULTS[name]
     if by == "numpy":

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from grids import pairs_unless_nightly
 from scipy import sparse
 from sklearn.base import clone
 
@@ -243,11 +242,9 @@ def test_methods_fit_better_in_turn():
     assert errors[2] < 1.01 * errors[1]
 
 
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("options", "method"),
-    pairs_unless_nightly(
-        [{}, {"monotone_penalty": 2.0}, {"path_smooth": 3.0}], METHODS
-    ),
+    "options", [{}, {"monotone_penalty": 2.0}, {"path_smooth": 3.0}]
 )
 def test_as_accurate_as_lightgbm(method, options, lightgbm):
     options = {

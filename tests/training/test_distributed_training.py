@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from ranks import by_partition, deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
@@ -119,9 +118,8 @@ OF_OBJECTIVES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("case", "n_ranks"), pairs_unless_nightly(OF_OBJECTIVES, [2, 5])
-)
+@pytest.mark.parametrize("n_ranks", [2, 5])
+@pytest.mark.parametrize("case", OF_OBJECTIVES)
 def test_objectives_of_partitions(case, n_ranks, monkeypatch):
     name, options = case
     monkeypatch.setattr(order_statistics, "FEW", 0)
@@ -191,12 +189,9 @@ def test_targets_of_all_ranks_count():
 # --- Renewed leaves -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("weight", "name", "n_ranks"),
-    pairs_unless_nightly(
-        [*WEIGHTS.values()], ["regression_l1", "quantile", "mape"], [2, 3]
-    ),
-)
+@pytest.mark.parametrize("n_ranks", [2, 3])
+@pytest.mark.parametrize("name", ["regression_l1", "quantile", "mape"])
+@pytest.mark.parametrize("weight", WEIGHTS.values())
 def test_renewed_leaves_of_partitions(name, weight, n_ranks, few_rows_gathered):
     y = TARGETS.get(name, SIGNAL)
     score = np.round(RNG.normal(size=N), 1)
@@ -253,9 +248,9 @@ def test_bags_of_partitions(options, n_ranks):
         assert np.array_equal(np.sort(np.concatenate(of_ranks)), bag)
 
 
-@pytest.mark.parametrize(
-    ("n", "n_scores", "n_ranks"), pairs_unless_nightly([5, 1000], [1, 3], N_RANKS)
-)
+@pytest.mark.parametrize("n_ranks", N_RANKS)
+@pytest.mark.parametrize("n_scores", [1, 3])
+@pytest.mark.parametrize("n", [5, 1000])
 def test_one_side_samples_of_partitions(n, n_scores, n_ranks, few_rows_gathered):
     random = np.random.default_rng(n)
     chosen = settings(

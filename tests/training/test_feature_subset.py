@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from scipy.sparse import random as random_sparse
 
 from skgoss import LGBMClassifier, LGBMRegressor
@@ -87,9 +86,8 @@ def labels(X: Any, n_classes: int) -> np.ndarray:
     return np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
 
 
-@pytest.mark.parametrize(
-    ("options", "table"), pairs_unless_nightly([*OPTIONS], [*TABLES])
-)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_packing_sampled_features_changes_no_model(monkeypatch, table, options):
     X = TABLES[table]
     options = OPTIONS[options] | BINS.get(table, {})

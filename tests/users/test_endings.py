@@ -10,7 +10,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from grids import pairs_unless_nightly
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.feature_selection import SelectFromModel
@@ -146,7 +145,8 @@ ENDS = [case for case in product(NESTINGS, EVENTS) if case != ("race", "error")]
 
 
 @pytest.mark.usefixtures("interruptible", "no_thread_is_left")
-@pytest.mark.parametrize(("end", "n_jobs"), pairs_unless_nightly(ENDS, [1, 2]))
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("end", ENDS)
 def test_all_ends_within_a_round(monkeypatch, end, n_jobs):
     nesting, event = end
     happens, error = EVENTS[event]

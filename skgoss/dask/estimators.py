@@ -100,7 +100,7 @@ def _lazy(method: Function) -> Function:
         check_is_fitted(self)
         return partition_predictions.lazily(method, self.to_local(), X, args, kwargs)
 
-    doc, mark, rest = inspect.cleandoc(method.__doc__ or "").partition("\nReferences\n")
+    doc, mark, rest = inspect.cleandoc(method.__doc__ or "").partition("\nExamples\n")
     predict.__doc__ = f"{doc.rstrip()}{_NOTE}{mark}{rest}"
     return cast(Function, predict)
 

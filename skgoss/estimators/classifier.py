@@ -282,12 +282,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         probable classes (adaptive prediction sets): only one where the models are sure,
         more where they are not. How many is calibrated on the rows that the folds'
         models were tested on. Of many new rows of the same distribution, the share
-        ``coverage`` or more have their label in the set. This need not hold for each
-        class, nor if the distribution changes. With weights, also those of classes, the
-        share is that of the weight.
-
-        In a pipeline, other steps must transform the rows:
-        ``pipe[-1].predict_set(pipe[:-1].transform(X))``.
+        ``coverage`` or more, with weights of the weight, have their label in the set.
+        This need not hold for each class, nor if the distribution changes.
+        docs/intervals.md has pipelines and references.
 
         Parameters
         ----------
@@ -310,11 +307,6 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         See Also
         --------
         LGBMRegressor.predict_interval : Intervals.
-
-        References
-        ----------
-        Y. Romano, M. Sesia and E. J. Candes, "Classification with Valid and Adaptive
-        Coverage", NeurIPS 2020.
 
         Examples
         --------

@@ -398,28 +398,13 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         around its prediction, and is as wide as the residuals of the rows that the
         folds' models were tested on. With ``objective="quantile"`` and several
         ``alpha``, it consists of two quantiles and of how far targets were outside of
-        them (conformalized quantile regression): such intervals are wide only where
-        targets spread.
+        them: such intervals are wide only where targets spread. Without ``folds``, the
+        quantiles are not calibrated, and cover less.
 
         Of many new rows of the same distribution, the share ``coverage`` lies in their
-        intervals. This need not hold in each group of rows, nor if the distribution
-        changes. With weights, the share is that of the weight.
-
-        The prediction is the mean of the folds' models, and more accurate than each of
-        them. So ``method="cv"`` covers at least ``coverage`` on most data, but nothing
-        is proven for few rows. ``method="cv+"`` adds the residuals of each fold to the
-        prediction of its own model. Its intervals are wider and cover about a point
-        more. For any data and any model, they cover 1 - 2 (1 - ``coverage``), minus a
-        little.
-
-        Several quantiles without ``folds`` are intervals, too, if the two quantiles of
-        the coverage are among them, such as 0.05 and 0.95 for 0.9. Without calibration
-        they cover less. For the objectives 'poisson', 'gamma' and 'tweedie', residuals
-        are divided by the standard deviation that the objective assumes, so intervals
-        grow with the prediction. With ``reg_sqrt``, they are residuals of roots.
-
-        In a pipeline, other steps must transform the rows:
-        ``pipe[-1].predict_interval(pipe[:-1].transform(X))``.
+        intervals, or with weights this share of the weight. It need not hold in each
+        group of rows, nor if the distribution changes. docs/intervals.md has what is
+        proven, what other objectives do, pipelines and references.
 
         Parameters
         ----------
@@ -440,17 +425,6 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         See Also
         --------
         LGBMClassifier.predict_set : Sets of classes.
-
-        References
-        ----------
-        R. F. Barber, E. J. Candes, A. Ramdas and R. J. Tibshirani, "Predictive
-        inference with the jackknife+", Annals of Statistics 49(1), 2021.
-
-        Y. Romano, E. Patterson and E. J. Candes, "Conformalized Quantile Regression",
-        NeurIPS 2019.
-
-        L. Steinberger and H. Leeb, "Conditional predictive inference for stable
-        algorithms", Annals of Statistics 51(1), 2023: ``method="cv"``.
 
         Examples
         --------

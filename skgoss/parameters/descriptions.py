@@ -32,21 +32,18 @@ FIT = entries("""
 X : array-like or data frame of shape (n_samples, n_features), or Dataset
     The training data. Arrays and sparse matrices hold numbers, data frames also
     strings and categories. NaN is a missing value. A `Dataset` is binned once for
-    any number of fits. It also provides ``y``, ``sample_weight``, ``init_score``
-    and ``group`` if they are not passed. Paths of Parquet files, and other data
-    that `Dataset` reads in batches, need not fit into memory. Then ``y``,
-    ``sample_weight``, ``init_score`` and ``qid`` may be names of columns.
+    any number of fits, and provides what is not passed, such as ``y``. With Parquet
+    files and other data that `Dataset` reads in batches, ``y``, ``sample_weight``,
+    ``init_score`` and ``qid`` may be names of columns.
 y : array-like of shape (n_samples,), default=None
     The target: numbers for a regressor, labels of any type for a classifier,
-    relevance grades (0, 1, 2, ...) for a ranker. It may be None only if ``X`` is a
-    `Dataset` with a label.
+    relevance grades (0, 1, 2, ...) for a ranker. None if ``X`` is a `Dataset`.
 sample_weight : array-like of shape (n_samples,), default=None
     Weights of the rows. A row of weight 2 counts as two copies of the row, and a
     row of weight 0 is ignored.
 init_score : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
-    Raw scores from which boosting starts, instead of the best constant. They are
-    not part of the model: add them to its raw predictions. They have no effect
-    with ``init_model``.
+    Raw scores from which boosting starts; no effect with ``init_model``. They are
+    not part of the model: add them to its raw predictions.
 group : array-like of shape (n_queries,), default=None
     Number of rows of each query. The rows of a query must be consecutive, and the
     queries in this order. Pass either ``group`` or ``qid``.
@@ -54,23 +51,18 @@ qid : array-like of shape (n_samples,), default=None
     Query id of each row, a number or string. The rows of queries may be mixed.
     Without ``qid`` and ``group`` all rows belong to one query.
 groups : array-like of shape (n_samples,), default=None
-    Group of each row, a number or string: whatever the fit chooses by ``folds``, a
-    preset or early stopping, it chooses on rows of groups that it has not learned
-    from.
+    Group of each row, a number or string. ``folds``, a preset and early stopping
+    choose on rows of groups that the fit has not learned from.
 time : array-like of shape (n_samples,), default=None
-    Time of each row, a number or date: whatever the fit chooses is chosen on rows
-    that are later than all that it has learned from. Then ``oof_prediction_`` is
-    NaN for the rows that no fold tests: see docs/time-series.md.
+    Time of each row, a number or date. ``folds``, a preset and early stopping
+    choose on rows later than those learned from: see docs/time-series.md.
 eval_set : list of (X, y) pairs or Datasets, default=None
-    Evaluation sets. Metrics are computed on them after each round; early stopping
-    uses these metrics. Pass either ``eval_set``, or ``eval_X`` and ``eval_y``. Set
-    number i is named 'valid_i'. To evaluate the training set as well, pass the same
-    objects ``X`` and ``y``; this set is named 'training'.
+    Evaluation sets, for metrics after each round and early stopping. Pass either
+    this, or ``eval_X`` and ``eval_y``. The same objects ``X`` and ``y`` are the
+    training set.
 eval_names : list of str, default=None
-    Names of the evaluation sets. The default names are 'valid_0', 'valid_1' and so
-    on, and 'training' for the training set. If this list, or a list of another
-    ``eval_`` argument, is shorter than the list of sets, the last sets use the
-    defaults.
+    Names of the evaluation sets, by default 'valid_0', 'valid_1' and so on, and
+    'training'. Sets that a list of an ``eval_`` argument lacks have the defaults.
 eval_sample_weight : list of array-like, default=None
     Weights of the rows of each evaluation set.
 eval_class_weight : list of dict or 'balanced', default=None
@@ -82,28 +74,23 @@ eval_group : list of array-like, default=None
 eval_qid : list of array-like, default=None
     Query ids of the rows of each evaluation set.
 eval_metric : str, callable or list of them, default=None
-    Metrics to compute in addition to the parameter ``metric``: names or functions.
-    A function is called as ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or
-    ``f(y_true, y_pred, weight, group)``, according to its number of arguments. It
-    returns ``(name, value, is_higher_better)`` or a list of such tuples. ``y_pred``
-    are predictions, or raw scores if the objective is a function.
+    Metrics in addition to the parameter ``metric``: names, or functions of
+    ``y_true``, ``y_pred`` and, if they take more arguments, ``weight`` and
+    ``group``, that return ``(name, value, is_higher_better)`` or a list of them.
+    ``y_pred`` are predictions, or raw scores if the objective is a function.
 eval_at : int or list of int, default=None
     For the metrics 'ndcg' and 'map': the numbers k of top documents. None means the
     parameter ``eval_at``.
 feature_name : 'auto' or list of str, default='auto'
-    Names of the columns, which become ``feature_name_``. 'auto' means the names in
-    ``X``.
+    Names of the columns, for ``feature_name_``. 'auto': those of ``X``.
 categorical_feature : 'auto', None or list of str and int, default='auto'
-    The columns that hold categories. 'auto' means the parameter
-    ``categorical_feature``.
+    Replaces the parameter ``categorical_feature`` unless it is 'auto'.
 callbacks : list of callable, default=None
-    Functions that are called before or after each round, such as `early_stopping`
-    and `log_evaluation`.
+    Functions called before or after each round, such as `log_evaluation`.
 init_model : estimator of skgoss, Booster, str or path, default=None
-    A fitted model, or the path of a model file. Boosting continues from its trees,
-    which become part of the new model. ``X`` must have the columns of that model.
-    The names of columns, the categories and the classes are also taken from it.
-    Files of LightGBM hold no classes; for these, the classes come from ``y``.
+    A fitted model or a model file, to whose trees rounds are added. Names of
+    columns, categories and classes are those of the model; classes of LightGBM's
+    files come from ``y``.
 eval_X : array-like or data frame, or a tuple of them, default=None
     The data of the evaluation set. A tuple holds those of several sets.
 eval_y : array-like, or a tuple of them, default=None
@@ -111,8 +98,7 @@ eval_y : array-like, or a tuple of them, default=None
 early_stopping_rounds : int, default=None
     If passed, it replaces the parameter ``early_stopping_round``.
 verbose : bool or int, default=False
-    Whether to print the metrics of every round. With an int k, the metrics of every
-    k-th round are printed.
+    Whether to print the metrics of every round, or of every k-th for a number k.
 """)
 
 # The arguments of fit on a Dask cluster.
@@ -201,6 +187,21 @@ validate_features : bool, default=False
     parameters of LightGBM are accepted and have no effect. Unknown names give an
     ``UnusedParameterWarning``; arguments of other methods raise a TypeError.
 """)
+
+# Arguments of ``predict`` that other methods of estimators share with it.
+_SHARED = (
+    "raw_score start_iteration num_iteration pred_leaf pred_contrib validate_features"
+    " pred_interactions to_parquet **kwargs"
+)
+AS_IN_PREDICT = entries("""
+X : array-like or data frame of shape (n_samples, n_features)
+    The rows to predict, as for `predict`.
+""") | entries(
+    "\n".join(
+        f"{name} : see `predict`\n    Arguments that both methods have."
+        for name in _SHARED.split()
+    )
+)
 
 # The arguments of a Booster's methods.
 BOOSTER = PREDICTION | entries("""

@@ -10,9 +10,12 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from skgoss.parameters.descriptions import (
+    AS_IN_PREDICT,
     ATTRIBUTES,
     BOOSTER,
     CONSTRUCTOR_KWARGS,
@@ -139,9 +142,8 @@ def of_estimator(cls: Class) -> Class:
     described = {option.name: _entry(option) for option in OPTIONS}
     (_, first), *others = GROUPS.items()
     named = [
-        f"{line} : see `LGBMModel`\n    {topic}."
+        f"{', '.join(option.name for option in options)} : see `LGBMModel`\n    {topic}."
         for topic, options in others
-        for line in _lines(option.name for option in options)
     ]
     most = [described[option.name] for option in first]
     doc = inspect.cleandoc(cls.__doc__ or "")
@@ -167,12 +169,6 @@ def _entry(option: Option) -> str:
     return "\n".join(lines)
 
 
-def _lines(names: Iterable[str]) -> list[str]:
-    """Names in lines that leave room for what follows them."""
-    lines = textwrap.wrap(", ".join(names), 66, break_long_words=False)
-    return [line.rstrip(",") for line in lines]
-
-
 def of_fit(method: Function, descriptions: dict[str, str] = FIT) -> Function:
     """Give ``fit`` a docstring that describes the arguments of its signature."""
     method.__doc__ = _OF_FIT
@@ -180,8 +176,12 @@ def of_fit(method: Function, descriptions: dict[str, str] = FIT) -> Function:
 
 
 def of_prediction(method: Function) -> Function:
-    """Describe the arguments of a prediction in its docstring."""
-    return _describe(method, PREDICTION)
+    """Describe the arguments of a prediction in its docstring.
+
+    ``predict`` describes at length what the other methods share with it.
+    """
+    is_first = method.__name__ == "predict"
+    return _describe(method, PREDICTION if is_first else PREDICTION | AS_IN_PREDICT)
 
 
 def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
@@ -197,7 +197,7 @@ def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
             shape=shape,
             arguments=_ARGUMENTS,
         )
-        return _describe(method, PREDICTION)
+        return of_prediction(method)
 
     return describe
 
@@ -277,6 +277,15 @@ def _describe(function: Function, descriptions: dict[str, str]) -> Function:
     if mark:
         descriptions = descriptions | entries(only_here)
         names = inspect.signature(function).parameters
-        listed = "\n".join(descriptions[name] for name in names if name != "self")
+        listed = _joined(descriptions[name] for name in names if name != "self")
         function.__doc__ = f"{before}{listed}{gap}{rest}"
     return function
+
+
+def _joined(listed: Iterable[str]) -> str:
+    """Entries below each other; those with the same words have one, with all names."""
+    parted = [entry.split(" : ", 1) for entry in listed]
+    return "\n".join(
+        f"{', '.join(name for name, _ in same)} : {words}"
+        for words, same in groupby(parted, key=itemgetter(1))
+    )

@@ -125,8 +125,14 @@ def keywords_only(cls: Class) -> Class:
         vars(self).pop("_passed", None)  # the constructor may be called again
         remember_passed(self, kwargs)
 
-    # scikit-learn asks for it whenever it copies an estimator.
-    named.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]
+    # scikit-learn asks for it whenever it copies an estimator. Help would print pages of
+    # types, which editors read in the source.
+    signature = inspect.signature(init)
+    untyped = [
+        parameter.replace(annotation=parameter.empty)
+        for parameter in signature.parameters.values()
+    ]
+    named.__signature__ = inspect.Signature(untyped)  # type: ignore[attr-defined]
     cls.__init__ = _Constructor(named)  # type: ignore[misc]
     return cls
 

@@ -13,6 +13,7 @@ from sklearn.model_selection._validation import (
     _insert_error_scores,
     _warn_or_raise_about_fit_failures,
 )
+from sklearn.utils._metadata_requests import RequestMethod
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -42,8 +43,30 @@ def with_callbacks(method: Function) -> Function:
     return method if _callback is None else _callback.with_callbacks(method)
 
 
+class _ShortRequestMethod(RequestMethod):
+    """Metadata routing with a docstring of some lines, not some pages, for `help`."""
+
+    def __get__(self, instance: Any, owner: type) -> Callable[..., Any]:
+        method = super().__get__(instance, owner)
+        method.__doc__ = (
+            f"Set which arguments of ``{self.name}`` pipelines and searches pass on.\n\n"
+            "True passes an argument on, False does not, and a string passes on what\n"
+            "has this name: https://scikit-learn.org/stable/metadata_routing.html."
+        )
+        return method
+
+
 class DocumentedMixin:
     """Lets notebooks link to the page of a class on the website, by a question mark."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, method in list(vars(cls).items()):
+            if type(method) is RequestMethod:
+                short = _ShortRequestMethod(
+                    method.name, method.keys, method.validate_keys
+                )
+                setattr(cls, name, short)
 
     _doc_link_module = "skgoss"
     _doc_link_template = f"{SITE}api/{{home}}.{{name}}.html"

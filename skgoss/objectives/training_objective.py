@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from skgoss.objectives.percentiles import GroupedRows, percentiles
 from skgoss.objectives.survival import PartialLikelihood
 from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
+from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]

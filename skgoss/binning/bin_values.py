@@ -275,7 +275,10 @@ def source_of(
     n_threads: int,
     n_global: int | None = None,
 ) -> Bins | Values:
-    """The values to store, or their bins if they are in several pieces."""
+    """The values to store, or their bins if they are in several pieces.
+
+    ``n_global`` is the number of rows of all processes, if these are not all.
+    """
     if not isinstance(columns, StackedColumns):
         return Values(columns, mappers, settings, rows, n_threads, n_global)
     n_rows = columns.n_rows if rows is None else len(rows)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning import storage
-from skgoss.binning.bin_values import Bins, LosslessSettings, StorageSettings
+from skgoss.binning.bin_values import Bins, LosslessSettings, StorageSettings, source_of
 from skgoss.binning.find_bins import BinMapper, BinningOptions, find_bin_mappers
 from skgoss.binning.storage import Storage
 from skgoss.columns.columns import Columns
@@ -69,7 +69,8 @@ class BinnedDataset:
         if len(feature) < len(mappers):
             columns = columns.take(feature)
         n_global = None if partition is None else partition.n_rows
-        stored = storage.build(columns, used, settings, rows, n_threads, n_global)
+        source = source_of(columns, used, settings, rows, n_threads, n_global)
+        stored = storage.lay_out(source, used, settings, n_threads)
         return cls.from_storage(mappers, feature, stored)
 
     @classmethod
@@ -111,20 +112,16 @@ class BinnedDataset:
 
         The mappers are the same list. The settings of bins are not used, nor is
         `max_conflict_rate`: no bin of the other rows is lost. For ``n_global`` see
-        `storage.build`.
+        `source_of`.
         """
+        used, settings = self.used_mappers, LosslessSettings.from_settings(settings)
+        columns = columns.take(self.feature)
+        source = source_of(columns, used, settings, rows, n_threads, n_global)
         return replace(
             self,
-            n_rows=columns.n_rows if rows is None else len(rows),
+            n_rows=source.n_rows,
             numbers=None,
-            storage=storage.build(
-                columns.take(self.feature),
-                self.used_mappers,
-                LosslessSettings.from_settings(settings),
-                rows,
-                n_threads,
-                n_global,
-            ),
+            storage=storage.lay_out(source, used, settings, n_threads),
         )
 
     def has_bins_of(self, other: BinnedDataset) -> bool:

@@ -149,9 +149,11 @@ class Storage:
         n_lanes = int(self.lane.max(initial=-1)) + 1
         row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
         short = np.arange(len(arrays.shorts), dtype=np.int32)
+        one = np.ones_like(short)
+        n_threads = team(arrays.bytes.size + arrays.shorts.size, self.n_threads)
         return PackedRows(
-            self._row_major(arrays.bytes, self.lane, self.radix, row_bytes),
-            self._row_major(arrays.shorts, short, np.ones_like(short), len(short)),
+            self._row_major(arrays.bytes, self.lane, self.radix, row_bytes, n_threads),
+            self._row_major(arrays.shorts, short, one, len(short), n_threads),
             *self._entries(),
         )
 
@@ -161,6 +163,7 @@ class Storage:
         lane: NDArray[np.int32],
         radix: NDArray[np.int32],
         n_numbers: int,
+        n_threads: int,
     ) -> NDArray[_Code]:
         # From the start of a cache line, so that few rows are in two.
         shape = (self.store.n_rows, n_numbers)
@@ -168,7 +171,7 @@ class Storage:
         address = room.__array_interface__["data"][0]
         first = -address % CACHE_LINE // codes.itemsize
         rows = room[first : first + math.prod(shape)].reshape(shape)
-        pack_rows(codes, lane, radix, team(codes.size, self.n_threads), rows)
+        pack_rows(codes, lane, radix, n_threads, rows)
         return rows
 
     @property
@@ -265,24 +268,6 @@ class Storage:
         return replace(self, store=store, n_threads=n_threads)
 
 
-def build(
-    columns: Columns | StackedColumns,
-    mappers: list[BinMapper],
-    settings: StorageSettings,
-    rows: NDArray[np.int64] | None,
-    n_threads: int,
-    n_global: int | None = None,
-) -> Storage:
-    """Bin the values of used columns, and store the bins.
-
-    ``n_global`` is the number of rows of all processes, if these are not all. The
-    places of histograms depend on it and on the mappers alone, so all processes have
-    the same.
-    """
-    source = source_of(columns, mappers, settings, rows, n_threads, n_global)
-    return lay_out(source, mappers, settings, n_threads)
-
-
 def build_batches(
     batches: Iterable[Columns],
     n_rows: int,
@@ -291,7 +276,7 @@ def build_batches(
     n_threads: int,
     memory: Memory = IN_MEMORY,
 ) -> Storage:
-    """Bin columns whose ``n_rows`` rows come in batches: see `build`."""
+    """Bin columns whose ``n_rows`` rows come in batches: see `lay_out`."""
     values = (
         Values(columns, mappers, settings, None, n_threads, n_rows)
         for columns in batches
@@ -322,7 +307,11 @@ def lay_out(
     settings: StorageSettings,
     n_threads: int,
 ) -> Storage:
-    """Store the bins of used columns, column by column and row by row."""
+    """Store the bins of used columns, column by column and row by row.
+
+    The places of histograms depend on the mappers and on how many rows the ``source``
+    knows of in all processes, so all processes have the same.
+    """
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
     n_bins, default_bin = arrays.n_bins, arrays.default_bin

@@ -26,7 +26,7 @@ from skgoss.fit.arguments import NO_ROWS, FitArguments, input_sets
 from skgoss.model.fitted import EstimatorRecord, constructor_defaults
 from skgoss.parameters import descriptions, docstrings
 from skgoss.training.loop import Recorder
-from skgoss.utils import disk, messages
+from skgoss.utils import disk, messages, sklearn_private
 from skgoss.utils.public import set_module
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -208,6 +208,8 @@ class _OnCluster(LGBMModel):
 
     def _fit_on_workers(self, X: Any, y: Any, arguments: FitArguments) -> None:
         client, local = self._waiting_client(), self._unfitted()
+        if arguments.verbose is not False:
+            arguments = arguments.with_messages()
         settings = fits.checked(local, X, arguments)
         sets, delayed = partitions.cut(
             input_sets(X, y, arguments, settings, is_lazy=True)
@@ -220,7 +222,10 @@ class _OnCluster(LGBMModel):
             "time": compute(arguments.time)[0],
         }
         arguments = dataclasses.replace(arguments, **(NO_ROWS | others))
-        hooks = self._round_hooks(X, y, arguments, settings)
+        is_heard = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
+        hooks = None
+        if is_heard:
+            hooks = self._round_hooks(X, y, arguments, settings)
         events = fits.ClientEvents(settings, hooks)
         work = fits.Work(local, arguments, sets, events.needs_rounds)
         if hooks is not None:

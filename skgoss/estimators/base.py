@@ -523,7 +523,7 @@ class LGBMModel(
         time: ArrayLike | None = None,
     ) -> Self:
         """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
-        arguments = FitArguments.of_fit(
+        arguments = FitArguments(
             sample_weight=sample_weight,
             init_score=init_score,
             group=group,
@@ -540,7 +540,7 @@ class LGBMModel(
             init_model=init_model,
             eval_X=eval_X,
             eval_y=eval_y,
-            early_stopping_rounds=early_stopping_rounds,
+            early_stopping_round=early_stopping_rounds,
             verbose=verbose,
             qid=qid,
             eval_qid=eval_qid,
@@ -551,29 +551,30 @@ class LGBMModel(
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):
+            if arguments.verbose is not False:
+                arguments = arguments.with_messages()
             settings = self._settings(X, arguments)
             if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
                 self._keep(*self._shared.model(self, X, y, arguments, settings))
                 return self
-            hooks = self._round_hooks(X, y, arguments, settings)
+            is_heard = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
+            hooks = is_heard and self._round_hooks(X, y, arguments, settings)
             sets = input_sets(X, y, arguments, settings)
             fit = self._start(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
-            if hooks is None:
-                self._keep(*run(fit))
-            else:
+            if hooks:
                 hooks.begin()
                 self._keep(*run(fit, _listener(hooks)))
                 hooks.end()
+            else:
+                self._keep(*run(fit))
         return self
 
     def _round_hooks(
         self, X: Any, y: Any, arguments: FitArguments, settings: Settings
-    ) -> sklearn_private.RoundHooks | None:
-        """What tells scikit-learn's callbacks of the rounds; None: there are none."""
-        if vars(self).keys().isdisjoint(sklearn_private.CALLBACK_ATTRIBUTES):
-            return None
+    ) -> sklearn_private.RoundHooks:
+        """What tells scikit-learn's callbacks, if there are any, of the rounds."""
         data = {"X": X, "y": y, "metadata": arguments.metadata}
         n_rounds = presets.planned_rounds(settings)
         return sklearn_private.RoundHooks(self, n_rounds, data)
@@ -594,14 +595,14 @@ class LGBMModel(
         build_bins: BuildBins | None = None,
     ) -> Fit:
         """A fit that has read its data: see `entry.start`."""
-        earlier = arguments.init_model
+        earlier, record = arguments.init_model, self._record(settings.passed)
         return entry.start(
             sets,
             arguments,
             settings,
             self._task(type(self).__name__),
             init_model=earlier if earlier is None else init_model(earlier),
-            record=self._record(settings.passed),
+            record=record,
             n_threads=n_threads,
             build_bins=build_bins,
         )

@@ -91,7 +91,7 @@ class LGBMRanker(LGBMModel):
         time: ArrayLike | None = None,
     ) -> Self:
         """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
-        arguments = FitArguments.of_fit(
+        arguments = FitArguments(
             sample_weight=sample_weight,
             init_score=init_score,
             group=group,
@@ -110,7 +110,7 @@ class LGBMRanker(LGBMModel):
             eval_qid=eval_qid,
             eval_X=eval_X,
             eval_y=eval_y,
-            early_stopping_rounds=early_stopping_rounds,
+            early_stopping_round=early_stopping_rounds,
             verbose=verbose,
             time=time,
         )

@@ -116,7 +116,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         time: ArrayLike | None = None,
     ) -> Self:
         """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
-        arguments = FitArguments.of_fit(
+        arguments = FitArguments(
             sample_weight=sample_weight,
             init_score=init_score,
             eval_set=eval_set,
@@ -130,7 +130,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             init_model=init_model,
             eval_X=eval_X,
             eval_y=eval_y,
-            early_stopping_rounds=early_stopping_rounds,
+            early_stopping_round=early_stopping_rounds,
             verbose=verbose,
             groups=groups,
             time=time,

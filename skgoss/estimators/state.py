@@ -133,7 +133,7 @@ def _of_foreign(task: Task, model: FittedModel) -> dict[str, Any]:
 
 def _default_objective(task: Task, model: FittedModel) -> str | None:
     if isinstance(task, Classification):
-        task = replace(task, classes=np.arange(max(model.trees.n_scores, 2)))
+        task = task.with_classes(np.arange(max(model.trees.n_scores, 2)))
     return task.default_objective
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,11 @@ OF_A_SET = (*OF_ROWS, "class_weight")
 NO_ROWS: dict[str, Any] = dict.fromkeys(
     [*OF_ROWS, "groups", "time", "eval_set", "eval_X", "eval_y"]
     + [f"eval_{name}" for name in OF_A_SET]
+)
+# The arguments of evaluation sets.
+_OF_SETS = attrgetter(
+    *("eval_set", "eval_X", "eval_y", "eval_names"),
+    *(f"eval_{name}" for name in OF_A_SET),
 )
 
 
@@ -69,22 +75,13 @@ class FitArguments:
     # What is chosen in a fit is chosen on later rows.
     time: Any = None
 
-    @classmethod
-    def of_fit(
-        cls,
-        *,
-        early_stopping_rounds: Any = None,
-        verbose: bool | int = False,
-        **arguments: Any,
-    ) -> FitArguments:
-        """Take the arguments of ``fit``, of which two become others."""
-        is_off = isinstance(early_stopping_rounds, bool | np.bool_)
-        if is_off and not early_stopping_rounds:
-            early_stopping_rounds = 0
-        if verbose is not False:
-            messages = lightgbm3.messages("verbose", verbose, arguments["callbacks"])
-            arguments |= messages
-        return cls(**arguments, early_stopping_round=early_stopping_rounds)
+    # LightGBM 2 and 3 print the metrics of so many rounds, or of each.
+    verbose: bool | int = False
+
+    def with_messages(self) -> FitArguments:
+        """The arguments with the callback that ``verbose`` stands for."""
+        told = lightgbm3.messages("verbose", self.verbose, self.callbacks)
+        return replace(self, **told, verbose=False)
 
     @property
     def metadata(self) -> dict[str, Any] | None:
@@ -294,7 +291,8 @@ def input_sets(
     Data that are read in batches become a `Dataset`, unless data are collections of
     Dask, which are ``is_lazy``.
     """
-    if not is_lazy:
+    has_sets = {*map(type, _OF_SETS(arguments))} != {type(None)}
+    if not is_lazy and (has_sets or type(X) is not np.ndarray or isinstance(y, str)):
         X, y, arguments = _with_datasets(X, y, arguments)
     training = InputSet(
         TRAINING,
@@ -311,6 +309,8 @@ def input_sets(
     )
     if isinstance(X, Dataset):
         training = training.with_fields(settings.verbosity)
+    if not has_sets:
+        return [training]
     return [training, *_evaluation_sets(arguments, training, settings.verbosity)]
 
 

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -19,8 +20,9 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
-from skgoss.fit.several_outputs import joint_link
+from skgoss.fit.several_outputs import Output, joint_link
 from skgoss.fit.splits import Pair, Splits
+from skgoss.fit.task import Task
 from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
@@ -84,7 +86,8 @@ def checked_settings(
     for name in ("early_stopping_round", "eval_at"):
         value = getattr(arguments, name)
         if value is not None:
-            replaced[name] = value
+            is_off = isinstance(value, bool | np.bool_) and not value
+            replaced[name] = 0 if is_off else value
     if not (isinstance(categorical, str) and categorical == "auto"):
         replaced["categorical_feature"] = categorical
     if isinstance(X, Dataset):
@@ -220,7 +223,7 @@ class Fit:
 
         data, settings = self.data, self.data.settings
         trees = None if data.init_model is None else data.init_model.trees
-        make_metrics = cache(partial(_metrics, data.without_rows()))
+        make_metrics = cache(partial(_metrics, *_OF_METRICS(data)))
         if not (data.arguments.eval_metric is None and settings.metric is None):
             make_metrics()  # errors come early
         plan = (
@@ -583,7 +586,7 @@ class Fit:
             raise TypeError(
                 f"feval must be a function or a list of functions, got {feval!r}."
             )
-        return _custom_metrics(self.data, functions)
+        return _custom_metrics(self.data.task, self.data.link, functions)
 
 
 class FunctionOfRound:
@@ -599,48 +602,60 @@ class FunctionOfRound:
 
 
 def _custom_metrics(
-    data: FitData, functions: Sequence[Callable[..., Any]]
+    task: Task, link: Link, functions: Sequence[Callable[..., Any]]
 ) -> list[metrics.CustomMetric]:
-    takes_dataset = data.task.functions_take_dataset
+    takes_dataset = task.functions_take_dataset
     kind = metrics.CustomMetricOfDataset if takes_dataset else metrics.CustomMetric
-    return [kind(function, data.link) for function in functions]
+    return [kind(function, link) for function in functions]
 
 
-def _metrics(data: FitData) -> list[output_metrics.AnyMetric]:
+# What metrics depend on. They do not hold the data, which may be freed before them.
+_OF_METRICS = attrgetter(
+    *("task", "settings", "arguments.eval_metric", "objective", "link"),
+    *("outputs", "levels", "n_scores", "ranks"),
+)
+
+
+def _metrics(
+    task: Task,
+    settings: Settings,
+    metric: Any,
+    objective: str | Callable[..., Any],
+    link: Link,
+    outputs: Sequence[Output],
+    levels: tuple[float, ...],
+    n_scores: int,
+    ranks: bool,
+) -> list[output_metrics.AnyMetric]:
     """The metrics in LightGBM's order.
 
     First those of fit, then the option's or else the objective's, then functions.
     """
-    task, settings, objective = data.task, data.settings, data.objective
-    usual, metric = task.default_objective, data.arguments.eval_metric
+    usual = task.default_objective
     words, functions = metrics.chosen(
         metric, settings.metric, usual if callable(objective) else objective
     )
     by_name: Sequence[output_metrics.AnyMetric]
-    if data.outputs:
+    if outputs:
         by_name = output_metrics.make(
             words,
             settings,
-            [partial(output.metrics, settings) for output in data.outputs],
-            [output.task.n_scores for output in data.outputs],
-            joint_link(
-                [output.metric_link for output in data.outputs], task, data.levels
-            ),
+            [partial(output.metrics, settings) for output in outputs],
+            [output.task.n_scores for output in outputs],
+            joint_link([output.metric_link for output in outputs], task, levels),
         )
     else:
         # Named metrics treat raw scores of a function as those of the usual objective.
-        link = data.link
-        if callable(objective) and usual is not None:
-            link = objectives.make_link(usual)
+        is_usual = callable(objective) and usual is not None
         by_name = metrics.make(
             words,
             settings,
-            data.n_scores,
+            n_scores,
             classifies=task.n_classes is not None,
-            ranks=data.ranks,
-            link=link,
+            ranks=ranks,
+            link=objectives.make_link(cast(str, usual)) if is_usual else link,
         )
-    return [*by_name, *(_custom_metrics(data, functions) if functions else ())]
+    return [*by_name, *_custom_metrics(task, link, functions)]
 
 
 def _header(

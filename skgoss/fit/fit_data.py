@@ -39,6 +39,7 @@ from skgoss.model_files import lightgbm_file
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     OBJECTIVES,
+    ObjectiveSpec,
     TrainingRows,
     canonical_name,
     check_queries,
@@ -154,7 +155,9 @@ class FitData:
         self.rows = self.fitted = rows
         self.ranks = rows.queries is not None
         self._set_objective()
-        self._warn_of_scale()
+        spec = OBJECTIVES.get(str(self.settings.objective))
+        if spec is not None and spec.linear_above:
+            self._warn_of_scale(spec)
         if init_model is None and self.schema.categories.vocabularies:
             column_advice.warn_of_text(
                 self.schema.categories.vocabularies,
@@ -412,16 +415,15 @@ class FitData:
                 settings = settings.replaced(multi_strategy="one_output_per_tree")
         self.settings = settings.replaced(objective=objective)
 
-    def _warn_of_scale(self) -> None:
+    def _warn_of_scale(self, spec: ObjectiveSpec) -> None:
         """Warn if a robust loss is linear for nearly all errors of the first round.
 
         Their gradients are then equal, and small. All processes call this.
         """
         name, rows, settings = self.settings.objective, self.rows, self.settings
-        spec = OBJECTIVES.get(name) if isinstance(name, str) else None
         # The errors of an earlier model are not known yet.
         is_open = self.init_model is None and not settings.reg_sqrt
-        if spec is None or spec.option is None or not spec.linear_above or not is_open:
+        if spec.option is None or not is_open:
             return
         outputs = range(len(self.outputs))
         of_outputs = [
@@ -622,11 +624,6 @@ class FitData:
         training, *_ = input_sets(X, None, self.arguments, self.settings)
         rows = self._rows(self._in_same_bins(X), training).without_zero_weights()
         return self.replaced(training=training, rows=rows, fitted=rows)
-
-    def without_rows(self) -> Self:
-        """What is known of the data, without the data."""
-        none = dict.fromkeys(("training", "rows", "fitted", "groups", "time", "root"))
-        return self.replaced(**none)
 
     def without_values(self) -> Self:
         """The data without the values of the rows: their bins are enough."""

@@ -189,7 +189,7 @@ class Refit:
         """
         far = self._starts_far and self.rows.init_score is None
         if self.ensemble.average or far:
-            return self.objective.start_scores()
+            return self.objective.start
         return np.zeros(self.ensemble.n_scores)
 
     @property

@@ -127,7 +127,7 @@ def learned(task: Task, y: TargetColumns) -> SeveralTargets:
             f"y has {len(y.names)} columns, but init_model has learned {len(by_target)}"
             " targets."
         )
-    parts = tuple(replace(task, classes=labels) for labels in by_target)
+    parts = tuple(task.with_classes(labels) for labels in by_target)
     return SeveralTargets(task.owner, tasks=parts, columns=y.names)
 
 

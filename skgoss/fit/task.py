@@ -178,13 +178,16 @@ class Classification(Task):
     classes: NDArray[Any] | None = None  # type: ignore[misc]
 
     # What follows from the classes; there are as many scores if there are several.
-    n_classes: int = field(init=False)  # type: ignore[misc]
-    n_scores: int = field(init=False)  # type: ignore[misc]
-    default_objective: str = field(init=False)  # type: ignore[misc]
+    n_classes: int = 0  # type: ignore[misc]
+    n_scores: int = 1  # type: ignore[misc]
+    default_objective: str = "binary"  # type: ignore[misc]
 
-    def __post_init__(self) -> None:
-        n = 0 if self.classes is None else len(self.classes)
-        vars(self).update(
+    def with_classes(self, classes: NDArray[Any] | None) -> Self:
+        """The task with these classes."""
+        n = 0 if classes is None else len(classes)
+        return replace(
+            self,
+            classes=classes,
             n_classes=n,
             n_scores=n if n > 2 else 1,
             default_objective="multiclass" if n > 2 else "binary",
@@ -199,7 +202,7 @@ class Classification(Task):
             )
         if self.classes is not None:
             return self
-        return replace(self, classes=targets.classes(y, parts))
+        return self.with_classes(targets.classes(y, parts))
 
     def going_on(self, model: FittedModel) -> Self:
         """The task with the classes of the model that training continues from."""
@@ -209,7 +212,7 @@ class Classification(Task):
                 f"init_model must be a classification model for {self.owner}, got"
                 f" {source}."
             )
-        return replace(self, classes=model.classes)
+        return self.with_classes(model.classes)
 
     def encode(
         self, y: NDArray[Any], name: str, source: str = "y"

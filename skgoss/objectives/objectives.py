@@ -7,7 +7,7 @@ The gradient and the hessian of a loss, and its value for metrics, are in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +114,14 @@ class TrainingRows:
         whole, sums = zip(*self.collectives.all_gather(local), strict=True)
         all_copies = all(whole) and sum(sums) <= MAX_COPIES
         return self.weight.astype(np.uint32) if all_copies else None
+
+    def weights_by_class(self, codes: Sequence[int]) -> Floats:
+        """The weights of the rows of each class, and those of the others."""
+        sides = [
+            (self.sum_of((self.y == code) * 1.0), self.sum_of((self.y != code) * 1.0))
+            for code in codes
+        ]
+        return np.array(sides)
 
     def sum_of(self, values: Floats) -> float:
         """The weighted sum of a value of each row over all processes, rounded once."""

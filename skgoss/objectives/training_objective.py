@@ -78,7 +78,9 @@ class Objective:
     # (n,), or (n_scores, n) if classes have ``label_weight``: the weights of gradients
     # and hessians: of the rows, their classes and their labels. None means 1.
     weight: Floats | None = field(repr=False)
-    boost_from_average: bool
+    # (K,): the scores before the first tree: ``average``, or 0 without
+    # ``boost_from_average``. Classes that are not trained start from ``average``.
+    start: Floats
     # Which of the rows of all processes these are.
     partition: RowPartition = field(repr=False)
     # (n,): the number of copies of each row. None means 1, or weights that are not
@@ -122,16 +124,6 @@ class Objective:
             return n_rows, float(n_rows)
         collectives = self.partition.collectives
         return n_rows, exact_sum.weighted_sum(weight.ravel(), collectives=collectives)
-
-    def start_scores(self) -> Floats:
-        """The (K,) scores before the first tree.
-
-        They are ``average``, or 0 without ``boost_from_average``. Classes that are not
-        trained always start from ``average``.
-        """
-        if self.boost_from_average:
-            return self.average.copy()
-        return np.where(self.trained, 0.0, self.average)
 
     def self_concordance_of(self, number: int) -> float:
         """The ``self_concordance`` of one score."""
@@ -255,21 +247,22 @@ def make_objective(
             fields |= {"derivatives": derivatives, **_NO_START}
         else:
             fields |= _numbers(name, settings, rows)
-    usual = {
+    usual: Fields = {
         "y": y,
         "weight": weight,
         "copies": None if "copies" in fields else rows.copies(),
         "trained": np.ones(len(fields["average"]), dtype=bool),
-        "boost_from_average": settings.boost_from_average,
         "partition": rows.partition,
     }
-    return Objective(**(usual | fields))
+    fields = usual | fields
+    is_zero = fields["trained"] & (not settings.boost_from_average)
+    return Objective(**fields, start=np.where(is_zero, 0.0, fields["average"]))
 
 
 # What is not as usual if weights are a part of the loss.
 _OWN_WEIGHTS = {"weight": None, "copies": None}
 # Only differences between rows count.
-_NO_START = {"average": np.zeros(1), "boost_from_average": False}
+_NO_START = {"average": np.zeros(1)}
 # What an objective consists of, by the names of its fields.
 Fields = dict[str, Any]
 
@@ -361,11 +354,8 @@ def _classes(
         )
     y = _binary_codes(name, rows) if n_scores == 1 else rows.y
     codes = [1] if name == "binary" else list(range(n_scores))
-    weights = [
-        (rows.sum_of((y == code) * 1.0), rows.sum_of((y != code) * 1.0))
-        for code in codes
-    ]
-    prior = np.array([positive / (positive + rest) for positive, rest in weights])
+    weights = replace(rows, y=y).weights_by_class(codes)
+    prior = weights[:, 0] / weights.sum(axis=1)
     sigmoid = settings.sigmoid
     label_weight, weight = None, rows.weight
     if name == "multiclass":
@@ -374,7 +364,7 @@ def _classes(
     else:
         parameters = [(sigmoid, code) for code in codes]
         derivatives = partial(_pointwise, "binary", y, parameters)
-        average = np.array([log_odds(p) / sigmoid for p in prior])
+        average = np.array(list(map(log_odds, prior.tolist()))) / sigmoid
         if settings.is_unbalance or settings.scale_pos_weight != 1:
             label_weight = _label_weight(settings, y, codes, weights)
             weight = label_weight if weight is None else label_weight * weight
@@ -390,7 +380,8 @@ def _classes(
 
 def _binary_codes(name: str, rows: TrainingRows) -> Floats:
     """The codes 0 and 1 of two classes that the user has numbered."""
-    fits = any(rows.all((rows.y == low) | (rows.y == 1.0)) for low in (0.0, -1.0))
+    are_1 = rows.y == 1.0
+    fits = rows.all(are_1 | (rows.y == 0.0)) or rows.all(are_1 | (rows.y == -1.0))
     if name != "binary" or not fits:
         raise ValueError(
             f"objective={name!r} is for classification. Use LGBMClassifier. Other "
@@ -400,7 +391,7 @@ def _binary_codes(name: str, rows: TrainingRows) -> Floats:
 
 
 def _label_weight(
-    settings: Settings, y: Floats, codes: list[int], weights: list[tuple[float, float]]
+    settings: Settings, y: Floats, codes: list[int], weights: Floats
 ) -> Floats:
     """The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows.
 
@@ -414,7 +405,7 @@ def _label_weight(
             "of positive rows."
         )
     per_class = []
-    for code, (of_code, of_others) in zip(codes, weights, strict=True):
+    for code, (of_code, of_others) in zip(codes, weights.tolist(), strict=True):
         positive, negative = scale, 1.0
         if settings.is_unbalance and of_code > 0 and of_others > 0:
             positive = max(of_others / of_code, 1.0)

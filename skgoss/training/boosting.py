@@ -118,13 +118,13 @@ class Boosting(Rounds):
         raw: RawColumns | None = None,
         make_training_set: Callable[[], EvaluationSet] | None = None,
     ) -> None:
-        self.n_scores = objective.n_scores
+        self.n_scores = len(objective.start)
         shape = self.n_scores, dataset.n_rows
         weight = objective.weight
         # That of each copy.
         copy_weight = weight if objective.copies is None else objective.label_weight
         has_start = init_score is not None
-        start = np.zeros(shape[0]) if has_start else objective.start_scores()
+        start = np.zeros(shape[0]) if has_start else objective.start
         self.dataset = dataset
         self.objective = objective
         self.settings = self._effective_settings(settings)

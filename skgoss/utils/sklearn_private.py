@@ -139,7 +139,7 @@ def check_n_features(X: Any, fitted: int, owner: str) -> None:
 
 # The attributes of an estimator that callbacks listen to, its own or those of a
 # meta-estimator.
-CALLBACK_ATTRIBUTES = ("_skl_callbacks", "_parent_callback_ctx")
+CALLBACK_ATTRIBUTES = frozenset(("_skl_callbacks", "_parent_callback_ctx"))
 
 
 class RoundHooks:

@@ -27,11 +27,8 @@ def test_every_argument_of_fit_arrives(cls, monkeypatch):
 
     monkeypatch.setattr(cls, "_fit", keep)
     names = list(inspect.signature(cls.fit).parameters)[1:]
-    given = {name: object() for name in names} | {"callbacks": [print], "verbose": 7}
+    given = {name: object() for name in names}
     cls().fit(**given)
-    assert taken["early_stopping_messages"]
-    first, log = taken.pop("callbacks")
-    assert (first, log.period) == (given.pop("callbacks")[0], given.pop("verbose"))
     taken["early_stopping_rounds"] = taken.pop("early_stopping_round")
     assert all(taken[name] is value for name, value in given.items())
 
@@ -51,7 +48,7 @@ def test_arguments_of_fit_are_in_lightgbm_s_order(cls, lightgbm):
 
 def test_an_argument_that_fit_does_not_have_is_an_error():
     with pytest.raises(TypeError, match="unexpected keyword argument 'eval_weight'"):
-        FitArguments.of_fit(eval_weight=3)
+        FitArguments(eval_weight=3)
 
 
 def test_ones_are_no_weights(two_classes):
@@ -238,14 +235,13 @@ def test_arguments_without_an_evaluation_set_are_told(given, message):
 
 
 @pytest.mark.parametrize(
-    ("rounds", "expected"), [(None, None), (0, 0), (False, 0), (7, 7), (True, True)]
+    ("rounds", "expected"), [(None, 3), (0, 0), (False, 0), (np.False_, 0), (7, 7)]
 )
 def test_early_stopping_rounds_that_are_false_are_none(rounds, expected):
-    found = FitArguments.of_fit(early_stopping_rounds=rounds)
-    assert found.early_stopping_round is expected or (
-        found.early_stopping_round == expected
-    )
-    assert not found.early_stopping_messages
+    model = LGBMModel(early_stopping_round=3)
+    settings = model._settings(None, FitArguments(early_stopping_round=rounds))
+    assert settings.early_stopping_round == expected
+    assert not isinstance(settings.early_stopping_round, bool)
 
 
 def test_errors_name_the_set_and_what_may_be_wrong():

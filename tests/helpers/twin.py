@@ -591,7 +591,7 @@ def rounds_of(fitted: Fit, weight: np.ndarray | None) -> Iterator[tuple]:
     """Each tree with the gradients and hessians that it was grown on."""
     k, n = fitted.objective.n_scores, fitted.data.n_rows
     leaves = fitted.leaves().T
-    start = fitted.objective.start_scores()
+    start = fitted.objective.start
     scores = np.repeat(start[:, None], n, axis=1)
     gradient, hessian = np.ones((2, k, n), dtype=np.float32)
     weight = np.ones(n) if weight is None else weight

@@ -159,7 +159,7 @@ ROUNDS = 3
 def boosted_like(objective, leaves):
     """The raw scores after adding trees whose rows' leaves are (rounds, K, n)."""
     k = objective.n_scores
-    scores = np.repeat(objective.start_scores()[:, None], N, axis=1)
+    scores = np.repeat(objective.start[:, None], N, axis=1)
     weight = np.ones(N) if objective.weight is None else objective.weight
     weight = np.broadcast_to(weight, (k, N))
     for trees in leaves:
@@ -418,7 +418,7 @@ def test_weights_mean_copies_in_the_start_score(name, changed):
     copies = RNG.integers(0, 4, size=N)
     weighted = make(name, weight=copies.astype(float), **changed)
     copied = make(name, np.repeat(y, copies), **changed)
-    np.testing.assert_array_equal(weighted.start_scores(), copied.start_scores())
+    np.testing.assert_array_equal(weighted.start, copied.start)
     if changed.get("is_unbalance"):
         products = np.repeat(weighted.weight, copies, axis=-1)
         expected = copied.weight * np.repeat(copies, copies)
@@ -454,7 +454,7 @@ def test_label_weights():
 @pytest.mark.parametrize("y", [0.0, 1.0])
 def test_binary_with_one_class_is_constant(y, average):
     objective = make("binary", np.full(9, y), boost_from_average=average)
-    start = objective.start_scores()
+    start = objective.start
     np.testing.assert_allclose(objective.link(start), y, atol=1e-14)
     gradient, hessian = gradients(objective, np.full((1, 9), start[0]))
     assert not gradient.any()
@@ -466,7 +466,7 @@ def test_class_without_rows_is_not_trained(name):
     y = np.array([0.0, 0, 1, 1, 2])
     objective = make(name, y, np.array([1.0, 1, 1, 1, 0]))
     np.testing.assert_array_equal(objective.trained, [True, True, False])
-    start = objective.start_scores()
+    start = objective.start
     np.testing.assert_allclose(start[2], np.log(1e-15))
     assert start[0] == start[1]
     gradient, _ = gradients(objective, np.repeat(start[:, None], 5, axis=1))
@@ -477,7 +477,7 @@ def test_class_without_rows_is_not_trained(name):
 @pytest.mark.parametrize("name", WITHOUT_QUERIES)
 def test_start_scores_without_boost_from_average(name):
     objective = make(name, boost_from_average=False)
-    assert not objective.start_scores().any()
+    assert not objective.start.any()
     assert objective.average.shape == (objective.n_scores,)
 
 
@@ -543,7 +543,7 @@ def test_custom_objective_is_that_of_the_built_in_one():
     assert objective.weight is not None
     assert not objective.constant_hessian
     assert not objective.renews_leaves
-    np.testing.assert_array_equal(objective.start_scores(), [0.0])
+    np.testing.assert_array_equal(objective.start, [0.0])
     for ours, built_in in zip(
         gradients(objective, scores), gradients(make("binary"), scores), strict=True
     ):

@@ -416,7 +416,7 @@ def test_renewed_leaves_are_percentiles(objective, level, weighted):
         learning_rate=rate,
     )
     start = np.quantile(np.repeat(y, repeats), level)
-    np.testing.assert_allclose(fitted.objective.start_scores(), start, rtol=1e-12)
+    np.testing.assert_allclose(fitted.objective.start, start, rtol=1e-12)
     score = np.full(len(X), start)
     for i, leaf_of in enumerate(fitted.leaves().T):
         values = fitted.ensemble.tree(i).leaf_value - (start if i == 0 else 0.0)

@@ -96,7 +96,7 @@ def facts(objective, scores, rows):
     weights = (objective.weight, objective.copies, objective.label_weight)
     return (
         objective.average,
-        objective.start_scores(),
+        objective.start,
         objective.trained,
         objective.size(),
         [weight is None for weight in weights],

@@ -268,7 +268,7 @@ def test_renewed_leaves_count_drawn_rows_as_often(objective, weighted):
         **AT_ONCE,
     )  # fmt: skip
     level = 0.5 if objective == "regression_l1" else 0.3
-    start = float(fitted.objective.start_scores()[0])
+    start = float(fitted.objective.start[0])
     score = np.full(N, start)
     gradient = np.empty((1, N), dtype=np.float32)
     for i, leaf_of in enumerate(fitted.leaves().T):

@@ -234,7 +234,7 @@ def test_rows_outside_the_bag_are_scored_with_renewed_leaves(objective):
         learning_rate=rate,
     )
     level = 0.5 if objective == "regression_l1" else 0.3
-    start = float(fitted.objective.start_scores()[0])
+    start = float(fitted.objective.start[0])
     score = np.full(N, start)
     for i, leaf_of in enumerate(fitted.leaves().T):
         bag = bagging_mask(N, 0.5, fitted.settings.bagging_seed, i)

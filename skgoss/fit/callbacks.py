@@ -13,7 +13,7 @@ import logging
 import math
 import numbers
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -375,7 +375,7 @@ def early_stopping(
             f"early_stopping: min_delta must not be negative, got {min_delta!r}."
         )
     names = [eval_names] if isinstance(eval_names, str) else eval_names
-    return _EarlyStopping(rounds, first_metric_only, verbose, list(deltas), names)
+    return EarlyStopping(rounds, first_metric_only, verbose, list(deltas), names)
 
 
 def _whole(callback: str, name: str, value: Any) -> int:
@@ -389,10 +389,10 @@ def _whole(callback: str, name: str, value: Any) -> int:
 class _Watch:
     """The best value so far of one metric of one set, which is never NaN."""
 
-    def __init__(self, result: EvalResult, min_delta: float) -> None:
+    def __init__(self, result: EvalResult, min_deltas: Mapping[str, float]) -> None:
         self.dataset, self.metric, _, maximize, *_ = result
         self.sign = 1.0 if maximize else -1.0
-        self.min_delta = min_delta
+        self.min_delta = min_deltas[self.metric]
         self.iteration = -1
         self.value = math.nan
         self.results: list[EvalResult] = []
@@ -404,7 +404,9 @@ class _Watch:
             self.iteration, self.value, self.results = iteration, value, results
 
 
-class _EarlyStopping(Listener):
+class EarlyStopping(Listener):
+    """The callback of `early_stopping`, with checked arguments."""
+
     order = 30
 
     def __init__(
@@ -412,14 +414,14 @@ class _EarlyStopping(Listener):
         stopping_rounds: int,
         first_metric_only: bool,
         verbose: bool,
-        min_delta: list[float],
+        min_delta: float | list[float],
         eval_names: Sequence[str] | None = None,
     ) -> None:
         self.eval_names = eval_names
         self.stopping_rounds = stopping_rounds
         self.first_metric_only = first_metric_only
         self.verbose = verbose
-        self.min_delta = min_delta
+        self.min_delta = min_delta if isinstance(min_delta, list) else [min_delta]
         self.watches: dict[tuple[str, str], _Watch] = {}
 
     @property
@@ -427,7 +429,7 @@ class _EarlyStopping(Listener):
         """Whether the callback can stop a fit."""
         return self.stopping_rounds > 0
 
-    def on_other_ranks(self) -> _EarlyStopping:
+    def on_other_ranks(self) -> EarlyStopping:
         """The callback of other ranks, which decides the same and prints nothing."""
         other = copy.copy(self)
         other.verbose = False
@@ -481,12 +483,14 @@ class _EarlyStopping(Listener):
                 " which holds out rows. Pass a metric if the objective has no default."
             )
         training = env.model._training_names
-        others = [result for result in results if result.dataset_name not in training]
+        names = [name for name, *_ in results]
+        named = list(zip(results, names, strict=True))
+        others = [result for result, name in named if name not in training]
         if self.eval_names is not None:
-            others = [r for r in results if r.dataset_name in self.eval_names]
-            missing = set(self.eval_names).difference(r.dataset_name for r in others)
+            others = [result for result, name in named if name in self.eval_names]
+            missing = set(self.eval_names).difference(names)
             if missing:
-                known = ", ".join(dict.fromkeys(r.dataset_name for r in results))
+                known = ", ".join(dict.fromkeys(names))
                 raise ValueError(
                     f"early_stopping: eval_names has {min(missing)!r}, but the"
                     f" evaluation sets are {known}."
@@ -500,7 +504,7 @@ class _EarlyStopping(Listener):
         if self.first_metric_only:
             others = [r for r in others if r.metric_name == results[0].metric_name]
         deltas = self._deltas([metric for _, metric, *_ in results])
-        watches = [_Watch(result, deltas[result.metric_name]) for result in others]
+        watches = [_Watch(result, deltas) for result in others]
         return {(watch.dataset, watch.metric): watch for watch in watches}
 
     def _deltas(self, metrics: list[str]) -> dict[str, float]:

@@ -54,6 +54,9 @@ class FoldModel:
     # (n_scores, n_learned): those of all rows that a distribution was learned from.
     learned: Floats | None
     history: History  # metrics of all rounds
+    n_rounds: int = 0  # the number of rounds of this fit
+    # The metrics of ``scores`` by name, if they are known.
+    measured: dict[str, float] | None = None
 
     @classmethod
     def from_rounds(
@@ -66,7 +69,10 @@ class FoldModel:
         trees: Ensemble | None = None,
         metrics: Sequence[AnyMetric] | None = None,
     ) -> Self:
-        """The model of the first new rounds; later ones are forgotten."""
+        """The model of the first new rounds; later ones are forgotten.
+
+        Without other ``metrics``, the ``history`` has those of each round.
+        """
         boosting.end(n_rounds)
         (tested,) = boosting.sets
         return cls(
@@ -77,12 +83,9 @@ class FoldModel:
             boosting.raw_scores(tested),
             boosting.learned_scores(),
             history,
+            n_rounds,
+            None if metrics else _last_metrics(history, n_rounds),
         )
-
-    @property
-    def n_rounds(self) -> int:
-        """The number of rounds of this fit."""
-        return self.trees.n_rounds - self.first_round
 
     def measure(self, metrics: Sequence[AnyMetric] | None = None) -> list[EvalResult]:
         """The metrics of the scores; None: those of the evaluation set."""
@@ -90,6 +93,12 @@ class FoldModel:
         if metrics is not None:
             tested = replace(tested, metrics=list(metrics))
         return tested.measure(self.scores, 1)
+
+    def tests(self) -> dict[str, float]:
+        """The metrics of the evaluation set by name."""
+        if self.measured is not None:
+            return dict(self.measured)
+        return by_name(self.measure()).get(self.evaluation_set.name, {})
 
     def scores_of_all(self) -> Floats:
         """The raw scores of all test rows, (n_scores, n_test)."""
@@ -99,7 +108,8 @@ class FoldModel:
     def mapped(self, factors: Floats, added: Floats) -> FoldModel:
         """The model with factors of its scores, and constants that are added."""
         scores = factors[:, None] * self.scores + added[:, None]
-        return replace(self, trees=self.trees.mapped(factors, added), scores=scores)
+        trees = self.trees.mapped(factors, added)
+        return replace(self, trees=trees, scores=scores, measured=None)
 
     def new_trees(self) -> Ensemble:
         """The trees of this fit."""
@@ -123,10 +133,12 @@ def joined(
     history: History = {}
     for model in kinds[int(np.argmax(weights))]:
         history |= model.history
-    results = [result for fold in folds for result in fold.measure()]
+    best_score: dict[str, dict[str, float]] = {}
     metrics: dict[str, list[float]] = {}
-    for result in results:
-        metrics.setdefault(result.metric_name, []).append(result.metric_value)
+    for fold in folds:
+        for name, value in fold.tests().items():
+            best_score.setdefault(fold.evaluation_set.name, {})[name] = value
+            metrics.setdefault(name, []).append(value)
     trees, fold_of_round = _joined_trees(kinds, weights)
     tested = [fold.test for fold in folds]
     calibration = None
@@ -135,7 +147,7 @@ def joined(
         calibration = CalibrationRows.from_folds(
             rows.target, rows.weight, tested, fold_of_round
         )
-    trained = Trained(trees, best_score=by_name(results), history=history)
+    trained = Trained(trees, best_score=best_score, history=history)
     scores = _out_of_fold(folds, len(rows))
     # Otherwise the start scores are in the rounds of ``init_model``.
     is_first = kinds[0][0].first_round == 0
@@ -143,11 +155,19 @@ def joined(
     return trained, OutOfFold(scores, metrics, calibration, n_starts)
 
 
+def _last_metrics(history: History, n_rounds: int) -> dict[str, float]:
+    """The metrics of one evaluation set after so many rounds."""
+    by_metric = next(iter(history.values()), {})
+    return {name: values[n_rounds - 1] for name, values in by_metric.items()}
+
+
 def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldModel:
     """The model of a fold with the weighted sum of the scores of several."""
+    if len(models) == 1 and weights[0] == 1.0:
+        return models[0]
     zero = np.zeros_like(models[0].scores)
     scores = sum((w * m.scores for w, m in zip(weights, models, strict=True)), zero)
-    return replace(models[0], scores=scores)
+    return replace(models[0], scores=scores, measured=None)
 
 
 def spread(
@@ -232,9 +252,10 @@ def _joined_trees(
     first, n_rounds = models[0][0], [model.n_rounds for model, *_ in models]
     # A forest divides by the number of all rounds.
     share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
+    grown = [model.new_trees() for model, *_ in models]
     parts = [
-        model.new_trees().scaled(weight * factor)
-        for (model, weight, _), factor in zip(models, share, strict=True)
+        trees.scaled(weight * factor)
+        for trees, (_, weight, _), factor in zip(grown, models, share, strict=True)
     ]
     index = np.concatenate([np.arange(n) for n in n_rounds])
     order = np.argsort(index, kind="stable")

@@ -124,7 +124,7 @@ def _split(fit: Fit, sets: Sequence[EvaluationSet]) -> None:
 
 def _pairs(fit: Fit) -> list[Pair] | None:
     """The folds of the option ``folds``; None without it."""
-    splitter, splits = fit.settings.folds, fit.splits
+    splitter, splits = fit.data.settings.folds, fit.splits
     if "folds" in fit.data.preset_params:
         splitter = min(splitter, splits.most_folds(splits.weighted()))
         if splitter < 2:
@@ -142,7 +142,7 @@ def _refuse_sets(fit: Fit) -> None:
     advice = "add other rows to it" if is_chosen else "set folds=None"
     raise ValueError(
         f"{argument} cannot be used with {option}="
-        f"{getattr(fit.settings, option)!r}: each model is evaluated on the"
+        f"{getattr(fit.data.settings, option)!r}: each model is evaluated on the"
         f" test rows of its fold. Leave {argument} out, or {advice}."
     )
 
@@ -156,7 +156,7 @@ def _binned(fit: Fit) -> BinnedDataset:
         return rows.binned or binned
     return binned.with_rows(
         rows.columns,
-        fit.settings,
+        fit.data.settings,
         rows=rows.numbers,
         n_threads=fit.plan.n_threads,
         n_global=n_global,
@@ -164,6 +164,6 @@ def _binned(fit: Fit) -> BinnedDataset:
 
 
 def _tell_of_choice(fit: Fit) -> None:
-    if fit.settings.verbosity >= 1:
+    if fit.data.settings.verbosity >= 1:
         chosen = ", ".join(f"{k}={v}" for k, v in fit.data.preset_params.items())
         callbacks.say(f"Chosen by preset: {chosen}")

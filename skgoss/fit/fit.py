@@ -205,12 +205,12 @@ class Fit:
         is_told = options.verbosity >= 1 or arguments.early_stopping_messages
         if patience > 0:
             calls.append(
-                callbacks.early_stopping(
+                callbacks.EarlyStopping(
                     patience,
                     options.first_metric_only,
                     # Folds are fitted side by side: see `folds.tell`.
-                    verbose=is_told and options.folds is None,
-                    min_delta=options.early_stopping_min_delta,
+                    is_told and options.folds is None,
+                    options.early_stopping_min_delta,
                 )
             )
         if options.verbosity >= 1:

@@ -75,7 +75,7 @@ def trained(fit: Fit, make_model: MakeModel) -> Trained:
     """The mean of the models of the folds, or what ``refit`` makes of them."""
     assert fit.pairs is not None
     pairs, models = _models(fit, fit.pairs, make_model)
-    if fit.settings.verbosity >= 1:
+    if fit.data.settings.verbosity >= 1:
         tell(models)
     return joined(fit, [models], [1.0], pairs, make_model)
 
@@ -90,7 +90,7 @@ def _models(
     n, folds = len(pairs), Folds(fit.data.rows, pairs)
     n_at_once, n_threads = threads_of_folds(fit, n)
     # A share for what follows, which is another fit or little.
-    whole = fit.limit.of_share(0.6 if fit.settings.refit else 1.0)
+    whole = fit.limit.of_share(0.6 if fit.data.settings.refit else 1.0)
     begun: dict[int, FoldModel] = {}
     ended: set[int] = set()
 
@@ -145,7 +145,7 @@ def joined(
     rows, kind = fit.splits.rows, fit.data.link.kind
     mapping = None
     if has_own_scores(fit) and fit.data.link.distribution is not None:
-        kept = None if fit.settings.refit else pairs
+        kept = None if fit.data.settings.refit else pairs
         mapping = ensemble.spread(kinds, weights, rows, kept, kind, fit.n_threads)
         kinds = [[model.mapped(*mapping) for model in models] for models in kinds]
     result, out_of_fold = ensemble.joined(kinds, weights, rows)
@@ -154,7 +154,7 @@ def joined(
         if isinstance(callback, Recorder):
             callback.eval_result.clear()
             callback.eval_result.update(copy.deepcopy(fit.history))
-    if fit.settings.refit:
+    if fit.data.settings.refit:
         again = fit.variant(fit.data, fit.plan)
         best = kinds[int(np.argmax(weights))]
         n_rounds = round(ensemble.mean_rounds([model.n_rounds for model in best]))

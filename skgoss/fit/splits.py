@@ -14,7 +14,6 @@ from skgoss.binning.rows import Rows
 from skgoss.columns import by_row, lifetimes
 from skgoss.dataset import fields
 from skgoss.fit.task import Task
-from skgoss.objectives.objectives import is_survival
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import warn
 
@@ -134,7 +133,7 @@ class Splits:
     def _check_parts(self, number: int, *pair: Indices) -> None:
         """Check that both parts of a fold have weights, events and all targets."""
         rows, settings = self.rows, self.settings
-        lives = is_survival(settings.objective)
+        lives = self.labels is not None and self.labels.dtype == bool
         advice = "Set folds to other rows or to a smaller number"
         if settings.preset is not None and "folds" not in settings.passed:
             advice = "Leave the preset out"
@@ -146,7 +145,8 @@ class Splits:
                     " pass other weights."
                 )
             try:
-                self.task.check_learnable(rows.target[at], weight)
+                if self.task.tasks:
+                    self.task.check_learnable(rows.target[at], weight)
                 if lives:
                     lifetimes.check_events(rows.target[at], weight)
             except ValueError as error:

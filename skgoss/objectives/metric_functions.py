@@ -120,6 +120,12 @@ class EvalData(NamedTuple):
             queries=None,
         )
 
+    def summed(self, total: NDArray[np.int64]) -> float:
+        """An exact sum over the rows of all processes, rounded once."""
+        if self.partition is not None:
+            self.partition.collectives.all_reduce(total)
+        return exact_sum.rounded(total)
+
     def of_all_queries(self, values: Floats) -> Floats:
         """The values of the queries of all processes, along the last axis, in order."""
         return values if self.queries is None else self.queries.all_gather(values)
@@ -171,7 +177,7 @@ def _sum(loss: str, data: EvalData, parameter: float = 0.0) -> float:
         parameter,
         data.n_threads,
     )
-    return exact_sum.rounded(data.collectives.all_reduce(total))
+    return data.summed(total)
 
 
 def mean_of(
@@ -259,7 +265,7 @@ def nll(data: EvalData, settings: Settings) -> float:
     total = loss_kernels.sum_by_distribution(
         kind, target, data.scores, data.weight, data.n_threads
     )
-    return exact_sum.rounded(data.collectives.all_reduce(total)) / data.total_weight
+    return data.summed(total) / data.total_weight
 
 
 def crps(data: EvalData, settings: Settings) -> float:
@@ -403,7 +409,7 @@ def _by_class(data: EvalData, top_k: int) -> float:
     total = loss_kernels.sum_by_class(
         data.y, data.scores, data.weight, top_k, data.n_threads
     )
-    return exact_sum.rounded(data.collectives.all_reduce(total)) / data.total_weight
+    return data.summed(total) / data.total_weight
 
 
 def on_first_process(

@@ -228,6 +228,11 @@ class Metric:
         self.spec = METRICS[name]
         self.settings = settings
         self.link = None if self.spec.uses_raw_scores else link
+        top_k = settings.multi_error_top_k
+        # The name in results. Rankings and quantiles have one for each level.
+        self._title = name
+        if name == "multi_error" and top_k > 1:
+            self._title += f"@{top_k}"
 
     def __call__(self, data: EvalData) -> list[Result]:
         """The values, one for each level of a ranking.
@@ -236,10 +241,12 @@ class Metric:
         """
         if self.spec.targets is not ANY:
             data.cached(("targets", self.name), partial(self._check_targets, data))
-        values = self.spec.compute(data, self.settings)
+        values, maximize = self.spec.compute(data, self.settings), self.spec.maximize
+        if self.spec.task not in ("ranking", "quantiles"):
+            return [Result(self._title, float(values), maximize)]
         return [
-            Result(name, float(value), self.spec.maximize)
-            for name, value in self._named(values, data)
+            Result(name, float(value), maximize)
+            for name, value in self._by_level(values, data)
         ]
 
     def _check_targets(self, data: EvalData) -> None:
@@ -252,20 +259,16 @@ class Metric:
                 f" evaluation set ranges from {low:g} to {high:g}."
             )
 
-    def _named(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
+    def _by_level(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
         if self.spec.task == "ranking":
             weight = data.cached("query weights", data.query_weights)
             values = data.of_all_queries(values)
             means = ranking.means_over_queries(values, weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
-        if self.spec.task == "quantiles":
-            pairs = functions.intervals(self.settings.alpha)
-            names = [f"{self.name}@{share:g}" for _, _, share in pairs]
-            return zip(names, values, strict=True)
-        top_k = self.settings.multi_error_top_k
-        suffix = f"@{top_k}" if self.name == "multi_error" and top_k > 1 else ""
-        return [(self.name + suffix, values)]
+        pairs = functions.intervals(self.settings.alpha)
+        names = [f"{self.name}@{share:g}" for _, _, share in pairs]
+        return zip(names, values, strict=True)
 
 
 class CustomMetric:

@@ -140,13 +140,11 @@ class Rounds(ABC):
         with self._lock:
             if self._has_failed:
                 self._undo_failed_round()
-            return [
-                result
-                for evaluation_set in sets
-                for result in evaluation_set.measure(
-                    self.raw_scores(evaluation_set), self.n_threads, more
-                )
-            ]
+            results: list[EvalResult] = []
+            for evaluation_set in sets:
+                scores = self.raw_scores(evaluation_set)
+                results += evaluation_set.measure(scores, self.n_threads, more)
+            return results
 
     def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
         """Add an evaluation set, with the scores of the trees so far.

@@ -263,8 +263,9 @@ class Storage:
         arrays = self.store.arrays
         n_columns = len(arrays.bytes) + len(arrays.shorts)
         n_values = len(rows) * n_columns + len(arrays.sparse_rows)
+        empty = self._empty
         n_threads_used = team(n_values // GATHERED_PER_VALUE, n_threads)
-        store = self.store.take(rows, n_threads_used, self._empty)
+        store = self.store.take(rows, n_threads_used, empty)
         return replace(self, store=store, n_threads=n_threads)
 
 

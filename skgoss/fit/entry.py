@@ -52,7 +52,7 @@ def start(
         data, named = data.with_held_out()
     fit = Fit(data, record, n_threads, build_bins, limit)
     if not unused_options.NAMES.isdisjoint(settings.written):
-        unused_options.warn_of(settings, data, fit.plan.metrics)
+        unused_options.warn_of(settings, data, fit.plan.make_metrics())
     if data.settings.folds is not None or settings.preset is not None:
         _split(fit, named)
     elif arguments.groups is not None or arguments.time is not None:

@@ -84,7 +84,7 @@ def _pairs(fit: Fit, search: presets.Search) -> list[Pair]:
 
 def _weights(fit: Fit, kinds: Sequence[Sequence[FoldModel]]) -> list[float]:
     """The weights of several sets of options, as a preset chooses them."""
-    metrics = _by_loss(fit).plan.metrics
+    metrics = _by_loss(fit).plan.make_metrics()
     if fit.settings.refit:
         losses = [ensemble.loss(models, metrics) for models in kinds]
         return [float(i == np.argmin(losses)) for i in range(len(kinds))]
@@ -125,7 +125,7 @@ def _searched(
         )
         for candidate in batch:
             if is_mean and not candidate.left:
-                candidate.keep(fit.plan.metrics)
+                candidate.keep(fit.plan.make_metrics())
             candidate.end()
         found += batch
         least = min(candidate.loss for candidate in found)
@@ -193,7 +193,7 @@ def _by_loss(fit: Fit) -> Fit:
     arguments = replace(data.arguments, callbacks=None, eval_metric=None)
     quiet = {"metric": None, "verbosity": -1, "folds": None}
     by_loss = fit.variant(data.replaced(arguments=arguments)).with_options(quiet)
-    if not by_loss.plan.metrics:
+    if not by_loss.plan.make_metrics():
         raise ValueError(
             f"preset={data.settings.preset!r} compares losses, but an objective"
             " that is a function has none. Set n_estimators."

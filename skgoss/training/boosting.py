@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,12 +21,13 @@ from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
 from skgoss.objectives.gradients import Likelihood
+from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.objectives.training_objective import Objective
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
-from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.rounds import Rounds
 from skgoss.training.spread import Spread, row_hashes
 from skgoss.utils.cancellation import CURRENT_SCOPE
@@ -57,6 +59,61 @@ class NonBlockingLock:
         self._lock.release()
 
 
+class LockedRounds(Rounds):
+    """What all states of boosting share: evaluation sets, one thread that trains.
+
+    ``make_training_set`` returns an evaluation set of the training rows, for
+    `eval_train`.
+    """
+
+    # Whether a round has failed and is not undone yet.
+    _has_failed = False
+
+    def __init__(
+        self,
+        n_threads: int,
+        make_training_set: Callable[[], EvaluationSet] | None,
+        sets: Sequence[EvaluationSet] = (),
+    ) -> None:
+        self.n_threads = n_threads
+        self.make_training_set = make_training_set
+        self.sets = list(sets)
+        self.unlisted_sets = []
+        self._lock = NonBlockingLock()
+
+    def evaluate(self) -> list[EvalResult]:
+        return self.evaluate_sets(self.sets) if self.sets else []
+
+    def evaluate_sets(
+        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
+    ) -> list[EvalResult]:
+        with self._lock:
+            if self._has_failed:
+                self._undo_failed_round()
+            results: list[EvalResult] = []
+            for evaluation_set in sets:
+                scores = self.raw_scores(evaluation_set)
+                results += evaluation_set.measure(scores, self.n_threads, more)
+            return results
+
+    def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
+        with self._lock:
+            self._undo_failed_round()
+            self._start_scoring(evaluation_set)
+            (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
+
+    @abstractmethod
+    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
+        """Set the scores of a new evaluation set."""
+
+    @abstractmethod
+    def _undo_failed_round(self) -> None:
+        """Undo a round that failed.
+
+        This takes time, so a fit that failed and is not used again does not do it.
+        """
+
+
 @dataclass(eq=False)
 class FinishedRounds:
     """The rounds that are finished: what readers see of a fit that goes on.
@@ -84,7 +141,7 @@ class FinishedRounds:
         )
 
 
-class Boosting(Rounds):
+class Boosting(LockedRounds):
     """The state of a fit: the scores of the training rows and the trees so far.
 
     Boosting starts from ``init_score``, of shape (n_scores, n_rows), instead of the
@@ -128,11 +185,7 @@ class Boosting(Rounds):
         self.dataset = dataset
         self.objective = objective
         self.settings = self._effective_settings(settings)
-        self.n_threads = n_threads
-        self.make_training_set = make_training_set
-        self.sets: list[EvaluationSet] = list(sets)
-        self.unlisted_sets: list[EvaluationSet] = []
-        self._lock = NonBlockingLock()
+        super().__init__(n_threads, make_training_set, sets)
         self.partition = objective.partition
         self.init_ensemble = init_ensemble
         self.first_round = 0 if init_ensemble is None else init_ensemble.n_rounds
@@ -356,12 +409,12 @@ class Boosting(Rounds):
             self._publish()
             self._reset_scores()
             scored_rows = self._scored_rows()
-            if self.objective.link.distribution is None:
+            if self.spread is None:
                 scored_rows = [s for s in scored_rows if s[0] is not self.rows]
             self._add_all_trees(scored_rows)
 
     def learned_scores(self) -> Floats | None:
-        if self.objective.link.distribution is None:
+        if self.spread is None:
             return None
         return self.partition.all_gather(self.raw_scores(self.training_sets()[0]))
 
@@ -456,7 +509,7 @@ class Boosting(Rounds):
                 evaluation_set.scores = self._start_scores(evaluation_set.rows)
 
     def _start_scores(self, rows: Rows) -> Floats:
-        return _initial_scores(self.start, rows.init_score, len(rows))
+        return _initial_scores(self.start, rows.init_score, len(rows.target))
 
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         if evaluation_set.binned is not None:

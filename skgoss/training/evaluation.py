@@ -151,9 +151,10 @@ class EvaluationSet:
     # (n_scores, n_rows): raw scores; set by `Boosting` unless ``binned`` is None.
     scores: Floats = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._warned = self._warned_of_nan = False
-        self._data: EvalData | None = None  # once there are scores
+    _warned: bool = field(default=False, init=False)
+    _warned_of_nan: bool = field(default=False, init=False)
+    # What metrics get, once there are scores.
+    _data: EvalData | None = field(default=None, init=False)
 
     def _measured(self) -> EvalData:
         """What metrics get, sorted by query if there are queries, without scores."""

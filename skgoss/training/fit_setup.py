@@ -50,14 +50,9 @@ class FitSetup:
     build_bins: Callable[..., BinnedDataset] = BinnedDataset.build
 
     @property
-    def metrics(self) -> list[AnyMetric]:
-        """The metrics of evaluation sets; a fit without these needs none."""
-        return self.make_metrics()
-
-    @property
     def has_functions(self) -> bool:
         """Whether the user's functions are called, which need not be thread-safe."""
-        custom = any(isinstance(metric, CustomMetric) for metric in self.metrics)
+        custom = any(isinstance(metric, CustomMetric) for metric in self.make_metrics())
         return custom or callable(self.settings.objective)
 
     def begin(self, rows: Rows, sets: Sequence[EvaluationSet]) -> Rounds:
@@ -152,7 +147,7 @@ class FitSetup:
         rows = named.rows
         binned = None if rows is training else self._binned(dataset, rows)
         rows = replace(rows.without_values(), init_score=self._init_score(rows))
-        return replace(named, rows=rows, metrics=self.metrics, binned=binned)
+        return replace(named, rows=rows, metrics=self.make_metrics(), binned=binned)
 
     def _with_metrics(
         self, resumed: Rounds, evaluation_set: EvaluationSet
@@ -161,7 +156,7 @@ class FitSetup:
         if evaluation_set.binned is None:
             assert resumed.make_training_set is not None
             return replace(resumed.make_training_set(), name=evaluation_set.name)
-        return replace(evaluation_set, metrics=self.metrics)
+        return replace(evaluation_set, metrics=self.make_metrics())
 
     def _raw_columns(self, rows: Rows) -> RawColumns | None:
         if not self.settings.linear_tree:

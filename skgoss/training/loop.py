@@ -192,6 +192,7 @@ def _stopped_early(
     boosting: Rounds, stop: EarlyStopException, history: History
 ) -> Trained:
     """The model up to the best round, as the exception tells it."""
+    best_score = by_name(stop.best_score or [])
     ensemble = boosting.ensemble()
     if ensemble.n_rounds == 0:
         raise ValueError(
@@ -199,7 +200,6 @@ def _stopped_early(
             " Raise it after a round."
         ) from stop
     kept = min(stop.best_iteration + 1, ensemble.n_rounds)
-    best_score = by_name(stop.best_score or [])
     return Trained(
         ensemble.truncated(kept),
         best_iteration=kept,

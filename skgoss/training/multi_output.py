@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
-from skgoss.training.boosting import Boosting, FinishedRounds, NonBlockingLock
+from skgoss.training.boosting import Boosting, FinishedRounds, LockedRounds
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.lockstep import AHEAD
-from skgoss.training.rounds import Rounds
 from skgoss.training.schedule import Schedule
 
 # Whether a round has grown, and the finished rounds after it.
@@ -39,7 +38,7 @@ class _Finished:
     ensemble: Ensemble | None = None
 
 
-class MultiOutput(Rounds):
+class MultiOutput(LockedRounds):
     """Fits of several outputs that advance together.
 
     An output whose trees can no longer be split is finished, as in a fit of it alone.
@@ -59,11 +58,7 @@ class MultiOutput(Rounds):
         n_at_once: int = 1,
         make_training_set: Callable[[], EvaluationSet] | None = None,
     ) -> None:
-        self.n_threads = n_threads
-        self.make_training_set = make_training_set
-        self.sets: list[EvaluationSet] = []
-        self.unlisted_sets: list[EvaluationSet] = []
-        self._lock = NonBlockingLock()
+        super().__init__(n_threads, make_training_set)
         self.dataset = dataset
         self.outputs = list(outputs)
         self.partition, self.first_round = outputs[0].partition, outputs[0].first_round

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
@@ -31,10 +30,7 @@ class Rounds(ABC):
     unlisted_sets: list[EvaluationSet]  # those that are evaluated only when asked for
     # Makes an evaluation set of the training rows, for `eval_train`.
     make_training_set: Callable[[], EvaluationSet] | None
-    _lock: AbstractContextManager[None]  # refuses to wait for another thread
 
-    # Whether a round has failed and is not undone yet.
-    _has_failed = False
     # Whether several rounds may grow at once.
     grows_ahead = False
 
@@ -129,44 +125,23 @@ class Rounds(ABC):
         """The metrics of the evaluation sets that are not the training set."""
         return self.evaluate_sets([e for e in self.sets if not e.is_training], more)
 
-    def evaluate(self) -> list[EvalResult]:
-        """The metrics of the evaluation sets after the last round."""
-        return self.evaluate_sets(self.sets) if self.sets else []
-
+    @abstractmethod
     def evaluate_sets(
         self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
         """The metrics of some evaluation sets, and ``more`` metrics."""
-        with self._lock:
-            if self._has_failed:
-                self._undo_failed_round()
-            results: list[EvalResult] = []
-            for evaluation_set in sets:
-                scores = self.raw_scores(evaluation_set)
-                results += evaluation_set.measure(scores, self.n_threads, more)
-            return results
 
+    @abstractmethod
+    def evaluate(self) -> list[EvalResult]:
+        """The metrics of the evaluation sets after the last round."""
+
+    @abstractmethod
     def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
         """Add an evaluation set, with the scores of the trees so far.
 
         It is evaluated after each round only if ``is_listed``.
         """
-        with self._lock:
-            self._undo_failed_round()
-            self._start_scoring(evaluation_set)
-            (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
 
     @abstractmethod
     def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
         """The raw scores of an evaluation set: the sum of the trees so far."""
-
-    @abstractmethod
-    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
-        """Set the scores of a new evaluation set."""
-
-    @abstractmethod
-    def _undo_failed_round(self) -> None:
-        """Undo a round that failed.
-
-        This takes time, so a fit that failed and is not used again does not do it.
-        """

@@ -556,16 +556,6 @@ def _batched(values: Sequence[Any], n: int) -> Iterator[Sequence[Any]]:
     return (values[i : i + n] for i in range(0, len(values), n))
 
 
-def _of_peer(search: SharedSearch, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of scikit-learn's constructor, of ``locals()`` in ours.
-
-    The search gets the others.
-    """
-    ours = ("strategy", "time_limit", "self", "__class__")
-    search.strategy, search.time_limit, *_ = (variables[name] for name in ours)
-    return {name: value for name, value in variables.items() if name not in ours}
-
-
 def _left_out(value: Any) -> Any:
     """What stands for the results of a fold that a candidate was not evaluated on."""
     if isinstance(value, Mapping):
@@ -699,7 +689,19 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         error_score: float | str = np.nan,
         return_train_score: bool = False,
     ) -> None:
-        super().__init__(**_of_peer(self, locals()))
+        super().__init__(
+            estimator=estimator,
+            param_grid=param_grid,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.strategy, self.time_limit = strategy, time_limit
 
 
 @set_module("skgoss.model_selection")
@@ -764,4 +766,18 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
         error_score: float | str = np.nan,
         return_train_score: bool = False,
     ) -> None:
-        super().__init__(**_of_peer(self, locals()))
+        super().__init__(
+            estimator=estimator,
+            param_distributions=param_distributions,
+            n_iter=n_iter,
+            random_state=random_state,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.strategy, self.time_limit = strategy, time_limit

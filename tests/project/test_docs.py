@@ -31,7 +31,7 @@ TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
 # What this page does holds for a whole process.
 ALONE = "tools"
 # `tools/check.py pages` runs them by day, each in a process of its own.
-LONG = {"tuning", "dask", "distributions"}
+LONG = {"README", "tuning", "dask", "distributions"}
 SCRIPTS = {
     "test_code_of_a_process": lambda: (ROOT / "tools" / "pages.py", str(FILES[ALONE]))
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-import processes
 import pytest
 
 START = """
@@ -429,6 +428,20 @@ assert np.allclose(names["score"](X[0].tolist()), classifier.predict_proba(X[:1]
 }
 
 
+def installed(tools):
+    """The tools, of which those are skipped that are not installed."""
+    return [
+        pytest.param(
+            tool,
+            marks=pytest.mark.skipif(
+                tool not in sys.modules and find_spec(tool) is None,
+                reason=f"{tool} is not installed",
+            ),
+        )
+        for tool in tools
+    ]
+
+
 PLAIN_START = """
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -444,17 +457,11 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", installed(TOOLS))
 def test_tools_take_our_models(tool, done):
-    check_tool(tool, done)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("tool", PLAIN)
+@pytest.mark.parametrize("tool", installed(PLAIN))
 def test_tools_that_need_no_other_name(tool, done):
-    check_tool(tool, done)
-
-
-def check_tool(tool: str, done: processes.Done) -> None:
-    if tool not in sys.modules and find_spec(tool) is None:
-        pytest.skip(f"{tool} is not installed")
     assert done.returncode == 0, done.stdout + done.stderr

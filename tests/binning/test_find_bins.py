@@ -10,8 +10,6 @@ import pytest
 from binned import settings
 from one_column import ZERO, mapper
 
-GREATEST = np.finfo(np.float64).max
-
 
 def distributions() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)

@@ -480,9 +480,10 @@ def test_fobj():
 
 
 def test_evals_result(capsys):
-    history = {"old": {}}
-    fitted(valid_sets=dataset(rows=VALID), evals_result=history)
-    assert list(history) == ["valid_0"]
+    history, expected = {"old": {}}, {}
+    call = skgoss.record_evaluation(expected)
+    fitted(valid_sets=dataset(rows=VALID), evals_result=history, callbacks=[call])
+    assert history == expected
     assert len(history["valid_0"]["l2"]) == 5
     assert capsys.readouterr() == ("", "")
 

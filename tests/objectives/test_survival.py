@@ -826,11 +826,12 @@ def test_presets_grow_small_trees_and_find_the_rounds(name):
 def test_presets_take_strata_groups_folds_and_evaluation_sets():
     groups = np.arange(N) // 4
     for y in (STRATIFIED, STRUCTURED):
-        model = LGBMRegressor(objective="cox", preset="accurate", folds=3)
+        options = {"preset": "accurate", "folds": 3, "n_estimators": 20}
+        model = LGBMRegressor(objective="cox", **options)
         model.fit(X, y, groups=groups)
         assert (model.oof_prediction_ != 0).all()
         assert model.preset_params_["num_leaves"] == 7
-    model = LGBMRegressor(objective="aft", preset="accurate")
+    model = LGBMRegressor(objective="aft", preset="accurate", learning_rate=0.5)
     model.fit(X[:160], BOUNDS[:160], eval_set=[(X[160:], BOUNDS[160:])])
     assert 0 < model.best_iteration_ < 500
 

@@ -214,14 +214,6 @@ def test_evaluation_sets_of_the_user_decide():
     assert shown.preset_params_ == searched.preset_params_
 
 
-def test_the_three_tasks():
-    X, y = classes()
-    assert LGBMClassifier(**ACCURATE).fit(X, y).predict_proba(X).shape == (150, 2)
-    grades = np.clip(np.rint(X[:, 0] + 1), 0, 3)
-    ranker = LGBMRanker(**ACCURATE).fit(X, grades, group=np.full(15, 10))
-    assert ranker.n_iter_ > 0
-
-
 @pytest.mark.parametrize("folds", [None, 3])
 def test_train_chooses_what_an_estimator_does(folds):
     X, y = numbers(100)
@@ -268,11 +260,6 @@ def test_rounds_are_found_on_folds_that_keep_groups():
     known = LGBMRegressor(**options).fit(copies, target)
     model = LGBMRegressor(**options).fit(copies, target, groups=groups)
     assert model.n_iter_ < known.n_iter_ / 2
-
-
-def of_folds(X, y, estimator=LGBMRegressor, **options):
-    """A model of one candidate on folds, as the preset compares them."""
-    return estimator(**{"folds": 3, **options}).fit(X, y)
 
 
 OTHER = presets._RANDOM_THRESHOLDS
@@ -541,14 +528,6 @@ def test_few_rows():
     )
     X, y = classes(6)
     LGBMClassifier(**ACCURATE).fit(X, y)
-
-
-def test_goss_and_rounds_of_the_user():
-    X, y = numbers()
-    goss = LGBMRegressor(**ACCURATE, data_sample_strategy="goss").fit(X, y)
-    assert "subsample" not in goss.preset_params_
-    options = {"n_estimators": 5, "boosting_type": "dart"}
-    assert LGBMRegressor(**ACCURATE, **options).fit(X, y).n_iter_ == 5
 
 
 @pytest.mark.parametrize("folds", [None, 3])

@@ -31,7 +31,7 @@ TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
 # What this page does holds for a whole process.
 ALONE = "tools"
 # `tools/check.py pages` runs them by day, each in a process of its own.
-LONG = {"tuning", "dask", "distributions"}
+LONG = {"README", "tuning", "dask", "distributions"}
 SCRIPTS = {
     "test_code_of_a_process": lambda: (ROOT / "tools" / "pages.py", str(FILES[ALONE]))
 }
@@ -245,12 +245,20 @@ def test_every_example_is_in_the_order_of_the_gallery():
     assert sorted(order) == sorted(p.name for p in (ROOT / "examples").glob("*.py"))
 
 
+@pytest.mark.nightly
 def test_figures_are_drawn(tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     figures = runpy.run_path(str(DOCS / "figures.py"))
     figures["main"](tmp_path)
     drawn = sorted(path.name for path in tmp_path.iterdir())
     assert drawn == sorted(figures["FIGURES"])
+
+
+def test_figures_are_shown():
+    pytest.importorskip("matplotlib").use("Agg")
+    figures = runpy.run_path(str(DOCS / "figures.py"))["FIGURES"]
+    assert figures["thumbnail.svg"]().axes
+    importlib.import_module("matplotlib.pyplot").close("all")
     pages = [
         (DOCS / name).read_text(encoding="utf-8")
         for name in (
@@ -261,7 +269,7 @@ def test_figures_are_drawn(tmp_path):
         )
     ]
     used = [name for page in pages for name in re.findall(r"\(figures/(.*?)\)", page)]
-    assert {"thumbnail.svg", *used} == set(drawn)
+    assert {"thumbnail.svg", *used} == set(figures)
 
 
 def test_names_are_current(lightgbm):

@@ -563,13 +563,6 @@ def test_whole_weights_are_copies_in_entries(name, most):
     assert_copies(cls, options, csr_array(X), y, copies)
 
 
-@pytest.mark.parametrize("name", ["regression", "binary"])
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_equal_weights_are_copies(k, name):
-    cls, options, X, y = many_values(name, 400)
-    assert_copies(cls, options, X, y, np.full(len(X), k))
-
-
 @pytest.mark.parametrize("name", ["regression", "regression_l1", "binary"])
 @pytest.mark.parametrize("k", [0, 2])
 def test_whole_weights_are_copies_of_categories(name, k):
@@ -583,30 +576,35 @@ def test_whole_weights_are_copies_of_categories(name, k):
     assert_copies(cls, options, X, y, copies, categorical_feature=[3, 4])
 
 
-@pytest.mark.parametrize(
-    "options", [{"is_unbalance": True}, {"scale_pos_weight": 0.3}, {"sigmoid": 2.0}]
-)
-@pytest.mark.parametrize("name", ["binary", "multiclassova"])
-def test_whole_weights_are_copies_beside_weights_of_labels(name, options):
-    cls, usual, X, y = many_values(name, 500)
-    copies = np.random.default_rng(47).integers(0, 4, len(X))
-    assert_copies(cls, usual | options, X, y, copies)
+def squares(y, predicted):
+    return predicted - y, 2 + np.sin(y)
 
 
-def test_whole_weights_of_classes_are_copies():
-    cls, options, X, y = many_values("multiclass", 500)
-    copies = np.random.default_rng(49).integers(0, 4, len(X))
-    options |= {"class_weight": {0: 1, 1: 3, 2: 2}}
-    assert_copies(cls, options, X, y, copies)
+BESIDE = {
+    "unbalanced": ("binary", {"is_unbalance": True}),
+    "unbalanced, each class": ("multiclassova", {"is_unbalance": True}),
+    "scaled": ("binary", {"scale_pos_weight": 0.3}),
+    "scaled, each class": ("multiclassova", {"scale_pos_weight": 0.3}),
+    "steep": ("binary", {"sigmoid": 2.0}),
+    "steep, each class": ("multiclassova", {"sigmoid": 2.0}),
+    "classes": ("multiclass", {"class_weight": {0: 1, 1: 3, 2: 2}}),
+    "a function": ("regression", {"objective": squares}),
+    # Magnitudes that need wide rounds, of weights as of copies.
+    "outliers": ("regression", {}),
+    "positive outliers": ("gamma", {}),
+}
 
 
-def test_whole_weights_are_copies_for_objectives_of_users():
-    def squares(y, predicted):
-        return predicted - y, 2 + np.sin(y)
-
-    cls, options, X, y = many_values("regression", 500)
-    copies = np.random.default_rng(50).integers(0, 4, len(X))
-    assert_copies(cls, options | {"objective": squares}, X, y, copies)
+@pytest.mark.parametrize("equal", [False, True])
+@pytest.mark.parametrize("case", BESIDE)
+def test_whole_weights_are_copies_beside_others(case, equal):
+    name, more = BESIDE[case]
+    cls, options, X, y = many_values(name, 500)
+    if "outliers" in case:
+        y = np.exp(6 * (y - y.mean()) / y.std())
+    drawn = np.random.default_rng(47).integers(0, 4, len(X))
+    copies = np.full(len(X), 3) if equal else drawn
+    assert_copies(cls, options | more, X, y, copies)
 
 
 def test_whole_weights_of_queries_are_copies_of_them():
@@ -627,15 +625,6 @@ def test_whole_weights_of_queries_are_copies_of_them():
     rows, numbers = np.transpose(which)
     copied = clone(ranker).fit(X[rows], y[rows], qid=numbers)
     assert_same_but_counts(weighted, copied)
-
-
-@pytest.mark.parametrize("name", ["regression", "gamma"])
-def test_whole_weights_are_copies_of_outliers(name):
-    """Magnitudes that need wide rounds, of weights as of copies."""
-    cls, options, X, y = many_values(name, 500)
-    y = np.exp(6 * (y - y.mean()) / y.std())
-    copies = np.random.default_rng(48).integers(0, 4, len(X))
-    assert_copies(cls, options, X, y, copies)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -795,7 +784,7 @@ SCRIPTS = {
 # --- 9. Silent, and nothing of the caller's is changed --------------------------------
 
 
-@pytest.mark.parametrize("verbosity", [-1, 0, 1])
+@pytest.mark.parametrize("verbosity", [-1, 0, 1, 2])
 def test_nothing_is_printed(verbosity, capfd):
     rng = np.random.default_rng(41)
     X = rng.standard_normal((200, 3))
@@ -884,33 +873,6 @@ def test_what_attributes_hand_out_is_the_readers_own(name):
         if isinstance(value, np.ndarray | dict | list | tuple):
             spoil(value)
             assert pickle.dumps(model) == before, attribute
-
-
-def after_two_rounds(error: BaseException):
-    """An objective that fails in the third round."""
-    calls = iter(range(100))
-
-    def objective(y_true, y_pred):
-        if next(calls) == 2:
-            raise error
-        return y_pred - y_true, np.ones_like(y_true)
-
-    return objective
-
-
-@pytest.mark.parametrize("fitted", [False, True])
-def test_failed_fit_leaves_the_estimator(fitted):
-    rng = np.random.default_rng(44)
-    X = rng.standard_normal((200, 3))
-    model = LGBMRegressor(n_estimators=5)
-    if fitted:
-        model.fit(X, target(X))
-    model.set_params(objective=after_two_rounds(ZeroDivisionError()))
-    before = dict(vars(model))
-    with pytest.raises(ZeroDivisionError):
-        model.fit(X[:, :2], target(X))
-    assert vars(model).keys() == before.keys()
-    assert all(vars(model)[name] is value for name, value in before.items())
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

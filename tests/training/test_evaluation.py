@@ -1019,21 +1019,6 @@ def test_functions_may_write_to_their_arguments():
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_objectives_may_write_to_their_arguments():
-    weight = np.repeat([1.0, 3.0], [len(RX) // 2, len(RX) - len(RX) // 2])
-
-    def spoiling(y_true, y_pred, weight):
-        results = (y_pred - y_true) * weight, weight.copy()
-        for given in (y_pred, weight):
-            given[:] = 0.0
-        return results
-
-    y, held = RY.copy(), weight.copy()
-    regressor(n_estimators=1, objective=spoiling).fit(RX, y, sample_weight=weight)
-    np.testing.assert_array_equal(y, RY)
-    np.testing.assert_array_equal(weight, held)
-
-
 def test_scores_of_the_best_round_after_init_model():
     earlier = classifier(n_estimators=7).fit(*TRAIN)
     model = classifier(n_estimators=60, learning_rate=0.5, early_stopping_round=5)

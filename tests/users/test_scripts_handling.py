@@ -16,7 +16,6 @@ from scripts import (
     clients,
     curve,
     diabetes,
-    digits,
     fraud,
     script,
     searches,
@@ -165,20 +164,6 @@ def test_models_kept_in_files_and_text(lgb):
     }
 
 
-@script(below={"new rows": "new rows before"})
-def test_refit(lgb):
-    """Prices rose after training: the splits stay, the values of leaves are renewed."""
-    X, X_test, y, y_test = curve()
-    params = {"objective": "regression", "num_leaves": 15, "verbosity": -1}
-    model = lgb.train(params, lgb.Dataset(X[:600], y[:600]), num_boost_round=40)
-    later = model.refit(X[600:], y[600:] + 5, decay_rate=0.2)
-    assert later.num_trees() == model.num_trees()
-    return {
-        "new rows": rmse(y_test + 5, later.predict(X_test)),
-        "new rows before": rmse(y_test + 5, model.predict(X_test)),
-    }
-
-
 @script(near=1e-5, above={"share of five": 0.9})
 def test_what_the_model_uses(lgb):
     """Importances as a table and a plot, the trees as a dict and as a data frame."""
@@ -219,23 +204,6 @@ def test_what_the_model_uses(lgb):
         "first column": root["split_feature"],
         "rows": root["internal_count"],
         "leaves": sum(tree["num_leaves"] for tree in dumped["tree_info"]),
-    }
-
-
-@script(above={"auc": 0.95})
-def test_shap_values_of_a_booster(lgb):
-    """The columns that push predictions most, by pred_contrib."""
-    X, X_test, y, y_test = tumours()
-    params = {"objective": "binary", "num_leaves": 7, "verbosity": -1} | LEAVES
-    model = lgb.train(params, lgb.Dataset(X, y), num_boost_round=30)
-    shap = model.predict(X_test, pred_contrib=True)
-    assert shap.shape == (len(X_test), X.shape[1] + 1)
-    raw = model.predict(X_test, raw_score=True)
-    np.testing.assert_allclose(shap.sum(axis=1), raw, rtol=1e-6)
-    return {
-        "auc": roc_auc_score(y_test, raw),
-        "strongest": np.abs(shap[:, :-1]).mean(axis=0).argmax(),
-        "expected": shap[0, -1],
     }
 
 
@@ -497,37 +465,6 @@ def test_pruning_by_optuna(package):
     assert study.best_value < np.mean((y_test - y.mean()) ** 2)
 
 
-@script(below={"falling": "constant", "listed": "constant"})
-def test_rates_that_fall(lgb):
-    """`reset_parameter` with a function and with a list, and a callback that looks."""
-    X, X_test, y, y_test = curve()
-    params = {"objective": "regression", "num_leaves": 7, "verbosity": -1}
-    rates = [max(0.3 * 0.97**i, 0.05) for i in range(60)]
-    seen = []
-
-    def look(env):
-        seen.append(env.params["learning_rate"])
-
-    look.before_iteration = True
-    look.order = 20
-
-    def score(*callbacks, **more):
-        train = lgb.Dataset(X, y)
-        model = lgb.train(params | more, train, 60, callbacks=list(callbacks))
-        return rmse(y_test, model.predict(X_test))
-
-    scores = {
-        "constant": score(learning_rate=0.02),
-        "falling": score(
-            lgb.reset_parameter(learning_rate=lambda i: max(0.3 * 0.97**i, 0.05)), look
-        ),
-        "listed": score(lgb.reset_parameter(learning_rate=rates)),
-    }
-    assert seen == rates
-    assert scores["falling"] == scores["listed"]
-    return scores
-
-
 # The option ends nothing without early_stopping_round, but the callback does.
 @script(below={"first": 0.5, "any": 0.5}, warns=(UnusedParameterWarning,))
 def test_metrics_in_lists(lgb):
@@ -553,74 +490,6 @@ def test_metrics_in_lists(lgb):
         "rounds of the first": first.best_iteration,
         "any": anyone.best_score["valid_0"]["binary_logloss"],
         "rounds of any": anyone.best_iteration,
-    }
-
-
-@script(above={"kappa": 0.8}, below={"spread": 0.5})
-def test_only_metrics_of_ones_own(lgb):
-    """metric="None": two functions alone are followed, on probabilities."""
-    X, X_test, y, y_test = digits()
-
-    def agreement(preds, data):
-        labels = data.get_label()
-        classes = preds.reshape(len(labels), -1, order="A").argmax(axis=1)
-        return "kappa", np.mean(classes == labels), True
-
-    def spread(preds, data):
-        return "spread", float(np.std(preds)), False
-
-    train = lgb.Dataset(X, y)
-    params = {"objective": "multiclass", "num_class": 10, "metric": "None"}
-    params |= {"num_leaves": 5, "learning_rate": 0.1, "verbosity": -1} | LEAVES
-    history = {}
-    model = lgb.train(
-        params,
-        train,
-        num_boost_round=10,
-        valid_sets=[lgb.Dataset(X_test, y_test, reference=train)],
-        feval=[agreement, spread],
-        callbacks=[lgb.record_evaluation(history)],
-    )
-    assert list(history["valid_0"]) == ["kappa", "spread"]
-    assert len(history["valid_0"]["kappa"]) == 10
-    p = model.predict(X_test)
-    assert history["valid_0"]["kappa"][-1] == np.mean(p.argmax(axis=1) == y_test)
-    return {
-        "kappa": history["valid_0"]["kappa"][-1],
-        "spread": history["valid_0"]["spread"][-1],
-    }
-
-
-@script(above={"auc": 0.97})
-def test_names_of_validation_sets(lgb):
-    """The training set among the validation sets; names, history, the best scores."""
-    X, X_test, y, y_test = tumours()
-    params = {"objective": "binary", "metric": {"auc", "binary_logloss"}, "verbose": -1}
-    params |= LEAVES
-    train = lgb.Dataset(X, y)
-    valid = lgb.Dataset(X_test, y_test, reference=train)
-    history = {}
-    model = lgb.train(
-        params,
-        train,
-        num_boost_round=100,
-        valid_sets=(train, valid),
-        valid_names=("learn", "watch"),
-        callbacks=[
-            lgb.early_stopping(stopping_rounds=8, verbose=False),
-            lgb.log_evaluation(period=0),
-            lgb.record_evaluation(history),
-        ],
-    )
-    assert set(history) == set(model.best_score) == {"learn", "watch"}
-    best = model.best_iteration
-    losses = history["watch"]["binary_logloss"]
-    assert model.best_score["watch"]["auc"] == history["watch"]["auc"][best - 1]
-    return {
-        "rounds": best,
-        "log loss": losses[best - 1],
-        "learned": history["learn"]["binary_logloss"][best - 1],
-        "auc": roc_auc_score(y_test, model.predict(X_test)),
     }
 
 

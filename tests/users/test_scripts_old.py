@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scripts import LEAVES, clients, curve, diabetes, digits, fraud, script, tumours
-from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, roc_auc_score
+from scripts import LEAVES, digits, fraud, script, tumours
+from sklearn.metrics import mean_squared_error, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
 
@@ -44,16 +44,6 @@ class Before4:
         old.pop("verbose_eval", None)
         if rounds := old.pop("early_stopping_rounds", None):
             callbacks.append(self.lgb.early_stopping(rounds, verbose=False))
-        if (history := old.pop("evals_result", None)) is not None:
-            callbacks.append(self.lgb.record_evaluation(history))
-        if rates := old.pop("learning_rates", None):
-            callbacks.append(self.lgb.reset_parameter(learning_rate=rates))
-        if objective := old.pop("fobj", None):
-            params = {**params, "objective": objective}
-        if names := old.pop("feature_name", None):
-            train_set.set_feature_name(names)
-        if categories := old.pop("categorical_feature", None):
-            train_set.set_categorical_feature(categories)
         old["callbacks"] = callbacks
         return params, train_set
 
@@ -113,152 +103,6 @@ def test_the_loop_of_every_competition(lgb):
     table = pd.concat(importances).groupby("feature")["importance"].mean()
     assert table["var_0"] > table["var_9"]
     return {"cv": roc_auc_score(target, oof), "auc": roc_auc_score(y_test, predictions)}
-
-
-@script(adapter=Before4, below={"l2": "l2 of the mean"})
-def test_evals_result(lgb):
-    """The history in a dict, one validation set that is not in a list, a plot."""
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    X, X_test, y, y_test = diabetes()
-    lgb_train = lgb.Dataset(X, y)
-    lgb_eval = lgb.Dataset(X_test, y_test, reference=lgb_train)
-    params = {
-        "boosting_type": "gbdt",
-        "objective": "regression",
-        "metric": {"l2", "l1"},
-        "num_leaves": 7,
-        "learning_rate": 0.1,
-        "verbose": 0,
-    }
-    evals_result = {}
-    gbm = lgb.train(
-        params,
-        lgb_train,
-        num_boost_round=100,
-        valid_sets=lgb_eval,
-        evals_result=evals_result,
-        early_stopping_rounds=5,
-        verbose_eval=None,
-    )
-    axes = lgb.plot_metric(evals_result, metric="l2")
-    assert axes.get_ylabel() == "l2"
-    pyplot.close("all")
-    prediction = gbm.predict(X_test, num_iteration=gbm.best_iteration)
-    return {
-        "rounds": gbm.best_iteration,
-        "l1": evals_result["valid_0"]["l1"][gbm.best_iteration - 1],
-        "l2": mean_squared_error(y_test, prediction),
-        "l2 of the mean": np.mean((y_test - y.mean()) ** 2),
-    }
-
-
-@script(adapter=Before4, above={"accuracy": 0.9}, below={"log loss": 0.3})
-def test_fobj(lgb):
-    """The objective as an argument; the metric gets raw scores."""
-    X, X_test, y, y_test = tumours()
-
-    def loglikelihood(preds, train_data):
-        labels = train_data.get_label()
-        preds = 1.0 / (1.0 + np.exp(-preds))
-        return preds - labels, preds * (1.0 - preds)
-
-    def binary_error(preds, train_data):
-        labels = train_data.get_label()
-        return "error", np.mean(labels != (preds > 0)), False
-
-    lgb_train = lgb.Dataset(X, y)
-    lgb_eval = lgb.Dataset(X_test, y_test, reference=lgb_train)
-    params = {"num_leaves": 7, "metric": "None", "verbose": -1, "num_threads": 1}
-    params |= LEAVES
-    history = {}
-    gbm = lgb.train(
-        params,
-        lgb_train,
-        num_boost_round=25,
-        fobj=loglikelihood,
-        feval=binary_error,
-        valid_sets=lgb_eval,
-        evals_result=history,
-        verbose_eval=False,
-    )
-    p = 1.0 / (1.0 + np.exp(-gbm.predict(X_test)))
-    assert history["valid_0"]["error"][-1] == pytest.approx(
-        np.mean((p > 0.5) != y_test)
-    )
-    return {
-        "accuracy": accuracy_score(y_test, p > 0.5),
-        "log loss": log_loss(y_test, p),
-    }
-
-
-@script(adapter=Before4, below={"rmse": "rmse at first"})
-def test_learning_rates(lgb):
-    """Continued training with rates as a function, and then as a list."""
-    X, X_test, y, y_test = curve()
-    params = {"objective": "regression", "metric": "l2", "num_leaves": 7}
-    params |= {"learning_rate": 0.3, "verbose": -1}
-    data = {"free_raw_data": False}
-    lgb_train = lgb.Dataset(X, y, **data)
-    gbm = lgb.train(params, lgb_train, num_boost_round=10)
-    at_first = rmse(y_test, gbm.predict(X_test))
-    gbm = lgb.train(
-        params,
-        lgb_train,
-        num_boost_round=10,
-        init_model=gbm,
-        learning_rates=lambda i: 0.3 * (0.95**i),
-    )
-    with_function = rmse(y_test, gbm.predict(X_test))
-    gbm = lgb.train(
-        params,
-        lgb_train,
-        num_boost_round=10,
-        init_model=gbm,
-        learning_rates=[0.2] * 5 + [0.1] * 5,
-        verbose_eval=False,
-    )
-    return {
-        "rmse at first": at_first,
-        "with a function": with_function,
-        "rmse": rmse(y_test, gbm.predict(X_test)),
-        "trees": gbm.num_trees(),
-    }
-
-
-@script(adapter=Before4, above={"auc": 0.75})
-def test_names_and_categories_in_train(lgb):
-    """Names and categories as arguments of `train`, for arrays."""
-    X, X_test, y, y_test = clients()
-    columns = list(X.columns)
-
-    def codes(frame):
-        numbers = frame.assign(job=frame["job"].cat.codes, town=frame["town"].cat.codes)
-        return numbers.to_numpy(dtype=float)
-
-    params = {"objective": "binary", "metric": "auc", "num_leaves": 15, "verbose": -1}
-    params |= {"cat_smooth": 1, "min_data_per_group": 1, **LEAVES}
-    lgtrain = lgb.Dataset(codes(X), y)
-    lgvalid = lgb.Dataset(codes(X_test), y_test, reference=lgtrain)
-    clf = lgb.train(
-        params,
-        lgtrain,
-        num_boost_round=60,
-        valid_sets=[lgtrain, lgvalid],
-        valid_names=["train", "valid"],
-        feature_name=columns,
-        categorical_feature=["job", "town"],
-        early_stopping_rounds=10,
-        verbose_eval=False,
-    )
-    assert clf.feature_name() == columns
-    return {
-        "rounds": clf.best_iteration,
-        "auc": roc_auc_score(y_test, clf.predict(codes(X_test))),
-        "as told": clf.best_score["valid"]["auc"],
-    }
 
 
 # After a hundred rounds hessians are so small that the limits of leaves matter.

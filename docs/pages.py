@@ -7,7 +7,12 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
 from skgoss.parameters.table import DEFAULTS, GROUPS
+from skgoss.utils.public import SITE
 
 SEARCHED = runpy.run_path(str(Path(__file__).with_name("search.py")))["SEARCHED"]
 
@@ -74,14 +79,14 @@ def lead_elsewhere(text: str) -> str:
 
 
 def with_index(text: str, page: str) -> str:
-    """Add entries of the index before the headings of what users search for."""
+    """Add entries of the index below the headings of what users search for."""
     for query, place in SEARCHED.items():
         name, _, heading = place.partition("#")
         if name == page:
             lines = rf"^#+ {re.escape(heading) if heading else '.*'}$"
             text, n_found = re.subn(
                 lines,
-                rf"```{{index}} ! {query}\n```\n\n\g<0>",
+                rf"\g<0>\n\n```{{index}} ! {query}\n```",
                 text,
                 count=1,
                 flags=re.M,
@@ -89,6 +94,26 @@ def with_index(text: str, page: str) -> str:
             if not n_found:
                 raise ValueError(f"{page} has no heading {heading!r}")
     return text
+
+
+class IndexOfSections(SphinxTransform):
+    """Let entries of the index lead to their sections, whose words results show."""
+
+    default_priority = 840  # before Sphinx collects the entries
+
+    def apply(self, **kwargs: Any) -> None:
+        """Change the entries of a page."""
+        for index in self.document.findall(addnodes.index):
+            section = index.parent
+            if not isinstance(section, nodes.section):
+                continue
+            # The whole page has no place in it.
+            is_page = isinstance(section.parent, nodes.document)
+            place = "" if is_page else section["ids"][0]
+            index["entries"] = [
+                (kind, words, place, main, key)
+                for kind, words, _, main, key in index["entries"]
+            ]
 
 
 def read_page(app: Any, docname: str, content: list[str]) -> None:
@@ -106,6 +131,8 @@ def read_included(app: Any, path: Any, parent: str, content: list[str]) -> None:
 # Docstrings that are inherited from scikit-learn refer to its documentation, and have
 # formulas, for which a browser would load a library from the network.
 PLAIN = {
+    # Addresses of pages of this site lead to them by their titles.
+    rf"{re.escape(SITE)}([\w-]+)\.html": r":doc:`/\1`",
     # Full names of scikit-learn lead to its pages.
     r":(?:class|func|meth):`~?sklearn\.([\w.]+)`": (
         r"`\1 <https://scikit-learn.org/stable/modules/generated/sklearn.\1.html>`__"
@@ -204,6 +231,7 @@ def shorten(
 
 def setup(app: Any) -> None:
     """Connect the functions above."""
+    app.add_transform(IndexOfSections)
     app.connect("source-read", read_page)
     app.connect("include-read", read_included)
     app.connect("autodoc-process-docstring", write_plainly)

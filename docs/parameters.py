@@ -11,6 +11,7 @@ from skgoss.fit.unused_options import needs
 from skgoss.parameters.domains import Option
 from skgoss.parameters.other_libraries import WITHOUT_EFFECT
 from skgoss.parameters.table import GROUPS
+from skgoss.utils.public import SITE
 
 PAGE = """# Parameters: names, defaults, values and aliases
 
@@ -96,7 +97,7 @@ def cells(names: Iterable[str]) -> str:
 def plain(text: str) -> str:
     """A text of docstrings in the form of pages, with links to other pages."""
     text = " ".join(text.split()).replace("``", "`")
-    return re.sub(r"docs/([\w-]+\.md)", r"[\1](\1)", text)
+    return re.sub(rf"{SITE}([\w-]+)\.html", r"[\1.md](\1.md)", text)
 
 
 def wrapped(text: str) -> str:

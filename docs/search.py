@@ -62,7 +62,7 @@ SEARCHED = {
     "custom metric": "evaluation#Metrics",
 }
 
-# The pages of the results, the best first; what the script needs of a browser.
+# The results, the best first: page and title; what the script needs of a browser.
 SCRIPT = """
 const fs = require("fs"), vm = require("vm"), folder = process.argv[1];
 const scope = vm.createContext({
@@ -74,14 +74,14 @@ const files = ["_static/searchtools.js", "_static/language_data.js", "searchinde
 const text = files.map((file) => fs.readFileSync(`${folder}/${file}`, "utf8"));
 vm.runInContext(text.join("\\n;\\n") + "\\n;this.find = (query) => Search" +
   "._performSearch(...Search._parseQuery(query)).reverse()" +
-  ".map(([page, title, anchor]) => page + anchor);", scope);
+  ".map(([page, title]) => [page, title]);", scope);
 const queries = JSON.parse(fs.readFileSync(0, "utf8"));
 console.log(JSON.stringify(queries.map((query) => scope.find(query))));
 """
 
 
-def found(queries: list[str], built: Path = BUILT) -> list[list[str]]:
-    """The pages that each query finds, the best first."""
+def found(queries: list[str], built: Path = BUILT) -> list[list[list[str]]]:
+    """What each query finds, the best first: names of pages and titles."""
     done = subprocess.run(
         ["node", "-e", SCRIPT, built],
         input=json.dumps(queries),
@@ -92,15 +92,22 @@ def found(queries: list[str], built: Path = BUILT) -> list[list[str]]:
     return json.loads(done.stdout)
 
 
+def is_first(results: list[list[str]], place: str) -> bool:
+    """Whether the first result is a page, or one of its headings."""
+    page, _, heading = place.partition("#")
+    title = heading.replace("`", "")
+    return bool(results) and results[0][0] == page and results[0][1].endswith(title)
+
+
 def main() -> int:
-    """Print what queries find; 1 if one of `SEARCHED` finds another page first."""
+    """Print what queries find; 1 if one of `SEARCHED` finds another place first."""
     queries = sys.argv[1:] or [*SEARCHED]
     n_wrong = 0
-    for query, pages in zip(queries, found(queries), strict=True):
-        expected = SEARCHED.get(query, "").partition("#")[0]
-        is_right = bool(pages) and pages[0].partition("#")[0] == expected
+    for query, results in zip(queries, found(queries), strict=True):
+        is_right = is_first(results, SEARCHED.get(query, ""))
         n_wrong += query in SEARCHED and not is_right
-        print(f"{'  ' if is_right else '! '}{query}: {', '.join(pages[:3])}")
+        titles = "; ".join(f"{title} ({page})" for page, title in results[:3])
+        print(f"{'  ' if is_right else '! '}{query}: {titles}")
     return n_wrong > 0
 
 

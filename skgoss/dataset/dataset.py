@@ -119,10 +119,11 @@ class Dataset(Elsewhere):
         not fit into memory. A path may also name a file that `save_binary` has written.
     label : array-like of shape (n_samples[, n_targets]) or str, default=None
         The target: numbers, or class labels of any type for a classifier. Several
-        columns are several targets, or lifetimes as in docs/survival.md. If columns
-        with names are read in batches, `label`, `weight`, `group` and `init_score` may
-        be the name of a column, which is then not a feature, and several columns a list
-        of str. Text files have no start scores by name, and one label.
+        columns are several targets, or lifetimes, as described in
+        https://skgoss.github.io/skgoss/survival.html. If columns with names are read in
+        batches, `label`, `weight`, `group` and `init_score` may be the name of a
+        column, which is then not a feature, and several columns a list of str. Text
+        files have no start scores by name, and one label.
     reference : Dataset, default=None
         For evaluation sets: the training set, whose bins, column names and categories
         are used. If it is None, the functions that take evaluation sets set it.

@@ -284,7 +284,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         models were tested on. Of many new rows of the same distribution, the share
         ``coverage`` or more, with weights of the weight, have their label in the set.
         This need not hold for each class, nor if the distribution changes.
-        docs/intervals.md has pipelines and references.
+        Pipelines and references: https://skgoss.github.io/skgoss/intervals.html.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     column alone.
 
     With the objectives of survival, ``y`` tells which events were seen, and when: see
-    docs/survival.md.
+    https://skgoss.github.io/skgoss/survival.html.
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     ) -> Any:
         """Predict the distribution of the target, as an object of SciPy.
 
-        For objectives that learn one: 'normal', 'lognormal' and others, which
-        docs/distributions.md lists.
+        For objectives that learn one, such as 'normal' and 'lognormal': see
+        https://skgoss.github.io/skgoss/distributions.html.
 
         Parameters
         ----------
@@ -403,8 +403,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Of many new rows of the same distribution, the share ``coverage`` lies in their
         intervals, or with weights this share of the weight. It need not hold in each
-        group of rows, nor if the distribution changes. docs/intervals.md has what is
-        proven, what other objectives do, pipelines and references.
+        group of rows, nor if the distribution changes. What is proven, other
+        objectives, pipelines and references: https://skgoss.github.io/skgoss/intervals.html.
 
         Parameters
         ----------

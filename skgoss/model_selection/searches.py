@@ -585,11 +585,12 @@ _ARGUMENTS = {
 strategy : str, default='all'
     'all' evaluates all candidates. 'race' lets them grow round by round on all
     folds, up to their ``n_estimators``, and those that fall behind leave; more than
-    20 are compared on one fold first. See docs/tuning.md. Candidates that differ
-    only in ``n_estimators`` are one, whose limit is the largest. The best number of
-    rounds is found. Candidates whose rounds depend on later ones, as with dropout,
-    or that have early stopping, folds, a preset or a time limit, are evaluated
-    once. With several metrics, ``refit`` must be the name of one.
+    20 are compared on one fold first. Candidates that differ only in
+    ``n_estimators`` are one, whose limit is the largest. The best number of rounds
+    is found. Candidates whose rounds depend on later ones, as with dropout, or that
+    have early stopping, folds, a preset or a time limit, are evaluated once. With
+    several metrics, ``refit`` must be the name of one. See
+    https://skgoss.github.io/skgoss/tuning.html.
 time_limit : float, default=None
     Seconds after which no stage of a race begins, if it would probably end later.
     The stage that is going on ends, and the best candidate is fitted.""",

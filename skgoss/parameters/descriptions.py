@@ -55,7 +55,8 @@ groups : array-like of shape (n_samples,), default=None
     choose on rows of groups that the fit has not learned from.
 time : array-like of shape (n_samples,), default=None
     Time of each row, a number or date. ``folds``, a preset and early stopping
-    choose on rows later than those learned from: see docs/time-series.md.
+    choose on rows later than those learned from: see
+    https://skgoss.github.io/skgoss/time-series.html.
 eval_set : list of (X, y) pairs or Datasets, default=None
     Evaluation sets, for metrics after each round and early stopping. Pass either
     this, or ``eval_X`` and ``eval_y``. The same objects ``X`` and ``y`` are the

@@ -142,7 +142,7 @@ def of_estimator(cls: Class) -> Class:
     described = {option.name: _entry(option) for option in OPTIONS}
     (_, first), *others = GROUPS.items()
     named = [
-        f"{', '.join(option.name for option in options)} : see `LGBMModel`\n    {topic}."
+        f"{_names(options)} : see `LGBMModel`\n    {topic}."
         for topic, options in others
     ]
     most = [described[option.name] for option in first]
@@ -155,6 +155,10 @@ def of_estimator(cls: Class) -> Class:
         doc = doc.replace(mark, "\n".join(listed))
     cls.__doc__ = doc
     return cls
+
+
+def _names(options: Iterable[Option]) -> str:
+    return ", ".join(option.name for option in options)
 
 
 def _entry(option: Option) -> str:

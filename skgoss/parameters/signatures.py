@@ -125,8 +125,8 @@ def keywords_only(cls: Class) -> Class:
         vars(self).pop("_passed", None)  # the constructor may be called again
         remember_passed(self, kwargs)
 
-    # scikit-learn asks for it whenever it copies an estimator. Help would print pages of
-    # types, which editors read in the source.
+    # scikit-learn asks for it whenever it copies an estimator. `help` would print pages
+    # of types, which editors read in the source.
     signature = inspect.signature(init)
     untyped = [
         parameter.replace(annotation=parameter.empty)

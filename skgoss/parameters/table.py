@@ -147,16 +147,16 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             The loss to minimize, by name, such as 'regression' (squared error),
             'regression_l1' (absolute error), 'quantile', 'poisson', 'cross_entropy',
-            'binary', 'multiclass' or 'lambdarank'; docs/objectives.md describes all. It
-            may also be a function ``f(y_true, y_pred) -> gradient, hessian``; a
-            function with a third argument gets the weights. None means 'regression' for
+            'binary', 'multiclass' or 'lambdarank'. It may also be a function
+            ``f(y_true, y_pred) -> gradient, hessian``; a function with a third argument
+            gets the weights. None means 'regression' for
             LGBMRegressor, 'binary' or 'multiclass' for LGBMClassifier and 'lambdarank'
             for LGBMRanker.
             """,
             advice=(
                 "Choose what a model predicts: means, quantiles, counts, "
                 "probabilities, ranks, distributions or survival: see "
-                "docs/objectives.md."
+                "https://skgoss.github.io/skgoss/objectives.html."
             ),
             aliases="objective_type app application loss",
         ),
@@ -178,7 +178,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """,
             advice=(
                 "Use 'accurate' for better predictions with one argument: "
-                "see docs/accuracy.md."
+                "see https://skgoss.github.io/skgoss/accuracy.html."
             ),
             is_added=True,
         ),
@@ -207,7 +207,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """,
             advice=(
                 "Use it to end a fit when held-out rows are no longer "
-                "predicted better: see docs/evaluation.md."
+                "predicted better: see https://skgoss.github.io/skgoss/evaluation.html."
             ),
             aliases="early_stopping_rounds early_stopping n_iter_no_change",
         ),
@@ -236,7 +236,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """,
             advice=(
                 "It is the first parameter to tune: decrease it if the "
-                "model overfits. See docs/tuning.md."
+                "model overfits. See https://skgoss.github.io/skgoss/tuning.html."
             ),
             aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
             may_vary=True,
@@ -313,7 +313,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """,
             advice=(
                 "Use it for arrays, and for codes of categories in data "
-                "frames. Strings need nothing: see docs/categories.md."
+                "frames. Strings need nothing: see "
+                "https://skgoss.github.io/skgoss/categories.html."
             ),
             aliases="cat_feature categorical_column cat_column categorical_features",
         ),
@@ -598,7 +599,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             with the largest gradients, samples some of the other rows and increases
             their weights. It starts after 1 / ``learning_rate`` rounds.
             """,
-            advice=("Use 'goss' to train faster on large data: see docs/goss.md."),
+            advice=(
+                "Use 'goss' to train faster on large data: see "
+                "https://skgoss.github.io/skgoss/goss.html."
+            ),
         ),
         _option(
             "top_rate",
@@ -1111,7 +1115,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """,
             advice=(
                 "Set it if you judge models by something else than the "
-                "loss: see docs/evaluation.md."
+                "loss: see https://skgoss.github.io/skgoss/evaluation.html."
             ),
             aliases="metrics metric_types",
         ),
@@ -1212,7 +1216,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """,
             advice=(
                 "Use it for better predictions, and for intervals: see "
-                "docs/accuracy.md and docs/intervals.md."
+                "https://skgoss.github.io/skgoss/accuracy.html and "
+                "https://skgoss.github.io/skgoss/intervals.html."
             ),
             aliases="n_folds nfold",
             is_added=True,

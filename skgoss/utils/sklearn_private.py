@@ -49,9 +49,9 @@ class _ShortRequestMethod(RequestMethod):
     def __get__(self, instance: Any, owner: type) -> Callable[..., Any]:
         method = super().__get__(instance, owner)
         method.__doc__ = (
-            f"Set which arguments of ``{self.name}`` pipelines and searches pass on.\n\n"
-            "True passes an argument on, False does not, and a string passes on what\n"
-            "has this name: https://scikit-learn.org/stable/metadata_routing.html."
+            f"Set which arguments of ``{self.name}`` pipelines and searches pass on.\n"
+            "\nTrue passes an argument on, False does not, and a string passes on what"
+            "\nhas this name: https://scikit-learn.org/stable/metadata_routing.html."
         )
         return method
 

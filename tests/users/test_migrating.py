@@ -173,7 +173,8 @@ AUC of one class: training/a_set_of_one_class_stops_nothing
 `get_data()` of a list of arrays or of a `Sequence`: sources/chunks_are_one_array
 `stratified`, `shuffle` and other flags of `cv` and `train`: booster/errors
 percentiles of weighted rows: objectives/whole_weights_of_a_percentile_are_copies
-fractions in a categorical_feature column: columns/numbers_that_are_not_whole_are_refused
+fractions in a categorical_feature column:
+    columns/numbers_that_are_not_whole_are_refused
 fractions in a categorical column in predict:
     fit/fractions_in_a_prediction_are_no_categories
 column numbers in categorical_feature that do not exist: ./modules
@@ -211,7 +212,8 @@ labels of 'binary' in train: users/binary_labels
 'binary_logloss' of several classes: users/metrics_of_two_classes_for_several
 weights that are all 0: users/weights_of_0
 objective_: users/names_that_are_shown
-names of other libraries as class attributes: users/names_that_are_elsewhere_are_not_there
+names of other libraries as class attributes:
+    users/names_that_are_elsewhere_are_not_there
 get_params: users/names_that_are_shown
 fields of a constructed Dataset: users/fields_keep_their_values
 refit of a Booster: users/refit_returns_a_model

@@ -201,7 +201,7 @@ def _check_only_part(parts: Parts) -> None:
 def _spread(query: str, parts: list[int]) -> ValueError:
     return ValueError(
         f"{query} has rows in the {names_of_parts(parts)} of the data, but the rows of"
-        " a query must be in one part. Partition the data so that no query is cut."
+        " a query must be in one part. Partition the data accordingly."
     )
 
 

@@ -120,8 +120,8 @@ class FitSetup:
         weight = objective.label_weight
         if is_shared and weight is not None and weight.ndim == 2 and self.n_scores > 1:
             raise ValueError(
-                "multi_strategy must be 'one_output_per_tree' where each class has"
-                " weights of its own: is_unbalance=True or scale_pos_weight with"
+                "multi_strategy must be 'one_output_per_tree' if each class has"
+                " its own weights: is_unbalance=True or scale_pos_weight with"
                 f" objective={objective.name!r}."
             )
 

@@ -305,7 +305,7 @@ class Fit:
             what = "Ctrl-C" if is_cut else f"time_limit={self.limit.seconds:g}"
             warn(
                 f"{what} ended the fit after {n_grown} of {n_planned} rounds: other"
-                " runs may end after another number."
+                " runs may end after a different number of rounds."
             )
 
     def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:

@@ -133,7 +133,7 @@ def _searched(
         best = least
         if fit.settings.verbosity >= 1:
             left = f", {limit.left:.0f} s left" if limit.seconds else ""
-            callbacks.say(f"{len(found)} candidates, least loss {best:g}{left}")
+            callbacks.say(f"{len(found)} candidates, lowest loss {best:g}{left}")
         if n_without == search.patience or fit.is_over(limit):
             break
     fit.limit.is_reached |= limit.is_reached

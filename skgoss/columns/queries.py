@@ -74,7 +74,7 @@ class Queries:
     def take(
         self, rows: NDArray[np.int64] | None, collectives: Collectives = ALONE
     ) -> Queries:
-        """The queries of some rows of each process, numbered anew; None: of all."""
+        """The queries of some rows of each process, numbered again; None: of all."""
         if rows is None:
             return self
         return Queries.from_ids(self.number[rows], self.global_number, collectives)

@@ -66,7 +66,7 @@ class Request(NamedTuple):
     needs_values_for: str = ""
     # The bins to use, of the data set that is the last reference, with the columns
     # ``schema``: those that a fit learns from, although another fit may have binned
-    # this data set anew since. None: bins as they are asked for.
+    # this data set again since. None: bins as they are asked for.
     root: BinnedDataset | None = None
 
 
@@ -688,7 +688,7 @@ class Dataset(Elsewhere):
         return self
 
     def _constructed(self) -> BinnedDataset:
-        """The bins. Threads that read them do not wait for fits that bin anew."""
+        """The bins. Threads that read them do not wait for fits that bin again."""
         binned = self._binned
         while binned is None:
             with self._lock:

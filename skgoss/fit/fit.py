@@ -512,7 +512,7 @@ class Fit:
         return added
 
     def on_rows(self, X: Dataset) -> Self:
-        """The fit that goes on from the trees so far on other rows, in these bins."""
+        """The fit that continues from the trees so far on other rows, in these bins."""
         if not isinstance(X, Dataset):
             raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
         self._check_dataset("train_set")
@@ -534,7 +534,7 @@ class Fit:
         )
 
     def _resumed(self, data: FitData) -> Self:
-        """A fit that goes on from the trees so far."""
+        """A fit that continues from the trees so far."""
         other = self.variant(data)
         other.history = self.history
         other.state = other.plan.resume(self.state, data.fitted)

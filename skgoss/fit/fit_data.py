@@ -547,7 +547,7 @@ class FitData:
     def with_held_out(self) -> tuple[Self, list[EvaluationSet]]:
         """Hold rows out for early stopping, unless something else evaluates the fit.
 
-        Returns the data with the rows to learn from, and the evaluation sets.
+        Returns the data with the training rows, and the evaluation sets.
         """
         options, rows = self.settings, self.rows
         is_evaluated = options.folds is not None or self.search is not None

@@ -83,7 +83,7 @@ def _pairs(fit: Fit, search: presets.Search) -> list[Pair]:
 
 
 def _weights(fit: Fit, kinds: Sequence[Sequence[FoldModel]]) -> list[float]:
-    """The weights of several sets of options, as a preset chooses them."""
+    """The weights of several configurations, as a preset chooses them."""
     metrics = _by_loss(fit).plan.metrics
     if fit.settings.refit:
         losses = [ensemble.loss(models, metrics) for models in kinds]
@@ -251,7 +251,7 @@ class _Candidate(Racer):
     def keep(self, metrics: Sequence[Any]) -> None:
         """Keep the models, all of as many rounds, which are tested by ``metrics``.
 
-        With its own best round, the score of each fold would be too good.
+        With its own best round, the score of each fold would be too optimistic.
         """
         if self.has_begun:
             n_rounds = max(1, round(self.mean_rounds))

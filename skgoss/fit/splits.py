@@ -19,7 +19,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import warn
 
 Indices = NDArray[np.int64]
-# The rows to learn from, and those to test on.
+# The training rows, and those to test on.
 Pair = tuple[Indices, Indices]
 
 
@@ -311,7 +311,7 @@ def also_tested(
 def pairs(
     folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None, argument: str
 ) -> list[Pair]:
-    """The rows to learn from and those to test on, of each fold.
+    """The training rows and the test rows, of each fold.
 
     ``folds`` is a splitter of scikit-learn, or has pairs (train, test) of row numbers;
     else ValueError, which names the ``argument``. A splitter gets the ``groups``. The

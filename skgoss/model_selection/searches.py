@@ -537,7 +537,7 @@ class FoldsByTime(GroupKFold):
         self.time = time
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
-        """The rows to learn from and to test on, of each fold."""
+        """The training and the test rows, of each fold."""
         time = splits.check_times(self.time, len(y))
         if groups is not None:
             groups = by_row.sortable(groups, len(y), "groups")

@@ -286,7 +286,7 @@ CONSTRUCTOR_KWARGS = """**kwargs : dict
 ATTRIBUTES = entries("""
 preset_params_ : dict
     The options that ``preset`` has chosen, by name; empty without a preset. Of a mean
-    of several sets of options, those with the largest weight.
+    of several configurations, those with the largest weight.
 search_results_ : dict
     What a preset has compared, in the order of the search: lists or arrays with an
     item for each set of options. 'params': the options besides those of the preset;

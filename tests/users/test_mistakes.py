@@ -156,7 +156,7 @@ MISTAKES = {
         "pandas.to_datetime(X['sold'])",
     ),
     # Survival analysis
-    "classifier(objective='cox').fit(X, y)": ("times of events", "use LGBMRegressor"),
+    "classifier(objective='cox').fit(X, y)": ("event times", "use LGBMRegressor"),
     "regressor(objective='cox').fit(X, lives)": (
         "'status' of y",
         "True or 1",

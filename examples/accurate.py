@@ -1,5 +1,5 @@
-"""Accurate by one word
-====================
+"""Accurate models with one argument
+=================================
 
 How much does ``preset="accurate"`` gain, and what does it cost? Three data sets, two
 random splits, and every library for gradient boosting that is installed, at its
@@ -95,7 +95,7 @@ results = {name: measure(name) for name in MODELS}
 # Compare
 # -------
 #
-# The geometric mean of the losses, where that of the default is 1:
+# The geometric mean of the losses, relative to the defaults:
 usual, _ = results["default"]
 _, ax = plt.subplots(layout="constrained")
 for name, result in results.items():
@@ -111,15 +111,15 @@ ax.margins(x=0.3, y=0.1)  # room for the names
 plt.show()
 
 # %%
-# What was chosen
-# ---------------
+# The chosen parameters
+# ---------------------
 #
-# A fitted model knows what the preset has chosen.
+# ``preset_params_`` has the parameters that the preset has chosen.
 X, y = load_diabetes(return_X_y=True)
 print(LGBMRegressor(preset="accurate").fit(X, y).preset_params_)
 
 # %%
-# With folds, each row has a prediction by models that were not fitted on it.
+# With folds, there are out-of-fold predictions of all rows.
 X, y = load_breast_cancer(return_X_y=True)
 model = LGBMClassifier(preset="accurate", folds=5).fit(X, y)
 print(f"log loss out of fold: {log_loss(y, model.oof_prediction_):.3f}")

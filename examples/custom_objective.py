@@ -14,8 +14,7 @@ To run it: ``pip install skgoss matplotlib``.
 # the first and second derivatives of the loss for each row. This is the loss of the
 # tau-expectile: the squared error, weighted by tau if the target is above the
 # prediction and by 1 - tau if it is below (Newey and Powell, 1987). tau = 1/2 gives the
-# mean, and larger values give higher predictions. An object that can be called keeps
-# tau.
+# mean, and larger values give higher predictions. A callable object holds tau.
 import matplotlib.pyplot as plt
 import numpy as np
 

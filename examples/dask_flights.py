@@ -1,11 +1,10 @@
 """Distributed training with Dask on Parquet files
 ===============================================
 
-Train on Parquet files with several processes, and get the model of one process.
+Train on Parquet files with several processes.
 
 Each worker of a Dask cluster reads some of the files and bins its rows. Together the
-workers fit one model. It is the model that one process would fit on all rows, to the
-last bit.
+workers fit one model, which is identical to that of one process.
 
 To run it: ``pip install "skgoss[dask,examples]" pyarrow``.
 """
@@ -70,7 +69,7 @@ print(f"AUC {roc_auc_score(observed['late'], probability):.4f}")
 # The same model
 # --------------
 #
-# One process finds it, too:
+# The local estimator fits the identical model:
 rows = past.compute()
 local = LGBMClassifier(n_estimators=100, cat_smooth=30)
 local.fit(rows[COLUMNS], rows["late"])

@@ -81,15 +81,15 @@ print(f"fitted in {time.perf_counter() - start:.1f} s")
 # Score
 # -----
 #
-# The log loss of the share of late flights, the same for each flight, is what a model
-# without any column has.
+# For comparison, the log loss of a model that predicts the proportion of late flights
+# for all flights:
 probability = model.predict_proba(X[~past])[:, 1]
 base = log_loss(late[~past], [late[past].mean()] * (~past).sum())
 print(f"AUC {roc_auc_score(late[~past], probability):.4f}")
 print(f"log loss {log_loss(late[~past], probability):.4f}, of the base rate {base:.4f}")
 
 # %%
-# By hour, the predicted shares follow the observed ones:
+# Predicted and observed proportions by hour:
 shares = pd.DataFrame({"observed": late[~past], "predicted": probability})
 ax = shares.groupby(X["departure"][~past] // 60).mean().plot(marker="o")
 ax.set(xlabel="scheduled hour of departure", ylabel="share of late flights")

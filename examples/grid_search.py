@@ -10,9 +10,9 @@ To run it: ``pip install skgoss matplotlib``.
 # Search
 # ------
 #
-# All points of a grid by 5-fold cross-validation. The scores are those of
-# scikit-learn's GridSearchCV, but the fits share their work: points that differ only in
-# the number of rounds are one fit, and bins are found once for each fold.
+# All candidates of a grid, by 5-fold cross-validation. The scores are those of
+# scikit-learn's GridSearchCV, but fits share work: candidates that differ only in the
+# number of rounds are one fit, and each fold is binned once.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
@@ -32,8 +32,8 @@ search.fit(X, y)
 print("best parameters:", search.best_params_)
 
 # %%
-# The score of the best point is a little too good, because it was chosen by it. Rows
-# that no choice has seen tell:
+# The score of the best candidate is slightly optimistic, because it was chosen by this
+# score. The score on held-out rows:
 print(f"log loss, 5-fold mean: {-search.best_score_:.4f}")
 print(f"log loss, held-out rows: {-search.score(X_test, y_test):.4f}")
 
@@ -41,8 +41,8 @@ print(f"log loss, held-out rows: {-search.score(X_test, y_test):.4f}")
 # A race
 # ------
 #
-# Points get rounds step by step. Those that fall behind leave, and the best number of
-# rounds is found.
+# Candidates train in stages, and those that fall behind are dropped. The race also
+# finds the best number of rounds.
 race = GridSearchCV(
     LGBMClassifier(), grid, scoring="neg_log_loss", strategy="race", n_jobs=2
 )
@@ -51,8 +51,8 @@ print("best parameters:", race.best_params_)
 print(f"log loss, held-out rows: {-race.score(X_test, y_test):.4f}")
 
 # %%
-# Who left when
-# -------------
+# When candidates were dropped
+# ----------------------------
 found = race.cv_results_
 _, ax = plt.subplots(layout="constrained")
 print("rounds  leaves  rate  log loss")

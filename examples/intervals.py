@@ -1,7 +1,7 @@
 """Prediction intervals
 ====================
 
-Predict intervals that hold nine of ten targets, or half of them.
+Predict intervals that contain 90% of the targets, or 50%.
 
 To run it: ``pip install skgoss matplotlib``.
 """
@@ -10,9 +10,9 @@ To run it: ``pip install skgoss matplotlib``.
 # Two models
 # ----------
 #
-# The noise of the data grows with x. One model predicts the mean, whose intervals come
-# from residuals, the other one quantiles. Both are calibrated on the folds that they
-# were fitted on.
+# The noise of the data grows with x. One model predicts the mean, with intervals from
+# residuals; the other one predicts quantiles. Both are calibrated on out-of-fold
+# predictions.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -34,11 +34,11 @@ for model in models.values():
     model.fit(X, y)
 
 # %%
-# Do they cover?
-# --------------
+# Coverage
+# --------
 #
-# Both cover the promised share of new rows. Intervals of residuals have nearly the same
-# width everywhere: they cover too much where there is little noise, and too little
+# Both cover the chosen proportion of new rows. Intervals of residuals have nearly the
+# same width everywhere: they cover too much where there is little noise, and too little
 # where there is much. Intervals of quantiles follow the noise.
 COVERAGES = [0.9, 0.5]
 insides = {}
@@ -56,7 +56,7 @@ for name, model in models.items():
         )
 
 # %%
-# The intervals for nine of ten targets, and for half of them:
+# Intervals for 90% and 50% of the targets:
 line = np.linspace(0, 10, 400)[:, None]
 figure, axes = plt.subplots(
     1, 2, figsize=(9, 4.5), sharex=True, sharey=True, layout="constrained"

@@ -1,9 +1,9 @@
 """Train on a folder that is larger than memory
 ============================================
 
-A bin takes one byte, so a machine can train on several times more values than its
-memory holds. This example limits the memory of its process, so that the values do not
-fit, and trains on them. It runs on Linux.
+A bin takes one byte, so the values may be several times larger than memory. This
+example limits the memory of its process, so that the values do not fit. It runs on
+Linux.
 
 To run it: ``pip install skgoss matplotlib pyarrow``.
 """
@@ -43,12 +43,13 @@ values = N_ROWS * N_COLUMNS * 8 // 2**20
 print(f"the values take {values} MB")
 
 # %%
-# A limit
-# -------
+# Limit the memory
+# ----------------
 #
-# The process may allocate three quarters of what the values take, beside what it has. A
-# small fit first imports and allocates what every fit needs. The rows whose values find
-# the bins are in memory at once, so there are fewer of them than by default.
+# The process may allocate three quarters of the size of the values, in addition to what
+# it has allocated. A small fit first allocates what every fit needs. The sampled rows
+# that determine the bins are in memory at once, so ``subsample_for_bin`` is smaller
+# than by default.
 SAMPLE = {"bin_construct_sample_cnt": 50_000}
 del X, units, columns, table
 train(SAMPLE, Dataset(sales / "0.parquet", label="units"), 1)

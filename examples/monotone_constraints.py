@@ -33,11 +33,11 @@ for name, model in models.items():
     print(f"{name}: root mean squared error {error:.2f}")
 
 # %%
-# One patient, with every body mass index that occurs
-# ---------------------------------------------------
+# Predictions by body mass index
+# ------------------------------
 #
-# Without constraints, the prediction goes up and down as the body mass index increases.
-# With ``monotone_constraints``, it never decreases, for any patient.
+# For one patient without constraints, the prediction goes up and down as the body mass
+# index increases. With ``monotone_constraints``, it never decreases, for any patient.
 patient = X.iloc[[0] * 200].assign(bmi=np.linspace(X["bmi"].min(), X["bmi"].max(), 200))
 figure, ax = plt.subplots(layout="constrained")
 for name, model in models.items():

@@ -1,7 +1,7 @@
 """Search with Optuna
 ==================
 
-Let Optuna propose parameters, and end hopeless fits after a few rounds.
+Let Optuna propose parameters, and prune weak trials after a few rounds.
 
 To run it: ``pip install skgoss optuna matplotlib``.
 """
@@ -10,8 +10,8 @@ To run it: ``pip install skgoss optuna matplotlib``.
 # One data set for all trials
 # ---------------------------
 #
-# The rows are put into bins once. All fits that agree on the options of the bins use
-# the same ``Dataset``, and so does the evaluation set.
+# The rows are binned once. All trials that have the same options for bins can use one
+# ``Dataset``.
 import matplotlib.pyplot as plt
 import optuna
 from sklearn.datasets import load_digits
@@ -25,8 +25,8 @@ data = skgoss.Dataset(X, y)
 valid = data.create_valid(X_valid, y_valid)
 
 # %%
-# Trials that end early
-# ---------------------
+# Pruning
+# -------
 #
 # A callback reports the loss after every fifth round. The pruner ends a trial whose
 # loss is above the median of the trials before it, after as many rounds.
@@ -70,8 +70,8 @@ study = optuna.create_study(
 study.optimize(objective, n_trials=20)
 
 # %%
-# What was saved
-# --------------
+# Rounds saved
+# ------------
 n_rounds = sum(max(curve) for curve in curves.values())
 n_pruned = sum(trial.state.name == "PRUNED" for trial in study.trials)
 print(f"{n_pruned} of 20 trials were pruned: {n_rounds} of {20 * 60} rounds")

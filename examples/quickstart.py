@@ -1,7 +1,7 @@
 """Quickstart
 ==========
 
-Fit a classifier, score it on held-out rows, and show what it uses.
+Fit a classifier, score it on held-out rows, and plot feature importances.
 
 To run it: ``pip install skgoss matplotlib``.
 """
@@ -33,8 +33,8 @@ accuracy = cross_val_score(LGBMClassifier(), X, y, cv=5).mean()
 print(f"accuracy on rows that were held out: {accuracy:.3f}")
 
 # %%
-# What does the model use?
-# ------------------------
+# Feature importances
+# -------------------
 #
 # The number of splits on each column:
 plot_importance(model, max_num_features=10)

@@ -52,8 +52,8 @@ print(f"num_leaves: {best.num_leaves}, rounds: {best.best_iteration_}")
 print(f"NDCG@10 on held-out queries: {search.best_score_:.3f}")
 
 # %%
-# How relevant are the documents at each place?
-# ---------------------------------------------
+# Relevance by rank
+# -----------------
 #
 # The model has not seen these queries.
 is_new = qid >= 200

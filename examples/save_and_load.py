@@ -10,7 +10,7 @@ To run it: ``pip install skgoss matplotlib``.
 # Save
 # ----
 #
-# A classifier of three wines.
+# A classifier for three kinds of wine.
 import tempfile
 from pathlib import Path
 
@@ -35,7 +35,7 @@ model.to_file(path)
 # Load
 # ----
 #
-# The whole estimator is restored: labels, parameters, and predictions to the last bit.
+# The whole estimator is restored, with identical predictions.
 again = LGBMClassifier.from_file(path)
 same = bool((again.predict_proba(X_test) == model.predict_proba(X_test)).all())
 print(f"the same predictions: {same}")
@@ -50,7 +50,7 @@ print(f"{booster.num_trees()} trees, {booster.num_feature()} columns")
 # Continue
 # --------
 #
-# Boosting goes on from a file.
+# ``init_model`` may be a file:
 longer = LGBMClassifier(n_estimators=30, num_leaves=5).fit(X, y, init_model=path)
 print(f"rounds: {again.n_estimators_}, then {longer.n_estimators_}")
 print(f"accuracy on held-out rows: {longer.score(X_test, y_test):.2f}")

@@ -1,7 +1,7 @@
-"""Survival
-========
+"""Survival analysis
+=================
 
-Predict when events happen, from rows of which many have not had theirs yet.
+Predict the time of an event from right-censored data.
 
 To run it: ``pip install skgoss scikit-survival matplotlib``.
 """
@@ -10,9 +10,9 @@ To run it: ``pip install skgoss scikit-survival matplotlib``.
 # A study of breast cancer
 # ------------------------
 #
-# 686 women were watched for up to seven years. For 299 of them, the field 'cens' is
-# True: the cancer came back after so many days. The others are censored: it had not
-# come back when they were last seen.
+# 686 women were followed for up to seven years. For 299 of them, the field 'cens' is
+# True: the cancer came back. The others are right-censored: it had not come back when
+# they were last seen.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -29,8 +29,8 @@ X, X_test, y, y_test = train_test_split(X, y, random_state=0)
 # Risks
 # -----
 #
-# 'cox' learns whose event comes sooner, and 'aft' the distribution of the time itself.
-# The score is Harrell's C: the share of pairs of rows whose order is right. ``folds``
+# 'cox' learns the order of the events, and 'aft' the distribution of their times. The
+# score is Harrell's C: the proportion of pairs of rows in the right order. ``folds``
 # finds the number of rounds, and the baseline hazard from out-of-fold risks.
 models = {
     objective: LGBMRegressor(objective=objective, folds=5, random_state=0).fit(X, y)
@@ -40,11 +40,11 @@ for objective, model in models.items():
     print(f"{objective}: concordance {model.score(X_test, y_test):.2f}")
 
 # %%
-# When?
-# -----
+# Survival functions and quantiles
+# --------------------------------
 #
-# The probability that nothing has happened after one, two and four years, and the time
-# by which a quarter of such women have their event.
+# The probability that the cancer has not come back after one, two and four years, and
+# the 25% quantile of the time.
 years = np.array([1, 2, 4]) * 365
 for objective, model in models.items():
     shares = model.predict_survival_function(X_test[:2], years)
@@ -54,8 +54,8 @@ for objective, model in models.items():
         print(f"{objective}, row {row}: {rounded}; a quarter within {days[row]:.0f} d")
 
 # %%
-# The mean survival functions of three groups of the test rows by their risk, and what
-# happened to them (Kaplan and Meier's estimate, dotted):
+# Mean survival functions of three groups of the test rows by their risk, and Kaplan-
+# Meier estimates (dotted):
 model = models["cox"]
 times = np.linspace(0, 2000, 200)
 groups = np.array_split(np.argsort(model.predict(X_test)), 3)

@@ -11,7 +11,7 @@ To run it: ``pip install skgoss matplotlib pandas``.
 # Rows
 # ----
 #
-# They are binned once, for the cross-validation, the search and the last model.
+# The rows are binned once, for the cross-validation, the search and the final model.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -32,7 +32,7 @@ valid_set = lgb.Dataset(X_valid, label=y_valid, reference=train_set)
 # Cross-validation
 # ----------------
 #
-# It finds the number of rounds.
+# Cross-validation finds the number of rounds.
 scores = lgb.cv(
     params,
     train_set,
@@ -59,7 +59,7 @@ plt.show()
 # A search
 # --------
 #
-# Ten points at random; early stopping finds the rounds of each.
+# Ten random candidates; early stopping finds the rounds of each.
 rng = np.random.default_rng(0)
 best = None
 for _ in range(10):
@@ -87,7 +87,7 @@ print(
 )
 
 # %%
-# The last score is that of rows that no choice has seen:
+# The final score is that of held-out rows:
 print(f"AUC on held-out rows: {roc_auc_score(y_test, best.predict(X_test)):.3f}")
 gains = best.feature_importance(importance_type="gain")
 used = sorted(zip(gains, best.feature_name(), strict=True), reverse=True)

@@ -172,7 +172,7 @@ class BinnedDataset:
         )
 
     def take(self, rows: NDArray[np.int64], n_threads: int = 1) -> BinnedDataset:
-        """Some of the rows, at least one, without binning anew.
+        """Some of the rows, at least one, without binning again.
 
         The bins lie in memory as those of this data set. What does not depend on the
         rows, such as the list of mappers, is shared. ValueError if the rows are not

@@ -112,7 +112,7 @@ def restored(
     n_threads: int = 1,
     memory: Memory | None = None,
 ) -> BinnedDataset:
-    """The binned data of a state, with the same bins, laid out anew.
+    """The binned data of a state, with the same bins, laid out again.
 
     ``state`` is what `state` returned, or anything else: ValueError if an entry is
     missing, has another type or contradicts another. ``most`` is the most that it may

@@ -187,7 +187,7 @@ def find_bin_mappers(
     if weight is not None and len(weight) != columns.n_rows:
         raise ValueError(
             f"weight has {len(weight)} values, but there are {columns.n_rows} rows; "
-            "pass one for each row of the data, also for those left out."
+            "pass one for each row of the data, including those left out."
         )
     if isinstance(columns, StackedColumns) or not (
         partition is None or partition.is_alone
@@ -396,8 +396,8 @@ class _Search(NamedTuple):
         """The bins of columns of categories with the same ``max_bin``."""
         if self.forced is not None and any(self.forced):
             raise ValueError(
-                f"{forced_bins.OPTION} has bounds for a column that holds categories:"
-                " leave it out."
+                f"{forced_bins.OPTION} has bounds for a categorical column: leave it"
+                " out."
             )
         sample, n_rows = self.sample, self.sample.size(columns)
         first = np.zeros(columns.n_features + 1, dtype=np.int64)

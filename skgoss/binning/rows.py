@@ -100,7 +100,7 @@ class Rows:
         """The rows that have a target; ValueError if all lack it."""
         has_target = ~np.isnan(self.target)
         if len(self) and not has_target.any():
-            raise ValueError("All values are missing in the rows to learn from.")
+            raise ValueError("All values are missing in the training rows.")
         return self if has_target.all() else self.take(np.flatnonzero(has_target))
 
     def without_zero_weights(self) -> Rows:

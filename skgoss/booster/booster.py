@@ -1022,8 +1022,8 @@ class Booster(Elsewhere):
         Parameters
         ----------
         params : dict
-            Parameters by any of their names, such as ``learning_rate``. Others may be
-            among them if they keep their values.
+            Parameters by any of their names, such as ``learning_rate``. Parameters that
+            cannot change are accepted if they keep their values.
 
         Raises
         ------

@@ -40,7 +40,7 @@ from skgoss.utils import threads
 from skgoss.utils.messages import said_once, type_name
 from skgoss.utils.public import set_module
 
-# The rows to learn from, and those to test on.
+# The training rows, and those to test on.
 Parts = tuple[Dataset, Dataset]
 Preprocess = Callable[
     [Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]

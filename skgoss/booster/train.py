@@ -128,7 +128,7 @@ def train(
     See Also
     --------
     cv : Cross-validation with the same arguments.
-    LGBMModel : The options, and an interface of scikit-learn.
+    LGBMModel : All parameters, and an estimator of scikit-learn.
 
     Examples
     --------

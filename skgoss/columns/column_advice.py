@@ -57,9 +57,9 @@ def unusable(name: Any, type_: str, library: str) -> str:
     """The error for a column of values of a type that are not numbers."""
     kind = _KIND_OF_TYPE.get(type_, f"values of type {type_}")
     if kind in ("lists", "records"):
-        advice = "Make a column of each of their values"
+        advice = "Make a column for each of their values"
     else:
-        advice = f"Make numbers of them{_example(kind, name, library)}"
+        advice = f"Convert them to numbers{_example(kind, name, library)}"
     return f"Column {name!r} holds {kind}. {advice}, or leave the column out."
 
 
@@ -73,11 +73,11 @@ def unusable_array(dtype: np.dtype[Any]) -> str:
     """The error for an array of dates or durations."""
     if dtype.kind == "M":
         return (
-            f"X holds dates ({dtype}). Make numbers of them, for example days with"
+            f"X holds dates ({dtype}). Convert them to numbers, for example days with"
             " X.astype('datetime64[D]').astype(float)."
         )
     return (
-        f"X holds durations ({dtype}). Make numbers of them, for example days with"
+        f"X holds durations ({dtype}). Convert them to numbers, for example days with"
         " X / numpy.timedelta64(1, 'D')."
     )
 
@@ -121,21 +121,20 @@ class _Trap(NamedTuple):
 
 _DATES = _Trap(
     "text that is a date",
-    "Dates that are text become categories without an order, and later ones are"
-    " unknown",
-    "Make numbers of them",
+    "Dates stored as text become unordered categories, and later dates are unknown",
+    "Convert them to numbers",
 )
 _NUMBERS = _Trap(
     "text that is a number",
-    "Numbers that are text become categories without an order",
+    "Numbers stored as text become unordered categories",
     "Convert them",
 )
 _SIGNS = _NUMBERS._replace(kind="text that is a number with signs")
 _NAMES = _Trap(
     "names",
-    "Text that differs in most rows becomes categories of one row, which teach a model"
-    " nothing",
-    "Leave it out, or make categories or numbers of its parts",
+    "Text that differs in most rows gives categories of one row, from which a model"
+    " learns nothing",
+    "Drop it, or extract categories or numbers from it",
 )
 
 

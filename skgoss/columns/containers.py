@@ -136,8 +136,8 @@ def _no_number(X: Any) -> str:
     ):
         if not isinstance(value, Number | str | bytes | None):
             return (
-                f" Row {row} of column {column} is a {type_name(value)}. Make numbers"
-                " of dates, such as days since a date, or leave the column out."
+                f" Row {row} of column {column} is a {type_name(value)}. Convert dates"
+                " to numbers, such as days since a date, or drop the column."
             )
     return ""
 
@@ -183,9 +183,8 @@ class _ColumnReader:
             raise TypeError(
                 "X must be an array, a data frame or a sparse matrix, got"
                 f" {'a list of dicts' if is_list else f'a {type_name(X)}'}. Read a file"
-                " with pandas.read_csv, make an array of a generator with"
-                " numpy.array(list(rows)), and a data frame of dicts with"
-                " pandas.DataFrame."
+                " with pandas.read_csv, convert a generator with"
+                " numpy.array(list(rows)), and dicts with pandas.DataFrame."
             )
         if np.ma.is_masked(X):
             X = _filled(X)

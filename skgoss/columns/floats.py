@@ -45,8 +45,8 @@ def check_unmasked(values: Any, name: str) -> None:
     """Check that no value of a masked array is masked; ValueError otherwise."""
     if np.ma.is_masked(values):
         raise ValueError(
-            f"{name} has masked values, and none may be missing. Fill them in, or"
-            " leave their rows out."
+            f"{name} has masked values, which are not allowed: fill them in, or drop"
+            " their rows."
         )
 
 

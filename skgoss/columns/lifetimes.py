@@ -91,7 +91,7 @@ def _are_bounds(first: Floats, second: Floats) -> bool | None:
 
 
 def bounds(y: Any, n_rows: int, name: str = "y", *, from_0: bool = True) -> Floats:
-    """The bounds of the times of events in a target of any form."""
+    """The bounds of the event times in a target of any form."""
     return read(y, n_rows, name).bounds(from_0=from_0)
 
 

@@ -74,7 +74,7 @@ class Queries:
     def take(
         self, rows: NDArray[np.int64] | None, collectives: Collectives = ALONE
     ) -> Queries:
-        """The queries of some rows of each process, numbered anew; None: of all."""
+        """The queries of some rows of each process, numbered again; None: of all."""
         if rows is None:
             return self
         return Queries.from_ids(self.number[rows], self.global_number, collectives)
@@ -201,7 +201,7 @@ def _check_only_part(parts: Parts) -> None:
 def _spread(query: str, parts: list[int]) -> ValueError:
     return ValueError(
         f"{query} has rows in the {names_of_parts(parts)} of the data, but the rows of"
-        " a query must be in one part. Partition the data so that no query is cut."
+        " a query must be in one part. Partition the data accordingly."
     )
 
 

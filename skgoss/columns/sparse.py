@@ -168,7 +168,7 @@ def _can_be_read(X: Any) -> bool:
 
 def whole_columns(X: Any) -> Columns:
     """The columns of a checked matrix, all at once."""
-    # The flags of X may be wrong about its order, so they are computed anew.
+    # The flags of X may be wrong about its order, so they are computed again.
     if X.format == "csc":
         csc = sp.csc_array((X.data, X.indices, _copied_starts(X)), shape=X.shape)
     elif X.format == "csr":

@@ -81,7 +81,7 @@ class Work:
         n_threads: int,
         tell: Callable[[Any], None],
     ) -> Fit:
-        # To go on from a model, scores are computed from the values.
+        # To continue from a model, scores are computed from the values.
         is_stacked = self.arguments.init_model is None
         sets = parts.together(collectives, self.sets, held, is_stacked=is_stacked)
         calls = list(self.arguments.callbacks)

@@ -66,7 +66,7 @@ class Request(NamedTuple):
     needs_values_for: str = ""
     # The bins to use, of the data set that is the last reference, with the columns
     # ``schema``: those that a fit learns from, although another fit may have binned
-    # this data set anew since. None: bins as they are asked for.
+    # this data set again since. None: bins as they are asked for.
     root: BinnedDataset | None = None
 
 
@@ -104,8 +104,8 @@ class Dataset(Elsewhere):
 
     Pass it to `train`, `cv` or `Booster`, or to ``fit`` of the estimators instead of
     ``X`` and ``y``, also as evaluation set. The data are read and binned when they are
-    first needed. The parameters of the first fit determine the bins, such as
-    ``max_bin``. If a later fit has other values of these parameters, the data are
+    first needed. The parameters of the first fit, such as ``max_bin``, determine the
+    bins. If a later fit has other values of these parameters, the data are
     binned again; this raises ValueError if they were freed.
 
     Parameters
@@ -119,11 +119,11 @@ class Dataset(Elsewhere):
         not fit into memory. A path may also name a file that `save_binary` has written.
     label : array-like of shape (n_samples[, n_targets]) or str, default=None
         The target: numbers, or class labels of any type for a classifier. Several
-        columns are several targets, or lifetimes, as described in
+        columns are several targets, or event times, as in
         https://skgoss.github.io/skgoss/survival.html. If columns with names are read in
         batches, `label`, `weight`, `group` and `init_score` may be the name of a
         column, which is then not a feature, and several columns a list of str. Text
-        files have no start scores by name, and one label.
+        files have one label.
     reference : Dataset, default=None
         For evaluation sets: the training set, whose bins, column names and categories
         are used. If it is None, the functions that take evaluation sets set it.
@@ -151,14 +151,14 @@ class Dataset(Elsewhere):
     position : array-like of shape (n_samples,), default=None
         The position at which each document was shown when its label was collected, for
         example from clicks. The objective 'lambdarank' learns a bias for each position,
-        which is no part of the model (Hu et al., WWW 2019).
+        which is not part of the model (Hu et al., WWW 2019).
     silent : bool, default=False
         Has no effect: nothing is printed. It is an argument of LightGBM before 4.
     memory_map : str or path, default=None
-        A folder: the bins of data that are read in batches lie in files there, and not
-        in memory. So the bins may be larger than memory, too. The files have no names,
-        and vanish with the data set. Bins of a file that `save_binary` has written stay
-        in it; the file must not change then. None: the bins lie in memory.
+        A folder for the bins of data that are read in batches, which may then be larger
+        than memory. The files are deleted with the data set. Bins of a file that
+        `save_binary` has written stay in this file, which must not change then. None:
+        the bins are in memory.
 
     Attributes
     ----------
@@ -299,9 +299,7 @@ class Dataset(Elsewhere):
         """Set the target. None removes it."""
         return self.set_field("label", label)
 
-    @docstrings.of_setter(
-        "array-like of shape (n_samples,) or None", "Numbers, which are at least 0."
-    )
+    @docstrings.of_setter("array-like of shape (n_samples,) or None", "Numbers >= 0.")
     def set_weight(self, weight: ArrayLike | None) -> Self:
         """Set the weights of the rows. None: all weights are 1."""
         return self.set_field("weight", weight)
@@ -326,7 +324,7 @@ class Dataset(Elsewhere):
         "Values that can be sorted, such as numbers.",
     )
     def set_position(self, position: ArrayLike | None) -> Self:
-        """Set the positions at which documents were shown. None: they are not known."""
+        """Set the positions at which documents were shown. None: unknown."""
         return self.set_field("position", position)
 
     def set_field(self, field_name: str, data: ArrayLike | None) -> Self:
@@ -574,7 +572,7 @@ class Dataset(Elsewhere):
         Returns
         -------
         int
-            The number of rows; a path is read for it.
+            The number of rows. A file is read to count them.
         """
         n_rows = self._load()._shape[0]
         return self._constructed().n_rows if n_rows is None else n_rows
@@ -585,7 +583,7 @@ class Dataset(Elsewhere):
         Returns
         -------
         int
-            The number of columns; a path is read for it.
+            The number of columns. A file is read to count them.
         """
         n_features = self._load()._shape[1]
         return self._constructed().n_features if n_features is None else n_features
@@ -691,7 +689,7 @@ class Dataset(Elsewhere):
         return self
 
     def _constructed(self) -> BinnedDataset:
-        """The bins. Threads that read them do not wait for fits that bin anew."""
+        """The bins. Threads that read them do not wait for fits that bin again."""
         binned = self._binned
         while binned is None:
             with self._lock:
@@ -1018,8 +1016,8 @@ class Dataset(Elsewhere):
 
         The labels, weights and other fields do not change. If a column name of
         ``other`` already exists, it gets the prefix ``D2_``, or ``D3_`` and so on. The
-        raw data of both are joined, in a container of the first kind, if neither are
-        freed yet and the others are numbers or in the same kind of container. Otherwise
+        raw data of both are joined in the container type of the first, if neither are
+        freed yet and the others are numbers or have the same container type. Otherwise
         later fits cannot use other bins or linear trees.
 
         Parameters

@@ -136,7 +136,7 @@ def ndcg_scorer(k: int | None = 10) -> NDCGScorer:
     callable
         ``scorer(estimator, X, y, *, qid=None, group=None, sample_weight=None)`` returns
         the mean NDCG@k of the queries, with the gains 2**grade - 1. Higher is better.
-        Where documents have equal scores, it is the mean over their orders.
+        If documents have equal scores, it is the mean over their orders.
 
     See Also
     --------

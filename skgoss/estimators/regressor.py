@@ -337,7 +337,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_quantiles) for a sequence
-            For 'cox', these are times of events in ``y``, or infinity where the
+            For 'cox', these are event times in ``y``, or infinity where the
             probability of the event stays smaller.
 
         Raises

@@ -346,7 +346,7 @@ def early_stopping(
     See Also
     --------
     log_evaluation : The metrics of each round.
-    EarlyStopException : What ends a fit.
+    EarlyStopException : The exception that ends a fit.
 
     Examples
     --------

@@ -291,7 +291,7 @@ def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:
 def hill_climbing(
     kinds: Sequence[Sequence[FoldModel]], metrics: Sequence[AnyMetric]
 ) -> list[float]:
-    """The weights of sets of options, of which few are not 0.
+    """The weights of configurations, of which few are not 0.
 
     The set that reduces the out-of-fold loss most is added again and again, so that
     weights are whole numbers of additions (R. Caruana et al., "Ensemble selection from
@@ -327,7 +327,7 @@ def calibration(
     metrics: Sequence[AnyMetric],
     n_rows: int,
 ) -> float:
-    """The factor of raw scores whose out-of-fold probabilities have the least loss.
+    """The factor of raw scores whose out-of-fold probabilities have the lowest loss.
 
     The fewer ``n_rows``, the closer to 1 it is. The first metric is the log loss.
     For kinds and weights, see `joined` (C. Guo et al., "On Calibration of Modern Neural

@@ -97,7 +97,7 @@ def _refuse_unused_groups(fit: Fit, arguments: FitArguments) -> None:
         return
     needs = (
         "needs the option folds or preset, or early stopping without an evaluation"
-        " set: nothing else is chosen on some of the rows."
+        " set: nothing else uses held-out rows."
     )
     if arguments.groups is not None:
         raise ValueError(f"groups {needs}")

@@ -308,7 +308,7 @@ class Fit:
             what = "Ctrl-C" if is_cut else f"time_limit={self.limit.seconds:g}"
             warn(
                 f"{what} ended the fit after {n_grown} of {n_planned} rounds: other"
-                " runs may end after another number."
+                " runs may end after a different number of rounds."
             )
 
     def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
@@ -515,7 +515,7 @@ class Fit:
         return added
 
     def on_rows(self, X: Dataset) -> Self:
-        """The fit that goes on from the trees so far on other rows, in these bins."""
+        """The fit that continues from the trees so far on other rows, in these bins."""
         if not isinstance(X, Dataset):
             raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
         self._check_dataset("train_set")
@@ -537,7 +537,7 @@ class Fit:
         )
 
     def _resumed(self, data: FitData) -> Self:
-        """A fit that goes on from the trees so far."""
+        """A fit that continues from the trees so far."""
         other = self.variant(data)
         other.history = self.history
         other.state = other.plan.resume(self.state, data.fitted)

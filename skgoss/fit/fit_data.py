@@ -325,7 +325,7 @@ class FitData:
         if self.init_model is None:
             return check_init_score(input_set.init_score, n_rows, self.n_scores, name)
         warn_unused(
-            f"{name} has no effect with init_model: boosting goes on from the scores"
+            f"{name} has no effect with init_model: boosting continues from the scores"
             " of that model. Leave one out."
         )
         return None
@@ -442,7 +442,7 @@ class FitData:
             if errors.percentile(0.05) > spec.linear_above * scale:
                 warn(
                     "Nearly all errors of the first round are far above"
-                    f" {spec.option}={scale}, so {name!r} learns slowly or nothing. Set"
+                    f" {spec.option}={scale}, so {name!r} hardly learns. Set"
                     " a larger number: 90% of the errors are below"
                     f" {spec.option}={errors.percentile(0.9):.2g}."
                 )
@@ -549,7 +549,7 @@ class FitData:
     def with_held_out(self) -> tuple[Self, list[EvaluationSet]]:
         """Hold rows out for early stopping, unless something else evaluates the fit.
 
-        Returns the data with the rows to learn from, and the evaluation sets.
+        Returns the data with the training rows, and the evaluation sets.
         """
         options, rows = self.settings, self.rows
         is_evaluated = options.folds is not None or self.search is not None
@@ -644,6 +644,6 @@ def _warn_of_other_scores(init_model: FittedModel, objective: Any, link: Link) -
     if are_named and replace(init_model.link, levels=()) != replace(link, levels=()):
         warn(
             f"init_model has objective={earlier!r}, whose raw scores are not those of"
-            f" objective={objective!r}: boosting goes on from them anyway. Fit"
+            f" objective={objective!r}: boosting continues from them anyway. Fit"
             " without init_model, or with its objective."
         )

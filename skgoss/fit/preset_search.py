@@ -83,7 +83,7 @@ def _pairs(fit: Fit, search: presets.Search) -> list[Pair]:
 
 
 def _weights(fit: Fit, kinds: Sequence[Sequence[FoldModel]]) -> list[float]:
-    """The weights of several sets of options, as a preset chooses them."""
+    """The weights of several configurations, as a preset chooses them."""
     metrics = _by_loss(fit).plan.make_metrics()
     if fit.settings.refit:
         losses = [ensemble.loss(models, metrics) for models in kinds]
@@ -133,7 +133,7 @@ def _searched(
         best = least
         if fit.settings.verbosity >= 1:
             left = f", {limit.left:.0f} s left" if limit.seconds else ""
-            callbacks.say(f"{len(found)} candidates, least loss {best:g}{left}")
+            callbacks.say(f"{len(found)} candidates, lowest loss {best:g}{left}")
         if n_without == search.patience or fit.is_over(limit):
             break
     fit.limit.is_reached |= limit.is_reached
@@ -251,7 +251,7 @@ class _Candidate(Racer):
     def keep(self, metrics: Sequence[Any]) -> None:
         """Keep the models, all of as many rounds, which are tested by ``metrics``.
 
-        With its own best round, the score of each fold would be too good.
+        With its own best round, the score of each fold would be too optimistic.
         """
         if self.has_begun:
             n_rounds = max(1, round(self.mean_rounds))

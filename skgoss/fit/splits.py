@@ -18,7 +18,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import warn
 
 Indices = NDArray[np.int64]
-# The rows to learn from, and those to test on.
+# The training rows, and those to test on.
 Pair = tuple[Indices, Indices]
 
 
@@ -113,8 +113,8 @@ class Splits:
         n_seen = len(np.intersect1d(train, test, assume_unique=True))
         if n_seen:
             warn(
-                f"Fold {number} is tested on {n_seen} rows that it learns from:"
-                " out-of-fold predictions, scores and intervals are too good."
+                f"Fold {number} is tested on {n_seen} of its training rows: out-of-fold"
+                " predictions, scores and intervals are too optimistic."
             )
             return
         groups, time = self.groups, self.time
@@ -125,9 +125,9 @@ class Splits:
             )
         if time is not None and time[train].max() >= time[test].min():
             raise ValueError(
-                f"folds contradict time: fold {number} learns from rows that are not"
-                " earlier than all that it tests. Pass a number. TimeSeriesSplit needs"
-                " rows that are sorted by time."
+                f"folds contradict time: fold {number} trains on rows that are not"
+                " earlier than all rows that it tests. Pass a number. TimeSeriesSplit"
+                " needs rows that are sorted by time."
             )
 
     def _check_parts(self, number: int, *pair: Indices) -> None:
@@ -311,7 +311,7 @@ def also_tested(
 def pairs(
     folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None, argument: str
 ) -> list[Pair]:
-    """The rows to learn from and those to test on, of each fold.
+    """The training rows and the test rows, of each fold.
 
     ``folds`` is a splitter of scikit-learn, or has pairs (train, test) of row numbers;
     else ValueError, which names the ``argument``. A splitter gets the ``groups``. The
@@ -335,7 +335,7 @@ def check_times(time: Any, n_rows: int) -> Indices:
     is_object = values.dtype.kind in "USO"
     if is_object and any(isinstance(value, str | bytes) for value in values):
         raise TypeError(
-            "time must hold numbers or dates, got text, whose order may be another."
+            "time must hold numbers or dates, got text, which may sort differently."
             " Convert it, for example by pandas.to_datetime."
         )
     number = by_row.distinct(values, "time")[1]

@@ -224,7 +224,7 @@ class Classification(Task):
         """Check that an objective is for the number of classes."""
         spec = OBJECTIVES[name]
         if spec.distribution is not None or spec.task == "survival":
-            what = "times of events" if spec.task == "survival" else "distributions"
+            what = "event times" if spec.task == "survival" else "distributions"
             raise ValueError(
                 f"objective={name!r} learns {what}: use LGBMRegressor, or another"
                 " objective for classes."

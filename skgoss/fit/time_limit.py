@@ -19,16 +19,16 @@ INTERRUPTIONS: list[Event] = []
 @set_module("skgoss")
 @contextmanager
 def keep_on_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end fits as ``time_limit`` does, which keep what they have learned.
+    """Let Ctrl-C end fits early and keep the model, as ``time_limit`` does.
 
-    In the block, which the main thread enters, Ctrl-C (SIGINT) ends a fit with the
-    round that it is in. A preset ends its search with the best candidates so far, and
-    its last fit goes on until the next Ctrl-C. So does a race of
+    In the block, which the main thread enters, Ctrl-C (SIGINT) ends a fit after the
+    current round. A preset ends its search with the best candidates so far, and its
+    last fit continues until the next Ctrl-C. So does a race of
     `skgoss.model_selection`, where candidates without scores of all folds get NaN. With
-    the option ``folds``, the models that have ended are kept. Warnings tell what was
-    ended. Fits that begin after one was ended raise KeyboardInterrupt, and so does
-    Ctrl-C if nothing has reacted to the last one. Searches with ``strategy='all'``
-    raise it, too: they compare all candidates or none.
+    the option ``folds``, the models that are complete are kept. Warnings say what was
+    ended. Fits that begin afterwards raise KeyboardInterrupt, as does Ctrl-C if nothing
+    has reacted to the one before. Searches with ``strategy='all'`` raise it, too: they
+    compare all candidates or none.
 
     Yields
     ------

@@ -256,7 +256,7 @@ class FittedModel:
             raise ValueError(
                 f"{owner} cannot predict intervals: the objective is {what}, so"
                 " predictions are not in the units of the target. Fit with a named"
-                " objective of regression, such as 'regression'."
+                " regression objective, such as 'regression'."
             )
         if OBJECTIVES[objective].has_level and not levels:
             alpha = float(self.options().get("alpha", 0.5))

@@ -457,6 +457,6 @@ def _no_pair(levels: Sequence[float], coverage: float) -> ValueError:
     return ValueError(
         f"coverage={coverage:g} needs two quantiles, but the model has"
         f" alpha={list(levels)}. Fit it with alpha=[{low:.6g}, {high:.6g}], and with"
-        " folds=5 for intervals that are calibrated: then any level below the median"
-        " and any above it will do."
+        " folds=5 for intervals that are calibrated: then any level below and any"
+        " above the median can be used."
     )

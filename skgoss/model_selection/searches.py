@@ -438,7 +438,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             return scores
         if not (isinstance(self.refit, str) and self.refit in scores):
             raise ValueError(
-                "strategy='race' needs the metric that counts: set refit to one of"
+                "strategy='race' needs one metric: set refit to one of"
                 f" {sorted(scores)}, got {self.refit!r}."
             )
         return scores[self.refit]
@@ -537,7 +537,7 @@ class FoldsByTime(GroupKFold):
         self.time = time
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
-        """The rows to learn from and to test on, of each fold."""
+        """The training and the test rows, of each fold."""
         time = splits.check_times(self.time, len(y))
         if groups is not None:
             groups = by_row.sortable(groups, len(y), "groups")
@@ -583,28 +583,28 @@ def _cost(model: Any) -> tuple[int, float]:
 _ARGUMENTS = {
     "race": """\
 strategy : str, default='all'
-    'all' evaluates all candidates. 'race' lets them grow round by round on all
-    folds, up to their ``n_estimators``, and those that fall behind leave; more than
-    20 are compared on one fold first. Candidates that differ only in
-    ``n_estimators`` are one, whose limit is the largest. The best number of rounds
-    is found. Candidates whose rounds depend on later ones, as with dropout, or that
-    have early stopping, folds, a preset or a time limit, are evaluated once. With
-    several metrics, ``refit`` must be the name of one. See
+    'all' evaluates all candidates. 'race' trains them in stages on all folds, up to
+    their ``n_estimators``, drops those that fall behind, and finds the best number
+    of rounds; more than 20 are screened on one fold first. See
     https://skgoss.github.io/skgoss/tuning.html.
+    Candidates that differ only in ``n_estimators`` are one candidate with the
+    largest limit. Candidates with dropout, early stopping, folds, a preset or a
+    time limit are evaluated once. With several metrics, ``refit`` must be the name
+    of one.
 time_limit : float, default=None
-    Seconds after which no stage of a race begins, if it would probably end later.
-    The stage that is going on ends, and the best candidate is fitted.""",
+    Time limit of a race in seconds. No stage begins that would probably end later;
+    then the best candidate is fitted.""",
     "options": """\
 scoring : str, callable, list, tuple or dict, default=None
     The metrics of the test rows, as in scikit-learn; None: ``score`` of the
     estimator.
 n_jobs : int, default=None
-    The threads of all fits together. None: ``n_jobs`` of the estimator. Functions
-    that are objectives, metrics or callbacks are called by one thread at a time;
+    The number of threads of all fits together. None: ``n_jobs`` of the estimator.
+    Custom objectives, metrics and callbacks are called by one thread at a time;
     scorers are not.
 refit : bool, str or callable, default=True
     Whether to fit the best candidate on all rows. With several metrics, the name of
-    the one that counts, or a function of ``cv_results_`` that returns an index.
+    the metric to choose by, or a function of ``cv_results_`` that returns an index.
 cv : int, splitter or iterable of (train, test), default=None
     The folds, as in scikit-learn; None: 5.
 verbose : int, default=0
@@ -628,13 +628,12 @@ def _described(cls: Search) -> Search:
 @set_module("skgoss.model_selection")
 @_described
 class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
-    """Search over a grid: scikit-learn's GridSearchCV, whose fits share their work.
+    """Search over a grid: scikit-learn's GridSearchCV, whose fits share work.
 
-    The scores are those of scikit-learn's search of the same estimator. It
-    takes less time because bins are found once for each fold, candidates that differ
-    only in ``n_estimators`` are one fit, the steps of a pipeline before the estimator
-    are fitted once for each fold and each of their parameters, and fits run side by
-    side in threads, which share the data.
+    The scores are those of scikit-learn's search. It is faster, because each fold is
+    binned once, candidates that differ only in ``n_estimators`` are one fit, the other
+    steps of a pipeline are fitted once for each fold and each of their parameters, and
+    fits run in parallel threads, which share the data.
 
     Parameters
     ----------
@@ -708,7 +707,7 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
 @set_module("skgoss.model_selection")
 @_described
 class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
-    """Search over random candidates: scikit-learn's, with fits that share their work.
+    """Search over random candidates: RandomizedSearchCV, whose fits share work.
 
     The scores are those of scikit-learn's search: see `GridSearchCV`.
 

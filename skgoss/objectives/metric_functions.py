@@ -330,12 +330,12 @@ def _in_order(bounds: Floats) -> tuple[NDArray[Any], ...]:
     return rows[order], asks, begins.astype(np.uint8), stratum
 
 
-# The levels of the times of events at which Brier scores are computed.
+# The levels of the event times at which Brier scores are computed.
 _BRIER_LEVELS = np.linspace(0.1, 0.9, 17)
 
 
 def brier(data: EvalData, settings: Settings) -> float:
-    """The integrated Brier score between the deciles of the times of events.
+    """The integrated Brier score between the deciles of the event times.
 
     Rows have the inverse weights of their chance not to be censored. The baseline
     hazard of Cox's model is that of these rows. E. Graf et al., "Assessment and

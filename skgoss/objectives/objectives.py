@@ -561,7 +561,7 @@ def spec_of(objective: str) -> ObjectiveSpec:
 
 
 def is_survival(objective: Any) -> bool:
-    """Whether the targets of an objective of any name are times of events."""
+    """Whether the targets of an objective of any name are event times."""
     return isinstance(objective, str) and spec_of(objective).task == "survival"
 
 

@@ -24,8 +24,8 @@ class UserFunction:
         if hasattr(function, "_score_func"):
             raise TypeError(
                 f"Self-defined {role} function is a scorer of scikit-learn, whose"
-                " arguments are an estimator and rows: pass the function of targets and"
-                " predictions that it was made of."
+                " arguments are an estimator and rows: pass its function of targets and"
+                " predictions."
             )
         # Keyword-only parameters include those that functools.partial has bound.
         self.n_arguments = sum(

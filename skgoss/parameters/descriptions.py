@@ -148,8 +148,8 @@ X : array-like or data frame of shape (n_samples, n_features)
     Parquet files and other data that `Dataset` reads in batches are predicted in
     batches. Their columns are found by name; other columns are not read.
 coverage : float or list of float, default=0.9
-    The share of new rows whose target is to be covered, between 0 and 1. A list
-    gives the results for several shares at once.
+    The proportion of new rows whose target should be covered, between 0 and 1. A list
+    gives the results for several proportions.
 method : {'cv', 'cv+'}, default='cv'
     How intervals are calibrated: around the prediction, or around the predictions
     of the folds' models. Quantiles without ``folds`` do not use it.
@@ -171,7 +171,7 @@ pred_contrib : bool, default=False
     K sparse arrays.
 to_parquet : str or path, default=None
     A Parquet file to write the result to, instead of returning it. It has the
-    column 'prediction', or for several numbers a row the columns 'prediction_0' and
+    column 'prediction', or for several numbers per row the columns 'prediction_0' and
     so on.
 pred_interactions : bool, default=False
     Whether to return SHAP interaction values: the contribution of each pair of
@@ -257,8 +257,8 @@ tree_index : int, default=0
     The index of the tree. Negative numbers count from the last tree. There is an
     IndexError if the model has no such tree.
 show_info : list of str, default=None
-    What to show in the nodes besides splits and leaf values: any of 'split_gain',
-    'internal_value', 'internal_count', 'internal_weight', 'leaf_count',
+    What to show in the nodes in addition to splits and leaf values: any of
+    'split_gain', 'internal_value', 'internal_count', 'internal_weight', 'leaf_count',
     'leaf_weight' and 'data_percentage'.
 orientation : {'horizontal', 'vertical'}, default='horizontal'
     The direction of growth: 'horizontal' has the root on the left, 'vertical' at
@@ -287,7 +287,7 @@ CONSTRUCTOR_KWARGS = """**kwargs : dict
 ATTRIBUTES = entries("""
 preset_params_ : dict
     The options that ``preset`` has chosen, by name; empty without a preset. Of a mean
-    of several sets of options, those with the largest weight.
+    of several configurations, those with the largest weight.
 search_results_ : dict
     What a preset has compared, in the order of the search: lists or arrays with an
     item for each set of options. 'params': the options besides those of the preset;

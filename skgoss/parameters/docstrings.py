@@ -245,7 +245,7 @@ def of_getter(shape: str) -> Callable[[Function], Function]:
 def of_plot(
     example: str,
     *see_also: str,
-    returns: str = "matplotlib.axes.Axes\n    Where the plot is.",
+    returns: str = "matplotlib.axes.Axes\n    The axes with the plot.",
     fit: str = "",
 ) -> Callable[[Function], Function]:
     """Add the sections that follow the arguments to the docstring of a plot.

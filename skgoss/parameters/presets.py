@@ -46,7 +46,7 @@ _MOST_LEAVES = 4 * 100 * 31
 
 
 class Search(NamedTuple):
-    """How the number of rounds, and one of several sets of options, is found.
+    """How the number of rounds, and one of several configurations, is found.
 
     Candidates grow on some folds, and those that fall behind leave. The one with the
     best mean score is fitted on all rows, with a smaller learning rate and more rounds.
@@ -232,7 +232,7 @@ def chosen(
 def _candidates(
     own: Settings, chosen: Mapping[str, Any], most_categories: int
 ) -> Kinds:
-    """The sets of options that a search compares.
+    """The configurations that a search compares.
 
     Among them are the user's ``own`` options, so that no preset is worse than these.
     """

@@ -92,7 +92,7 @@ def _stops_early(options: Mapping[str, Any]) -> bool:
 _BAGGING = (Need("subsample_freq=1", lambda options: options["subsample_freq"] > 0),)
 _SAMPLES = (Need("subsample < 1", _samples_rows),)
 _NO_FOREST = (
-    Need("another boosting_type than 'rf'", lambda o: o["boosting_type"] != "rf"),
+    Need("a boosting_type other than 'rf'", lambda o: o["boosting_type"] != "rf"),
 )
 _DART = (Need("boosting_type='dart'", lambda o: o["boosting_type"] == "dart"),)
 # What changes the trees that are dropped needs rounds that drop some.
@@ -117,10 +117,10 @@ _REFIT = (
         lambda known: known["folds"] is not None or known["holds rows out"],
     ),
 )
-_CATEGORIES = (Need("a column of categories", lambda known: known["categories"] > 0),)
+_CATEGORIES = (Need("a categorical column", lambda known: known["categories"] > 0),)
 _SETS_OF_CATEGORIES = (
     Need(
-        "a column of more categories than max_cat_to_onehot",
+        "a column with more categories than max_cat_to_onehot",
         # Rows without one of them count as one more.
         lambda known: known["categories"] >= known["max_cat_to_onehot"],
     ),
@@ -154,7 +154,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             for LGBMRanker.
             """,
             advice=(
-                "Choose what a model predicts: means, quantiles, counts, "
+                "Choose what a model predicts, such as means, quantiles, counts, "
                 "probabilities, ranks, distributions or survival: see "
                 "https://skgoss.github.io/skgoss/objectives.html."
             ),
@@ -165,16 +165,14 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             optional(choice("accurate", "best")),
             """
-            How the options that you leave at their defaults are chosen. None: they have
-            their defaults, which are those of LightGBM. 'accurate': for better
-            predictions in a few times the time. 'best': the mean of the models of eight
-            folds and several sets of options, which are searched until nothing improves
-            or ``time_limit`` is reached. Steps are smaller and trees differ more, by
-            values that did well on many data sets. Fits on folds of the rows, or an
-            evaluation set, choose among several kinds of trees, of which your own
-            options are one, and find the number of rounds. The attribute
-            ``preset_params_`` holds what was chosen, and ``search_results_`` what was
-            compared.
+            How to choose the options that you leave at their defaults. None: their
+            defaults, which are LightGBM's. 'accurate': better predictions, in a few
+            times the time. 'best': the weighted mean of models of eight folds and
+            several configurations, which are searched until nothing improves or
+            ``time_limit`` is reached. Folds, or an evaluation set, compare several
+            configurations, including your own options, and find the number of rounds.
+            The attribute ``preset_params_`` holds the options that were chosen, and
+            ``search_results_`` the configurations that were compared.
             """,
             advice=(
                 "Use 'accurate' for better predictions with one argument: "
@@ -206,8 +204,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             values <= 0 turn early stopping off.
             """,
             advice=(
-                "Use it to end a fit when held-out rows are no longer "
-                "predicted better: see https://skgoss.github.io/skgoss/evaluation.html."
+                "Use it to stop when the metric on held-out rows no longer "
+                "improves: see https://skgoss.github.io/skgoss/evaluation.html."
             ),
             aliases="early_stopping_rounds early_stopping n_iter_no_change",
         ),
@@ -312,9 +310,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Ordered categories of pandas are treated as numbers unless they are listed.
             """,
             advice=(
-                "Use it for arrays, and for codes of categories in data "
-                "frames. Strings need nothing: see "
-                "https://skgoss.github.io/skgoss/categories.html."
+                "Use it for arrays, and for category codes in data frames. "
+                "Strings need no option: see https://skgoss.github.io/skgoss/categories.html."
             ),
             aliases="cat_feature categorical_column cat_column categorical_features",
         ),
@@ -437,9 +434,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             choice("one_output_per_tree", "multi_output_tree"),
             """
             How the trees of a round are grown if there are several classes.
-            'one_output_per_tree': each class has splits of its own.
+            'one_output_per_tree': each class has its own splits.
             'multi_output_tree': all classes share the splits, which separate a random
-            half of the classes from the others, and only leaf values are their own.
+            half of the classes from the others, and have their own leaf values.
             With ten or more classes, a round takes a third of the time or less, and
             predictions are often better, with more rounds. It cannot be used with
             ``monotone_constraints`` or ``path_smooth``, nor with the weights that
@@ -457,13 +454,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             Whether each leaf holds a linear model instead of a constant (Shi et al.,
             IJCAI 2019). The model uses the numeric columns that are split on the path
-            from the root to the leaf. The leaves of the first round are constants. A
-            leaf predicts at most half of the range of its training rows' values beyond
-            them. It cannot be used with ``monotone_constraints``.
+            from the root to the leaf. The leaves of the first round are constants. The
+            predictions of a leaf are clipped half of the range of its training
+            predictions beyond this range. It cannot be used with
+            ``monotone_constraints``.
             """,
             advice=(
-                "Try it if the target depends on numbers in straight lines, "
-                "or with small trees."
+                "Try it if the target depends linearly on columns, or with small trees."
             ),
             aliases="linear_trees",
         ),
@@ -498,8 +495,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             BOOL,
             """
             Whether boosting starts from the best constant, such as the mean of the
-            target. If False, it starts from 0. For rankings, 'cox', 'cox_efron' and
-            functions it always does.
+            target. If False, it starts from 0. Rankings, 'cox', 'cox_efron' and custom
+            objectives always start from 0.
             """,
             advice=("Set it to False only to compare with models that start from 0."),
         ),
@@ -514,7 +511,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             children. Splits without gain or with too few rows are left out, together
             with the splits below them.
             """,
-            advice="Use it if the first splits must be yours.",
+            advice="Use it to prescribe the first splits.",
             aliases="fs forced_splits_filename forced_splits_file forced_splits",
         ),
         _option(
@@ -721,7 +718,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             Number of rows that are sampled to find the bin boundaries of the columns.
             """,
-            advice="Increase it if rare values matter in data of many rows.",
+            advice="Increase it if rare values matter in large data sets.",
             lightgbm="bin_construct_sample_cnt",
         ),
         _option(
@@ -756,7 +753,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             numbers), a dict from columns to such lists, or the name of a JSON file. The
             other bins, up to ``max_bin``, lie between these bounds.
             """,
-            advice=("Use it if splits must be at known limits, such as ages of law."),
+            advice="Use it if splits must be at known limits, such as legal ages.",
         ),
         _option(
             "min_data_in_bin",
@@ -765,7 +762,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             Minimum number of rows in a bin.
             """,
-            advice="Decrease it to 1 for small data whose values all differ.",
+            advice="Decrease it to 1 for small data sets whose values all differ.",
         ),
         _option(
             "use_missing",
@@ -977,7 +974,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             too. For the objectives 'binary' and 'multiclassova'.
             """,
             advice=(
-                "Rarely: a threshold for the decision keeps the probabilities right."
+                "Rarely: tune the decision threshold instead, which keeps the "
+                "probabilities."
             ),
             aliases="unbalance unbalanced_sets",
         ),
@@ -991,7 +989,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             'multiclassova'.
             """,
             advice=(
-                "Rarely: a threshold for the decision keeps the probabilities right."
+                "Rarely: tune the decision threshold instead, which keeps the "
+                "probabilities."
             ),
         ),
         _option(
@@ -1114,7 +1113,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             objective. 'None': no metric.
             """,
             advice=(
-                "Set it if you judge models by something else than the "
+                "Set it if you judge models by another metric than the "
                 "loss: see https://skgoss.github.io/skgoss/evaluation.html."
             ),
             aliases="metrics metric_types",
@@ -1157,7 +1156,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             Whether early stopping uses only the first metric.
             """,
-            advice="Set it if other metrics are for information.",
+            advice="Set it if the other metrics are only for information.",
             needs=_EARLY_STOPPING,
         ),
         _option(
@@ -1195,7 +1194,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             ``folds``: whether to fit one model on all rows, for the geometric mean of
             the best numbers of rounds of the folds, instead of keeping their models.
             """,
-            advice="Set it if all rows should count, as with few rows.",
+            advice="Set it to train on all rows, which matters with few rows.",
             needs=_REFIT,
             is_added=True,
         ),
@@ -1241,7 +1240,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             SEED,
             """
-            Seed for the sample of rows that bins are found from. None: derived from
+            Seed for sampling the rows that determine the bins. None: derived from
             ``random_state``, or 1 if that is None.
             """,
             aliases="data_seed",
@@ -1306,10 +1305,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             optional(POSITIVE),
             """
-            Seconds after which a fit ends with the round that it is in, and a search of
-            a preset earlier, so that the last fit has time. You always get a fitted
-            model, of at least one round. ``time_limit_reached_`` tells whether the
-            limit ended anything: if it did not, reruns are identical.
+            Time limit of a fit in seconds. The fit ends after the current round. The
+            search of a preset ends earlier, to leave time for the last fit. You always
+            get a fitted model, of at least one round. If ``time_limit_reached_`` is
+            False, reruns are identical.
             """,
             advice="Set it if a fit must end in time.",
             is_added=True,

@@ -32,7 +32,7 @@ History = Mapping[str, Mapping[str, Sequence[float]]]
 @docstrings.of_plot(
     'ax = plot_importance(model, importance_type="gain")',
     "Booster.feature_importance : The numbers.",
-    "plot_split_value_histogram : Where the splits of a column lie.",
+    "plot_split_value_histogram : The thresholds of a column's splits.",
 )
 def plot_importance(
     booster: Booster | LGBMModel,

@@ -44,7 +44,7 @@ _RANKDIR = {"horizontal": "LR", "vertical": "TB"}
 @docstrings.of_plot(
     "graph = create_tree_digraph(model, tree_index=3)",
     "draw_tree : A tree as text.",
-    "plot_tree : A tree in a figure of matplotlib.",
+    "plot_tree : A tree in a matplotlib figure.",
     returns="graphviz.Digraph\n    The graph, which notebooks show.",
 )
 def create_tree_digraph(
@@ -143,7 +143,7 @@ _EDGE_TEXT = dict(_PLAIN, size=_EDGE_FONT_SIZE, va="bottom", color="#707070")
 @docstrings.of_plot(
     "ax = plot_tree(model, tree_index=3)",
     "draw_tree : A tree as text.",
-    "create_tree_digraph : A tree as a graph of graphviz.",
+    "create_tree_digraph : A tree as a graphviz graph.",
 )
 def plot_tree(
     booster: Booster | LGBMModel,

@@ -87,8 +87,8 @@ def draw_tree(
 
     See Also
     --------
-    plot_tree : A tree in a figure of matplotlib.
-    create_tree_digraph : A tree as a graph of graphviz.
+    plot_tree : A tree in a matplotlib figure.
+    create_tree_digraph : A tree as a graphviz graph.
 
     Examples
     --------

@@ -56,8 +56,8 @@ class Memory:
         if limit is not None and before <= limit < self._n_bytes:
             warn(
                 f"The bins take {self._n_bytes / 1e9:.1f} GB in {self.folder}, but"
-                f" there are {limit / 1e9:.1f} GB of memory: rounds go on at the speed"
-                " of the disk."
+                f" there are {limit / 1e9:.1f} GB of memory: training is limited by the"
+                " speed of the disk."
             )
 
 

@@ -33,7 +33,7 @@ class Sequence(ABC):
 
     See Also
     --------
-    Dataset : What takes rows of this kind.
+    Dataset : Accepts sequences as data.
 
     Examples
     --------

@@ -131,7 +131,9 @@ class RemainingColumns(Source):
         self.dtypes = {name: values.dtype for name, values in taken.items()}
         self.names = [name for name in source.names or () if name not in taken]
         if not self.names:
-            raise ValueError("data has no columns besides those of labels and weights.")
+            raise ValueError(
+                "data has no columns other than those of labels and weights."
+            )
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -182,7 +182,7 @@ def _blocks(path: str) -> Iterator[bytes]:
                     yield content[:end]
                 rest = content[end:]
     except (EOFError, zlib.error) as error:
-        raise OSError(f"{path}: this file of gzip is damaged: {error}") from error
+        raise OSError(f"{path}: this gzip file is damaged: {error}") from error
     if rest:
         yield rest
 

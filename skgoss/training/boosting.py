@@ -335,7 +335,7 @@ class Boosting(LockedRounds):
         return self
 
     def _apply_changed_settings(self) -> None:
-        """Make anew what depends on settings that have changed since the last round."""
+        """Update what depends on settings that have changed since the last round."""
         self._used_settings = self.settings
         self.sampler = self._sampler()
         if self.can_split:

@@ -56,7 +56,7 @@ class FitSetup:
         return custom or callable(self.settings.objective)
 
     def begin(self, rows: Rows, sets: Sequence[EvaluationSet]) -> Rounds:
-        """Bin the rows to learn from, and those of the evaluation sets."""
+        """Bin the training rows, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         if rows.source is not None and callable(settings.objective):
             # An objective f(predictions, dataset) gets these rows.
@@ -115,13 +115,13 @@ class FitSetup:
         weight = objective.label_weight
         if is_shared and weight is not None and weight.ndim == 2 and self.n_scores > 1:
             raise ValueError(
-                "multi_strategy must be 'one_output_per_tree' where each class has"
-                " weights of its own: is_unbalance=True or scale_pos_weight with"
+                "multi_strategy must be 'one_output_per_tree' if each class has"
+                " its own weights: is_unbalance=True or scale_pos_weight with"
                 f" objective={objective.name!r}."
             )
 
     def binned(self, rows: Rows) -> BinnedDataset:
-        """The bins of the rows to learn from."""
+        """The bins of the training rows."""
         if rows.binned is not None:
             return rows.binned
         return self.build_bins(
@@ -143,7 +143,7 @@ class FitSetup:
     def evaluation_set(
         self, dataset: BinnedDataset, training: Rows, named: EvaluationSet
     ) -> EvaluationSet:
-        """An evaluation set with metrics, in the bins of the rows to learn from."""
+        """An evaluation set with metrics, in the bins of the training rows."""
         rows = named.rows
         binned = None if rows is training else self._binned(dataset, rows)
         rows = replace(rows.without_values(), init_score=self._init_score(rows))
@@ -184,7 +184,7 @@ class FitSetup:
         return np.ascontiguousarray(raw.T)
 
     def _check_earlier(self, trees: Ensemble) -> None:
-        """Check that boosting can go on from the trees of ``init_model``."""
+        """Check that boosting can continue from the trees of ``init_model``."""
         if self.settings.boosting_type == "rf" or trees.average:
             raise ValueError(
                 "init_model cannot be used with random forests (boosting_type='rf')."

@@ -169,8 +169,8 @@ def _warn_of_fewer_rounds(
     if is_missed and is_asked and is_first:
         warn(
             f"The fit ended after {n_grown} of {settings.n_estimators} rounds: no leaf"
-            " can be split any further. Most often the model then fits the training"
-            f" data perfectly, or min_child_samples={settings.min_child_samples} and"
+            " can be split any further. Usually the model then fits the training data"
+            f" perfectly, or min_child_samples={settings.min_child_samples} and"
             f" min_child_weight={settings.min_child_weight:g} allow no split."
         )
 

@@ -89,7 +89,7 @@ class Run:
 
     @property
     def best_round(self) -> int:
-        """The number of rounds with the least loss."""
+        """The number of rounds with the lowest loss."""
         losses = self.losses
         return min(losses, key=losses.__getitem__)
 

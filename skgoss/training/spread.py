@@ -18,7 +18,7 @@ Singles = NDArray[np.float32]
 
 # So many trees measure the noise.
 NOISE_TREES = 4
-# Rows are told apart by their targets and so many columns at most.
+# Rows are distinguished by their targets and so many columns at most.
 _MOST_COLUMNS = 16
 
 # How much more of what a tree of the first score explains may be more than noise than
@@ -106,7 +106,7 @@ class Spread:
             self.likelihood.shrinkage = self.last.shrinkage
 
     def take(self, other: Spread) -> None:
-        """Go on from the rounds of another fit."""
+        """Continue from the rounds of another fit."""
         self.rounds, self.start = list(other.rounds), other.start
         self.noise = other.noise
         self._tell()

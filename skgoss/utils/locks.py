@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 T = TypeVar("T")
 
-# The locks of this process, which a forked child makes anew.
+# The locks of this process, which a forked child makes again.
 _LOCKS: WeakSet[Lock] = WeakSet()
 
 

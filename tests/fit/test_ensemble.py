@@ -74,7 +74,7 @@ def test_functions_of_users_are_never_called_by_two_threads():
     assert seen == {threading.get_ident()}
 
 
-# --- Several sets of options ----------------------------------------------------------
+# --- Several configurations ----------------------------------------------------------
 
 
 def folds_of(scores, target, weight=None):

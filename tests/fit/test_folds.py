@@ -444,7 +444,7 @@ def test_test_rows_that_a_fold_learns_from():
     X, y = numbers()
     rows = np.arange(len(y))
     folds = [(rows, rows[:40]), (rows[40:], rows[:40])]
-    with pytest.warns(UserWarning, match="Fold 0 is tested on 40 rows that it lear"):
+    with pytest.warns(UserWarning, match="Fold 0 is tested on 40 of its training"):
         LGBMRegressor(**SMALL, folds=folds).fit(X, y)
 
 

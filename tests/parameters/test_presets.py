@@ -479,7 +479,7 @@ def test_the_history_is_that_of_the_kind_with_the_most_weight():
 
 @pytest.mark.parametrize("start", ["init_model", "init_score"])
 def test_what_goes_on_from_other_scores_is_not_calibrated(start):
-    """A factor would change the new trees, but not the scores that they go on from."""
+    """A factor would change new trees, but not the scores that they continue from."""
     X, y = classes(120)
     first = LGBMClassifier(n_estimators=2).fit(X, y)
     fit = {"init_model": first}

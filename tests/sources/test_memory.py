@@ -63,7 +63,7 @@ def test_bins_larger_than_memory_are_told(folder, tmp_path, monkeypatch):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             train(PARAMS, Dataset(folder, label="y", memory_map=tmp_path), 1)
-        told = [w for w in caught if "at the speed of the disk" in str(w.message)]
+        told = [w for w in caught if "by the speed of the disk" in str(w.message)]
         assert len(told) == is_told
 
 

@@ -354,7 +354,7 @@ def test_damaged_gzip(tmp_path):
     content = gzip.compress(rows_of(Y, X).encode())
     for damaged in (content[: len(content) // 2], content[:200] + b"x" * 400):
         path = written(tmp_path / "rows.gz", damaged)
-        with pytest.raises(OSError, match=r"rows\.gz: this file of gzip is damaged"):
+        with pytest.raises(OSError, match=r"rows\.gz: this gzip file is damaged"):
             Dataset(path).construct()
 
 

@@ -1,4 +1,4 @@
-"""Evaluation sets, early stopping, start scores and models to go on from."""
+"""Evaluation sets, early stopping, start scores and models to continue from."""
 
 from __future__ import annotations
 

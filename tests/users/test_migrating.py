@@ -16,7 +16,7 @@ Dataset and train: booster/the_training_set_among_the_sets functions_as_metrics
 train before version 4: booster/early_stopping_rounds learning_rates fobj evals_result
     verbose_eval names_and_categories_of_columns
 cv: booster/results_are_lightgbms names_of_earlier_versions
-a Booster in training: booster/rounds_by_hand_are_those_of_train
+training round by round: booster/rounds_by_hand_are_those_of_train
     a_round_that_is_rolled_back_leaves_no_trace evaluation_sets_may_come_at_any_time
     options_of_later_rounds data_that_were_freed
 register_logger and print_evaluation: fit/messages_go_to_a_registered_logger
@@ -48,13 +48,13 @@ attributes: users/options_by_the_names_that_were_used attributes_that_callbacks_
     sets_of_a_booster_in_training names_of_a_constructed_dataset
     dataset_version_counts_fields fields_can_be_written_to
 methods in training: users/leaves_change_in_training sets_of_a_booster_in_training
-data sets of several parts: users/columns_are_added_with_their_data
+joined data sets: users/columns_are_added_with_their_data
     linear_trees_of_a_binary_file
 upper case: objectives/aliases capitals_as_lightgbm_allows_them
     parameters/flags_as_words_and_capitals
 models: training/predicts_like_lightgbm
-shapes of predictions: estimators/regressor_outputs binary_outputs multiclass_outputs
-spans of rounds: estimators/spans_of_rounds
+prediction shapes: estimators/regressor_outputs binary_outputs multiclass_outputs
+ranges of rounds: estimators/spans_of_rounds
 history: training/history_is_that_of_predictions_after_each_round
     functions_see_predictions_and_are_recorded_last
 the best round: training/stops_at_the_best_round_and_keeps_it estimators/attributes
@@ -67,21 +67,21 @@ positions of documents: objectives/models_and_metrics_are_those_of_lightgbm
 init_score: training/start_scores_go_on_from_another_model
 init_model: training/a_model_goes_on_from_another
     model_files/earlier_models_of_all_kinds
-files of models: model_files/lightgbm_reads_our_files predictions_of_every_objective
+model files: model_files/lightgbm_reads_our_files predictions_of_every_objective
     strings_and_files arguments_of_the_constructor
-kinds of boosting: training/scores_are_followed_in_every_kind_of_boosting
+boosting types: training/scores_are_followed_in_every_kind_of_boosting
 linear leaves: model/piecewise_lines_are_learned_sooner
 constraints: training/all_constraints_together
-bounds of bins: binning/boundaries_are_lightgbms models_are_those_of_lightgbm bad_values
+bin boundaries: binning/boundaries_are_lightgbms models_are_those_of_lightgbm bad_values
 feature_importances_: estimators/importances_follow_the_option
 Booster and booster_: model/dump_is_that_of_lightgbm table_is_that_of_lightgbm
     importances_are_those_of_lightgbm fit/refitted_leaves_are_those_of_lightgbm
 categorical columns of pandas: fit/values_count_and_not_their_container
 infinite values: users/infinite_and_missing_values_are_values
 random_state=None: parameters/seeds
-flags as words: parameters/flags_as_words_and_capitals
+flags as strings: parameters/flags_as_words_and_capitals
 options without effect: parameters/options_without_effect_are_left_out
-options of predictions: parameters/predictions_take_the_options_of_lightgbm
+prediction options: parameters/predictions_take_the_options_of_lightgbm
 pred_contrib: model/values_are_those_of_lightgbm sparse_rows_give_sparse_values
     users/shap_values_have_the_format_of_the_rows
 plots: plotting/signatures importance metric split_value_histogram
@@ -97,14 +97,14 @@ early stopping without an evaluation set:
     training/rows_are_held_out_where_no_set_is_given
 early stopping in pipelines: estimators/early_stopping_in_a_search_in_a_pipeline
     an_evaluation_set_that_the_pipeline_transforms
-queries of single rows: estimators/queries_may_lie_in_any_order
+query ids of rows: estimators/queries_may_lie_in_any_order
     ranker_in_a_search_with_marks_and_groups
 long queries: estimators/a_query_of_twenty_thousand_documents
-score of a ranker: estimators/scorer_is_scikit_learn_s_ndcg
+ranker scores: estimators/scorer_is_scikit_learn_s_ndcg
 misspelled options: parameters/unknown_name_is_kept_with_a_warning
     set_params_refuses_unknown_names
 unknown metrics: objectives/unknown_names_have_no_effect names_of_other_libraries
-values out of bounds: parameters/bad_value_is_refused_at_fit
+values out of range: parameters/bad_value_is_refused_at_fit
 columns of strings: columns/text_that_is_not_a_category
     fit/values_count_and_not_their_container
 distributions: objectives/the_loss_is_that_of_scipy
@@ -114,23 +114,23 @@ several quantiles: fit/raw_scores_are_those_of_separate_fits predictions_never_c
 several targets: training/regressors_are_those_of_each_target
     classifiers_are_those_of_each_target fit/missing_targets
 interactions: model/values_add_up_to_raw_scores
-plots of shap: model/explanation
+shap plots: model/explanation
 ONNX: export/values_that_float32_cannot_hold pipelines
-plots of trees: plotting/categories_have_names
-names of columns: estimators/names_of_columns_come_and_go
-order of columns: estimators/names_of_columns_come_and_go
+tree plots: plotting/categories_have_names
+column names: estimators/names_of_columns_come_and_go
+column order: estimators/names_of_columns_come_and_go
 large integers: columns/large_integers_are_told_apart
 sparse matrices of integers: fit/same_bits_of_whole_numbers
 failed fits: estimators/failed_fit_leaves_the_estimator_as_it_was
 estimators in files: model_files/models_of_all_kinds_come_back parameters_come_back
-files that are half written: utils/writing_that_fails_leaves_the_earlier_file
+incomplete files: utils/writing_that_fails_leaves_the_earlier_file
 saved models: estimators/mutations_are_refused_or_serve
     model_files/mutations_are_refused_or_serve model/bad_trees_are_refused
 Dask: dask/signatures_and_docstrings options
 labels in eval_y: training/labels_that_are_not_codes_stop_at_the_right_round
     many_classes_with_labels_of_any_kind
 r2 as a metric: fit/r2_is_better_when_higher
-raw scores of a forest: estimators/raw_scores_of_a_forest_are_means
+raw scores of random forests: estimators/raw_scores_of_a_forest_are_means
 strings in polars and Arrow: fit/values_count_and_not_their_container
 missing targets with a data frame: users/y_must_be_finite
 ignored aliases: parameters/alias_resolves_at_once
@@ -155,11 +155,11 @@ negative weights: users/weights
     estimators/num_class_adds_no_classes
 multiclass of two classes: users/objective_and_classes_must_fit
     booster/two_classes_with_a_tree_for_each
-samples of rows and columns: training/a_bag_has_about_its_share a_seed_draws_its_samples
-sampling by goss: training/rows_are_the_twins
-options that other options or objectives leave without effect:
+row and column sampling: training/a_bag_has_about_its_share a_seed_draws_its_samples
+GOSS: training/rows_are_the_twins
+options without effect on the model:
     fit/there_is_one_warning_of_all all_options
-metrics of custom objectives:
+metrics with custom objectives:
     training/custom_objectives_of_classes_are_measured_as_log_odds
     booster/objectives_of_ones_own
 the same metric name twice: training/a_function_with_the_name_of_a_metric
@@ -173,45 +173,47 @@ AUC of one class: training/a_set_of_one_class_stops_nothing
 `get_data()` of a list of arrays or of a `Sequence`: sources/chunks_are_one_array
 `stratified`, `shuffle` and other flags of `cv` and `train`: booster/errors
 percentiles of weighted rows: objectives/whole_weights_of_a_percentile_are_copies
-other numbers in categorical_feature: columns/numbers_that_are_not_whole_are_refused
-fractions in a categorical column of a prediction:
+fractions in a categorical_feature column:
+    columns/numbers_that_are_not_whole_are_refused
+fractions in a categorical column in predict:
     fit/fractions_in_a_prediction_are_no_categories
-numbers in categorical_feature that no column has: ./modules
+column numbers in categorical_feature that do not exist: ./modules
 a `Dataset` without label, in `train` and `cv`: ./modules
-an array, given to a model of a frame's categories:
+an array in predict, after a fit to categories of a frame:
     users/arrays_hold_categories_and_not_codes
-training that cannot split any more:
+training that cannot split any further:
     training/a_fit_says_that_it_ended_before_the_rounds_asked_for
     callbacks_hear_of_rounds_in_which_no_tree_can_grow
 `decision_type` 3, 7 and 11 in text files:
     users/bits_of_nodes_that_are_not_used_are_refused
-`objective="regression sqrt"`, the words of files: users/words_of_files_are_no_objective
-the training set in eval_set, twice:
+`objective="regression sqrt"`: users/words_of_files_are_no_objective
+the training set twice in eval_set:
     training/the_training_set_more_than_once_with_other_weights
-init_model of an objective whose raw scores are of another kind:
+init_model whose raw scores have another meaning:
     fit/scores_of_another_kind_to_go_on_from
 init_score with init_model: booster/init_model_replaces_init_score
     training/an_earlier_model_replaces_start_scores
-limits of leaves: project/no_leaf_has_fewer_rows no_leaf_has_less_curvature
+leaf size limits: project/no_leaf_has_fewer_rows no_leaf_has_less_curvature
 linear leaves far from their rows: model/far_rows_are_clipped
     lightgbm_knows_no_bounds_and_drops_them
 steps of linear leaves: model/leaves_of_classes_are_those_of_a_twin
-SHAP values of `linear_tree`: model/linear_leaves_by_all_subsets
+SHAP values of linear trees: model/linear_leaves_by_all_subsets
 monotone_constraints with linear_tree: model/what_linear_leaves_cannot_do
-long steps: training/long_steps_are_the_twins steps_of_a_forest_are_not_limited
+large steps: training/long_steps_are_the_twins steps_of_a_forest_are_not_limited
 private names: ./modules
-explainers of shap: model/trees_for_shap what_shap_does_not_know ./tools_take_our_models
+shap explainers: model/trees_for_shap what_shap_does_not_know ./tools_take_our_models
 lists in categorical_feature: users/ordered_categories_are_codes
-costs of features: users/costs_of_features
+feature costs: users/costs_of_features
 parser_config_file: users/parsers_of_files
-weights of positions: objectives/a_step_is_that_of_the_twin
+position weights: objectives/a_step_is_that_of_the_twin
     a_query_of_weight_two_is_two_queries
 feature_name of fit: training/names_of_columns users/names_that_were_given_to_an_array
 labels of 'binary' in train: users/binary_labels
 'binary_logloss' of several classes: users/metrics_of_two_classes_for_several
 weights that are all 0: users/weights_of_0
 objective_: users/names_that_are_shown
-names of other libraries, asked of a class: users/names_that_are_elsewhere_are_not_there
+names of other libraries as class attributes:
+    users/names_that_are_elsewhere_are_not_there
 get_params: users/names_that_are_shown
 fields of a constructed Dataset: users/fields_keep_their_values
 refit of a Booster: users/refit_returns_a_model
@@ -221,7 +223,7 @@ refit of 'poisson', 'gamma' and 'tweedie': fit/refit_of_logarithms_has_no_scale
 refit of `linear_tree`: users/refitted_leaves_without_slopes_are_those_of_other_trees
 `set_train_data_name` after `free_dataset`:
     users/the_name_of_a_training_set_that_is_gone
-sigmoids of lambdarank: objectives/lambdarank_twin lambdarank_is_that_of_lightgbm
+lambdarank sigmoids: objectives/lambdarank_twin lambdarank_is_that_of_lightgbm
 """
 
 

@@ -80,7 +80,7 @@ MISTAKES = {
     "LGBMClassifier(cv=5)": ("'cv'", "Use folds."),
     "LGBMClassifier(gamma=1)": ("'gamma'", "Use min_split_gain."),
     "LGBMClassifier(tree_method='hist')": ("'tree_method'", "on histograms"),
-    "LGBMRegressor().set_params(use_gpu=True)": ("'use_gpu'", "on the processor"),
+    "LGBMRegressor().set_params(use_gpu=True)": ("'use_gpu'", "run on CPUs"),
     "train({'iterations': 9, **BINARY}, data(), 1)": ("'iterations'", "n_estimators"),
     "numbers.predict(X, shap=True)": ("'shap'", "Use pred_contrib=True."),
     "booster.predict(X, output_margin=True)": ("'output_margin'", "raw_score=True"),
@@ -117,7 +117,7 @@ MISTAKES = {
     # X and y
     "classifier().fit(X, incomplete)": ("y contains missing", "row 0"),
     "regressor().fit(X, doubled)": ("columns of y", "different names"),
-    "classifier().fit(days, y)": ("column 0 is a pandas.Timestamp", "numbers of dates"),
+    "classifier().fit(days, y)": ("column 0 is a pandas.Timestamp", "dates to numbers"),
     "classifier().fit(None, y)": ("X must be", "NoneType"),
     "model.predict([{'a': 1.0}])": ("X must be", "a list of dicts", "DataFrame"),
     "model.predict(row for row in X)": ("X must be", "a generator", "numpy.array"),
@@ -151,12 +151,12 @@ MISTAKES = {
     "regressor().fit(dates.astype(object), r)": ("pandas.to_datetime(X['sold'])",),
     "regressor().fit(pd.DataFrame({'a': [[1, 2]] * 60}), r)": ("'a' holds lists",),
     "regressor().fit(dates.astype(str), r)": (
-        "Dates that are text",
+        "Dates stored as text",
         "'sold' ('2020-01-01')",
         "pandas.to_datetime(X['sold'])",
     ),
     # Survival analysis
-    "classifier(objective='cox').fit(X, y)": ("times of events", "use LGBMRegressor"),
+    "classifier(objective='cox').fit(X, y)": ("event times", "use LGBMRegressor"),
     "regressor(objective='cox').fit(X, lives)": (
         "'status' of y",
         "True or 1",
@@ -440,7 +440,7 @@ MISTAKES = {
     "regressor(objective='Quantile:alpha=0.9').fit(X, r)": ("mean 'quantile'?",),
     "LGBMClassifier(use_best_model=True)": ("Use early_stopping_round.",),
     "LGBMClassifier(bagging_temperature=1)": ("Use subsample.",),
-    "LGBMClassifier(text_features=['a'])": ("'text_features'", "numbers of texts"),
+    "LGBMClassifier(text_features=['a'])": ("'text_features'", "text to numbers"),
     "LGBMClassifier(leaf_estimation_iterations=3)": ("one Newton step",),
     "classifier().fit(X, y, cat_features=[0])": (
         "argument categorical_feature of fit",

@@ -52,7 +52,7 @@ WEIGHT = RNG.integers(0, 4, N_ROWS).astype(float)
 HALVES = [np.flatnonzero(k == QUERY % 2) for k in (0, 1)]
 FOLDS = [(HALVES[1], HALVES[0]), (HALVES[0], HALVES[1])]
 
-# Each: options, fields of the data, and whether training goes on from a model.
+# Each: options, fields of the data, and whether training continues from a model.
 COLUMNS = {
     "plain": {},
     "goss": {"options": {"data_sample_strategy": "goss", "learning_rate": 0.5}},

@@ -232,13 +232,13 @@ def _joined_trees(
     first, n_rounds = models[0][0], [model.n_rounds for model, *_ in models]
     # A forest divides by the number of all rounds.
     share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
-    parts = [
+    ensembles = [
         model.new_trees().scaled(weight * factor)
         for (model, weight, _), factor in zip(models, share, strict=True)
     ]
     index = np.concatenate([np.arange(n) for n in n_rounds])
     order = np.argsort(index, kind="stable")
-    trees = parts[0].joined(*parts[1:]).chosen(order)
+    trees = ensembles[0].joined(*ensembles[1:]).chosen(order)
     folds = np.repeat([fold for *_, fold in models], n_rounds)[order]
     if first.first_round:
         trees = first.trees.truncated(first.first_round).joined(trees)

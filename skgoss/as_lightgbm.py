@@ -45,12 +45,12 @@ def __getattr__(name: str) -> Any:
 
 # The modules that stand for those of LightGBM, by its names. Dask is imported only if
 # somebody asks for its module.
-_PARTS = {
-    part.__name__.replace("skgoss", "lightgbm", 1): part
-    for part in (basic, callback, compat, engine, plotting, sklearn)
+_IMPORTED = {
+    module.__name__.replace("skgoss", "lightgbm", 1): module
+    for module in (basic, callback, compat, engine, plotting, sklearn)
 }
 _MODULES = {"lightgbm": __name__, "lightgbm.dask": "skgoss.dask"} | {
-    name: part.__name__ for name, part in _PARTS.items()
+    name: module.__name__ for name, module in _IMPORTED.items()
 }
 
 
@@ -79,9 +79,9 @@ def _install() -> None:
             "skgoss.as_lightgbm cannot be imported after the package lightgbm, which"
             " may be in use. Import it first, before packages that import lightgbm."
         )
-    sys.modules.update(_PARTS, lightgbm=sys.modules[__name__])
-    for part, names in lightgbm_private.NAMES.items():
-        vars(_PARTS[f"lightgbm.{part}"]).update(names)
+    sys.modules.update(_IMPORTED, lightgbm=sys.modules[__name__])
+    for module, names in lightgbm_private.NAMES.items():
+        vars(_IMPORTED[f"lightgbm.{module}"]).update(names)
     lightgbm_private.install()
     messages.STANDS_FOR_LIGHTGBM.set()
     if not any(type(finder).__name__ == "_Finder" for finder in sys.meta_path):

@@ -90,25 +90,25 @@ class SparseColumns:
 
     @classmethod
     def stacked(
-        cls, number: NDArray[Any], parts: list[tuple[int, SparseColumns]]
+        cls, number: NDArray[Any], pieces: list[tuple[int, SparseColumns]]
     ) -> SparseColumns:
         """The columns of rows that lie one below the other.
 
-        ``number`` tells which of the used columns are sparse. ``parts`` are ascending:
+        ``number`` tells which of the used columns are sparse. ``pieces`` are ascending:
         the number of the first row of each, and its columns. The list is emptied, so
         that memory is freed.
         """
         lengths = np.zeros((2, len(number) + 1), dtype=np.int64)
-        for _, part in parts:
-            lengths[:, 1:] += np.diff([part.start, part.bin_start])
+        for _, piece in pieces:
+            lengths[:, 1:] += np.diff([piece.start, piece.bin_start])
         start, bin_start = np.cumsum(lengths, axis=1)
         rows = np.empty(start[-1], dtype=np.uint32)
         bins = np.empty(bin_start[-1], dtype=np.uint16)
         at, bin_at = start[:-1].copy(), bin_start[:-1].copy()
-        while parts:
-            first, part = parts.pop(0)
-            rows[_targets(at, part.start)] = part.rows + np.uint32(first)
-            bins[_targets(bin_at, part.bin_start)] = part.bins
+        while pieces:
+            first, piece = pieces.pop(0)
+            rows[_targets(at, piece.start)] = piece.rows + np.uint32(first)
+            bins[_targets(bin_at, piece.bin_start)] = piece.bins
         return cls(number.astype(np.int32), start, rows, bin_start, bins)
 
     @classmethod

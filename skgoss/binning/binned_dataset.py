@@ -180,10 +180,10 @@ class BinnedDataset:
         """
         if len(rows) == 0:
             raise ValueError("rows must have at least one number.")
-        return self.part(rows).alone(n_threads)
+        return self.view(rows).alone(n_threads)
 
-    def part(self, rows: NDArray[np.int64]) -> BinnedDataset:
-        """Some of the rows, or none, whose bins are not copied: see `take`."""
+    def view(self, rows: NDArray[np.int64]) -> BinnedDataset:
+        """A view of some of the rows, or of none: see `take`."""
         if len(rows) > 0 and (rows[0] < 0 or rows[-1] >= self.n_rows):
             raise ValueError(f"rows must be numbers from 0 to {self.n_rows - 1}.")
         if not (rows[1:] > rows[:-1]).all():
@@ -196,7 +196,7 @@ class BinnedDataset:
         return replace(self, n_rows=len(rows), numbers=numbers)
 
     def alone(self, n_threads: int = 1) -> BinnedDataset:
-        """The same rows, with a copy of their bins if they are a part."""
+        """The same rows, with a copy of their bins if this is a view."""
         if self.numbers is None:
             return self
         taken = self.storage.take(self.numbers.astype(np.int64), n_threads)

@@ -90,8 +90,8 @@ def state(data: BinnedDataset) -> dict[str, Any]:
     }
 
 
-def _starts(parts: list[NDArray[Any]]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+def _starts(arrays: list[NDArray[Any]]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum([len(array) for array in arrays])])
 
 
 def claim(state: Mapping[str, Any]) -> int:

@@ -74,11 +74,11 @@ def packed(
     separate bounds.
     """
     start = np.cumsum([0, *map(len, bounds)], dtype=np.int64)
-    parts = [np.empty((0, 2))]
+    tables = [np.empty((0, 2))]
     for values in filter(None, bounds):
         value = np.array(values)
         is_zero = np.abs(value) <= kernels.ZERO_BOUND
         rank = np.where(is_zero, INT32_MAX, np.cumsum(~is_zero) - 1)
-        parts.append(np.column_stack([value, rank])[np.argsort(value, kind="stable")])
-    bound, rank = np.ascontiguousarray(np.concatenate(parts).T)
+        tables.append(np.column_stack([value, rank])[np.argsort(value, kind="stable")])
+    bound, rank = np.ascontiguousarray(np.concatenate(tables).T)
     return start, bound, rank.astype(np.int32)

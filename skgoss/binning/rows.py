@@ -71,16 +71,16 @@ class Rows:
             queries=self.queries and self.queries.take(at, self.collectives),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
-            binned=self.binned and self.binned.part(at).alone(),
+            binned=self.binned and self.binned.view(at).alone(),
             source=self.source and self.source.subset(at),
             partition=self.partition and self.partition.take(at),
             **taken,
         )
 
-    def part(self, at: NDArray[np.int64]) -> Rows:
-        """Some of the rows, ascending, whose bins are not copied."""
+    def view(self, at: NDArray[np.int64]) -> Rows:
+        """A view of some of the rows, ascending: their bins are not copied."""
         taken = replace(self, binned=None).take(at)
-        return replace(taken, binned=self.binned and self.binned.part(at))
+        return replace(taken, binned=self.binned and self.binned.view(at))
 
     def of_output(self, number: int, first: int, stop: int) -> Rows:
         """The rows with the target, weights and start scores of one output.

@@ -206,10 +206,10 @@ def _renumbered(
     position = np.cumsum(block.is_dense) - 1
     start = np.concatenate([[0], np.cumsum(block.length)])
     for column, table in numbers.items():
-        part = (
+        codes = (
             dense[position[column]]
             if block.is_dense[column]
             else values[start[column] : start[column + 1]]
         )
-        part[:] = looked_up(table, part)
+        codes[:] = looked_up(table, codes)
     return block._replace(dense=dense, values=values)

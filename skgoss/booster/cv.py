@@ -41,7 +41,7 @@ from skgoss.utils.messages import said_once, type_name
 from skgoss.utils.public import set_module
 
 # The training rows, and those to test on.
-Parts = tuple[Dataset, Dataset]
+TrainTest = tuple[Dataset, Dataset]
 Preprocess = Callable[
     [Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]
 ]
@@ -213,11 +213,11 @@ def cv(
     if folds is None:
         objective, random = options.task.objective, seed if shuffle else None
         folds = _splitter(train_set, objective, nfold, stratified, random)
-    parts = _parts_of_folds(train_set, folds)
-    n_at_once, n_threads = _threads(options, train_set, arguments, len(parts))
+    pairs = _data_of_folds(train_set, folds)
+    n_at_once, n_threads = _threads(options, train_set, arguments, len(pairs))
     fits = []
     with said_once():
-        for train, test in parts:
+        for train, test in pairs:
             if fpreproc is not None:
                 train, test, changed = fpreproc(train, test, dict(params or {}))
                 options = make_options(changed)
@@ -261,7 +261,7 @@ def _threads(
 # --- Folds ----------------------------------------------------------------------------
 
 
-def _parts_of_folds(train_set: Dataset, folds: Any) -> list[Parts]:
+def _data_of_folds(train_set: Dataset, folds: Any) -> list[TrainTest]:
     """The rows of each fold: see the argument ``folds`` of `cv`."""
     if isinstance(folds, str) or not (
         hasattr(folds, "split") or isinstance(folds, Iterable)

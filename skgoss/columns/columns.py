@@ -79,11 +79,11 @@ class Columns:
 
     def take(self, features: NDArray[Any]) -> Columns:
         """Some of the columns."""
-        parts: dict[str, Any] = {
+        taken: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name)[features]
             for name in ("address", "stride", "kind", "index", "length", "n_categories")
         }
-        return replace(self, n_features=len(features), **parts)
+        return replace(self, n_features=len(features), **taken)
 
     def with_values(self, values: Mapping[int, NDArray[Any]]) -> Columns:
         """Replace the values of some columns; one value for each row makes them dense.

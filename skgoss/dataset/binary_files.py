@@ -30,7 +30,7 @@ from skgoss.utils.plain_values import entries
 _VERSION = 1
 _JSON, _PADDING = "skgoss.json", "padding"
 _OWNER = f"the member {_JSON}"
-_PARTS = {"data": dict, "fields": dict}
+_SECTIONS = {"data": dict, "fields": dict}
 
 _ZIP, _END_OF_ZIP, _END_SIZE = b"PK\3\4", b"PK\5\6", 22
 _LIGHTGBM = b"______LightGBM_Binary_File_Token______"
@@ -44,7 +44,7 @@ _NPY_HEADER = re.compile(
 )
 
 # Dicts of arrays and of other values, by name.
-Parts = dict[str, dict[str, Any]]
+Sections = dict[str, dict[str, Any]]
 
 
 def write(
@@ -57,20 +57,25 @@ def write(
     """
     state = binned_state.state(binned)
     with disk.written(path) as file:
-        write_parts(file, {"data": state, "fields": fields}, binned_state.claim(state))
+        write_sections(
+            file, {"data": state, "fields": fields}, binned_state.claim(state)
+        )
 
 
-def write_parts(file: BinaryIO, parts: Parts, min_size: int) -> None:
+def write_sections(file: BinaryIO, sections: Sections, min_size: int) -> None:
     """Write an archive of at least so many bytes."""
-    plain: dict[str, Any] = {"version": _VERSION, **{part: {} for part in parts}}
+    plain: dict[str, Any] = {
+        "version": _VERSION,
+        **{section: {} for section in sections},
+    }
     arrays = {}
-    for part in parts:
-        for name, value in parts[part].items():
+    for section in sections:
+        for name, value in sections[section].items():
             dtype = value.dtype.newbyteorder("<") if type(value) is np.ndarray else None
             if dtype is None or not _DTYPE.fullmatch(dtype.str):
-                plain[part][name] = _encoded(name, value)
+                plain[section][name] = _encoded(name, value)
             else:
-                arrays[f"{part}/{name}.npy"] = np.asarray(value, dtype, order="C")
+                arrays[f"{section}/{name}.npy"] = np.asarray(value, dtype, order="C")
     header = json.dumps(plain).encode()
     missing = min_size - len(header) - sum(array.nbytes for array in arrays.values())
     with zipfile.ZipFile(file, "w") as archive:
@@ -111,13 +116,13 @@ def read(
         size = file.seek(0, 2)
         _check_ends(file, size)
         try:
-            parts = _parts(file, size, memory.folder is not None)
+            sections = _sections(file, size, memory.folder is not None)
         except _DAMAGE as error:
             raise ValueError(f"the file is damaged: {error}") from error
         binned = binned_state.restored(
-            parts["data"], most=size, n_threads=n_threads, memory=memory
+            sections["data"], most=size, n_threads=n_threads, memory=memory
         )
-        return binned, parts["fields"]
+        return binned, sections["fields"]
 
 
 def _check_ends(file: BinaryIO, size: int) -> None:
@@ -136,19 +141,19 @@ def _check_ends(file: BinaryIO, size: int) -> None:
         raise ValueError("the file holds no binned data of skgoss, or is cut off")
 
 
-def _parts(file: BufferedReader, size: int, is_mapped: bool) -> Parts:
+def _sections(file: BufferedReader, size: int, is_mapped: bool) -> Sections:
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         _check_members(members, size)
-        parts = _read_json(archive.read(_JSON))
+        sections = _read_json(archive.read(_JSON))
     for member in members:
-        part, _, name = member.filename.removesuffix(".npy").partition("/")
+        section, _, name = member.filename.removesuffix(".npy").partition("/")
         if member.filename in (_JSON, _PADDING):
             continue
-        if part not in parts or name in parts[part]:
+        if section not in sections or name in sections[section]:
             raise ValueError(f"the file must have no member {member.filename!r}")
-        parts[part][name] = _array(file, member, is_mapped)
-    return parts
+        sections[section][name] = _array(file, member, is_mapped)
+    return sections
 
 
 def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
@@ -166,8 +171,8 @@ def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
         raise ValueError("the members of the file overlap")
 
 
-def _read_json(content: bytes) -> Parts:
-    """The dicts of the parts, which still lack their arrays."""
+def _read_json(content: bytes) -> Sections:
+    """The dicts of the sections, which still lack their arrays."""
     try:
         header = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -177,10 +182,10 @@ def _read_json(content: bytes) -> Parts:
             "the file was written by another version of skgoss, which this one cannot"
             " read. Update skgoss, or make the file again."
         )
-    parts = entries(plain_values.decode(header, _OWNER), _PARTS, _OWNER)
-    if not all(isinstance(name, str) for part in parts for name in part):
+    sections = entries(plain_values.decode(header, _OWNER), _SECTIONS, _OWNER)
+    if not all(isinstance(name, str) for section in sections for name in section):
         raise ValueError(f"{_OWNER} must hold names that are strings")
-    return dict(zip(_PARTS, parts, strict=True))
+    return dict(zip(_SECTIONS, sections, strict=True))
 
 
 def _array(

@@ -1002,12 +1002,12 @@ class Dataset(Elsewhere):
         """
         n_rows = self.num_data()
         rows = dataset_fields.row_numbers(used_indices, n_rows)
-        part = Dataset(
+        subset = Dataset(
             None, reference=self, params=params, free_raw_data=self.free_raw_data
         )
-        part.used_indices = rows
-        part._fields = self._fields.take(rows, n_rows)
-        return part
+        subset.used_indices = rows
+        subset._fields = self._fields.take(rows, n_rows)
+        return subset
 
     # --- Other columns ----------------------------------------------------------------
 

@@ -184,18 +184,18 @@ def _derived_columns(
 
 def _wide(graph: Graph, X: str, columns: _Columns) -> str:
     """The matrix with the derived columns."""
-    parts = [X]
+    matrices = [X]
     if len(columns.zero):
         values = _taken(graph, X, columns.zero)
         is_zero = graph.add(
             "LessOrEqual", graph.add("Abs", values), graph.constant(ZERO_BOUND)
         )
-        parts.append(graph.add("Where", is_zero, graph.constant(np.nan), values))
+        matrices.append(graph.add("Where", is_zero, graph.constant(np.nan), values))
     if len(columns.whole):
         values = _taken(graph, X, columns.whole)
         whole = graph.add("Floor", graph.add("Abs", values))
-        parts.append(graph.add("Mul", graph.add("Sign", values), whole))
-    return graph.add("Concat", *parts, axis=1) if len(parts) > 1 else X
+        matrices.append(graph.add("Mul", graph.add("Sign", values), whole))
+    return graph.add("Concat", *matrices, axis=1) if len(matrices) > 1 else X
 
 
 def _taken(graph: Graph, X: str, columns: Ints) -> str:
@@ -359,7 +359,7 @@ def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
         "nodes_missing_value_tracks_true": (tests.missing, np.zeros_like(leaf)),
         "nodes_values_as_tensor": (tests.value, np.zeros(len(leaf))),
     }
-    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+    joined = {name: np.concatenate(arrays) for name, arrays in columns.items()}
     # Trees one after the other; the root has the smallest number of its tree.
     order = np.lexsort((joined["nodes_nodeids"], joined["nodes_treeids"]))
     value = joined.pop("nodes_values_as_tensor")[order]

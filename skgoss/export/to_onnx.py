@@ -48,7 +48,7 @@ class Value(NamedTuple):
 
 
 class ExportedModel(NamedTuple):
-    """The parts of a model that its graph computes."""
+    """What the graph of a model computes."""
 
     ensemble: Ensemble
     span: tuple[int, int]  # the first round that is used, and the last plus 1
@@ -201,7 +201,7 @@ def _value_info(value: Value) -> Any:
 def exported_model(
     model: Any, start: int = 0, length: int | None = None, is_raw: bool = False
 ) -> ExportedModel:
-    """Take the parts of a model that its graph computes.
+    """Take what is needed of a model that its graph computes.
 
     The arguments are the first round and the number of rounds, None for those of
     ``predict``, and whether raw scores are wanted. TypeError if it is not a fitted
@@ -349,15 +349,15 @@ def add_output(graph: Graph, value: Value, name: str) -> Value:
 
 def _predictions(graph: Graph, scores: str, link: Link) -> str:
     """What a link makes of raw scores."""
-    parts = link.parts
+    of_targets = link.links
     if link.distribution is not None:
         links = link.distribution.parameters.values()
-        parts = tuple((Link(kind), 1) for kind in links)
-    if parts:
-        stops = np.cumsum([width for _, width in parts]).tolist()
+        of_targets = tuple((Link(kind), 1) for kind in links)
+    if of_targets:
+        stops = np.cumsum([width for _, width in of_targets]).tolist()
         columns = [
-            _predictions(graph, _columns(graph, scores, stop - width, stop), part)
-            for (part, width), stop in zip(parts, stops, strict=True)
+            _predictions(graph, _columns(graph, scores, stop - width, stop), own)
+            for (own, width), stop in zip(of_targets, stops, strict=True)
         ]
         return graph.add("Concat", *columns, axis=1)
     values = _LINKS[link.kind](graph, scores, link)
@@ -475,21 +475,21 @@ def _matrix(
         for column, vocabulary in vocabularies.items()
         if _is_encoded(vocabulary)
     }
-    parts: list[str] = []
+    matrices: list[str] = []
     first = 0
     for value, width in zip(inputs, widths, strict=True):
         columns = range(first, first + width)
         if value.dtype == STRING or not encoded.keys().isdisjoint(columns):
-            parts += [
+            matrices += [
                 _encoded(
                     graph, value, column - first, encoded.get(column), names[column]
                 )
                 for column in columns
             ]
         else:
-            parts.append(_as_double(graph, value.name, value.dtype))
+            matrices.append(_as_double(graph, value.name, value.dtype))
         first += width
-    X = graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+    X = graph.add("Concat", *matrices, axis=1) if len(matrices) > 1 else matrices[0]
     return X, {
         column: np.array(vocabulary.values, dtype=np.float64)
         for column, vocabulary in vocabularies.items()

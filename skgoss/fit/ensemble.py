@@ -253,13 +253,13 @@ def _joined_trees(
     # A forest divides by the number of all rounds.
     share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
     grown = [model.new_trees() for model, *_ in models]
-    parts = [
+    ensembles = [
         trees.scaled(weight * factor)
         for trees, (_, weight, _), factor in zip(grown, models, share, strict=True)
     ]
     index = np.concatenate([np.arange(n) for n in n_rounds])
     order = np.argsort(index, kind="stable")
-    trees = parts[0].joined(*parts[1:]).chosen(order)
+    trees = ensembles[0].joined(*ensembles[1:]).chosen(order)
     folds = np.repeat([fold for *_, fold in models], n_rounds)[order]
     if first.first_round:
         trees = first.trees.truncated(first.first_round).joined(trees)

@@ -564,12 +564,12 @@ class FitData:
                 labels=self.labels(rows),
                 groups=self.groups,
             )
-            parts = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+            sides = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
         else:
             words, groups = f"validation_fraction={share}", self.all_groups()
             (pair,) = splits.by_time(1, self.time, groups, words, first=1 - share)
-            parts = rows.local(pair[0]), rows.local(pair[1])
-        fitted, validation = map(rows.take, parts)
+            sides = rows.local(pair[0]), rows.local(pair[1])
+        fitted, validation = map(rows.take, sides)
         return self.replaced(fitted=fitted), [EvaluationSet("validation", validation)]
 
     def splits(self) -> Splits:
@@ -596,7 +596,7 @@ class FitData:
     def labels(self, rows: Rows) -> NDArray[Any] | None:
         """The class of each row, or whether it is censored.
 
-        Parts of the rows have the same fraction of each. None if there is neither.
+        Rows that are held out have the same fraction of each. None if there is neither.
         """
         if is_survival(self.settings.objective):
             return np.isinf(rows.target[:, 1])

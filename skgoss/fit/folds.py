@@ -36,13 +36,13 @@ class Folds:
 
     def begun(self, fit: Fit, number: int, n_threads: int) -> Fit:
         """The fit to the rows of a fold, whose evaluation set are those it tests."""
-        rows, tested = self.parts(number)
+        rows, tested = self.learned_and_tested(number)
         learned = fit.data.replaced(rows=rows, fitted=rows)
         of_fold = fit.variant(learned, replace(fit.plan, n_threads=n_threads))
         of_fold.begin([tested])
         return of_fold
 
-    def parts(self, number: int) -> tuple[Rows, EvaluationSet]:
+    def learned_and_tested(self, number: int) -> tuple[Rows, EvaluationSet]:
         """The rows that a fold learns from, and those that it is tested on."""
         train, test = self.pairs[number]
         if not len(test):
@@ -52,12 +52,12 @@ class Folds:
         return self._learned(train), tested
 
     def _learned(self, train: NDArray[np.int64]) -> Rows:
-        """The rows that a fold learns from, as a part of the bins if they are most."""
+        """The rows that a fold learns from, as a view of the bins if they are most."""
         rows, weight = self.rows, self.rows.weight
         at = rows.local(train)
         at = at if weight is None else at[weight[at] != 0]
-        # What a tree does with all rows would take long for a small part.
-        learned = rows.part(at) if 2 * len(at) >= len(rows) else rows.take(at)
+        # What a tree does with all rows would take long for a few rows.
+        learned = rows.view(at) if 2 * len(at) >= len(rows) else rows.take(at)
         return learned.without_zero_weights()
 
 

@@ -127,8 +127,8 @@ def learned(task: Task, y: TargetColumns) -> SeveralTargets:
             f"y has {len(y.names)} columns, but init_model has learned {len(by_target)}"
             " targets."
         )
-    parts = tuple(task.with_classes(labels) for labels in by_target)
-    return SeveralTargets(task.owner, tasks=parts, columns=y.names)
+    of_targets = tuple(task.with_classes(labels) for labels in by_target)
+    return SeveralTargets(task.owner, tasks=of_targets, columns=y.names)
 
 
 @dataclass(frozen=True)
@@ -200,15 +200,15 @@ def outputs(task: Task, settings: Settings, levels: Sequence[float]) -> list[Out
             for level in levels
         ]
     by_target = []
-    for part, column in zip(task.tasks, task.columns, strict=True):
+    for own, column in zip(task.tasks, task.columns, strict=True):
         with about(column):
-            passed, objective, link = part.resolved(settings)
+            passed, objective, link = own.resolved(settings)
             if link.distribution is not None:
                 raise ValueError(
                     f"objective={objective!r} learns the distribution of one target."
                     " Fit a model for each."
                 )
-        by_target.append(Output(part, {"objective": objective}, passed, link, column))
+        by_target.append(Output(own, {"objective": objective}, passed, link, column))
     return by_target
 
 
@@ -225,5 +225,5 @@ def joint_link(links: Sequence[Link], task: Task, levels: tuple[float, ...]) -> 
         return replace(link, levels=levels)
     if link.kind != "softmax" and len(set(links)) == 1:
         return link
-    widths = [part.n_scores for part in task.tasks]
-    return Link("joint", parts=tuple(zip(links, widths, strict=True)))
+    widths = [own.n_scores for own in task.tasks]
+    return Link("joint", links=tuple(zip(links, widths, strict=True)))

@@ -100,7 +100,7 @@ class Splits:
             )
         found = [(at[train], at[test]) for train, test in found]
         for number, pair in enumerate(found):
-            self._check_parts(number, *pair)
+            self._check_learnable(number, *pair)
         return found
 
     @property
@@ -109,7 +109,7 @@ class Splits:
 
     def _check_pair(self, number: int, train: Indices, test: Indices) -> None:
         """Check that a fold is tested on other rows, other groups and later times."""
-        self._check_parts(number, train, test)
+        self._check_learnable(number, train, test)
         n_seen = len(np.intersect1d(train, test, assume_unique=True))
         if n_seen:
             warn(
@@ -130,18 +130,18 @@ class Splits:
                 " needs rows that are sorted by time."
             )
 
-    def _check_parts(self, number: int, *pair: Indices) -> None:
-        """Check that both parts of a fold have weights, events and all targets."""
+    def _check_learnable(self, number: int, *pair: Indices) -> None:
+        """Check that both sides of a fold have weights, events and all targets."""
         rows, settings = self.rows, self.settings
         lives = self.labels is not None and self.labels.dtype == bool
         advice = "Set folds to other rows or to a smaller number"
         if settings.preset is not None and "folds" not in settings.passed:
             advice = "Leave the preset out"
-        for part, at in zip(("train", "test"), pair, strict=True):
+        for side, at in zip(("train", "test"), pair, strict=True):
             weight = None if rows.weight is None else rows.weight[at]
             if weight is not None and not weight.any():
                 raise ValueError(
-                    f"All {part} rows of fold {number} have the weight 0. {advice}, or"
+                    f"All {side} rows of fold {number} have the weight 0. {advice}, or"
                     " pass other weights."
                 )
             try:
@@ -151,7 +151,7 @@ class Splits:
                     lifetimes.check_events(rows.target[at], weight)
             except ValueError as error:
                 raise ValueError(
-                    f"The {part} rows of fold {number}: {error} {advice}."
+                    f"The {side} rows of fold {number}: {error} {advice}."
                 ) from error
 
 
@@ -266,10 +266,10 @@ def by_time(
     start = np.maximum.accumulate(start - number) + number
     start = np.minimum(start, len(times) - n_folds + number)
     window = np.searchsorted(times[start], time, side="right") - 1
-    parts = [(np.flatnonzero(window < i), np.flatnonzero(window == i)) for i in number]
+    pairs = [(np.flatnonzero(window < i), np.flatnonzero(window == i)) for i in number]
     if groups is None:
-        return parts
-    for i, (train, test) in enumerate(parts):
+        return pairs
+    for i, (train, test) in enumerate(pairs):
         both = np.intersect1d(groups[train], groups[test])
         tested = both[i % min(3, len(both) or 1) :: 3]
         train = train[~np.isin(groups[train], tested)]
@@ -279,8 +279,8 @@ def by_time(
                 f"{argument}: all rows before or after a time are of one group, which"
                 f" cannot be on both sides (fold {i}). Leave out groups or time."
             )
-        parts[i] = train, test
-    return parts
+        pairs[i] = train, test
+    return pairs
 
 
 def also_tested(

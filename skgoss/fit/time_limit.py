@@ -68,7 +68,7 @@ class TimeLimit:
         self.seconds = seconds
         self.interrupted = interrupted or Event()
         self.has_end = seconds is not None or interrupted is not None
-        # Whether it has ended anything: `is_over` or that of a part has said so.
+        # Whether it has ended anything: `is_over` or that of a stage has said so.
         self.is_reached = False
         self._end = float("inf") if seconds is None else time.monotonic() + seconds
 
@@ -76,7 +76,7 @@ class TimeLimit:
     def begun(cls, seconds: float | None) -> TimeLimit:
         """The limit of a fit or a search that begins now.
 
-        In a block of `keep_on_interrupt`, Ctrl-C ends it, unless it is a part of a
+        In a block of `keep_on_interrupt`, Ctrl-C ends it, unless it is inside of a
         search. KeyboardInterrupt if Ctrl-C has come before.
         """
         is_kept = INTERRUPTIONS and CURRENT_SCOPE.get() is None
@@ -109,7 +109,7 @@ class TimeLimit:
         return {"is_limit_reached": self.is_reached} if self.has_end else {}
 
     def of_share(self, share: float) -> TimeLimit:
-        """The limit of a part of the fit, which takes a share of the time left."""
+        """The limit of a stage of the fit, which takes a share of the time left."""
         seconds = None if self.seconds is None else share * self.left
         return TimeLimit(seconds, self.interrupted if self.has_end else None)
 

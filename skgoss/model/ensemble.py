@@ -207,11 +207,11 @@ class Ensemble:
 
     def joined(self, *later: Ensemble) -> Ensemble:
         """The rounds of several ensembles, those of ``self`` first."""
-        parts = (self, *later)
-        n_sets = np.cumsum([0, *(len(part.sets.start) - 1 for part in parts)])
+        ensembles = (self, *later)
+        n_sets = np.cumsum([0, *(len(one.sets.start) - 1 for one in ensembles)])
         arrays = [
-            part.arrays | {"threshold": part._thresholds_after(int(n))}
-            for part, n in zip(parts, n_sets, strict=False)
+            one.arrays | {"threshold": one._thresholds_after(int(n))}
+            for one, n in zip(ensembles, n_sets, strict=False)
         ]
         return replace(
             self,
@@ -219,12 +219,12 @@ class Ensemble:
                 name: np.concatenate([values[name] for values in arrays])
                 for name in self.arrays
             },
-            leaf_start=_join_starts([part.leaf_start for part in parts]),
+            leaf_start=_join_starts([one.leaf_start for one in ensembles]),
             sets=CategorySets(
-                _join_starts([part.sets.start for part in parts]),
-                np.concatenate([part.sets.words for part in parts]),
+                _join_starts([one.sets.start for one in ensembles]),
+                np.concatenate([one.sets.words for one in ensembles]),
             ),
-            linear=_join_linear(parts),
+            linear=_join_linear(ensembles),
         )
 
     def _thresholds_after(self, n_sets: int) -> Floats:
@@ -439,22 +439,22 @@ class Ensemble:
         return min(stop_round, self.n_rounds)
 
 
-def side_by_side(parts: Sequence[Ensemble]) -> Ensemble:
+def side_by_side(ensembles: Sequence[Ensemble]) -> Ensemble:
     """The scores of several ensembles as those of one ensemble, in the same order.
 
     All have the same columns, and scores that are sums, or means. An ensemble with
     fewer rounds than others gets trees that add nothing.
     """
-    n_rounds = max(part.n_rounds for part in parts)
-    full = [_with_rounds(part, n_rounds) for part in parts]
-    # Of each part, (n_rounds, n_scores): where its trees are once all are joined.
-    first = np.cumsum([0, *(part.n_trees for part in full)])
+    n_rounds = max(one.n_rounds for one in ensembles)
+    full = [_with_rounds(one, n_rounds) for one in ensembles]
+    # Of each one, (n_rounds, n_scores): where its trees are once all are joined.
+    first = np.cumsum([0, *(one.n_trees for one in full)])
     order = [
         np.arange(start, stop).reshape(n_rounds, -1)
         for start, stop in pairwise(first.tolist())
     ]
-    n_scores = sum(part.n_scores for part in full)
-    single = [replace(part, n_scores=1) for part in full]
+    n_scores = sum(one.n_scores for one in full)
+    single = [replace(one, n_scores=1) for one in full]
     return (
         single[0]
         .joined(*single[1:])
@@ -462,17 +462,17 @@ def side_by_side(parts: Sequence[Ensemble]) -> Ensemble:
     )
 
 
-def _with_rounds(part: Ensemble, n_rounds: int) -> Ensemble:
+def _with_rounds(ensemble: Ensemble, n_rounds: int) -> Ensemble:
     """An ensemble with the same predictions and more rounds."""
-    n_missing = n_rounds - part.n_rounds
+    n_missing = n_rounds - ensemble.n_rounds
     if n_missing == 0:
-        return part
-    if part.average and part.n_rounds:
+        return ensemble
+    if ensemble.average and ensemble.n_rounds:
         # A mean is divided by the number of all rounds.
-        part = part.scaled(n_rounds / part.n_rounds)
-    trees = [zero_tree()] * (n_missing * part.n_scores)
-    added = Ensemble.from_trees(trees, part.n_scores, part.n_features)
-    return part.joined(added)
+        ensemble = ensemble.scaled(n_rounds / ensemble.n_rounds)
+    trees = [zero_tree()] * (n_missing * ensemble.n_scores)
+    added = Ensemble.from_trees(trees, ensemble.n_scores, ensemble.n_features)
+    return ensemble.joined(added)
 
 
 def _join_starts(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -481,14 +481,14 @@ def _join_starts(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.cumsum(np.append(0, sizes), dtype=np.int64)
 
 
-def _join_linear(parts: Sequence[Ensemble]) -> LinearLeaves | None:
+def _join_linear(ensembles: Sequence[Ensemble]) -> LinearLeaves | None:
     """The linear models of several ensembles; leaves without a model are constant."""
-    if all(part.linear is None for part in parts):
+    if all(one.linear is None for one in ensembles):
         return None
     return LinearLeaves.joined(
         [
-            part.linear or LinearLeaves.constants(part.arrays["leaf_value"])
-            for part in parts
+            one.linear or LinearLeaves.constants(one.arrays["leaf_value"])
+            for one in ensembles
         ]
     )
 
@@ -512,7 +512,7 @@ def _check_shapes(tree: Tree, number: int) -> None:
             )
 
 
-def _join(parts: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
+def _join(arrays: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(
-        [np.empty(0, dtype), *parts], dtype=dtype, casting="same_kind"
+        [np.empty(0, dtype), *arrays], dtype=dtype, casting="same_kind"
     )

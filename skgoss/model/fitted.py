@@ -42,7 +42,7 @@ _OWNER = "the Booster"
 
 History = dict[str, dict[str, list[float]]]
 
-Part = TypeVar("Part", Ensemble, Header, Link, Categories)
+Restored = TypeVar("Restored", Ensemble, Header, Link, Categories)
 
 # Other ways to quantiles than those of times to an event.
 _QUANTILES = (
@@ -398,7 +398,7 @@ class FittedModel:
         return replace(self, record=record)
 
     def check(self) -> Self:
-        """Return the model if its parts fit together; ValueError if they do not."""
+        """Return the model if its entries fit each other; ValueError if they do not."""
         n_features, n_scores = self.trees.n_features, self.trees.n_scores
         objective = self.objective
         has_name = objective is not None and not callable(objective)
@@ -498,37 +498,37 @@ class FittedModel:
         ValueError if an entry is missing, has another type or contradicts another.
         """
         trees, header = entries(state, {"ensemble": object, "header": object}, _OWNER)
-        return cls.from_parts(
+        return cls.assembled(
             _restored(Ensemble, trees), _restored(Header, header), state
         )
 
     @classmethod
-    def from_parts(cls, trees: Ensemble, header: Header, state: Any) -> Self:
+    def assembled(cls, trees: Ensemble, header: Header, state: Any) -> Self:
         """The model of trees, a header, and what `state_without_trees` returned.
 
         ValueError if an entry is missing, has another type or contradicts another.
         """
-        parts = dict(zip(_STATE, entries(state, _STATE, _OWNER), strict=True))
-        check_scores(parts["best_score"], "best_score", is_number)
-        link = _restored(Link, parts["link"])
-        categories = _restored(Categories, parts["categories"])
-        origin = parts["origin"]
+        fields = dict(zip(_STATE, entries(state, _STATE, _OWNER), strict=True))
+        check_scores(fields["best_score"], "best_score", is_number)
+        link = _restored(Link, fields["link"])
+        categories = _restored(Categories, fields["categories"])
+        origin = fields["origin"]
         origin = {"is_foreign": True} if origin is None else _restored_origin(origin)
         names = origin.pop("feature_names", None)
         return cls(
             trees,
             ColumnSchema(trees.n_features, names, categories),
-            parts["objective"],
+            fields["objective"],
             link,
             lambda: header,
-            parts["best_iteration"],
-            {name: dict(scores) for name, scores in parts["best_score"].items()},
+            fields["best_iteration"],
+            {name: dict(scores) for name, scores in fields["best_score"].items()},
             **origin,
-            preset_params=parts["preset_params"],
+            preset_params=fields["preset_params"],
             search=entries({"search": {}, **state}, {"search": dict}, _OWNER)[0],
             out_of_fold=None
-            if parts["out_of_fold"] is None
-            else OutOfFold.from_state(parts["out_of_fold"]),
+            if fields["out_of_fold"] is None
+            else OutOfFold.from_state(fields["out_of_fold"]),
             baseline=None
             if state.get("baseline") is None
             else Baseline.from_state(state["baseline"]),
@@ -542,11 +542,11 @@ def whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _restored(kind: type[Part], state: Any) -> Part:
-    """A part of a model, from its state."""
-    part = object.__new__(kind)
-    part.__setstate__(state)
-    return part
+def _restored(kind: type[Restored], state: Any) -> Restored:
+    """A value that a model consists of, from its state."""
+    value = object.__new__(kind)
+    value.__setstate__(state)
+    return value
 
 
 def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:

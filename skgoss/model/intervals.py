@@ -121,9 +121,9 @@ class ConformityScores:
         order = np.lexsort((score, group))
         weight = np.ones(len(score)) if weight is None else weight
         start = np.searchsorted(group[order], np.arange(n_groups + 1))
-        parts = np.split(weight[order], start[1:-1])
-        sums = [np.cumsum(part) for part in parts]
-        total = sum(float(part[-1]) for part in sums if len(part))
+        of_groups = np.split(weight[order], start[1:-1])
+        sums = [np.cumsum(own) for own in of_groups]
+        total = sum(float(own[-1]) for own in sums if len(own))
         new_weight = min(1.0, float(weight @ weight) / total) if total else 1.0
         return cls(score[order], np.concatenate(sums), start, total, new_weight)
 

@@ -67,17 +67,17 @@ class LinearLeaves(NamedTuple):
         return cls(constant, coefficient=coefficient, **terms, **ends)
 
     @classmethod
-    def joined(cls, parts: Sequence[LinearLeaves]) -> LinearLeaves:
-        """The leaves of all parts, one after the other."""
-        sizes = np.concatenate([np.diff(part.start) for part in parts])
+    def joined(cls, several: Sequence[LinearLeaves]) -> LinearLeaves:
+        """The leaves of several ensembles, one after the other."""
+        sizes = np.concatenate([np.diff(leaves.start) for leaves in several])
         return cls(
-            np.concatenate([part.constant for part in parts]),
+            np.concatenate([leaves.constant for leaves in several]),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            np.concatenate([part.feature for part in parts]),
-            np.concatenate([part.coefficient for part in parts]),
-            np.concatenate([part.lower for part in parts]),
-            np.concatenate([part.upper for part in parts]),
-            np.concatenate([part.mean for part in parts]),
+            np.concatenate([leaves.feature for leaves in several]),
+            np.concatenate([leaves.coefficient for leaves in several]),
+            np.concatenate([leaves.lower for leaves in several]),
+            np.concatenate([leaves.upper for leaves in several]),
+            np.concatenate([leaves.mean for leaves in several]),
         )
 
     def leaves(self, first: int, stop: int) -> LinearLeaves:

@@ -109,8 +109,10 @@ def _contributions(
 ) -> Any:
     """SHAP values: an array, or CSR matrices for the scores of sparse rows."""
     if columns.index is not None:
-        parts = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
-        return parts[0] if len(parts) == 1 else parts
+        matrices = contributions.sparse_contributions(
+            ensemble, columns, *span, n_threads
+        )
+        return matrices[0] if len(matrices) == 1 else matrices
     values = contributions.contributions(ensemble, columns, *span, n_threads)
     return values.reshape(len(values), -1)
 
@@ -152,9 +154,9 @@ def in_batches(
         return _as_csc(compute(X)) if is_csc else compute(X)
     n_rows, start = source.shape[0], 0
     wholes: list[Any] = []
-    for part in _batches(X, source, compute):
-        is_list = isinstance(part, list)
-        arrays = part if is_list else [part]
+    for batch in _batches(X, source, compute):
+        is_list = isinstance(batch, list)
+        arrays = batch if is_list else [batch]
         wholes = wholes or [_empty(n_rows, array) for array in arrays]
         for whole, array in zip(wholes, arrays, strict=True):
             if isinstance(whole, list):
@@ -198,8 +200,8 @@ def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
     with said_once():
         for batch in read(source):
             with errors_at(batch.place):
-                part = compute(batch.rows)
-            yield part
+                predictions = compute(batch.rows)
+            yield predictions
 
 
 def _dense(values: Any) -> Any:
@@ -217,8 +219,8 @@ def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
     with disk.written(path) as file:
         writer = None
         try:
-            for part in batches:
-                table = _table(pyarrow, _dense(part))
+            for batch in batches:
+                table = _table(pyarrow, _dense(batch))
                 if writer is None:
                     writer = parquet.ParquetWriter(file, table.schema)
                 writer.write_table(table)

@@ -24,7 +24,7 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
     TypeError if text cannot hold the type of a category or class. Warns of parameters
     of the estimator that are left out for this reason.
     """
-    # A part of the rounds has no scores and no best round, unless it ends there.
+    # Some of the rounds have no scores and no best round, unless it ends there.
     if start > 0 or stop < (model.best_iteration or model.trees.n_rounds):
         model = replace(model, best_iteration=0, best_score={}, history={})
     if start > 0 or stop < model.trees.n_rounds:
@@ -99,7 +99,7 @@ def parse(content: str | bytes) -> FittedModel:
     trees, header = text_reader.read(content)
     if not header.own:
         state = lightgbm_file.state_without_trees(header, trees.n_scores)
-        return FittedModel.from_parts(trees, header, state)
+        return FittedModel.assembled(trees, header, state)
     line = dict(header.own)
     if line.pop("version", None) != VERSION:
         raise ValueError(
@@ -110,4 +110,4 @@ def parse(content: str | bytes) -> FittedModel:
     if isinstance(state.get("best_iteration"), int):
         # Other programs may have left rounds out.
         state["best_iteration"] = min(state["best_iteration"], trees.n_rounds)
-    return FittedModel.from_parts(trees, replace(header, own={}), state)
+    return FittedModel.assembled(trees, replace(header, own={}), state)

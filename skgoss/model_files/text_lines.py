@@ -187,9 +187,9 @@ class Footer(NamedTuple):
 
 
 def split(text: str | bytes) -> tuple[Section, TreeSections, Footer]:
-    """Split a model file into its parts.
+    """Split a model file into its sections.
 
-    ValueError if a part is missing, or a line has the wrong form.
+    ValueError if a section is missing, or a line has the wrong form.
     """
     lines, first_return = _lines(text)
     header, position = _header(lines)
@@ -340,9 +340,9 @@ def _json(number: int, text: bytes) -> Any:
     for _ in range(_MAX_DEPTH):
         level = [
             item
-            for part in level
-            if isinstance(part, list | dict)
-            for item in (part.values() if isinstance(part, dict) else part)
+            for entry in level
+            if isinstance(entry, list | dict)
+            for item in (entry.values() if isinstance(entry, dict) else entry)
         ]
     if level:
         refuse(number, f"lists must not be nested deeper than {_MAX_DEPTH} levels")
@@ -351,7 +351,7 @@ def _json(number: int, text: bytes) -> Any:
 
 def _pandas_categorical(number: int, text: bytes) -> list[list[Any]] | None:
     value = _json(number, text)
-    is_list = isinstance(value, list) and all(isinstance(part, list) for part in value)
+    is_list = isinstance(value, list) and all(isinstance(own, list) for own in value)
     if not is_list and value is not None:
         key = repr(PANDAS_CATEGORICAL)
         refuse(number, f"{key} must be followed by null or a list of lists")

@@ -280,10 +280,10 @@ def _refuse_tree(
         n_leaves = int(leaf_start[n])
         stops = dict.fromkeys(LEAF_TYPES, n_leaves)
         stops |= dict.fromkeys(NODE_TYPES, n_leaves - n)
-        part = {name: arrays[name][:stop] for name, stop in stops.items()}
+        first = {name: arrays[name][:stop] for name, stop in stops.items()}
         some = linear and linear.leaves(0, n_leaves)
         try:
-            check_trees(part, leaf_start[: n + 1], 1, n_features, sets, some)
+            check_trees(first, leaf_start[: n + 1], 1, n_features, sets, some)
         except ValueError as error:
             if failing == n:
                 refuse(trees.number[n - 1], str(error))

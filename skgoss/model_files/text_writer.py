@@ -67,15 +67,15 @@ def write(
     readers need their numbers in place of the values.
     """
     _check(header, ensemble.n_features)
-    part = _part(ensemble, start_round, stop_round)
-    names, values = safe_names(header.feature_names), _values(categories, part)
-    shrinkage = _shrinkage(ensemble, header)[start_round * part.n_scores :]
-    blocks = list(_blocks(part, _by_value(part, values), shrinkage))
+    chosen = _chosen_rounds(ensemble, start_round, stop_round)
+    names, values = safe_names(header.feature_names), _values(categories, chosen)
+    shrinkage = _shrinkage(ensemble, header)[start_round * chosen.n_scores :]
+    tree_texts = list(_tree_texts(chosen, _by_value(chosen, values), shrinkage))
     words = dump.pandas_categorical(header, categories or Categories(None))
     sections = [
-        _header_lines(part, header, names, values, blocks),
-        "".join(blocks) + END_OF_TREES + "\n",
-        _importances(part.importances(importance), names),
+        _header_lines(chosen, header, names, values, tree_texts),
+        "".join(tree_texts) + END_OF_TREES + "\n",
+        _importances(chosen.importances(importance), names),
         _parameters(header, names, values),
         PANDAS_CATEGORICAL + json.dumps(dump.jsonable(words)) + "\n",
     ]
@@ -116,38 +116,40 @@ def _check(header: Header, n_features: int) -> None:
 # --- Trees ----------------------------------------------------------------------------
 
 
-def _part(ensemble: Ensemble, start_round: int, stop_round: int | None) -> Ensemble:
+def _chosen_rounds(
+    ensemble: Ensemble, start_round: int, stop_round: int | None
+) -> Ensemble:
     """Some rounds; the sets are those of the categorical nodes, one after the other."""
     n_rounds = ensemble.n_rounds
     stop = n_rounds if stop_round is None else min(stop_round, n_rounds)
     if start_round < 0 or stop < 0:
         raise ValueError("start_round and stop_round must be at least 0")
-    part = ensemble.truncated(stop)
+    chosen = ensemble.truncated(stop)
     if start_round > 0:
-        part = part.chosen(np.arange(start_round, stop))
-    categorical = _are_categorical(part.arrays)
-    number = part.arrays["threshold"][categorical].astype(np.int64)
-    threshold = part.arrays["threshold"].copy()
+        chosen = chosen.chosen(np.arange(start_round, stop))
+    categorical = _are_categorical(chosen.arrays)
+    number = chosen.arrays["threshold"][categorical].astype(np.int64)
+    threshold = chosen.arrays["threshold"].copy()
     threshold[categorical] = np.arange(len(number))
-    arrays = part.arrays | {"threshold": threshold}
-    return replace(part, arrays=arrays, sets=part.sets.take(number))
+    arrays = chosen.arrays | {"threshold": threshold}
+    return replace(chosen, arrays=arrays, sets=chosen.sets.take(number))
 
 
 def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
     return arrays["decision_type"] & CATEGORICAL != 0
 
 
-def _blocks(
-    part: Ensemble, sets: CategorySets, shrinkage: Sequence[str]
+def _tree_texts(
+    trees: Ensemble, sets: CategorySets, shrinkage: Sequence[str]
 ) -> Iterator[str]:
-    """The text of each tree; ``sets`` are written in place of those of the part."""
-    leaf_start = part.leaf_start
-    first_node = leaf_start - np.arange(part.n_trees + 1)
-    categorical = _are_categorical(part.arrays)
+    """The text of each tree; ``sets`` are written in place of those of the trees."""
+    leaf_start = trees.leaf_start
+    first_node = leaf_start - np.arange(trees.n_trees + 1)
+    categorical = _are_categorical(trees.arrays)
     first_set = np.concatenate([[0], np.cumsum(categorical)])[first_node]
     # Files number the sets of each tree from 0.
     before = np.where(categorical, np.repeat(first_set[:-1], np.diff(first_node)), 0)
-    arrays = part.arrays | {"threshold": part.arrays["threshold"] - before}
+    arrays = trees.arrays | {"threshold": trees.arrays["threshold"] - before}
     starts = dict.fromkeys(NODE_TYPES, first_node) | dict.fromkeys(
         LEAF_TYPES, leaf_start
     )
@@ -155,16 +157,16 @@ def _blocks(
         name: _joined(arrays[name], starts[name])
         for name in (*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES)
     }
-    for tree in range(part.n_trees):
+    for tree in range(trees.n_trees):
         lines = [f"Tree={tree}"]
         lines.append(f"num_leaves={leaf_start[tree + 1] - leaf_start[tree]}")
         lines.append(f"num_cat={first_set[tree + 1] - first_set[tree]}")
         lines += [f"{name}={numbers[tree]}" for name, numbers in texts.items()]
         if first_set[tree + 1] > first_set[tree]:
             lines += _set_lines(sets, *first_set[tree : tree + 2].tolist())
-        lines.append(f"is_linear={int(part.linear is not None)}")
-        if part.linear is not None:
-            leaves = part.linear.leaves(*leaf_start[tree : tree + 2].tolist())
+        lines.append(f"is_linear={int(trees.linear is not None)}")
+        if trees.linear is not None:
+            leaves = trees.linear.leaves(*leaf_start[tree : tree + 2].tolist())
             lines += _linear_lines(leaves)
         lines.append(f"shrinkage={shrinkage[tree]}")
         yield "\n".join(lines) + "\n\n\n"
@@ -214,13 +216,13 @@ def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
 # --- Categories -----------------------------------------------------------------------
 
 
-def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int]]:
+def _values(categories: Categories | None, trees: Ensemble) -> dict[int, list[int]]:
     """The categories of the columns whose sets are written by value."""
     if categories is None:
         return {}
     values = categories.values(needs_encoding=False)
     large = {j for j, numbers in values.items() if max(numbers, default=0) > MAX_VALUE}
-    used = large & set(part.arrays["split_feature"].tolist())
+    used = large & set(trees.arrays["split_feature"].tolist())
     if used:
         warn(
             f"Columns {sorted(used)} hold categories above {MAX_VALUE}, which are too"
@@ -231,11 +233,11 @@ def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int
     return {j: numbers for j, numbers in values.items() if j not in large}
 
 
-def _by_value(part: Ensemble, values: Mapping[int, list[int]]) -> CategorySets:
-    """The sets of a part, with values in place of numbers in some columns."""
-    column = part.arrays["split_feature"][_are_categorical(part.arrays)]
+def _by_value(trees: Ensemble, values: Mapping[int, list[int]]) -> CategorySets:
+    """The sets of the trees, with values in place of numbers in some columns."""
+    column = trees.arrays["split_feature"][_are_categorical(trees.arrays)]
     lookups = {j: partial(_looked_up, numbers) for j, numbers in values.items()}
-    return part.sets.mapped(column, lookups)
+    return trees.sets.mapped(column, lookups)
 
 
 def _looked_up(values: list[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -261,29 +263,29 @@ def _info(info: str, values: list[int] | None) -> str:
 
 
 def _header_lines(
-    part: Ensemble,
+    trees: Ensemble,
     header: Header,
     names: Sequence[str],
     values: Mapping[int, list[int]],
-    blocks: Sequence[str],
+    tree_texts: Sequence[str],
 ) -> str:
     infos = [_info(info, values.get(j)) for j, info in enumerate(header.feature_infos)]
-    sizes = [len(block.encode()) for block in blocks]
+    sizes = [len(text.encode()) for text in tree_texts]
     signs = header.monotone_constraints
     lines = [
         "tree",
         "version=v4",
-        f"num_class={part.n_scores}",
-        f"num_tree_per_iteration={part.n_scores}",
+        f"num_class={trees.n_scores}",
+        f"num_tree_per_iteration={trees.n_scores}",
         "label_index=0",
-        f"max_feature_idx={part.n_features - 1}",
+        f"max_feature_idx={trees.n_features - 1}",
         *([f"objective={header.objective}"] if header.objective else []),
-        *(["average_output"] if part.average else []),
+        *(["average_output"] if trees.average else []),
         f"feature_names={' '.join(names)}",
         *([f"monotone_constraints={' '.join(map(str, signs))}"] if signs else []),
         f"feature_infos={' '.join(infos)}",
         f"{SKGOSS_KEY}=1",
-        *_of_linear_leaves(part.linear),
+        *_of_linear_leaves(trees.linear),
         f"tree_sizes={' '.join(map(str, sizes))}",
     ]
     return "\n".join([*lines, ""])

@@ -547,8 +547,8 @@ class FoldsByTime(GroupKFold):
 
 def prefix(estimator: Any) -> str:
     """What the names of the parameters of the last of `last_steps` begin with."""
-    parts = list(last_steps(estimator))[:-1]
-    names = [p.steps[-1][0] if isinstance(p, Pipeline) else "regressor" for p in parts]
+    outer = list(last_steps(estimator))[:-1]
+    names = [p.steps[-1][0] if isinstance(p, Pipeline) else "regressor" for p in outer]
     return "".join(f"{name}__" for name in names)
 
 
@@ -559,7 +559,7 @@ def _batched(values: Sequence[Any], n: int) -> Iterator[Sequence[Any]]:
 def _left_out(value: Any) -> Any:
     """What stands for the results of a fold that a candidate was not evaluated on."""
     if isinstance(value, Mapping):
-        return {name: _left_out(part) for name, part in value.items()}
+        return {name: _left_out(entry) for name, entry in value.items()}
     return np.nan
 
 

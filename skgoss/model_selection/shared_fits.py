@@ -107,11 +107,11 @@ class SharedFits:
 
     def attach(self, estimator: Any) -> None:
         """Let an estimator and its clones share their fits."""
-        for part in last_steps(estimator):
-            if isinstance(part, LGBMModel):
-                part._shared = self
-            elif isinstance(part, Pipeline) and part.memory is None:
-                part.memory = SharedSteps(self)
+        for step in last_steps(estimator):
+            if isinstance(step, LGBMModel):
+                step._shared = self
+            elif isinstance(step, Pipeline) and step.memory is None:
+                step.memory = SharedSteps(self)
 
     def close(self, estimator: Any) -> None:
         """Let the estimator share nothing from now on."""
@@ -119,10 +119,10 @@ class SharedFits:
         self._models.clear()
         self._growing.clear()
         self._recent.clear()
-        for part in last_steps(estimator):
-            vars(part).pop("_shared", None)
-            if isinstance(part, Pipeline) and isinstance(part.memory, SharedSteps):
-                part.memory = None
+        for step in last_steps(estimator):
+            vars(step).pop("_shared", None)
+            if isinstance(step, Pipeline) and isinstance(step.memory, SharedSteps):
+                step.memory = None
 
     def model(
         self,

@@ -31,24 +31,24 @@ class Link:
     # "Quantile and Probability Curves Without Crossing", Econometrica 78, 2010).
     levels: tuple[float, ...] = ()
     # If 'joint', the link of each of several targets, and the number of its scores.
-    parts: tuple[tuple[Link, int], ...] = ()
+    links: tuple[tuple[Link, int], ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"kind": self.kind, "slope": self.slope}
         if self.levels:
             state["levels"] = list(self.levels)
-        if self.parts:
-            state["parts"] = [[part.kind, part.slope, n] for part, n in self.parts]
+        if self.links:
+            state["parts"] = [[link.kind, link.slope, n] for link, n in self.links]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        kind, slope, levels, parts = entries(
+        kind, slope, levels, links = entries(
             {"levels": [], "parts": []} | state if isinstance(state, dict) else state,
             {"kind": str, "slope": float, "levels": list, "parts": list},
             "the link",
         )
         kinds = [*link_kernels.LINKS, *DISTRIBUTIONS]
-        if kind not in (*kinds, "joint") or (kind == "joint") != bool(parts):
+        if kind not in (*kinds, "joint") or (kind == "joint") != bool(links):
             raise ValueError(f"the link must be one of {kinds}, got {kind!r}")
         if levels and LEVELS.convert(levels) is NotImplemented:
             raise ValueError(
@@ -58,7 +58,7 @@ class Link:
             kind=kind,
             slope=slope,
             levels=tuple(levels),
-            parts=tuple(map(_restored_part, parts)),
+            links=tuple(map(_restored_link, links)),
         )
 
     @property
@@ -66,7 +66,7 @@ class Link:
         """The number of scores that the link is made for; None: any."""
         if self.distribution is not None:
             return len(self.distribution.parameters)
-        return len(self.levels) or sum(n for _, n in self.parts) or None
+        return len(self.levels) or sum(n for _, n in self.links) or None
 
     @property
     def distribution(self) -> Distribution | None:
@@ -110,11 +110,11 @@ def transform(
     if out is None and link.kind == "identity":
         return np.sort(raw, axis=0) if link.levels else raw
     out = np.empty_like(raw) if out is None else out
-    if link.parts:
+    if link.links:
         first = 0
-        for part, n in link.parts:
+        for own, n in link.links:
             span = slice(first, first + n)
-            transform(part, raw[span], n_threads, out[span])
+            transform(own, raw[span], n_threads, out[span])
             first += n
         return out
     link_kernels.apply(link_kernels.LINKS[link.kind], raw, link.slope, n_threads, out)
@@ -123,13 +123,13 @@ def transform(
     return out
 
 
-def _restored_part(state: Any) -> tuple[Link, int]:
+def _restored_link(state: Any) -> tuple[Link, int]:
     """The link of one of several targets, and the number of its scores."""
     if not isinstance(state, list | tuple) or len(state) != 3:
         raise ValueError("the parts of the link must have three entries each")
     kind, slope, n = state
     link = Link.__new__(Link)
     link.__setstate__({"kind": kind, "slope": slope})
-    if link.parts or not isinstance(n, int) or n < 1:
+    if link.links or not isinstance(n, int) or n < 1:
         raise ValueError(f"a part of the link must have at least one score, got {n!r}")
     return link, n

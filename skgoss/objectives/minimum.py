@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 # Where no slope is steeper, or after so many steps, it ends.
 _FLAT = 1e-6
 _MOST_STEPS = 200
-# A step must reduce the function by this part of what its slope promises, and is halved
-# at most so many times.
+# A step must reduce the function by this fraction of what its slope promises; it is
+# halved at most so many times.
 _LEAST_FALL = 1e-4
 _HALVINGS = 30
 

@@ -82,8 +82,8 @@ def are_copies(weight: Floats) -> bool:
 class _Weighted:
     """Groups of rows, and their weights in *grains*.
 
-    A grain is a small part of the weight of a group. Its multiples have exact sums, in
-    any order and for any number of copies in a row.
+    A grain is a small fraction of the weight of a group. Its multiples have exact
+        sums, in any order and for any number of copies in a row.
     """
 
     # See `GroupedRows`.
@@ -150,7 +150,7 @@ class _Weighted:
 
 
 def _from_top(total: int, level: float) -> float:
-    """How many copies are above the percentile, with a part of the next one."""
+    """How many copies are above the percentile, with a fraction of the next one."""
     # Counting from the top gives the rounding of LightGBM's interpolation.
     return (total - 1) * (1.0 - level)
 
@@ -168,16 +168,16 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
     if groups.unit is not None:
         unit = groups.unit
     if groups.weight is not None:
-        has_part = reduced(np.logical_or, groups.weight % 1.0 > 0, start, False)
-        local = has_part, reduced(np.add, groups.weight, start, 0.0)
-        n_with_part, total = np.sum(collectives.all_gather(local), axis=0)
-        is_whole = (n_with_part == 0) & (total < MOST_EXACT)
+        has_fraction = reduced(np.logical_or, groups.weight % 1.0 > 0, start, False)
+        local = has_fraction, reduced(np.add, groups.weight, start, 0.0)
+        n_with_fraction, total = np.sum(collectives.all_gather(local), axis=0)
+        is_whole = (n_with_fraction == 0) & (total < MOST_EXACT)
         copies = np.where(is_whole[group], groups.weight, 1.0)
         unit = unit * np.where(is_whole[group], 1.0, groups.weight)
     interpolates = is_whole & (groups.unit is None)
     if not interpolates.all():
-        parts = [slice(*ends) for ends in pairwise(start.tolist())]
-        exact = [exact_sum.exact_sum(unit[part], copies[part]) for part in parts]
+        spans = [slice(*ends) for ends in pairwise(start.tolist())]
+        exact = [exact_sum.exact_sum(unit[span], copies[span]) for span in spans]
         sums = collectives.all_reduce(np.stack(exact))
         exponent = np.frexp([exact_sum.rounded(one) for one in sums])[1]
         grain = np.ldexp(1.0, np.maximum(exponent - 50, -1074))

@@ -245,8 +245,8 @@ def _columns_of_file(many: bool) -> Callable[[Any], Any]:
         if text.startswith("name:"):
             names = text.split(",") if many else [text]
             return tuple(name.removeprefix("name:") for name in names)
-        digits = [part.strip() for part in text.split(",")] if text else []
-        are_numbers = all(re.fullmatch("[0-9]{1,9}", part) for part in digits)
+        digits = [text.strip() for text in text.split(",")] if text else []
+        are_numbers = all(re.fullmatch("[0-9]{1,9}", text) for text in digits)
         is_valid = are_numbers and (many or len(digits) <= 1)
         return tuple(map(int, digits)) if is_valid else NotImplemented
 

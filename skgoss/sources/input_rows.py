@@ -51,8 +51,8 @@ def source(X: Any) -> Source | None:
         if is_kind(X):
             return make(X)
     if _is_list_of_sources(X):
-        parts = [source(part) for part in X]
-        return JoinedSource([part for part in parts if part is not None])
+        sources = [source(own) for own in X]
+        return JoinedSource([own for own in sources if own is not None])
     return None
 
 

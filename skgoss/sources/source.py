@@ -44,7 +44,7 @@ class Source(ABC):
     """Rows that can be read in batches, any number of times."""
 
     names: list[str] | None = None  # the names of the columns; None: they have none
-    parts: Sequence[Source] = ()  # the sources that the rows come from
+    sources: Sequence[Source] = ()  # the sources that the rows come from
 
     @property
     @abstractmethod
@@ -61,13 +61,13 @@ class Source(ABC):
 
     def check_unchanged(self) -> None:
         """Check that the rows are those of the first pass."""
-        for part in self.parts:
-            part.check_unchanged()
+        for source in self.sources:
+            source.check_unchanged()
 
     def release_memory(self) -> None:
         """Release memory that readers keep for later."""
-        for part in self.parts:
-            part.release_memory()
+        for source in self.sources:
+            source.release_memory()
 
     def loaded(self) -> Any:
         """All rows in memory; ValueError if they may be too many."""
@@ -102,13 +102,13 @@ class Source(ABC):
         for batch in read(self.select(names)):
             frame = nw.from_native(batch.rows, eager_only=True)
             for name in names:
-                part = frame[name].to_numpy()
+                column = frame[name].to_numpy()
                 if name not in values:
-                    values[name] = np.empty(self.shape[0], part.dtype)
+                    values[name] = np.empty(self.shape[0], column.dtype)
                 # Integers become floats by nulls.
-                dtype = np.result_type(values[name].dtype, part.dtype)
+                dtype = np.result_type(values[name].dtype, column.dtype)
                 values[name] = values[name].astype(dtype, copy=False)
-                values[name][start : start + len(part)] = part
+                values[name][start : start + len(column)] = column
             start += len(frame)
         return values
 
@@ -126,7 +126,7 @@ class RemainingColumns(Source):
     def __init__(self, source: Source, taken: dict[str, NDArray[Any]]) -> None:
         source.check_names(list(taken))
         self.source = source
-        self.parts = [source]
+        self.sources = [source]
         self.taken = {name: _marks(values) for name, values in taken.items()}
         self.dtypes = {name: values.dtype for name, values in taken.items()}
         self.names = [name for name in source.names or () if name not in taken]
@@ -144,7 +144,7 @@ class RemainingColumns(Source):
         # A column may be both, such as a weight of an evaluation set whose values the
         # training set learns from.
         chosen.source = self.source.select(list(dict.fromkeys([*names, *self.taken])))
-        chosen.parts = [chosen.source]
+        chosen.sources = [chosen.source]
         chosen.names = names
         return chosen
 
@@ -180,8 +180,8 @@ def _marks(values: NDArray[Any]) -> NDArray[Any]:
         return values
     marks = np.empty(len(values), dtype=np.uint8)
     for start in range(0, len(values), _MARKED):
-        part = np.ascontiguousarray(values[start : start + _MARKED])
-        bits = part.view(f"u{part.dtype.itemsize}").astype(np.uint64)
+        some = np.ascontiguousarray(values[start : start + _MARKED])
+        bits = some.view(f"u{some.dtype.itemsize}").astype(np.uint64)
         marks[start : start + len(bits)] = (bits * _MIXER) >> np.uint64(56)
     return marks
 
@@ -189,33 +189,33 @@ def _marks(values: NDArray[Any]) -> NDArray[Any]:
 class JoinedSource(Source):
     """The rows of several sources, one below the other."""
 
-    def __init__(self, parts: Sequence[Source]) -> None:
-        self.parts = parts
-        self.names = parts[0].names
-        for number, part in enumerate(parts):
-            if part.names != self.names or part.shape[1] != parts[0].shape[1]:
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+        self.names = sources[0].names
+        for number, source in enumerate(sources):
+            if source.names != self.names or source.shape[1] != sources[0].shape[1]:
                 raise ValueError(
                     f"All data of the list must have the same columns, but the first"
-                    f" has {_described(parts[0])}, number {number}"
-                    f" {_described(part)}."
+                    f" has {_described(sources[0])}, number {number}"
+                    f" {_described(source)}."
                 )
 
     @property
     def shape(self) -> tuple[int, int]:
-        return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
+        return sum(source.shape[0] for source in self.sources), self.sources[0].shape[1]
 
     def batches(self) -> Iterator[Batch]:
-        for part in self.parts:
-            yield from part.batches()
+        for source in self.sources:
+            yield from source.batches()
 
     def select(self, names: list[str]) -> JoinedSource:
-        return JoinedSource([part.select(names) for part in self.parts])
+        return JoinedSource([source.select(names) for source in self.sources])
 
 
-def _described(part: Source) -> str:
-    if part.names is None:
-        return f"{part.shape[1]} columns without names"
-    return f"the columns {part.names}"
+def _described(source: Source) -> str:
+    if source.names is None:
+        return f"{source.shape[1]} columns without names"
+    return f"the columns {source.names}"
 
 
 def batch_rows(n_features: int) -> int:

@@ -139,10 +139,10 @@ class TextSource(Source):
         return data
 
     def loaded(self) -> Values:
-        parts = [batch.rows for batch in self.batches()]
+        batches = [batch.rows for batch in self.batches()]
         if self.is_sparse:
-            return sparse.vstack(parts, format="csr")
-        return np.concatenate(parts)
+            return sparse.vstack(batches, format="csr")
+        return np.concatenate(batches)
 
 
 def read(
@@ -164,9 +164,9 @@ def read(
     tables = _opened([os.fspath(file) for file in files], options.header)
     with disk.named(tables[0].path):
         layout = _layout(tables[0], options, _MANY)
-    parts = _fields_in_columns(tables, layout)
-    rows = _joined(parts)
-    in_files = _fields_in_files(tables, [part.n_rows for part in parts])
+    of_files = _fields_in_columns(tables, layout)
+    rows = _joined(of_files)
+    in_files = _fields_in_files(tables, [own.n_rows for own in of_files])
     with disk.named(tables[0].path):
         if rows.n_rows == 0:  # all lines of LibSVM are comments
             raise ValueError(NO_ROWS)
@@ -391,23 +391,23 @@ def _rows(table: TextTable, block: TextBlock, layout: _FileLayout) -> _Rows:
     return _Rows(n_rows, n_columns, data[:, numbers].toarray(), label, query)
 
 
-def _joined(parts: list[_Rows]) -> _Rows:
+def _joined(several: list[_Rows]) -> _Rows:
     return _Rows(
-        sum(part.n_rows for part in parts),
-        max(part.n_columns for part in parts),
-        np.concatenate([part.columns for part in parts]),
-        _all_or_none("a label", [part.label for part in parts]),
-        _all_or_none("a qid", [part.queries for part in parts]),
+        sum(own.n_rows for own in several),
+        max(own.n_columns for own in several),
+        np.concatenate([own.columns for own in several]),
+        _all_or_none("a label", [own.label for own in several]),
+        _all_or_none("a qid", [own.queries for own in several]),
     )
 
 
-def _all_or_none(what: str, parts: list[Any]) -> Any:
-    """The values of all parts; None if no part has any."""
-    if all(part is None for part in parts):
+def _all_or_none(what: str, of_files: list[Any]) -> Any:
+    """The values of all files; None if no file has any."""
+    if all(own is None for own in of_files):
         return None
-    if any(part is None for part in parts):
+    if any(own is None for own in of_files):
         raise ValueError(f"some rows have {what}, and others have none.")
-    return np.concatenate(parts)
+    return np.concatenate(of_files)
 
 
 # --- Files beside the files -----------------------------------------------------------
@@ -428,7 +428,7 @@ def _fields_in_files(
         files = [table.path + suffix for table in tables]
         if not any(map(os.path.exists, files)):
             continue
-        parts = []
+        of_files = []
         for file, expected in zip(files, n_rows, strict=True):
             with disk.named(file):
                 values = reader(file)
@@ -437,8 +437,8 @@ def _fields_in_files(
                     raise ValueError(
                         f"this is for {n} rows, but the data have {expected}."
                     )
-            parts.append(values)
-        fields[name] = np.concatenate(parts)
+            of_files.append(values)
+        fields[name] = np.concatenate(of_files)
     if "position" in fields:
         number: dict[bytes, int] = {}
         words = fields["position"].tolist()

@@ -1,6 +1,6 @@
 """Plain values in files and pickles, which are checked when they are read.
 
-The first part checks the entries of a state that was loaded. The second part writes
+The first half checks the entries of a state that was loaded. The second half writes
 Python values as JSON that keeps their types: None, booleans, integers, strings and
 finite floats are themselves, lists are lists, dicts with keys of strings are objects.
 Anything else is an object with the entry ``"type"``. What is read may come from
@@ -170,8 +170,8 @@ def _encoded(value: Any, depth: int) -> Any:
     if name not in _FORMS:
         raise TypeError(f"values of type {kind.__name__} cannot be written as JSON")
     form = _FORMS[name]
-    parts = [_encoded(part, depth + 1) for part in form.split(value)]
-    return {"type": name, **dict(zip(form.types, parts, strict=True))}
+    values = [_encoded(entry, depth + 1) for entry in form.split(value)]
+    return {"type": name, **dict(zip(form.types, values, strict=True))}
 
 
 def decode(value: Any, owner: str) -> Any:
@@ -194,20 +194,20 @@ def _decoded(value: Any, depth: int) -> Any:
         return [_decoded(entry, depth + 1) for entry in value]
     if not isinstance(value, dict):
         return value
-    parts = {key: _decoded(entry, depth + 1) for key, entry in value.items()}
+    values = {key: _decoded(entry, depth + 1) for key, entry in value.items()}
     if "type" not in value:
-        return parts
-    name = parts.pop("type")
+        return values
+    name = values.pop("type")
     if not isinstance(name, str) or name not in _FORMS:
         raise ValueError(f"the type {name!r} is not known")
     form = _FORMS[name]
-    if parts.keys() != form.types.keys():
+    if values.keys() != form.types.keys():
         raise ValueError(f"{name} has other entries than {', '.join(form.types)}")
-    return form.join(*entries(parts, form.types, name))
+    return form.join(*entries(values, form.types, name))
 
 
 class _Form(NamedTuple):
-    """How values of a type are written: as named parts."""
+    """How values of a type are written: as an object with named values."""
 
     types: Types
     split: Callable[[Any], tuple[Any, ...]]

@@ -67,7 +67,7 @@ def test_a_changed_state_is_refused(change, message):
     ],
 )
 def test_changed_lists_are_refused(change, message):
-    state = dict(mutations.binary_parts()[SPARSE]["data"])
+    state = dict(mutations.binary_sections()[SPARSE]["data"])
     change(state)
     with pytest.raises(ValueError, match=message):
         binned_state.restored(state)
@@ -85,7 +85,7 @@ def test_changed_lists_are_refused(change, message):
     ],
 )
 def test_changed_categories_are_refused(change, message):
-    state = dict(mutations.binary_parts()[WORDS]["data"])
+    state = dict(mutations.binary_sections()[WORDS]["data"])
     change(state)
     with pytest.raises(ValueError, match=message):
         binned_state.restored(state)

@@ -171,10 +171,10 @@ def test_rows_of_rows(made):
     second = np.flatnonzero(np.random.default_rng(3).random(len(first)) < 0.5)
     taken = made.data.take(first[second])
     assert_same_storage(made.data.take(first).take(second), taken)
-    part = made.data.part(first).part(second)
-    assert part.storage is made.data.storage
-    np.testing.assert_array_equal(bins(part), bins(taken))
-    assert_same_storage(part.alone(), taken)
+    view = made.data.view(first).view(second)
+    assert view.storage is made.data.storage
+    np.testing.assert_array_equal(bins(view), bins(taken))
+    assert_same_storage(view.alone(), taken)
 
 
 def test_any_number_of_threads_gives_the_same(made, monkeypatch):
@@ -260,12 +260,12 @@ def test_trees_of_some_rows_do_not_depend_on_the_way_to_their_bins(made):
     assert len(one["split_feature"]) > 20
     assert_same_trees(one, trees(twin, made, rows))
     if made.is_exact:
-        assert_same_trees(one, trees(made.data.part(rows), made, rows))
+        assert_same_trees(one, trees(made.data.view(rows), made, rows))
 
 
 @cache
 def some_rows(layout: str) -> tuple[Case, np.ndarray, BinnedDataset, BinnedDataset]:
-    """A case, some of its rows, and these as a part of the data and as data anew."""
+    """A case, some of its rows, and these as a view of the data and as data anew."""
     given, rows = case_of(layout), row_sets(N_ROWS)[0]
     return given, rows, given.data.take(rows), given.twin(rows)
 
@@ -279,8 +279,8 @@ def test_all_fits_are_the_same(layout, options):
     for n_threads in (1, 2):
         assert_same_trees(one, trees(twin, given, rows, n_threads, **options))
         assert_same_trees(one, trees(taken, given, rows, n_threads, **options))
-        part = given.data.part(rows)
-        assert_same_trees(one, trees(part, given, rows, n_threads, **options))
+        view = given.data.view(rows)
+        assert_same_trees(one, trees(view, given, rows, n_threads, **options))
 
 
 def test_few_of_many_rows():

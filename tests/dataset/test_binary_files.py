@@ -309,12 +309,12 @@ def test_a_small_file_cannot_claim_much_memory(tmp_path):
     assert 100_000 <= path.stat().st_size < 110_000
     assert_same(data, binary_files.read(path)[0])
     for name, value in (("n_rows", 2**31 - 1), ("categories", 2**31 - 1)):
-        parts = mutations.binary_parts()[WORDS]
-        state = dict(parts["data"])
+        sections = mutations.binary_sections()[WORDS]
+        state = dict(sections["data"])
         replace = replaced("n_rows", lambda n: 2**31 - 1)
         (replace if name == "n_rows" else changed(name, 1, value))(state)
         with path.open("wb") as file:
-            binary_files.write_parts(file, {"data": state, "fields": {}}, 0)
+            binary_files.write_sections(file, {"data": state, "fields": {}}, 0)
         with pytest.raises(ValueError, match="fewer values than rows and categories"):
             binary_files.read(path)
 

@@ -1,4 +1,4 @@
-"""Models of folds learn from parts of the same bins, and have the bits of copies."""
+"""Models of folds learn from views of the same bins, and have the bits of copies."""
 
 import numpy as np
 import pytest

@@ -335,20 +335,20 @@ GROUP = RNG.integers(0, 40, N)
 def test_whatever_is_chosen_is_chosen_on_other_rows(monkeypatch, choice, marks):
     """Sixty rows have no weight, and are left out where there are no folds."""
     seen = []
-    parts_of_fold, held_out = Folds.parts, FitData.with_held_out
+    rows_of_fold, held_out = Folds.learned_and_tested, FitData.with_held_out
 
-    def parts(folds, number):
+    def learned_and_tested(folds, number):
         numbers = folds.rows.numbers
         numbers = np.arange(N) if numbers is None else numbers
-        seen.append(tuple(numbers[part] for part in folds.pairs[number]))
-        return parts_of_fold(folds, number)
+        seen.append(tuple(numbers[side] for side in folds.pairs[number]))
+        return rows_of_fold(folds, number)
 
     def with_held_out(data):
         data, sets = held_out(data)
         seen.extend((data.fitted.numbers, named.rows.numbers) for named in sets)
         return data, sets
 
-    monkeypatch.setattr(Folds, "parts", parts)
+    monkeypatch.setattr(Folds, "learned_and_tested", learned_and_tested)
     monkeypatch.setattr(FitData, "with_held_out", with_held_out)
     passed = {"time": TIME, "groups": GROUP}
     passed = {name: passed[name] for name in marks.split()}

@@ -556,7 +556,7 @@ def tables() -> list[np.ndarray]:
 
 
 @cache
-def binary_parts() -> list[binary_files.Parts]:
+def binary_sections() -> list[binary_files.Sections]:
     """What files hold."""
     data = [build(X, max_bin=1000, min_data_in_bin=1) for X in tables()]
     binned, categories = with_categories(200)
@@ -574,18 +574,20 @@ def binary_parts() -> list[binary_files.Parts]:
     return found
 
 
-def file_of(number: int, changed: binary_files.Parts) -> bytes:
-    """The file of changed parts, as large as it must be without the change."""
+def file_of(number: int, changed: binary_files.Sections) -> bytes:
+    """The file of changed sections, as large as it must be without the change."""
     file = io.BytesIO()
-    least = binned_state.claim(binary_parts()[number]["data"])
-    binary_files.write_parts(file, changed, least)
+    least = binned_state.claim(binary_sections()[number]["data"])
+    binary_files.write_sections(file, changed, least)
     return file.getvalue()
 
 
 @cache
 def good_binary_files() -> list[bytes]:
     """Good files."""
-    return [file_of(number, part) for number, part in enumerate(binary_parts())]
+    return [
+        file_of(number, sections) for number, sections in enumerate(binary_sections())
+    ]
 
 
 def members_of(file: bytes) -> list[tuple[str, bytes]]:
@@ -605,9 +607,9 @@ def archive_of(members: Sequence[tuple[str, bytes]], compressed: str = "") -> by
     return file.getvalue()
 
 
-def of_parts(number: int, rng: RNG) -> tuple[str, bytes]:
+def of_sections(number: int, rng: RNG) -> tuple[str, bytes]:
     """Other arrays, numbers or fields, in a file that is whole."""
-    changed = copy.deepcopy(binary_parts()[number])
+    changed = copy.deepcopy(binary_sections()[number])
     names = [
         change_state(changed["data" if rng.random() < 0.8 else "fields"], OBJECTS, rng)
         for _ in range(rng.integers(1, 4))
@@ -616,7 +618,7 @@ def of_parts(number: int, rng: RNG) -> tuple[str, bytes]:
         return " ".join(names), file_of(number, changed)
     except (TypeError, AttributeError):
         # Values that no file can hold.
-        return of_parts(number, rng)
+        return of_sections(number, rng)
 
 
 def of_header(file: bytes, rng: RNG) -> tuple[str, bytes]:
@@ -698,10 +700,10 @@ def of_bytes(file: bytes, rng: RNG) -> tuple[str, bytes]:
 
 
 def damage_binary(rng: RNG) -> tuple[str, bytes]:
-    """A file with other parts, another header, other members or bytes."""
+    """A file with other sections, another header, other members or bytes."""
     number = int(rng.integers(len(good_binary_files())))
     if rng.random() < 0.6:
-        name, file = of_parts(number, rng)
+        name, file = of_sections(number, rng)
     else:
         change = one_of([of_header, of_members, of_zip, of_bytes], rng)
         name, file = change(good_binary_files()[number], rng)

@@ -44,7 +44,7 @@ _PATIENCE = 2
 STEP_OF_PRESETS = 0.6
 # Once the candidates of a preset have had so many usual rounds together, only the best
 # one goes on, up to so many times these.
-BUDGET_OF_PRESETS = 400
+BUDGET_OF_PRESETS = 500
 _ALONE = 1.7
 
 

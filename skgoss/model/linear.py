@@ -153,11 +153,12 @@ class RawColumns:
             self._is_ready &= columns.index == 0
         if numbers is not None:
             self._is_ready[:] = False
+        self._are_all_ready = bool(self._is_ready.all())
         self._copies: list[Floats] = []
 
     def prepare(self, features: NDArray[np.int32]) -> None:
         """Make columns readable by their ``address`` and ``stride``."""
-        if self._is_ready.all():
+        if self._are_all_ready:
             return
         for j in np.unique(features[~self._is_ready[features]]).tolist():
             values = np.empty((1, self.columns.n_rows))
@@ -167,6 +168,7 @@ class RawColumns:
             self.address[j] = copy.__array_interface__["data"][0]
             self.stride[j] = copy.itemsize
             self._is_ready[j] = True
+        self._are_all_ready = bool(self._is_ready.all())
 
     def add(
         self,

@@ -109,12 +109,14 @@ def _searched(
     folds = Folds(fit.data.rows, pairs, fit.others)
     limit = fit.limit.of_share(0.9 if is_mean else 0.5)
     found: list[_Candidate] = []
-    best, n_without = np.inf, 0
+    best, n_without, n_rounds = np.inf, 0, 0.0
     for number in range(search.n_batches):
         batch = [
             _Candidate(options, by_loss.with_options(search.options | options), folds)
-            for options in search.batch(number, fit.settings.random_state)
+            for options in search.batch(number, n_rounds, fit.settings.random_state)
         ]
+        if not batch:
+            continue
         race.run(
             batch,
             _growth(fit, folds, limit, has_rivals=bool(found)),
@@ -128,9 +130,10 @@ def _searched(
                 candidate.keep(fit.plan.make_metrics())
             candidate.end()
         found += batch
-        least = min(candidate.loss for candidate in found)
-        n_without = 0 if least < best else n_without + 1
-        best = least
+        leader = min(found, key=lambda candidate: candidate.loss)
+        is_drawn = number > 1
+        n_without = n_without + 1 if is_drawn and leader.loss >= best else 0
+        best, n_rounds = leader.loss, leader.usual_best_rounds
         if fit.settings.verbosity >= 1:
             left = f", {limit.left:.0f} s left" if limit.seconds else ""
             callbacks.say(f"{len(found)} candidates, lowest loss {best:g}{left}")

@@ -153,11 +153,12 @@ class RawColumns:
             self._is_ready &= columns.index == 0
         if numbers is not None:
             self._is_ready[:] = False
+        self._are_all_ready = bool(self._is_ready.all())
         self._copies: list[Floats] = []
 
     def prepare(self, features: NDArray[np.int32]) -> None:
         """Make columns readable by their ``address`` and ``stride``."""
-        if self._is_ready.all():
+        if self._are_all_ready:
             return
         for j in np.unique(features[~self._is_ready[features]]).tolist():
             values = np.empty((1, self.columns.n_rows))
@@ -167,6 +168,7 @@ class RawColumns:
             self.address[j] = copy.__array_interface__["data"][0]
             self.stride[j] = copy.itemsize
             self._is_ready[j] = True
+        self._are_all_ready = bool(self._is_ready.all())
 
     def add(
         self,
@@ -250,16 +252,16 @@ def fit(
     of their difference.
 
     ``paths`` are the numeric input columns on the path to each leaf: where those of
-    each leaf begin, (n_leaves + 1,), and the columns. ``grouped`` are the sampled rows,
-    leaf by leaf, likewise. ``leaf_value`` has the values of constant leaves, times the
-    learning rate. The values of the leaves are added to a ``score`` of the sampled
-    rows.
+    each leaf begin, (n_leaves + 1,), and the columns. They become those of the models.
+    ``grouped`` are the sampled rows, leaf by leaf, likewise. ``leaf_value`` has the
+    values of constant leaves, times the learning rate. The values of the leaves are
+    added to a ``score`` of the sampled rows.
     """
     start, feature = paths
     raw.prepare(feature)
     constant, lower, upper = np.empty((3, len(leaf_value)))
     coefficient, mean = np.empty((2, len(feature)))
-    linear_kernels.fit(
+    n = linear_kernels.fit(
         raw.address,
         raw.stride,
         start,
@@ -280,8 +282,6 @@ def fit(
         lower,
         upper,
     )
-    kept = coefficient != 0
-    if not kept.all():
-        start = np.append(0, np.cumsum(kept))[start]
-        feature, coefficient, mean = feature[kept], coefficient[kept], mean[kept]
-    return LinearLeaves(constant, start, feature, coefficient, lower, upper, mean)
+    return LinearLeaves(
+        constant, start, feature[:n], coefficient[:n], lower, upper, mean[:n]
+    )

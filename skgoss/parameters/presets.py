@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,10 @@ _SEARCH_RATES = 0.15, 0.1
 _FEW_ROWS = 2_000
 
 # The levels of the tests that compare candidates on their folds, likewise.
-_LEVELS = 0.2, 0.3
+_LEVELS = 0.2, 0.4
+
+# Where the best candidate wants as many usual rounds, there is little noise.
+_MANY_ROUNDS = 80
 
 # What a preset chooses for all candidates of a search.
 _OF_ALL = _OF_ROUNDS | {"folds"}
@@ -63,14 +66,20 @@ class Search(NamedTuple):
     level: float  # of the tests on folds that compare candidates: see `race`
     # Options from which later batches are drawn: see `_SPACE`.
     space: tuple[tuple[str, float, float, bool], ...] = ()
-    n_batches: int = 1
+    late: Kinds = ()  # candidates that are compared only if there is little noise
+    n_batches: int = 2
     patience: int = 1  # ends after so many batches without a better candidate
 
-    def batch(self, number: int, seed: int) -> Kinds:
-        """Candidates that are compared at the same time."""
+    def batch(self, number: int, n_rounds: float, seed: int) -> Kinds:
+        """Candidates that are compared at the same time.
+
+        The best one of those before wants ``n_rounds`` of the usual learning rate.
+        """
         if number == 0:
             return self.candidates
-        random = np.random.default_rng([seed, number])
+        if number == 1:
+            return self.late if n_rounds >= _MANY_ROUNDS else ()
+        random = np.random.default_rng([seed, number - 1])
         return tuple(self._drawn(random) for _ in range(_BATCH))
 
     def _drawn(self, random: np.random.Generator) -> dict[str, Any]:
@@ -171,7 +180,7 @@ _SPACE = (
 )
 _OF_CATEGORIES_TOO = _OF_CATEGORIES | {"max_cat_to_onehot"}
 _BATCH = 6
-_MOST_BATCHES = 20
+_MOST_BATCHES = 21
 _PATIENCE = 3
 
 # The first candidates of 'best', besides those of 'accurate'.
@@ -245,14 +254,20 @@ def _candidates(
         _RANDOM_THRESHOLDS,
         of_categories if most_categories > _FEW else {},
         usual,
-        _LINES,
         usual | _LINES_OF_THE_USER,
         *(_MORE_KINDS if own.preset == "best" else ()),
     ]
+    return _possible(found, chosen)
+
+
+def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Kinds:
+    """Kinds of trees of what is ``chosen``, each once.
+
+    Without what makes it a kind, it is another one.
+    """
     found = [
         {name: value for name, value in kind.items() if name in chosen}
-        for kind in found
-        # Without what makes it a kind, it is another one.
+        for kind in kinds
         if all(name in chosen for name, value in kind.items() if value is True)
     ]
     return tuple(options for i, options in enumerate(found) if options not in found[:i])
@@ -291,6 +306,7 @@ def search(
         "learning_rate" in chosen,
         without,
         _LEVELS[n_rows >= _FEW_ROWS],
+        late=_possible([_LINES], chosen),
     )
     if settings.preset != "best":
         return found

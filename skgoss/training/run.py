@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import inf, isnan
 from threading import Lock
-
-import numpy as np
 
 from skgoss.training.callback_api import History, record
 from skgoss.training.evaluation import EvalResult, loss_of
@@ -82,10 +81,8 @@ class Run:
     @property
     def losses(self) -> dict[int, float]:
         """The first metric by numbers of rounds, so that less is better; not NaN."""
-        return {
-            n: float(np.nan_to_num(loss_of(results[0]), nan=np.inf))
-            for n, results in self.results.items()
-        }
+        losses = {n: loss_of(results[0]) for n, results in self.results.items()}
+        return {n: inf if isnan(loss) else loss for n, loss in losses.items()}
 
     @property
     def best_round(self) -> int:

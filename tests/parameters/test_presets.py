@@ -281,30 +281,38 @@ def seen(losses, stages):
     return np.where((n & (n - 1) == 0) | np.isin(n, stages), losses[: n[-1]], np.inf)
 
 
-def won(candidates):
-    """The candidate that wins a race, and its best rounds on the folds.
-
-    Of each, the losses by fold and round.
-    """
-    leaves = 15, 15, 31, 15, 31
-    racers = [Racer({}, "", 500, 0.15, n, STEP_OF_PRESETS) for n in leaves]
-    racers[1].is_robust = True
-    racers[3].is_linear = racers[4].is_linear = True
+def grow(racers, candidates, rivals):
+    """Let racers grow to their ends."""
     for _ in range(100):
         for racer, losses in zip(racers, candidates, strict=True):
             if racer.goes_on:
                 stages = [*racer.rounds, racer.next_rounds]
                 least = [seen(of_fold, stages).min() for of_fold in losses]
                 racer.note(-np.array(least))
-        leave(racers, 0.2)
+        leave([*rivals, *racers], 0.2)
         end(racers, BUDGET_OF_PRESETS)
+
+
+def won(candidates):
+    """The candidate that wins a race, and its best rounds on the folds.
+
+    Of each, the losses by fold and round.
+    """
+    leaves = 15, 15, 31, 31, 15
+    racers = [Racer({}, "", 500, 0.15, n, STEP_OF_PRESETS) for n in leaves]
+    racers[1].is_robust = True
+    racers[3].is_linear = racers[4].is_linear = True
+    grow(racers[:4], candidates[:4], [])
+    leader = max(racers[:4], key=lambda racer: max(racer.means))
+    if leader.best_rounds * 1.5 >= 80:
+        grow(racers[4:], candidates[4:], racers[:4])
     best = racers.index(winner(racers, 0.2))
     stages = racers[best].rounds
     return best, [seen(losses, stages).argmin() + 1 for losses in candidates[best]]
 
 
 USUAL = {name: getattr(LGBMRegressor(), name) for name in presets._ACCURATE}
-LINEAR = presets._LINES, USUAL | presets._LINES_OF_THE_USER
+LINEAR = USUAL | presets._LINES_OF_THE_USER, presets._LINES
 KINDS = {}, OTHER, USUAL, *LINEAR
 
 
@@ -313,7 +321,7 @@ def test_a_candidate_wins_by_its_loss(data):
     X, y = steps() if data == "steps" else numbers(300)
     candidates = KINDS
     best, rounds = won([losses_by_round(X, y, **options) for options in candidates])
-    assert best == (2 if data == "steps" else 4)
+    assert best == (2 if data == "steps" else 3)
     model = LGBMRegressor(**ACCURATE).fit(X, y)
     expected = candidates[best] | {"learning_rate": 0.05}
     expected["n_estimators"] = round(1.5**0.35 * 3 * np.exp(np.log(rounds).mean()))
@@ -323,7 +331,7 @@ def test_a_candidate_wins_by_its_loss(data):
 
 def shorten(monkeypatch, **changed):
     """Let a search have fewer batches, of fewer candidates."""
-    for name, value in {"_BATCH": 2, "_MOST_BATCHES": 2, **changed}.items():
+    for name, value in {"_BATCH": 2, "_MOST_BATCHES": 3, **changed}.items():
         monkeypatch.setattr(presets, name, value)
 
 
@@ -363,7 +371,7 @@ def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
     X, y = numbers(200)
     model = LGBMRegressor(preset=preset, n_estimators=30, folds=8).fit(X, y)
     results = model.search_results_
-    n_compared = {"accurate": 5, "best": 10}[preset]
+    n_compared = {"accurate": 4, "best": 9}[preset]
     assert len(results["params"]) == len(results["weight"]) == n_compared
     assert results["weight"].sum() == pytest.approx(1)
     at, weights, members = of_members(model, X, y)
@@ -457,9 +465,9 @@ def test_the_larger_score_wins():
         model = LGBMRanker(**options).fit(X, grades, group=[12] * 20)
         scores.append(model.oof_score_["ndcg@1"])
     best = int(np.argmax(scores))
-    assert found[True]["weight"].tolist() == np.eye(5)[best].tolist()
+    assert found[True]["weight"].tolist() == np.eye(4)[best].tolist()
     assert found[False]["weight"][best] > 0
-    assert len(set(scores)) == 5
+    assert len(set(scores)) == 4
 
 
 def test_the_history_is_that_of_the_kind_with_the_most_weight():
@@ -728,7 +736,7 @@ def test_a_search_ends_without_progress(monkeypatch, capsys):
     X, y = numbers(60)
     model = LGBMRegressor(**BEST, folds=2, verbosity=1).fit(X, y)
     n = len(model.search_results_["params"])
-    assert n == 8 + presets._PATIENCE
+    assert n == 7 + presets._PATIENCE
     lines = [s for s in capsys.readouterr().out.splitlines() if " candidates, " in s]
     assert len(lines) == 1 + presets._PATIENCE
     assert lines[-1].startswith(f"[skgoss] {n} candidates") or str(n) in lines[-1]
@@ -794,11 +802,11 @@ def test_rounds_that_the_user_says_are_not_searched(options):
     ("objective", "preset", "n_candidates"),
     [
         *(
-            ("regression", "accurate", 5),
+            ("regression", "accurate", 4),
             ("cox", "accurate", 1),
             ("aft", "accurate", 1),
         ),
-        *(("regression", "best", 8), ("cox", "best", 6)),
+        *(("regression", "best", 7), ("cox", "best", 6)),
     ],
 )
 def test_candidates_differ(objective, preset, n_candidates):
@@ -825,13 +833,12 @@ def test_candidates_differ(objective, preset, n_candidates):
 def test_linear_leaves_are_compared_where_they_may_be(may_be_linear, options):
     """A kind without what makes it one is not compared, nor what is passed anyway."""
     found = found_by(500, may_be_linear=may_be_linear, **options)
-    linear = [kind for kind in found.candidates if "linear_tree" in kind]
     is_open = options == {"boosting_type": "gbdt"}
-    assert len(found.candidates) == (5 if is_open else 3)
-    assert [kind["linear_tree"] for kind in linear] == [False, True, True][
-        : len(linear)
-    ]
-    assert len(linear) == (3 if is_open else 0)
+    for kinds, expected in (
+        (found.candidates, [None, None, False, True] if is_open else [None] * 3),
+        (found.late, [True] if is_open else []),
+    ):
+        assert [kind.get("linear_tree") for kind in kinds] == expected
 
 
 @pytest.mark.parametrize(
@@ -863,7 +870,7 @@ def test_draws_lie_in_their_space(most_categories):
     of_categories = {"cat_l2", "cat_smooth", "max_cat_to_onehot", "min_data_per_group"}
     assert "reg_alpha" not in bounds
     assert (of_categories <= bounds.keys()) == (most_categories > 0)
-    drawn = [d for k in range(1, 60) for d in found.batch(k, seed=3)]
+    drawn = [d for k in range(2, 61) for d in found.batch(k, 0, seed=3)]
     for name, (low, high) in bounds.items():
         values = np.array([options[name] for options in drawn])
         if name == "extra_trees":
@@ -877,12 +884,26 @@ def test_draws_lie_in_their_space(most_categories):
             assert middle == pytest.approx(np.sqrt(low * high), rel=0.5)
         else:
             assert middle == pytest.approx((low + high) / 2, rel=0.05)
-    assert found.batch(0, seed=3) == found.candidates
-    assert found.batch(4, seed=3) == found.batch(4, seed=3)
-    assert found.batch(4, seed=3) not in (
-        found.batch(5, seed=3),
-        found.batch(4, seed=2),
+    assert found.batch(0, 0, seed=3) == found.candidates
+    assert found.batch(4, 0, seed=3) == found.batch(4, 99, seed=3)
+    assert found.batch(4, 0, seed=3) not in (
+        found.batch(5, 0, seed=3),
+        found.batch(4, 0, seed=2),
     )
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_lines_of_small_trees_are_compared_where_many_rounds_pay(noise):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (180, 2))
+    y = X[:, 0] * X[:, 1] + noise * rng.normal(size=180)
+    model = LGBMRegressor(**ACCURATE).fit(X[:120], y[:120], eval_set=(X[120:], y[120:]))
+    results = model.search_results_
+    *others, last = results["params"]
+    assert presets._LINES not in others
+    leader = int(np.argmin(results["mean_test_loss"][:4]))
+    pays = results["n_rounds"][leader] * 0.15 >= 0.1 * 80
+    assert (last == presets._LINES) == pays == (noise == 0)
 
 
 @pytest.mark.parametrize(

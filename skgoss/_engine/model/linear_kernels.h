@@ -105,6 +105,19 @@ SIMD_KERNEL(line_values, (const double *block, ptrdiff_t n, int64_t p,
         value_out[i] = fabs(value_out[i]) <= DBL_MAX ? value_out[i] : NAN;
 }
 
+/* What a leaf says where its line has these values, or else NaN; bounds of NaN are none. */
+SIMD_KERNEL(bound_values, (double *value, ptrdiff_t n, double lower, double upper,
+             double otherwise),
+            (value, n, lower, upper, otherwise))
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double v = value[i];
+        v = v < lower ? lower : v;
+        v = v > upper ? upper : v;
+        value[i] = v == v ? v : otherwise;
+    }
+}
+
 /* The least and the greatest of n values; NaN counts for nothing. */
 SIMD_KERNEL(find_range, (const double *value, ptrdiff_t n, double *lower_inout,
              double *upper_inout),

@@ -9,15 +9,16 @@ def paths(
     column: NDArray[np.int32], is_numeric: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 def fit(
-    address: NDArray[np.uint64], stride: NDArray[np.int64], start: NDArray[np.int64],
-    feature: NDArray[np.int32], row_start: NDArray[np.int64], rows: NDArray[np.int64],
+    address: NDArray[np.uint64], stride: NDArray[np.int64],
+    start_inout: NDArray[np.int64], feature_inout: NDArray[np.int32],
+    row_start: NDArray[np.int64], rows: NDArray[np.int64],
     gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
     weight: NDArray[np.float64] | None, leaf_value: NDArray[np.float64], penalty: float,
     rate: float, self_concordance: float, n_threads: int,
     score_inout: NDArray[np.float64] | None, constant_out: NDArray[np.float64],
     coefficient_out: NDArray[np.float64], mean_out: NDArray[np.float64],
     lower_out: NDArray[np.float64], upper_out: NDArray[np.float64],
-) -> None: ...
+) -> int: ...
 def add(
     address: NDArray[np.uint64], stride: NDArray[np.int64], leaf: NDArray[np.int32],
     rows: NDArray[np.int64] | None, leaf_start: NDArray[np.int64],

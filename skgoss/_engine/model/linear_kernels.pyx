@@ -33,6 +33,8 @@ cdef extern from "linear_kernels.h" nogil:
     void line_values(
         const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
         double constant, int is_fitted, double* value_out) noexcept
+    void bound_values(
+        double* value, Py_ssize_t n, double lower, double upper, double otherwise) noexcept
     void find_range(
         const double* value, Py_ssize_t n, double* lower_inout, double* upper_inout) noexcept
 
@@ -175,15 +177,14 @@ cdef void choose_centers(
     const double* block, int64_t n, int64_t p, double* center_out,
 ) noexcept nogil:
     """Means of a block, counted from the first row: exact where all rows are alike."""
-    cdef const double* x
-    cdef double rest
     cdef int64_t i, j
+    memset(center_out, 0, p * sizeof(double))
+    # Column by column, each addition would wait for the one before.
+    for i in range(n):
+        for j in range(p):
+            center_out[j] += block[j * LINEAR_ROWS + i] - block[j * LINEAR_ROWS]
     for j in range(p):
-        x = block + j * LINEAR_ROWS
-        rest = 0.0
-        for i in range(n):
-            rest += x[i] - x[0]
-        center_out[j] = x[0] + rest / n
+        center_out[j] = block[j * LINEAR_ROWS] + center_out[j] / n
 
 
 cdef Total sum_rows(
@@ -414,9 +415,12 @@ cdef void fit_or_stay(
     upper += width
     line_out.lower[0] = lower
     line_out.upper[0] = upper
-    for i in range(leaf.n if score != NULL else 0):
-        score[leaf.rows[i]] += bounded(
-            value[i] if is_line else NAN, lower, upper, line_out.otherwise)
+    if score == NULL:
+        return
+    if is_line:
+        bound_values(value, leaf.n, lower, upper, line_out.otherwise)
+    for i in range(leaf.n):
+        score[leaf.rows[i]] += value[i] if is_line else line_out.otherwise
 
 
 def group_rows(const int32_t[::1] leaf, const int64_t[::1] rows, int64_t n_leaves):
@@ -504,8 +508,8 @@ cdef int64_t _memory(const int64_t[::1] start, const int64_t[::1] row_start) noe
 
 
 def fit(
-    const uint64_t[::1] address, const int64_t[::1] stride, const int64_t[::1] start,
-    const int32_t[::1] feature, const int64_t[::1] row_start, const int64_t[::1] rows,
+    const uint64_t[::1] address, const int64_t[::1] stride, int64_t[::1] start_inout,
+    int32_t[::1] feature_inout, const int64_t[::1] row_start, const int64_t[::1] rows,
     const float[::1] gradient, const float[::1] hessian, const double[::1] weight,
     const double[::1] leaf_value, double penalty, double rate, double self_concordance,
     int n_threads, double[::1] score_inout, double[::1] constant_out,
@@ -520,8 +524,8 @@ def fit(
     - ``address``, (n_features,).
     - ``stride``, (n_features,): bytes between the float64 values of a column; columns that no leaf
       uses are not read.
-    - ``start``, (n_leaves + 1,): where the columns of each leaf begin in ``feature``.
-    - ``feature``, (n_used,).
+    - ``start_inout``, (n_leaves + 1,): where the columns of each leaf begin in ``feature_inout``.
+    - ``feature_inout``, (n_used,).
     - ``row_start``, (n_leaves + 1,): where the rows of each leaf begin in ``rows``.
     - ``rows``, (m,): the rows that count.
     - ``gradient``, (n,): of all rows.
@@ -535,11 +539,12 @@ def fit(
     - ``score_inout``, (n,), or None: the leaves' values are added for the rows that count, unless
       None.
     - ``constant_out``, (n_leaves,).
-    - ``coefficient_out``, (n_used,): zeros where there is no slope.
-    - ``mean_out``, (n_used,): the means of the columns in the leaf's rows without missing values,
-      for leaves with a slope.
+    - ``coefficient_out``, (n_used,).
+    - ``mean_out``, (n_used,): the means of the columns in the leaf's rows without missing values.
     - ``lower_out``, ``upper_out``, (n_leaves,): the least and greatest value in rows that count and
       have a weight above 0, widened by half of their difference.
+
+    Returns the number of slopes, which are moved to the front with their features and means.
     """
     cdef int64_t n_leaves = leaf_value.shape[0]
     cdef double* score = NULL
@@ -559,21 +564,39 @@ def fit(
         score = &score_inout[0]
     if rows.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    memory = np.empty((n_threads, _memory(start, row_start)))
+    memory = np.empty((n_threads, _memory(start_inout, row_start)))
     order = np.arange(n_leaves)
     if n_threads > 1:
         # The leaves with the most work first: threads end at the same time.
-        order = np.argsort(-np.diff(start) * np.diff(row_start), kind="stable")
+        order = np.argsort(-np.diff(start_inout) * np.diff(row_start), kind="stable")
     cdef const int64_t[::1] by_work = order
     for k in prange(
         n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
     ):
         if not is_stopped(&watch):
             fit_number(
-                by_work[k], &values, &start[0], &feature[0], &row_start[0], &rows[0],
+                by_work[k], &values, &start_inout[0], &feature_inout[0], &row_start[0], &rows[0],
                 &gradients, &rates, &lines, leaf_value[by_work[k]],
                 &memory[omp_get_thread_num(), 0], score)
     end_watch(&watch)
+    return keep_slopes(n_leaves, &lines, &start_inout[0], &feature_inout[0])
+
+
+cdef int64_t keep_slopes(
+    int64_t n_leaves, const Line* lines, int64_t* start_inout, int32_t* feature_inout,
+) noexcept:
+    """Move the coefficients that are not 0 to the front; their number."""
+    cdef int64_t j, k, begin = 0, n = 0
+    for k in range(n_leaves):
+        for j in range(begin, start_inout[k + 1]):
+            if lines.coefficient[j] != 0.0:
+                lines.coefficient[n] = lines.coefficient[j]
+                lines.mean[n] = lines.mean[j]
+                feature_inout[n] = feature_inout[j]
+                n += 1
+        begin = start_inout[k + 1]
+        start_inout[k + 1] = n
+    return n
 
 
 cdef void fit_number(
@@ -645,9 +668,10 @@ cdef void add_leaf(
         line_values(
             scratch.block, n_now, p, lines.coefficient + first, lines.constant[leaf], False,
             scratch.value)
+        bound_values(
+            scratch.value, n_now, lines.lower[leaf], lines.upper[leaf], lines.otherwise[leaf])
         for i in range(n_now):
-            scores.first[rows[begin + i] * scores.step] += bounded(
-                scratch.value[i], lines.lower[leaf], lines.upper[leaf], lines.otherwise[leaf])
+            scores.first[rows[begin + i] * scores.step] += scratch.value[i]
 
 
 cdef void group_block(

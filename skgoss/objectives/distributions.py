@@ -197,7 +197,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         self_concordance=(0.0, 2.0, 1.0),
         by_errors=(0.0, -1.0, 0.0),
         # Far errors of early rounds are not those of outliers.
-        widening=log(2.0),
+        widening=log(3.0),
     ),
     "gamma_distribution": Distribution(
         {"mean": "exp", "shape": "exp"},

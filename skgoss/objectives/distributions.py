@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,10 @@ LOG_LIMIT = 300.0
 # Of counts that spread no more than those of a Poisson distribution.
 _LEAST_DISPERSION = 1e-3
 
+# Errors beyond 2.5 standard deviations of a normal distribution: the slope of the
+# logarithm of the scale where they begin, and its mean over all of them.
+_FAR_FROM_NORMAL = (-5.25, -7.056862)
+
 _CRPS_LEVELS = (np.arange(99) + 0.5) / 99
 
 
@@ -50,6 +54,10 @@ class Distribution:
     by_errors: tuple[float, ...] = (0.0, -1.0)
     # The logarithm of the factor of the scale from which the first score learns.
     widening: float = 0.0
+    # Slopes of the scale that are less than the first number are those of far errors,
+    # which all have the second one. So an outlier widens the scale of others no more
+    # than one of the distribution itself.
+    far: tuple[float, float] = (-math.inf, -math.inf)
     # The prediction, from the parameters.
     mean_of: Callable[..., Floats] = lambda *parameters: parameters[0]
     # The CRPS of (y, *parameters), where it has a short formula.
@@ -159,6 +167,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         lambda loc, scale: {"loc": loc, "scale": scale},
         lambda mean, variance: (mean, _half_log(variance)),
         self_concordance=(0.0, 2.0),
+        far=_FAR_FROM_NORMAL,
         exact_crps=_normal_crps,
     ),
     "lognormal": Distribution(
@@ -167,6 +176,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         _of_logarithm,
         _log_moments,
         self_concordance=(0.0, 2.0),
+        far=_FAR_FROM_NORMAL,
         mean_of=lambda mu, sigma: _linked("exp", mu + 0.5 * sigma * sigma),
     ),
     "student": Distribution(
@@ -177,7 +187,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         self_concordance=(0.0, 2.0, 1.0),
         by_errors=(0.0, -1.0, 0.0),
         # Far errors of early rounds are not those of outliers.
-        widening=log(2.0),
+        widening=log(3.0),
     ),
     "gamma_distribution": Distribution(
         {"mean": "exp", "shape": "exp"},
@@ -212,7 +222,9 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         self_concordance=(1.0, 1.0),
         by_errors=(0.0, 2.0),
     ),
-    "aft_normal": _failure_time("lognorm", _of_logarithm),
+    "aft_normal": replace(
+        _failure_time("lognorm", _of_logarithm), far=_FAR_FROM_NORMAL
+    ),
     "aft_logistic": _failure_time("fisk", _shape_and_scale),
     "aft_extreme": _failure_time("weibull_min", _shape_and_scale, 1.0),
 }

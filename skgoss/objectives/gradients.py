@@ -48,17 +48,26 @@ class Likelihood:
         out = gradient_out, hessian_out
         wide = distributions.widened(self.name, scores)
         distributions.derivatives(self.name, self.y, wide, n_threads, out)
-        if wide is not scores or self.optimism > 0:
-            gradient_out[1:], hessian_out[1:] = self.of_spread(scores, n_threads)
+        gradient_out[1:], hessian_out[1:] = self.of_spread(scores, n_threads)
         gradient_out[1:] *= np.float32(0.5)
         gradient_out *= 1.0 - self.shrinkage[:, None]
 
     def of_spread(self, scores: Floats, n_threads: int) -> Any:
-        """The slopes and the information of all scores but the first."""
+        """The slopes and the information of all scores but the first.
+
+        All far errors count as they do on average: `Distribution.far`. This is the
+        likelihood of targets that are censored there: C. Diks, V. Panchenko and D. van
+        Dijk, "Likelihood-Based Scoring Rules for Comparing Density Forecasts in
+        Tails", Journal of Econometrics 163, 2011.
+        """
         honest = distributions.with_errors(
             self.name, self.y, scores, self.optimism, n_threads
         )
-        return distributions.derivatives(self.name, self.y, honest, n_threads)[:, 1:]
+        of_all = distributions.derivatives(self.name, self.y, honest, n_threads)
+        begin, mean = distributions.DISTRIBUTIONS[self.name].far
+        scale = of_all[0, 1]
+        scale[scale < begin] = mean
+        return of_all[:, 1:]
 
 
 class Custom:

@@ -23,6 +23,7 @@ from skgoss.columns.row_partition import RowPartition
 from skgoss.objectives.distributions import (
     DISTRIBUTIONS,
     derivatives,
+    kernel_target,
     widened,
     with_errors,
 )
@@ -134,10 +135,28 @@ def test_the_spread_learns_in_half_steps(name, optimism):
     likelihood(scores, gradient, hessian, 1)
     first = slopes(name, widened(name, scores), y)
     spread = slopes(name, with_errors(name, y, scores, optimism, 1), y)
+    begin, mean = DISTRIBUTIONS[name].far
+    spread[0][1][spread[0][1] < begin] = mean
     np.testing.assert_array_equal(gradient[0], first[0][0])
     np.testing.assert_array_equal(gradient[1:], 0.5 * spread[0][1:])
     np.testing.assert_array_equal(hessian[0], first[1][0])
     np.testing.assert_array_equal(hessian[1:], spread[1][1:])
+
+
+@pytest.mark.parametrize("name", ["normal", "lognormal", "aft_normal"])
+def test_far_errors_widen_a_scale_no_more_than_those_of_the_distribution(name):
+    z = np.linspace(-9.0, 9.0, 3601)
+    y = z if name == "normal" else np.exp(z)
+    bounds = np.column_stack([y, y, np.zeros_like(y)]) if name == "aft_normal" else y
+    likelihood = Likelihood(name, kernel_target(bounds), 2)
+    slope = likelihood.of_spread(np.zeros((2, len(z))), 1)[0][0]
+    near = np.abs(z) < 2.5 - 1e-6
+    np.testing.assert_allclose(slope[near], (1.0 - z**2)[near], atol=1e-5)
+    far = np.abs(z) > 2.5 + 1e-6
+    tail = stats.norm.expect(lambda e: 1.0 - e * e, lb=2.5) / stats.norm.sf(2.5)
+    np.testing.assert_allclose(slope[far], tail, rtol=1e-6)
+    # Of targets of the distribution, the scale is unbiased.
+    assert abs(np.average(slope, weights=stats.norm.pdf(z))) < 1e-3
 
 
 @names

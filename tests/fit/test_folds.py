@@ -471,7 +471,7 @@ def test_folds_test_times_after_all_that_they_learn_from(first, is_later):
     if is_later:
         model.fit(X, y, time=time[order])
         return
-    with pytest.raises(ValueError, match="folds contradict time: fold 0 learns"):
+    with pytest.raises(ValueError, match="folds contradict time: fold 0 trains"):
         model.fit(X, y, time=time[order])
 
 

@@ -494,7 +494,7 @@ BY_PLACE = [(np.arange(90), np.arange(90, N))]
         (
             {"folds": TimeSeriesSplit(3)},
             {"time": TIME},
-            r"contradict time: fold 0 learn",
+            r"contradict time: fold 0 trains",
         ),
         ({"folds": BY_PLACE}, {"groups": GROUP}, r"folds split groups: both .* fold 0"),
     ],

@@ -462,10 +462,8 @@ def bin_sparse_columns(
 
 def _bin_search(mappers: list[BinMapper]) -> kernels.BinSearch:
     """The bounds of columns of numbers, at least one, for a search in buckets."""
-    fields: dict[str, Any] = dict(
-        zip(BinMapper._fields, zip(*mappers, strict=True), strict=True)
-    )
-    upper_bounds = fields["upper_bounds"]
+    fields = BinMapper._make(zip(*mappers, strict=True))
+    upper_bounds = fields.upper_bounds
     n_of_each = np.array(list(map(len, upper_bounds)), dtype=np.int64)
     n_bounds = n_of_each - 1
     length = 2 * n_bounds + 1
@@ -482,6 +480,6 @@ def _bin_search(mappers: list[BinMapper]) -> kernels.BinSearch:
         start,
         n_bounds,
         first_start,
-        np.array(fields["nan_bin"], dtype=np.int32),
-        np.array(fields["zero_bin"], dtype=np.int32),
+        np.array(fields.nan_bin, dtype=np.int32),
+        np.array(fields.zero_bin, dtype=np.int32),
     )

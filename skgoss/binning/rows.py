@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ class Rows:
 
     columns: Columns  # `RELEASED`: only their bins are left
     # (n_rows,) or (n_rows, n_targets): NaN where one of several targets is missing.
-    target: Floats
+    # Empty before targets are known.
+    target: Floats = field(default_factory=partial(np.empty, 0))
     weight: Floats | None = None  # (n_rows,): None: ones
     queries: Queries | None = None  # None: the rows are not ranked
     # (n_scores, n_rows): the scores before the first round; None: the best constant.

@@ -1192,9 +1192,8 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     fit = options.start(train_set, FitArguments(early_stopping_round=0))
     by_round = "with Booster(params, train_set), whose rounds are trained one by one"
     if fit.pairs is not None:
-        is_chosen = "folds" in fit.data.preset_params
-        option = f"preset={fit.settings.preset!r}" if is_chosen else "folds"
-        raise ValueError(f"{option} cannot be used {by_round}. Use train.")
+        words = f"{fit.option_of_folds} cannot be used {by_round}. Use train."
+        raise ValueError(words)
     ignored = [
         name for name in _OF_ROUNDS if (options.passed_options.get(name) or 0) > 0
     ]

@@ -16,6 +16,7 @@ from skgoss import parameters
 from skgoss.binning import binned_state
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.find_bins import BinningOptions
+from skgoss.binning.rows import Rows
 from skgoss.binning.source_binning import SourceBinning
 from skgoss.columns import columns as typed_columns
 from skgoss.columns import names
@@ -70,17 +71,10 @@ class Request(NamedTuple):
     root: BinnedDataset | None = None
 
 
-class Prepared(NamedTuple):
-    """The rows of a `Dataset`, ready for a fit."""
-
-    columns: Columns  # the values; `RELEASED`: the fit needs none
-    numbers: NDArray[np.int64] | None = None  # the rows of ``columns``; None: all
-    # The bins of these rows; None: they are not found yet.
-    binned: BinnedDataset | None = None
-    schema: ColumnSchema | None = None  # the columns that the bins are of
-    # All rows of the data set whose bins these are, such as those of the training set
-    # for an evaluation set.
-    root: BinnedDataset | None = None
+# Rows without targets, whose bins may have been found; the columns that these are of;
+# and all rows of the data set whose bins these are, such as those of the training set
+# for an evaluation set.
+Prepared = tuple[Rows, ColumnSchema | None, BinnedDataset | None]
 
 
 class _FieldAttribute:
@@ -746,7 +740,7 @@ class Dataset(Elsewhere):
         columns, numbers = self._values(needs, schema) if needs else (RELEASED, None)
         if self.free_raw_data and not self._keeps_values:
             self._raw = replace(self._raw, data=None, source=None)
-        return Prepared(columns, numbers, binned, schema, root)
+        return Rows(columns, numbers=numbers, binned=binned), schema, root
 
     def _bin_as_asked(self, request: Request) -> None:
         """Bin the rows of a data set without a reference."""
@@ -794,10 +788,9 @@ class Dataset(Elsewhere):
         rows = self.used_indices
         if rows is None:
             request = request._replace(needs_values_for="")
-        prepared = reference._prepare(request)
+        prepared, schema, root = reference._prepare(request)
         # A data set that is prepared has both.
-        base = cast(BinnedDataset, prepared.binned)
-        schema = cast(ColumnSchema, prepared.schema)
+        base, schema = cast(BinnedDataset, prepared.binned), cast(ColumnSchema, schema)
         if not self._fits(base, schema):
             if rows is not None:
                 self._binned = base.take(rows, request.n_threads)
@@ -806,7 +799,7 @@ class Dataset(Elsewhere):
                     self._raw.check_there("get the new bins of its reference")
                 self._binned = self._in_bins_of(base, schema, request)
                 self._inputs = None
-        return prepared.root, schema
+        return root, schema
 
     def _in_bins_of(
         self, base: BinnedDataset, schema: ColumnSchema, request: Request

@@ -137,12 +137,11 @@ def _pairs(fit: Fit) -> list[Pair] | None:
 
 def _refuse_sets(fit: Fit) -> None:
     argument = "valid_sets" if fit.data.task.owner == "train" else "eval_set"
-    is_chosen = "folds" in fit.data.preset_params
-    option = "preset" if is_chosen else "folds"
+    option = fit.option_of_folds
+    is_chosen = option.startswith("preset")
     advice = "add other rows to it" if is_chosen else "set folds=None"
     raise ValueError(
-        f"{argument} cannot be used with {option}="
-        f"{getattr(fit.data.settings, option)!r}: each model is evaluated on the"
+        f"{argument} cannot be used with {option}: each model is evaluated on the"
         f" test rows of its fold. Leave {argument} out, or {advice}."
     )
 

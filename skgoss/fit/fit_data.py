@@ -133,7 +133,7 @@ class FitData:
         self.init_model = init_model
         self.training = training
         try:
-            prepared = self._training_columns()
+            columns = self._training_columns()
         except (TypeError, ValueError) as error:
             training.raise_named(error)
             raise
@@ -146,7 +146,7 @@ class FitData:
             )
         alpha = settings.alpha
         self.levels = alpha if isinstance(alpha, tuple) else ()
-        rows = self._rows(prepared, training)
+        rows = self._rows(columns, training)
         self.groups = self.time = None
         if not (arguments.groups is None and arguments.time is None):
             self._set_groups_and_times(arguments, rows)
@@ -175,16 +175,16 @@ class FitData:
         vars(other).update(attributes)
         return other
 
-    def _training_columns(self) -> Prepared:
+    def _training_columns(self) -> Rows:
         """Read the training columns, their names and categories."""
         X, parts = self.training.X, self.training.parts
         schema = None if self.init_model is None else self._init_schema(self.init_model)
         feature_name = self.arguments.feature_name
-        self.names = None
+        self.names = self.root = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
             self.names = names.checked(feature_name)
         if isinstance(X, Dataset):
-            prepared = self._prepared(X, schema)
+            rows, read, self.root = self._prepared(X, schema)
             if self.names is None:
                 self.names = X._names
         else:
@@ -194,9 +194,8 @@ class FitData:
             columns, read = reading.read(X, self.task.owner)
             if parts is not None:
                 columns, read = self._merged(columns, read, parts, schema is None)
-            prepared = Prepared(columns, schema=read)
-        self.schema = cast(ColumnSchema, schema or prepared.schema)
-        self.root = prepared.root
+            rows = Rows(columns)
+        self.schema = cast(ColumnSchema, schema or read)
         if self.init_model is not None:
             self.names = self.names or self.init_model.feature_names
         self.column_names = cast(
@@ -211,7 +210,7 @@ class FitData:
                 self.schema.n_features,
                 "init_model",
             )
-        return prepared
+        return rows
 
     def _init_schema(self, init_model: FittedModel) -> ColumnSchema:
         """The columns of the model that training continues from."""
@@ -253,15 +252,14 @@ class FitData:
         with shown_reads(self.settings.verbosity):
             return X._prepare(request)
 
-    def _rows(self, prepared: Prepared, input_set: InputSet) -> Rows:
-        """Columns with the target, weight, query and start scores of each row."""
+    def _rows(self, rows: Rows, input_set: InputSet) -> Rows:
+        """The rows with the target, weight, query and start scores of each."""
         parts = input_set.parts
         partition = None
         if parts is not None:
             input_set = input_set.agreed(parts)
             partition = parts.partition()
-        binned, columns = prepared.binned, prepared.columns
-        n_rows = columns.n_rows if binned is None else binned.n_rows
+        n_rows = (rows.binned or rows.columns).n_rows
         objective, init_score = self.settings.objective, input_set.init_score
         spec = spec_of(objective) if isinstance(objective, str) else None
         lives = spec is not None and spec.task == "survival"
@@ -293,18 +291,16 @@ class FitData:
             self._check_support(target, weight, input_set, partition)
         if init_score is not None:
             init_score = self._checked_init_score(input_set, n_rows)
-        return Rows(
-            columns,
-            target,
-            weight,
-            queries,
-            init_score,
-            prepared.numbers,
-            binned,
-            input_set.X if task.functions_take_dataset else None,
-            partition,
-            position,
-            output_weight,
+        return replace(
+            rows,
+            target=target,
+            weight=weight,
+            queries=queries,
+            init_score=init_score,
+            source=input_set.X if task.functions_take_dataset else None,
+            partition=partition,
+            position=position,
+            output_weight=output_weight,
         )
 
     def _set_groups_and_times(self, arguments: FitArguments, rows: Rows) -> None:
@@ -508,15 +504,15 @@ class FitData:
     def _evaluated_rows(self, input_set: InputSet) -> Rows:
         """The rows of an evaluation set, without those of weight 0."""
         if input_set.is_empty:
-            prepared = Prepared(Columns.without_rows(self.schema.n_features))
+            rows = Rows(Columns.without_rows(self.schema.n_features))
         else:
-            prepared = self._evaluated_columns(input_set.X, input_set.name)
-        rows = self._rows(prepared, input_set).without_zero_weights()
+            rows = self._evaluated_columns(input_set.X, input_set.name)
+        rows = self._rows(rows, input_set).without_zero_weights()
         if self.task.tasks:
             self.task.check_learnable(rows.target, rows.weight)
         return rows
 
-    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
+    def _evaluated_columns(self, X: Any, name: str) -> Rows:
         """The columns of an evaluation set, and their bins if it has them."""
         if not isinstance(X, Dataset):
             has_names = not (isinstance(X, np.ndarray | list) or issparse(X))
@@ -527,12 +523,12 @@ class FitData:
                 )
             owner = self.task.owner
             columns = containers.columns(X, self.schema, owner=owner, by_name=has_names)
-            return Prepared(columns)
+            return Rows(columns)
         if not isinstance(self.training.X, Dataset):
             return self._evaluated_columns(X.get_data(), name)
         return self._in_same_bins(X)
 
-    def _in_same_bins(self, X: Dataset) -> Prepared:
+    def _in_same_bins(self, X: Dataset) -> Rows:
         """The columns of a data set in the bins of the training set.
 
         If it does not fit, it keeps the reference that it had.
@@ -541,7 +537,7 @@ class FitData:
         try:
             if X._root is not self.training.X._root:
                 X.set_reference(self.training.X)
-            return self._prepared(X, self.schema, self.root)
+            return self._prepared(X, self.schema, self.root)[0]
         except BaseException:
             vars(X).update(before)
             raise

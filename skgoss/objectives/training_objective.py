@@ -37,7 +37,6 @@ from skgoss.objectives.percentiles import GroupedRows, percentiles
 from skgoss.objectives.survival import PartialLikelihood
 from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
-from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
@@ -75,6 +74,7 @@ class Objective:
     # (K,): False for a class that all rows or no rows belong to. Its gradients are 0
     # and its hessians 1, so its score stays at ``average``.
     trained: NDArray[np.bool_]
+    trains_all: bool  # whether all are True
     # (n,), or (n_scores, n) if classes have ``label_weight``: the weights of gradients
     # and hessians: of the rows, their classes and their labels. None means 1.
     weight: Floats | None = field(repr=False)
@@ -107,10 +107,6 @@ class Objective:
     def n_scores(self) -> int:
         """K: raw scores of a row, trees of a round."""
         return len(self.average)
-
-    @cached_property
-    def _trains_all(self) -> bool:
-        return bool(self.trained.all())
 
     @property
     def renews_leaves(self) -> bool:
@@ -157,7 +153,7 @@ class Objective:
         if isinstance(self.derivatives, ranking.ByQuery):
             self.derivatives.round = index
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
-        if not self._trains_all:
+        if not self.trains_all:
             assert hessian_out is not None
             gradient_out[~self.trained] = 0.0
             hessian_out[~self.trained] = 1.0
@@ -255,8 +251,10 @@ def make_objective(
         "partition": rows.partition,
     }
     fields = usual | fields
-    is_zero = fields["trained"] & (not settings.boost_from_average)
-    return Objective(**fields, start=np.where(is_zero, 0.0, fields["average"]))
+    trained = fields["trained"]
+    is_zero = trained & (not settings.boost_from_average)
+    start = np.where(is_zero, 0.0, fields["average"])
+    return Objective(**fields, start=start, trains_all=bool(trained.all()))
 
 
 # What is not as usual if weights are a part of the loss.

@@ -530,11 +530,7 @@ class Boosting(LockedRounds):
         )
         if self.spread is not None:
             self._begin_spread(self.spread, round_index)
-        sample = sampling.Sample(None, self.hessian)
-        if self.sampler is not None:
-            sample = self.sampler.draw(
-                round_index, self.gradient, self.hessian, self.n_threads
-            )
+        sample = self._drawn(round_index, self.gradient, self.hessian)
         raw = self.rows.raw if self.settings.linear_tree else None
         # Linear leaves are added once they are fitted, to all rows.
         is_whole = sample.rows is None or raw is not None
@@ -552,6 +548,17 @@ class Boosting(LockedRounds):
             if self.spread is not None:
                 self._end_spread(self.spread)
         return grew
+
+    def _drawn(
+        self,
+        round_index: int,
+        gradient: NDArray[np.float32],
+        hessian: NDArray[np.float32] | None,
+    ) -> sampling.Sample:
+        """The rows of a round."""
+        if self.sampler is None:
+            return sampling.Sample(None, hessian)
+        return self.sampler.draw(round_index, gradient, hessian, self.n_threads)
 
     def _begin_spread(self, spread: Spread, round_index: int) -> None:
         assert self.hessian is not None
@@ -573,10 +580,7 @@ class Boosting(LockedRounds):
         changes = np.zeros((len(gradients), self.dataset.n_rows))
         for index in range(len(gradients)):
             gradient, hessian = gradients[index : index + 1], hessian_of.copy()
-            sample = sampling.Sample(None, hessian)
-            if self.sampler is not None:
-                options = gradient, hessian, self.n_threads
-                sample = self.sampler.draw(round_index, *options)
+            sample = self._drawn(round_index, gradient, hessian)
             grower.forest.drop(0)
             grower.grow(
                 gradient,

@@ -416,7 +416,7 @@ CONTRADICTIONS = {
     "keep_training_booster=True .* folds": lambda X, y: skgoss.train(
         {"folds": 3}, ROWS, keep_training_booster=True
     ),
-    "folds cannot be used with B": lambda X, y: skgoss.Booster({"folds": 3}, ROWS),
+    "folds=3 cannot be used with B": lambda X, y: skgoss.Booster({"folds": 3}, ROWS),
     "preset='best' cannot be used with Booster": lambda X, y: skgoss.Booster(
         {"preset": "best"}, ROWS
     ),

@@ -47,7 +47,7 @@ MODELS = {
 WALKS = {
     ("regressor", "fit"): (189, 24, 62),
     ("classifier", "fit"): (199, 25, 68),
-    ("folds", "fit"): (1340, 43, 411),
+    ("folds", "fit"): (1352, 43, 411),
     ("regressor", "predict"): (39, 9, 19),
 }
 

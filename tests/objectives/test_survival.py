@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from grids import nightly_if
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -809,7 +810,9 @@ def test_bounds_are_those_of_xgboost(xgboost):
 # --- Presets and folds ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["cox", "cox_efron", "aft", "aft_extreme"])
+@pytest.mark.parametrize(
+    "name", nightly_if(["cox", "cox_efron", "aft", "aft_extreme"], {"aft_extreme"})
+)
 def test_presets_grow_small_trees_and_find_the_rounds(name):
     model = LGBMRegressor(objective=name, preset="accurate").fit(X, STRUCTURED)
     chosen = model.preset_params_

@@ -766,7 +766,7 @@ print(n_ended)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("n", [20, pytest.param(400, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [12, pytest.param(400, marks=pytest.mark.nightly)])
 def test_children_that_are_forked_while_threads_fit_do_not_hang(n, done):
     assert done.stdout.strip() == str(n), done.stderr
 

@@ -527,15 +527,6 @@ def test_strata_have_baselines_of_their_own():
     assert quantile.shape == (2, 2)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_weights_of_lives_are_copies(name):
-    options = {"objective": name, **SMALL, "min_child_samples": 1, "min_data_in_bin": 1}
-    copies = np.repeat(np.arange(N), WEIGHT.astype(int))
-    weighted = LGBMRegressor(**options).fit(X, Y, sample_weight=WEIGHT)
-    copied = LGBMRegressor(**options).fit(X[copies], Y[copies])
-    np.testing.assert_array_equal(weighted.predict(X), copied.predict(X))
-
-
 def test_early_stopping_keeps_the_baseline_of_the_best_round():
     fit = {"eval_set": [(X[:80], STRUCTURED[:80])], "early_stopping_rounds": 5}
     options = {"objective": "cox", "num_leaves": 15, "min_child_samples": 5}

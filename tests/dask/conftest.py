@@ -14,7 +14,13 @@ def _forked_workers():
     if os.name == "nt":  # which has no fork
         yield
         return
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+    # Processes that wait need not watch themselves.
+    options = {
+        "distributed.worker.multiprocessing-method": "forkserver",
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.system-monitor.interval": "10s",
+    }
+    with dask.config.set(options):
         utils.get_mp_context()  # sets packages to import, to which ours are added
         multiprocessing.set_forkserver_preload(
             ["pytest", "distributed", "dask.dataframe", "skgoss.dask"]

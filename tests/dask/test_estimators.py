@@ -206,7 +206,12 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
+# By day: each kind of partitions, of known and unknown lengths, one and many.
+AT_NIGHT = {"columns in chunks", "other chunks of y", "delayed arrays"}
+AT_NIGHT |= {"frame and array", "two partitions"}
+
+
+@pytest.mark.parametrize("container", nightly_if(CONTAINERS, AT_NIGHT))
 def test_containers(container):
     rows, make_X, make_y = CONTAINERS[container]
     y = make_y()
@@ -318,6 +323,7 @@ OPTIONS = {
 # Processes that share no cluster grow such trees by day.
 OF_PROCESSES = {"dart", "rf", "l1", "huber", "monotone", "monotone, advanced"}
 OF_PROCESSES |= {"interactions", "extra trees", "smoothed paths", "bagging", "seeds"}
+OF_PROCESSES |= {"drawn columns"}
 
 
 @pytest.mark.parametrize("option", nightly_if(OPTIONS, OF_PROCESSES))
@@ -881,7 +887,7 @@ def test_searches_of_local_estimators():
 # --- Other versions of distributed ----------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", ["inproc", "tcp", "tls"])
+@pytest.mark.parametrize("protocol", nightly_if(["inproc", "tcp", "tls"], {"tcp"}))
 def test_without_what_distributed_does_not_document(protocol, monkeypatch):
     """Fits use another port, and bridges in place of the connections' own sockets."""
     security = None

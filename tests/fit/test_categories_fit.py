@@ -206,6 +206,7 @@ def test_trees_are_lightgbms(options, seed, lightgbm):
     np.testing.assert_allclose(ours.predict(table), theirs.predict(table), rtol=1e-9)
 
 
+@pytest.mark.nightly
 def test_flights_as_good_as_lightgbm(lightgbm):
     """Real carriers, airports and aircraft, some of which only held-out rows have."""
     from sklearn.metrics import log_loss

@@ -201,16 +201,6 @@ def test_early_stopping_by_the_mean():
     assert list(held_out.best_score_) == ["validation"]
 
 
-def test_weights_are_copies():
-    exact = {"min_child_samples": 1, "min_data_in_bin": 1}
-    model = LGBMRegressor(**SMALL | exact, alpha=LEVELS)
-    repeated = np.repeat(np.arange(len(X)), WEIGHT)
-    expected = clone(model).fit(X[repeated], Y[repeated]).predict(X)
-    np.testing.assert_array_equal(
-        model.fit(X, Y, sample_weight=WEIGHT).predict(X), expected
-    )
-
-
 def test_train_and_cv():
     data = Dataset(X, label=Y, weight=WEIGHT)
     model = skgoss.train(PARAMS, data, 8)

@@ -90,6 +90,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "zero as missing": {"zero_as_missing": True},
     "few bins": {"max_bin": 15},
     "many bins": {"max_bin": 1000, "min_data_in_bin": 1},
+    "forced bins": {"forcedbins_filename": {0: [0.5], 2: [-0.2, 0.3]}, "max_bin": 9},
     "sampled bins": {"subsample_for_bin": 40},
     "no bundles": {"enable_bundle": False},
     "no lists": {"enable_bundle": False, "is_enable_sparse": False},

@@ -408,16 +408,6 @@ def test_the_first_mean_of_a_normal_distribution_is_that_of_the_squared_error():
     np.testing.assert_array_equal(point.predict(X), model.predict(X))
 
 
-def test_weights_are_copies():
-    y, copies = Y["normal"], RNG.integers(0, 3, size=len(X))
-    options = {"objective": "normal", "min_child_samples": 1, "min_data_in_bin": 1}
-    weighted = LGBMRegressor(**options, **SMALL).fit(X, y, sample_weight=copies)
-    copied = LGBMRegressor(**options, **SMALL)
-    copied.fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
-    raw = copied.predict(X, raw_score=True)
-    np.testing.assert_array_equal(weighted.predict(X, raw_score=True), raw)
-
-
 @names
 def test_folds_calibrate_intervals(name):
     y = Y[name]

@@ -514,6 +514,7 @@ COPY_OPTIONS = {
     "penalties": {"reg_alpha": 0.1, "reg_lambda": 1.0, "min_child_weight": 5.0},
     "limits": {"max_delta_step": 0.1, "min_split_gain": 0.1, "max_depth": 3},
     "few bins": {"max_bin": 15},
+    "forced bins": {"forcedbins_filename": {0: [2.5], 4: [-0.3, 0.1]}, "max_bin": 9},
     "features": {"colsample_bytree": 0.5, "feature_fraction_bynode": 0.5},
     "random cuts": {"extra_trees": True},
     "dart": {"boosting_type": "dart", "drop_rate": 0.5},
@@ -766,7 +767,7 @@ print(n_ended)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("n", [20, pytest.param(400, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [12, pytest.param(400, marks=pytest.mark.nightly)])
 def test_children_that_are_forked_while_threads_fit_do_not_hang(n, done):
     assert done.stdout.strip() == str(n), done.stderr
 

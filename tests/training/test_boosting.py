@@ -99,7 +99,7 @@ OPTIONS = [
 @pytest.mark.parametrize("hessian", ["ones", "whole", "sparse"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_trees_are_the_twins(options, hessian):
-    fitted = check_scripted(1500, 8, hessian, **options)
+    fitted = check_scripted(1000, 8, hessian, **options)
     assert fitted.ensemble.tree(0).n_leaves > 1
 
 

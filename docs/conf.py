@@ -86,7 +86,9 @@ html_context = {
     "doc_path": "docs",
 }
 # Outputs have no button; prompts of examples are not copied.
-copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"
+copybutton_selector = (
+    "div:not(.highlight-text):not(.sphx-glr-script-out) > div.highlight > pre"
+)
 copybutton_exclude = ".linenos, .gp, .go"
 html_theme_options = {
     "logo": {

@@ -21,6 +21,7 @@ from skgoss.estimators.base import LGBMModel, run
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit
 from skgoss.model.fitted import FittedModel
+from skgoss.parameters import suggestion
 from skgoss.parameters.settings import Settings
 from skgoss.training.loop import Trained
 from skgoss.training.run import Run
@@ -54,10 +55,9 @@ def with_params(estimator: Any, params: Mapping[str, Any]) -> Any:
         path = next((name for name in params if not _has(estimator, name)), None)
         if path is None:
             raise
-        close = _close_paths(path, estimator.get_params())
         raise ValueError(
             f"Invalid parameter {path!r} for the estimator of the search."
-            f"{did_you_mean(close)}"
+            f"{_advice(path, estimator.get_params())}"
         ) from error
 
 
@@ -70,11 +70,24 @@ def _has(estimator: Any, path: str) -> bool:
     return True
 
 
+def _advice(path: str, known: Collection[str]) -> str:
+    """What to write instead of an unknown parameter; "" if nothing is like it."""
+    step, separator, name = path.rpartition("__")
+    advice = did_you_mean(_close_paths(path, known))
+    is_ours = f"{step}{separator}num_leaves" in known
+    return advice or (suggestion(name) if is_ours else "")
+
+
 def _close_paths(path: str, known: Collection[str]) -> list[str]:
     """The parameters that are most like one: in any step of a pipeline."""
-    name = path.rpartition("__")[2]
-    of_steps = [other for other in known if other.rpartition("__")[2] == name]
-    return of_steps or closest(path, known)
+    step, separator, name = path.rpartition("__")
+    named = [other for other in known if other.rpartition("__")[2] == name]
+    if named or step not in known:
+        return named or closest(path, known)
+    # The name of the step is right, so it makes no other parameter like this one.
+    start = f"{step}{separator}"
+    names = [other.removeprefix(start) for other in known if other.startswith(start)]
+    return [f"{start}{near}" for near in closest(name, names)]
 
 
 def digest(*values: Any) -> str | None:

@@ -17,7 +17,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -352,6 +352,24 @@ def test_what_cannot_be_searched():
             GridSearchCV(LGBMClassifier(), {"num_leaves": []}, **options).fit(*TWO)
     with pytest.raises(ValueError, match="n_jobs"):
         GridSearchCV(LGBMClassifier(), {}, n_jobs="two").fit(*TWO)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("gbm__num_leafs", " Did you mean 'gbm__num_leaves'?"),
+        ("num_leaves", " Did you mean 'gbm__num_leaves'?"),
+        ("gmb__num_leavs", " Did you mean 'gbm__num_leaves'?"),
+        ("gbm__lr", " Use learning_rate."),
+        ("scale__lr", ""),
+    ],
+)
+def test_unknown_parameters_of_pipelines(name, advice):
+    pipeline = Pipeline([("scale", StandardScaler()), ("gbm", LGBMClassifier())])
+    with pytest.raises(ValueError) as raised:
+        GridSearchCV(pipeline, {name: [1]}).fit(*TWO)
+    words = f"Invalid parameter {name!r} for the estimator of the search.{advice}"
+    assert str(raised.value) == words
 
 
 # --- Times and groups -----------------------------------------------------------------

@@ -359,9 +359,8 @@ def name_places(places):
         at = place["body"] if exact else place["caller"]
         i = bisect.bisect(found, (at, "\x7f")) - 1
         symbol = found[i][1] if i >= 0 else hex(at)
-        name = (
-            function_of(place["module"], symbol) or re.sub(r"^void |\(.*", "", symbol)[:90]
-        )
+        name = function_of(place["module"], symbol)
+        name = name or re.sub(r"^void |\(.*", "", symbol)[:90]
         place["name"] = name if exact else f"{name} +{at - found[i][0]:x}"
 
 

@@ -84,7 +84,8 @@ cdef struct Nest:
 
 cdef void trace_inside(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
     cdef Nest* nest = <Nest*>context
-    cdef Trace trace = Trace(nest.visits + 2 * begin * nest.n, nest.visits + (2 * begin + 1) * nest.n)
+    cdef int32_t* visits = nest.visits + 2 * begin * nest.n
+    cdef Trace trace = Trace(visits, visits + nest.n)
     parallel_for(trace_block, &trace, nest.n, 1, nest.n_threads)
 
 

@@ -158,9 +158,7 @@ def test_n_threads_follows_the_quota_of_a_container(
 def test_threadpoolctl_limits_the_threads_of_the_engine(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     most = threads.n_threads(None)
-    (info,) = (
-        lib for lib in threadpool_info() if lib["internal_api"] == "skgoss"
-    )
+    (info,) = (lib for lib in threadpool_info() if lib["internal_api"] == "skgoss")
     assert (info["user_api"], info["num_threads"], most) == ("openmp", 3, 3)
     with threadpool_limits(2, user_api="openmp"):
         assert [threads.n_threads(n) for n in (None, -1, 5)] == [2, 2, 5]

@@ -653,7 +653,7 @@ cdef struct BoundsLoop:
     const int64_t* forced_start
     const double* forced_bound
     const int32_t* forced_rank
-    uint64_t* scratch         # of each thread, `scratch_size`, of which a sort has `room` for values
+    uint64_t* scratch         # of each thread, `scratch_size`; a sort has room for `room` values
     Py_ssize_t scratch_size
     int64_t room
     const int64_t* bounds_start

@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from skgoss._engine.bits cimport bits_set, lowest_bit
-from skgoss._engine.binning.stored_columns cimport stored_bin, stored_bins
+from skgoss._engine.binning.stored_columns cimport stored_bin
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 from skgoss._engine.threads cimport parallel_for

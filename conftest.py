@@ -15,8 +15,8 @@ _root = Path(__file__).parent
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != _root]
 # The same for the interpreters that tests start.
 os.environ["PYTHONSAFEPATH"] = "1"
-# Tests share two cores with scripts and with threads of their own: a thread of OpenMP
-# that waits must leave them its core.
+# Tests share two cores with scripts and with threads of their own: a thread of OpenMP,
+# as scikit-learn and LightGBM start them, must leave them its core while it waits.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 

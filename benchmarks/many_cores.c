@@ -1,6 +1,7 @@
 /* Virtual cores: what the parallel loops of a program would take on more cores than there are.
 
-Preloaded, this library takes the place of the OpenMP library of GCC, and of the threads of skgoss.
+Preloaded, this library takes the place of the OpenMP library of GCC. The pool of skgoss hands its
+loops over to it.
 A parallel region of P parts runs part after part, on one thread, and the processor's time stamp
 counter measures each part. On P cores the region takes as long as its longest part. Iterations
 that threads take from a common counter are measured one by one, and scheduled as P threads would
@@ -15,9 +16,8 @@ Only the thread that calls `span_start` is measured. On other threads, and insid
 has one part. x86-64 Linux and GCC only. See many_cores.py. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,10 +36,6 @@ enum {
     STACK_BYTES = 8 << 20,
     WINDOW_US = 200,          /* between two looks at the processor time */
 };
-
-/* Functions that use no other registers: see `taken`. */
-#define PLAIN __attribute__((target("general-regs-only")))
-#define PLAIN_INLINE __attribute__((target("general-regs-only"), always_inline)) static inline
 
 typedef int64_t Ticks;        /* of the time stamp counter */
 
@@ -72,10 +68,10 @@ static _Thread_local bool is_measured;    /* this thread */
 static Part parts[MAX_PARTS];
 static ucontext_t home;
 
-PLAIN_INLINE Ticks ticks(void) { return (Ticks)__builtin_ia32_rdtsc(); }
+static inline Ticks ticks(void) { return (Ticks)__builtin_ia32_rdtsc(); }
 
 /* The kernel tells the processor time; the time stamp counter is faster, but never stops. */
-PLAIN_INLINE int64_t nanoseconds(clockid_t clock)
+static inline int64_t nanoseconds(clockid_t clock)
 {
     struct timespec now;
     long result = SYS_clock_gettime;
@@ -84,7 +80,7 @@ PLAIN_INLINE int64_t nanoseconds(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-PLAIN_INLINE int64_t processor_time(void) { return nanoseconds(CLOCK_THREAD_CPUTIME_ID); }
+static inline int64_t processor_time(void) { return nanoseconds(CLOCK_THREAD_CPUTIME_ID); }
 
 static int64_t ticks_per_us;
 static int64_t clock_cost;                /* nanoseconds of `processor_time` */
@@ -103,8 +99,7 @@ static struct {
     Ticks after[MAX_PARTS];   /* and when nothing was left */
     bool has_taken[MAX_PARTS];
     unsigned n_takers;
-    bool is_shared;           /* iterations are handed out by the OpenMP library */
-    const void *counter;      /* or by this one */
+    bool is_shared;           /* iterations are handed out */
     Ticks since;              /* when the piece began that runs */
     bool is_chunk;            /* whether it was taken from the counter */
     size_t n_chunks;
@@ -119,13 +114,13 @@ static struct {
     Ticks *place;             /* that it was added to */
 } window;
 
-PLAIN_INLINE void begin_window(void)
+static inline void begin_window(void)
 {
     window.length = window.longest = 0;
     window.start = processor_time();
 }
 
-PLAIN_INLINE void end_window(void)
+static inline void end_window(void)
 {
     int64_t busy = processor_time() - window.start - clock_cost;
     Ticks excess = window.length - busy * ticks_per_us / 1000;
@@ -134,7 +129,7 @@ PLAIN_INLINE void end_window(void)
 }
 
 /* Keep a piece that ends. */
-PLAIN_INLINE void end_piece(Ticks now)
+static inline void end_piece(Ticks now)
 {
     Ticks length = now - phase.since;
     Ticks *place = phase.has_taken[part] ? &phase.after[part] : &phase.before[part];
@@ -155,13 +150,13 @@ PLAIN_INLINE void end_piece(Ticks now)
     }
 }
 
-PLAIN_INLINE void begin_piece(bool is_chunk)
+static inline void begin_piece(bool is_chunk)
 {
     phase.is_chunk = is_chunk;
     phase.since = ticks();
 }
 
-PLAIN_INLINE void note_taker(void)
+static inline void note_taker(void)
 {
     phase.n_takers += !phase.has_taken[part];
     phase.has_taken[part] = true;
@@ -174,7 +169,6 @@ static void begin_phase(unsigned n_parts)
     memset(phase.has_taken, 0, n_parts * sizeof(bool));
     phase.n_takers = 0;
     phase.is_shared = false;
-    phase.counter = NULL;
     phase.n_chunks = 0;
     begin_window();
 }
@@ -216,7 +210,7 @@ static Measured end_phase(unsigned n_parts)
 
 /* A region in the code; the first one stands for the begin and the end of the run. */
 typedef struct {
-    void (*body)(void *);
+    void *body;
     void *caller;
     int64_t n, n_parts, n_chunks;
     double work, makespan, largest;
@@ -241,38 +235,7 @@ static struct {
     int64_t total;
 } run;
 
-/* Of a loop of tasks, the function of these: one of the values that its body is given. */
-static void (*task_of(void (*body)(void *), void *data))(void *)
-{
-    static struct {void *at; bool is_task;} known[512];
-    static int n_known;
-    static void (*of_tasks)(void *), (*last_other)(void *);
-    void **values = data;
-    Dl_info info;
-    if (body != of_tasks) {
-        if (of_tasks != NULL || body == last_other)
-            return body;
-        last_other = body;
-        if (!dladdr((void *)body, &info) || strstr(info.dli_fname, "/tasks.") == NULL)
-            return body;
-        of_tasks = body;
-    }
-    for (int i = 0; i < 3; i++) {
-        int k = 0;
-        while (k < n_known && known[k].at != values[i])
-            k++;
-        if (k == n_known && n_known < 512) {
-            known[n_known].at = values[i];
-            known[n_known++].is_task = dladdr(values[i], &info)
-                                       && strstr(info.dli_fname, "/_engine/") != NULL;
-        }
-        if (k < n_known && known[k].is_task)
-            return (void (*)(void *))values[i];
-    }
-    return body;
-}
-
-static int place_of(void (*body)(void *), void *caller)
+static int place_of(void *body, void *caller)
 {
     int i;
     for (i = 1; i < run.n_places; i++)
@@ -385,7 +348,7 @@ static void run_region(Region *region, int place, bool may_wait)
 }
 
 /* A region of one part: inside another one, on another thread, or because it is small. */
-static void run_alone(Region *region, void *caller)
+static void run_alone(Region *region, void *name, void *caller)
 {
     Region *outer = current;
     unsigned outer_part = part;
@@ -398,14 +361,14 @@ static void run_alone(Region *region, void *caller)
     current = outer;
     part = outer_part;
     if (counts) {
-        Place *place = &run.places[place_of(task_of(region->body, region->data), caller)];
+        Place *place = &run.places[place_of(name, caller)];
         place->n_alone++;
         place->alone += (ticks() - start) * 1000.0 / ticks_per_us;
     }
 }
 
 static void parallel(void (*body)(void *), void *data, unsigned n_parts, bool may_wait,
-                     void *caller)
+                     void *name, void *caller)
 {
     static Region top;
     Region inner;
@@ -418,9 +381,9 @@ static void parallel(void (*body)(void *), void *data, unsigned n_parts, bool ma
     if (region->n_parts > MAX_PARTS)
         abort();
     if (is_top && region->n_parts > 1)
-        run_region(region, place_of(task_of(body, data), caller), may_wait);
+        run_region(region, place_of(name, caller), may_wait);
     else
-        run_alone(region, caller);
+        run_alone(region, name, caller);
 }
 
 /* ------------------------------------------------------------------ what the compiler calls */
@@ -430,15 +393,7 @@ static void parallel(void (*body)(void *), void *data, unsigned n_parts, bool ma
 EXPORT void GOMP_parallel(void (*body)(void *), void *data, unsigned n_threads, unsigned flags)
 {
     (void)flags;
-    parallel(body, data, n_threads, true, __builtin_return_address(0));
-}
-
-/* No part of a region of skgoss waits for another one. */
-EXPORT void __wrap_GOMP_parallel(void (*body)(void *), void *data, unsigned n_threads,
-                                 unsigned flags)
-{
-    (void)flags;
-    parallel(body, data, n_threads, false, __builtin_return_address(0));
+    parallel(body, data, n_threads, true, (void *)body, __builtin_return_address(0));
 }
 
 EXPORT int omp_get_thread_num(void) { return (int)part; }
@@ -560,162 +515,73 @@ EXPORT void GOMP_loop_end_nowait(void) {}
 
 EXPORT void GOMP_loop_end(void) { GOMP_barrier(); }
 
-EXPORT bool __wrap_GOMP_loop_nonmonotonic_dynamic_next(long *start_out, long *end_out)
-{
-    return GOMP_loop_nonmonotonic_dynamic_next(start_out, end_out);
-}
+/* ------------------------------------------------------------------ loops of skgoss */
 
-EXPORT bool __wrap_GOMP_loop_nonmonotonic_dynamic_start(
-    long start, long end, long step, long chunk, long *start_out, long *end_out)
-{
-    return GOMP_loop_nonmonotonic_dynamic_start(start, end, step, chunk, start_out, end_out);
-}
-
-EXPORT void __wrap_GOMP_loop_end_nowait(void) {}
-EXPORT void __wrap_GOMP_atomic_start(void) {}
-EXPORT void __wrap_GOMP_atomic_end(void) {}
-EXPORT int __wrap_omp_get_thread_num(void) { return (int)part; }
-EXPORT int __wrap_omp_get_num_threads(void) { return omp_get_num_threads(); }
-
-/* ------------------------------------------------------------------ counters in the code
-
-Threads of skgoss also share out work by an atomic increment of a counter, which is one instruction
-(`lock xadd`) in its modules. It becomes a jump to code that calls `taken`, does what it did, and
-jumps back. Only the counter that the first part takes from first is common to all parts; others
-belong to work inside a part. */
-
-PLAIN static void taken(const void *counter)
-{
-    if (!phase.is_running || !is_measured || phase.is_shared)
-        return;
-    if (phase.counter == NULL)
-        phase.counter = counter;
-    if (counter != phase.counter)
-        return;
-    end_piece(ticks());
-    note_taker();
-    begin_piece(true);
-}
-
-/* The length of `lock xadd` to memory at this place; 0: it is something else. */
-static int increment_length(const uint8_t *code)
-{
-    uint8_t mode = code[4] >> 6, base = code[4] & 7;
-    int length = 5;
-    if (code[0] != 0xF0 || (code[1] & 0xF8) != 0x48 || code[2] != 0x0F || code[3] != 0xC1)
-        return 0;
-    if (mode == 3 || (mode == 0 && base == 5))
-        return 0;
-    if (base == 4) {
-        length++;
-        if ((code[5] & 7) == 4 && !(code[1] & 1))
-            return 0;         /* relative to the stack pointer, which `taken` needs */
-        if (mode == 0 && (code[5] & 7) == 5)
-            length += 4;
-    }
-    return length + (mode == 1 ? 1 : mode == 2 ? 4 : 0);
-}
-
-static uint8_t *put(uint8_t *at, const void *bytes, size_t n)
-{
-    memcpy(at, bytes, n);
-    return at + n;
-}
-
-static uint8_t *put_jump(uint8_t *at, const uint8_t *to)
-{
-    int32_t distance = (int32_t)(to - (at + 5));
-    *at = 0xE9;
-    memcpy(at + 1, &distance, 4);
-    return at + 5;
-}
-
-/* Memory near some code, for jumps. */
-static uint8_t *room_near(const uint8_t *code)
-{
-    uintptr_t at = (uintptr_t)code & ~(uintptr_t)0xFFFF;
-    for (int i = 1; i < 16000; i++) {
-        void *found = mmap((void *)(at - (uintptr_t)i * 0x10000), 4096,
-                           PROT_READ | PROT_WRITE | PROT_EXEC,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        if (found == (void *)(at - (uintptr_t)i * 0x10000))
-            return found;
-        if (found != MAP_FAILED)
-            munmap(found, 4096);
-    }
-    return NULL;
-}
-
-static void redirect(uint8_t *code, int length)
-{
-    /* Below the red zone, save what a call may change, and align the stack. */
-    static const uint8_t enter[] = {
-        0x48, 0x8D, 0x64, 0x24, 0x80, 0x55, 0x50, 0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51,
-        0x41, 0x52, 0x41, 0x53};
-    static const uint8_t call[] = {
-        0x48, 0x89, 0xE5, 0x48, 0x83, 0xE4, 0xF0, 0xFF, 0xD0, 0x48, 0x89, 0xEC};
-    static const uint8_t leave[] = {
-        0x41, 0x5B, 0x41, 0x5A, 0x41, 0x59, 0x41, 0x58, 0x5F, 0x5E, 0x5A, 0x59, 0x58, 0x5D, 0x48,
-        0x8D, 0xA4, 0x24, 0x80, 0x00, 0x00, 0x00};
-    void *function = (void *)taken;
-    uint8_t *room = room_near(code);
-    uint8_t *at = room;
-    uint8_t operand[16];
-    if (room == NULL)
-        return;
-    /* lea operand, %rdi */
-    operand[0] = 0x48 | (code[1] & 3);
-    operand[1] = 0x8D;
-    memcpy(operand + 2, code + 4, length - 4);
-    operand[2] = (operand[2] & 0xC7) | 7 << 3;
-    at = put(at, enter, sizeof(enter));
-    at = put(at, operand, length - 2);
-    at = put(at, "\x48\xB8", 2);    /* mov function, %rax */
-    at = put(at, &function, 8);
-    at = put(at, call, sizeof(call));
-    at = put(at, leave, sizeof(leave));
-    at = put(at, code, length);
-    put_jump(at, code + length);
-    uintptr_t page = (uintptr_t)code & ~(uintptr_t)4095;
-    mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
-    put_jump(code, room);
-    memset(code + 5, 0x90, length - 5);
-    mprotect((void *)page, 8192, PROT_READ | PROT_EXEC);
-}
-
+/* As in skgoss/_engine/pool.h. */
 typedef struct {
-    const char *name;
-    int n;
-} Wanted;
+    void (*body)(void *context, ptrdiff_t begin, ptrdiff_t end, int thread);
+    void *context;
+    ptrdiff_t n, block;
+    int n_threads;
+    bool in_shares;
+} PoolLoop;
 
-static int find_counters(struct dl_phdr_info *module, size_t size, void *data)
+static void run_blocks(const PoolLoop *loop, ptrdiff_t first, ptrdiff_t end)
 {
-    Wanted *wanted = data;
-    (void)size;
-    if (strstr(module->dlpi_name, wanted->name) == NULL)
-        return 0;
-    for (int i = 0; i < module->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
-            continue;
-        uint8_t *code = (uint8_t *)(module->dlpi_addr + segment->p_vaddr);
-        for (size_t k = 0; k + 16 < segment->p_memsz; k++) {
-            int length = increment_length(code + k);
-            if (length > 0) {
-                redirect(code + k, length);
-                wanted->n++;
-            }
+    for (ptrdiff_t i = first; i < end; i++) {
+        ptrdiff_t begin = i * loop->block, left = loop->n - begin;
+        loop->body(loop->context, begin, begin + (left < loop->block ? left : loop->block),
+                   (int)part);
+    }
+}
+
+static ptrdiff_t n_blocks_of(const PoolLoop *loop)
+{
+    return (loop->n + loop->block - 1) / loop->block;
+}
+
+static void run_loop_part(void *data)
+{
+    const PoolLoop *loop = data;
+    ptrdiff_t n_blocks = n_blocks_of(loop), n_parts = current->n_parts, own = part;
+    ptrdiff_t size = n_blocks / n_parts, more = n_blocks % n_parts;
+    ptrdiff_t first = own * size + (own < more ? own : more);
+    int64_t begin, end;
+    if (n_parts == 1) {
+        run_blocks(loop, 0, n_blocks);
+    } else if (loop->in_shares) {
+        run_blocks(loop, first, first + size + (own < more));
+    } else {
+        Loop blocks = {true, false, 0, n_blocks, 1, 1};
+        bool any = start_loop(blocks, &begin, &end);
+        while (any) {
+            run_blocks(loop, begin, end);
+            any = next_chunk(&begin, &end);
         }
     }
-    return 0;
 }
 
-/* Watch the counters in the module whose path has this name; returns how many there are. */
-EXPORT int span_watch_counters(const char *name)
+/* Of a loop of tasks, the function of these: the first thing of its context. */
+static void *name_of(const PoolLoop *loop)
 {
-    Wanted wanted = {name, 0};
-    dl_iterate_phdr(find_counters, &wanted);
-    return wanted.n;
+    static void *of_tasks, *last_other;
+    void *body = (void *)loop->body;
+    Dl_info info;
+    if (body != of_tasks && body != last_other) {
+        bool is_tasks = dladdr(body, &info) && strstr(info.dli_fname, "/tasks.") != NULL;
+        *(is_tasks ? &of_tasks : &last_other) = body;
+    }
+    return body == of_tasks ? *(void **)loop->context : body;
+}
+
+/* No part waits for another one. */
+EXPORT void span_run_loop(const PoolLoop *loop)
+{
+    ptrdiff_t n_blocks = n_blocks_of(loop);
+    unsigned n_parts = n_blocks < loop->n_threads ? n_blocks : loop->n_threads;
+    if (n_blocks > 0)
+        parallel(run_loop_part, (void *)loop, n_parts > 0 ? n_parts : 1, false, name_of(loop),
+                 NULL);
 }
 
 /* ------------------------------------------------------------------ from Python */

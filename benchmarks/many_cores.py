@@ -4,8 +4,8 @@ Each parallel loop of skgoss, LightGBM or XGBoost is run part by part on one thr
 Each part and each chunk of its work is measured; then they are dealt out to 2 to 64
 virtual cores. The time on P cores is the serial time, plus for each loop its longest
 part and what it costs to start it: ``--overhead`` nanoseconds times log2(P).
-`many_cores.c` says how parts are measured. It takes the place of OpenMP, and of
-skgoss's own threads.
+`many_cores.c` says how parts are measured. It takes the place of OpenMP; the pool of
+skgoss hands its loops over to it.
 
 Not known to it: memory bandwidth, caches that cores share, lower clocks when all cores
 are busy, waiting for locks, threads that must be woken. So predictions are too good,
@@ -39,8 +39,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 LIBRARIES = "skgoss", "lightgbm", "xgboost"
 COLORS = "#d9661f", "#1f6fb4", "#4d9a4d"
-# The module of skgoss whose threads take work from a counter of its own.
-COUNTER = "tasks."
 # LightGBM tries these two and keeps the faster one. By its clock that is not what it
 # would be on more cores.
 LAYOUTS = {"force_col_wise": True}, {"force_row_wise": True}
@@ -280,15 +278,15 @@ def measure(args):
     import ctypes
 
     span = ctypes.CDLL(None)
-    span.span_watch_counters.argtypes = [ctypes.c_char_p]
     span.span_write.argtypes = [ctypes.c_char_p]
     # Libraries that ask for the number of cores shall use as many threads as wanted.
     os.cpu_count = lambda: max(args.cores)
+    if args.library == "skgoss":
+        from skgoss._engine import threads
+
+        threads.set_runner(ctypes.cast(span.span_run_loop, ctypes.c_void_p).value)
     make = job(args, WORKLOADS[args.workload]())
     make(1, args.options)() if args.task != "fit" else warm_up(args)
-    watched = args.library != "skgoss" or args.task != "fit"
-    if not (watched or span.span_watch_counters(COUNTER.encode())):
-        print(f"no counter found in {COUNTER}: its loops seem serial", file=sys.stderr)
     layouts = LAYOUTS if args.library == "lightgbm" and args.task == "fit" else ({},)
     options = [args.options | layout for layout in layouts]
     best: dict[int, dict] = {}
@@ -342,34 +340,16 @@ def symbols(module):
     return found, options == []
 
 
-def line_of(module, symbol):
-    """Of a loop of skgoss: the file, line and function, if its source is at hand."""
+def function_of(module, symbol):
+    """Of a loop of skgoss: the file and the function, if its source is at hand."""
     stem = Path(module).name.split(".")[0]
     if "skgoss" not in sys.modules:
         return None
     package = Path(sys.modules["skgoss"].__file__).parent
     source = next(package.rglob(f"{stem}.pyx"), Path(module))
-    match = re.search(
-        rf"{len(stem)}{stem}_(\d*)(\w+?)\.(?:\w+\.\d+\.)?_omp_fn\.(\d+)", symbol
-    )
     if source.suffix != ".pyx":
         return None
-    if match is None:  # a task
-        return f"{stem}.pyx {symbol.rsplit(stem + '_')[-1]}"
-    function, number = match[2], int(match[3])
-    length = int(match[1] or 0)
-    if (
-        function[0].isupper() and function[length : length + 1] == "_"
-    ):  # behind its class
-        function = function[length + 1 :]
-    inside, numbers = False, []
-    for i, line in enumerate(source.read_text().splitlines(), 1):
-        if re.match(r"\s*(cdef|cpdef|def)\b[^=]*\(", line):
-            inside = re.search(rf"\b{function}\(", line) is not None
-        if inside and "prange(" in line:
-            numbers.append(i)
-    line = f":{numbers[number]}" if number < len(numbers) else ""
-    return f"{stem}.pyx{line} {function}"
+    return f"{stem}.pyx {symbol.rsplit(stem + '_')[-1]}"
 
 
 def name_places(places):
@@ -379,9 +359,8 @@ def name_places(places):
         at = place["body"] if exact else place["caller"]
         i = bisect.bisect(found, (at, "\x7f")) - 1
         symbol = found[i][1] if i >= 0 else hex(at)
-        name = (
-            line_of(place["module"], symbol) or re.sub(r"^void |\(.*", "", symbol)[:90]
-        )
+        name = function_of(place["module"], symbol)
+        name = name or re.sub(r"^void |\(.*", "", symbol)[:90]
         place["name"] = name if exact else f"{name} +{at - found[i][0]:x}"
 
 

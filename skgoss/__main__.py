@@ -11,8 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 import skgoss
 from skgoss._engine import runtime
+from skgoss.utils import threads
 
-REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "narwhals")
+REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "narwhals")
 OPTIONAL = (
     "pandas",
     "polars",
@@ -50,8 +51,7 @@ def facts() -> Iterator[tuple[str, str]]:
     yield "processor", f"{platform.machine()}, {os.cpu_count()} cores"
     yield "instructions", runtime.simd()
     yield "SKGOSS_SIMD", os.environ.get("SKGOSS_SIMD", "not set")
-    yield "OpenMP", "yes" if runtime.has_openmp() else "no"
-    yield "threads", str(runtime.max_threads())
+    yield "threads", str(threads.max_threads())
     yield "OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "not set")
     yield "compiler", runtime.compiler()
     yield "bounds checked", "yes" if runtime.is_checked() else "no"

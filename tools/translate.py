@@ -8,7 +8,6 @@ all that they are made of, by the same options, stay as they are.
 from __future__ import annotations
 
 import gc
-import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -34,17 +33,8 @@ def stale(options: CompilationOptions, sources: list[str]) -> list[str]:
 
 
 def errors(options: CompilationOptions, source: str) -> int:
-    """Translate a module; how many errors it has.
-
-    No kernel uses a variable of a loop of `prange` behind the loop. If its first and
-    last values are not kept, no thread has to wait for the others until it begins.
-    """
-    n_errors = compile_single(source, options, None).num_errors
-    made = Path(options.output_file, Path(source).stem + ".c")
-    if not n_errors:
-        kept = re.compile(r"firstprivate\((\w+)\) lastprivate\(\1\)")
-        text = made.read_text(encoding="utf-8")
-        made.write_text(kept.sub(r"private(\1)", text), encoding="utf-8")
+    """Translate a module; how many errors it has."""
+    n_errors: int = compile_single(source, options, None).num_errors
     return n_errors
 
 

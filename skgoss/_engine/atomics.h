@@ -1,4 +1,4 @@
-/* A counter and a lock for threads that share out work among themselves. */
+/* Counts and locks that threads have in common. */
 #ifndef SKGOSS_ATOMICS_H
 #define SKGOSS_ATOMICS_H
 
@@ -21,17 +21,28 @@
 #define SPIN_PAUSE() __builtin_ia32_pause()
 #elif defined(_M_X64)
 #define SPIN_PAUSE() _mm_pause()
+#elif defined(__aarch64__)
+#define SPIN_PAUSE() __asm__ volatile("yield")
 #else
 #define SPIN_PAUSE() ((void)0)
 #endif
 
-/* The next number: each goes to one thread only. */
-static inline int64_t fetch_increment(int64_t *next)
+/* Add to a count that several threads have; returns what it was. */
+static inline int64_t fetch_add(int64_t *count, int64_t n)
 {
 #if defined(_MSC_VER)
-    return _InterlockedExchangeAdd64(next, 1);
+    return _InterlockedExchangeAdd64(count, n);
 #else
-    return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+    return __atomic_fetch_add(count, n, __ATOMIC_ACQ_REL);
+#endif
+}
+
+static inline int64_t read_count(const int64_t *count)
+{
+#if defined(_MSC_VER)
+    return _InterlockedOr64((int64_t *)count, 0);
+#else
+    return __atomic_load_n(count, __ATOMIC_ACQUIRE);
 #endif
 }
 

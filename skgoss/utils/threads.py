@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 
 import joblib
+import threadpoolctl
 
-from skgoss._engine import runtime
+from skgoss._engine import threads as pool
 
 
 def _cores(*, only_physical: bool) -> int:
@@ -37,6 +39,47 @@ def _most_threads() -> int:
     return max(os.cpu_count() or 1, FEW_THREADS)
 
 
+def _wanted() -> int | None:
+    """The first number of ``OMP_NUM_THREADS``; None: it is not set."""
+    found = re.match(r"\s*([1-9]\d*)\s*(,|$)", os.environ.get("OMP_NUM_THREADS", ""))
+    return int(found[1]) if found else None
+
+
+def _unlimited_threads() -> int:
+    return _wanted() or _cores(only_physical=False)
+
+
+def max_threads() -> int:
+    """The most threads here and now where ``n_jobs`` does not name a number.
+
+    ``OMP_NUM_THREADS``, or else all logical cores, but not more than threadpoolctl
+    allows.
+    """
+    return min(_unlimited_threads(), pool.limit() or _most_threads())
+
+
+class EnginePool(threadpoolctl.LibController):
+    """The threads of the engine, which threadpoolctl limits with those of OpenMP."""
+
+    user_api = "openmp"
+    internal_api = "skgoss"
+    filename_prefixes = ("threads.",)
+    check_symbols = ("skgoss_limit_pool",)
+
+    def get_num_threads(self) -> int:
+        return max_threads()
+
+    def set_num_threads(self, num_threads: int) -> None:
+        """Limit this thread; what it had without a limit is none."""
+        pool.set_limit(num_threads if num_threads < _unlimited_threads() else 0)
+
+    def get_version(self) -> None:
+        return None
+
+
+threadpoolctl.register(EnginePool)
+
+
 def n_threads(n_jobs: int | None) -> int:
     """The number of threads that ``n_jobs`` stands for, here and now.
 
@@ -50,9 +93,9 @@ def n_threads(n_jobs: int | None) -> int:
     n_jobs = n_jobs or 0
     if n_jobs > 0:
         return min(n_jobs, _most_threads())
-    wanted = runtime.max_threads()
+    wanted = max_threads()
     if n_jobs < 0:
         wanted = min(wanted, _cores(only_physical=False) + 1 + n_jobs)
-    elif "OMP_NUM_THREADS" not in os.environ:
+    elif _wanted() is None:
         wanted = min(wanted, _cores(only_physical=True))
     return min(max(1, wanted), _most_threads())

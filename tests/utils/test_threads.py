@@ -13,6 +13,7 @@ from threading import Barrier, Event
 import golden
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skgoss import Booster, Dataset, LGBMClassifier
 from skgoss.utils import threads
@@ -154,10 +155,31 @@ def test_n_threads_follows_the_quota_of_a_container(
         threads._counted_cores.cache_clear()
 
 
+def test_threadpoolctl_limits_the_threads_of_the_engine(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    most = threads.n_threads(None)
+    (info,) = (lib for lib in threadpool_info() if lib["internal_api"] == "skgoss")
+    assert (info["user_api"], info["num_threads"], most) == ("openmp", 3, 3)
+    with threadpool_limits(2, user_api="openmp"):
+        assert [threads.n_threads(n) for n in (None, -1, 5)] == [2, 2, 5]
+        with ThreadPoolExecutor(1) as pool:  # it limits a thread, as OpenMP does
+            assert pool.submit(threads.n_threads, None).result() == 3
+    assert threads.n_threads(None) == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "4,2")
+    assert threads.n_threads(None) == 4
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "many"])
+def test_a_variable_without_a_number_is_left_out(monkeypatch, machine, text):
+    machine(16, n_cores=8)
+    monkeypatch.setenv("OMP_NUM_THREADS", text)
+    assert threads.n_threads(None) == 8
+
+
 def test_n_threads_keep_to_limits(monkeypatch, machine):
     machine(16, n_cores=8)
-    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 2)
+    monkeypatch.setattr(threads, "max_threads", lambda: 2)
     assert [threads.n_threads(n) for n in (None, 0, -1, -99)] == [2, 2, 2, 1]
-    monkeypatch.setattr(threads.runtime, "max_threads", lambda: 12)
+    monkeypatch.setattr(threads, "max_threads", lambda: 12)
     monkeypatch.setenv("OMP_NUM_THREADS", "12")
     assert threads.n_threads(None) == 12

@@ -6,16 +6,16 @@ Boosting Decision Tree", NeurIPS 2017, and its documentation): equal mass in the
 values alone in theirs, zero always in its own.
 """
 
-from cython.parallel cimport prange
 from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs, isnan, llround, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.columns.column_kernels cimport (
     InputColumns, is_sparse, load_block, load_rows, load_values, read_columns)
-from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for, parallel_shares
 
 import numpy as np
 
@@ -52,6 +52,7 @@ cdef enum:
     # holds several of them. Fewer where each needs room for all its values.
     TILE = 4
     SPARSE_TILE = 8
+    COLUMNS_PER_TASK = 16     # to count: they differ
 
 
 cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
@@ -641,6 +642,50 @@ cdef void find_column_bounds(
             range_out[0] = right.value[0]
 
 
+cdef struct BoundsLoop:
+    InputColumns inputs
+    const int64_t* rows       # to read, and where each row is among them; or NULL
+    const int32_t* place
+    const double* weight
+    int64_t n_rows
+    double total
+    BinningRules rule
+    const int64_t* forced_start
+    const double* forced_bound
+    const int32_t* forced_rank
+    uint64_t* scratch         # of each thread, `scratch_size`; a sort has room for `room` values
+    Py_ssize_t scratch_size
+    int64_t room
+    const int64_t* bounds_start
+    double* bounds
+    int32_t* n_bounds
+    uint8_t* missing_type
+    int32_t* n_occupied
+    double* range
+    double* zero_share
+    Watch watch
+
+
+cdef void find_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Find the boundaries of a tile of columns."""
+    cdef BoundsLoop* loop = <BoundsLoop*> context
+    cdef uint64_t* scratch = loop.scratch + thread * loop.scratch_size
+    cdef double* values = <double*> (scratch + SCRATCH_PER_VALUE * loop.room)
+    cdef Py_ssize_t j
+    if is_stopped(&loop.watch):
+        return
+    load_tile(&loop.inputs, first, end - first, loop.rows, loop.n_rows, values)
+    for j in range(first, end):
+        if is_stopped(&loop.watch):
+            break
+        find_column_bounds(
+            &loop.inputs, j, values + (j - first) * loop.n_rows, loop.place, loop.weight,
+            loop.n_rows, loop.total, loop.rule, forced_of(loop, j),
+            split_scratch(scratch, loop.room), loop.bounds + loop.bounds_start[j],
+            &loop.n_bounds[j], &loop.missing_type[j], &loop.n_occupied[j],
+            &loop.range[2 * j], &loop.zero_share[j])
+
+
 def find_bounds(
     columns, const int64_t[::1] rows, const int32_t[::1] place, const double[::1] weight,
     int64_t n_rows, int32_t max_bin, int64_t min_data_in_bin, bint use_missing,
@@ -670,49 +715,38 @@ def find_bounds(
     - ``range_out``, (n_features, 2): smallest and greatest number.
     - ``zero_share_out``, (n_features,): the share of rows that are zero, or count as zero.
     """
-    cdef const int64_t* row = NULL if rows is None else &rows[0]
-    cdef const int32_t* row_place = NULL if place is None else &place[0]
-    cdef const double* mass = NULL if weight is None else &weight[0]
-    cdef BinningRules rule = BinningRules(max_bin, min_data_in_bin, use_missing, zero_as_missing)
-    cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
     cdef Py_ssize_t width = tile_width(n_features, n_threads)
-    cdef int64_t room = scratch_out.shape[1] // (SCRATCH_PER_VALUE + width)
-    cdef Py_ssize_t first, j, k
-    cdef double total = <double> n_rows
-    cdef double* values
-    cdef Watch watch = start_watch()
+    cdef BoundsLoop loop
+    if n_features == 0:
+        return
+    loop.inputs, loop.n_rows, loop.total = read_columns(columns), n_rows, n_rows
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.place = NULL if place is None else &place[0]
+    loop.weight = NULL if weight is None else &weight[0]
     if weight is not None:
-        total = np.sum(weight)
-    for first in prange(
-        0, n_features, width, nogil=True, schedule="dynamic", num_threads=n_threads,
-    ):
-        if is_stopped(&watch):
-            continue
-        values = <double*> &scratch_out[omp_get_thread_num(), SCRATCH_PER_VALUE * room]
-        load_tile(&inputs, first, min(width, n_features - first), row, n_rows, values)
-        for k in range(min(width, n_features - first)):
-            if is_stopped(&watch):
-                break
-            j = first + k
-            find_column_bounds(
-                &inputs, j, values + k * n_rows, row_place, mass, n_rows, total, rule,
-                forced_of(forced_start, forced_bound, forced_rank, j),
-                split_scratch(&scratch_out[omp_get_thread_num(), 0], room),
-                &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
-                &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
-            )
-    end_watch(&watch)
+        loop.total = np.sum(weight)
+    loop.rule = BinningRules(max_bin, min_data_in_bin, use_missing, zero_as_missing)
+    loop.forced_start = &forced_start[0]
+    loop.forced_bound = &forced_bound[0] if forced_bound.shape[0] else NULL
+    loop.forced_rank = &forced_rank[0] if forced_rank.shape[0] else NULL
+    loop.scratch, loop.scratch_size = &scratch_out[0, 0], scratch_out.shape[1]
+    loop.room = loop.scratch_size // (SCRATCH_PER_VALUE + width)
+    loop.bounds_start, loop.bounds, loop.n_bounds = (
+        &bounds_start[0], &bounds_out[0], &n_bounds_out[0])
+    loop.missing_type, loop.n_occupied = &missing_type_out[0], &n_occupied_out[0]
+    loop.range, loop.zero_share = &range_out[0, 0], &zero_share_out[0]
+    loop.watch = start_watch()
+    with nogil:
+        parallel_for(find_some, &loop, n_features, width, n_threads)
+    end_watch(&loop.watch)
 
 
-cdef inline Forced forced_of(
-    const int64_t[::1] start, const double[::1] bound, const int32_t[::1] rank, Py_ssize_t column
-) noexcept nogil:
-    cdef Forced forced
-    forced.n = start[column + 1] - start[column]
-    forced.bound = &bound[start[column]] if forced.n else NULL
-    forced.rank = &rank[start[column]] if forced.n else NULL
-    return forced
+cdef inline Forced forced_of(const BoundsLoop* loop, Py_ssize_t column) noexcept nogil:
+    cdef int64_t start = loop.forced_start[column]
+    return Forced(
+        loop.forced_bound + start, loop.forced_rank + start,
+        loop.forced_start[column + 1] - start)
 
 
 cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
@@ -847,19 +881,39 @@ cdef inline void search_block(
         bins_out += SEARCH_WIDTH
 
 
-cdef void bin_block(
-    const InputColumns* inputs, const int64_t* rows, int64_t start, int64_t n,
-    const Plan* plan, int64_t n_columns, int64_t stride, bin_t* columns_out,
+cdef struct BinLoop:
+    InputColumns inputs
+    const int64_t* rows       # to read; NULL: all
+    const Plan* plan
+    int64_t n_columns
+    int64_t stride            # bins from a column to the next
+    int width                 # bytes of a bin
+    void* bins
+    Watch watch
+
+
+cdef void bin_rows(
+    const BinLoop* loop, int64_t start, int64_t n, bin_t* columns_out,
 ) noexcept nogil:
     """Put some rows of all columns into their bins."""
     cdef double[BLOCK] values
     cdef bin_t[BLOCK] bins
     cdef int64_t j
     memset(values, 0, sizeof(values))
-    for j in range(n_columns):
-        load_block(inputs, j, rows, start, n, values)
-        search_block(values, n, plan, j, &bins[0])
-        memcpy(columns_out + j * stride + start, &bins[0], n * sizeof(bin_t))
+    for j in range(loop.n_columns):
+        load_block(&loop.inputs, j, loop.rows, start, n, values)
+        search_block(values, n, loop.plan, j, &bins[0])
+        memcpy(columns_out + j * loop.stride + start, &bins[0], n * sizeof(bin_t))
+
+
+cdef void bin_block(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    cdef BinLoop* loop = <BinLoop*> context
+    if is_stopped(&loop.watch):
+        return
+    if loop.width == 1:
+        bin_rows(loop, start, end - start, <uint8_t*> loop.bins)
+    else:
+        bin_rows(loop, start, end - start, <uint16_t*> loop.bins)
 
 
 def bin_columns(
@@ -871,21 +925,21 @@ def bin_columns(
     ``rows``: those to read; None reads all. ``columns_out``, of shape (n_columns, n_rows): the
     bins of a column lie one after the other, columns anywhere.
     """
-    cdef const int64_t* row = NULL if rows is None else &rows[0]
-    cdef InputColumns inputs = read_columns(columns)
     cdef int64_t n_rows = columns_out.shape[1]
-    cdef int64_t stride = columns_out.strides[0] // <int64_t> sizeof(bin_t)
-    cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
-    cdef int64_t block
-    cdef Watch watch = start_watch()
+    cdef BinLoop loop
     if n_rows > 1 and columns_out.strides[1] != <int64_t> sizeof(bin_t):
         raise ValueError("the bins of a column must lie one after the other")
-    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        if not is_stopped(&watch):
-            bin_block(
-                &inputs, row, block * BLOCK, min(<int64_t> BLOCK, n_rows - block * BLOCK),
-                &search.plan, columns_out.shape[0], stride, &columns_out[0, 0])
-    end_watch(&watch)
+    if columns_out.shape[0] * n_rows == 0:
+        return
+    loop.inputs, loop.plan = read_columns(columns), &search.plan
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.n_columns, loop.width = columns_out.shape[0], sizeof(bin_t)
+    loop.stride = columns_out.strides[0] // <int64_t> sizeof(bin_t)
+    loop.bins = &columns_out[0, 0]
+    loop.watch = start_watch()
+    with nogil:
+        parallel_shares(bin_block, &loop, n_rows, BLOCK, n_threads)
+    end_watch(&loop.watch)
 
 
 cdef struct ZeroBin:
@@ -1006,6 +1060,27 @@ cdef int64_t count_column(
     return n_other
 
 
+cdef struct CountLoop:
+    InputColumns inputs
+    const int64_t* rows
+    const int32_t* place
+    int64_t n_rows
+    int64_t limit
+    bint nan_is_zero
+    int64_t* count
+    Watch watch
+
+
+cdef void count_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef CountLoop* loop = <CountLoop*> context
+    cdef Py_ssize_t j
+    for j in range(first, end):
+        if is_stopped(&loop.watch):
+            break
+        loop.count[j] = count_column(
+            &loop.inputs, j, loop.rows, loop.place, loop.n_rows, loop.limit, loop.nan_is_zero)
+
+
 def count_others(
     columns, const int64_t[::1] rows, const int32_t[::1] place, int64_t n_rows,
     int64_t limit, bint nan_is_zero, int n_threads, int64_t[::1] count_out,
@@ -1014,17 +1089,17 @@ def count_others(
 
     Counts that reach the limit need not be exact. ``rows`` and ``place``: see `find_bounds`.
     """
-    cdef const int64_t* row = NULL if rows is None else &rows[0]
-    cdef const int32_t* row_place = NULL if place is None else &place[0]
-    cdef InputColumns inputs = read_columns(columns)
-    cdef Py_ssize_t j
-    cdef Watch watch = start_watch()
-    for j in prange(
-        count_out.shape[0], nogil=True, schedule="dynamic", chunksize=16, num_threads=n_threads,
-    ):
-        if not is_stopped(&watch):
-            count_out[j] = count_column(&inputs, j, row, row_place, n_rows, limit, nan_is_zero)
-    end_watch(&watch)
+    cdef CountLoop loop
+    if count_out.shape[0] == 0:
+        return
+    loop.inputs, loop.n_rows, loop.limit = read_columns(columns), n_rows, limit
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.place = NULL if place is None else &place[0]
+    loop.nan_is_zero, loop.count = nan_is_zero, &count_out[0]
+    loop.watch = start_watch()
+    with nogil:
+        parallel_for(count_some, &loop, count_out.shape[0], COLUMNS_PER_TASK, n_threads)
+    end_watch(&loop.watch)
 
 
 cdef bint do_ascend(const uint32_t* rows, int64_t n) noexcept nogil:
@@ -1090,6 +1165,28 @@ cdef bint list_tile(
     return is_filled
 
 
+cdef struct ListLoop:
+    InputColumns inputs
+    const int64_t* rows
+    const int32_t* place
+    int64_t n_rows
+    const Plan* plan
+    int64_t* start
+    const int64_t* bin_start
+    uint32_t* rows_out
+    uint16_t* bins_out
+    int64_t n_wrong           # tiles
+    Watch watch
+
+
+cdef void list_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef ListLoop* loop = <ListLoop*> context
+    if not is_stopped(&loop.watch):
+        fetch_add(&loop.n_wrong, not list_tile(
+            &loop.inputs, first, end - first, loop.rows, loop.place, loop.n_rows, loop.plan,
+            loop.start, loop.bin_start, loop.rows_out, loop.bins_out))
+
+
 def list_columns(
     columns, const int64_t[::1] rows, const int32_t[::1] place, int64_t n_rows,
     BinSearch search, int n_threads, int64_t[::1] start_inout, const int64_t[::1] bin_start,
@@ -1109,30 +1206,27 @@ def list_columns(
     Returns False if the data have changed since the lists were counted: what is written is of no
     use then.
     """
-    cdef const int64_t* row = NULL if rows is None else &rows[0]
-    cdef const int32_t* row_place = NULL if place is None else &place[0]
-    cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t n_columns = start_inout.shape[0] - 1
     cdef bint counts = rows_out is None
-    cdef uint32_t* to_rows = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
-    cdef uint16_t* to_bins = NULL if bins_out is None or len(bins_out) == 0 else &bins_out[0]
-    cdef const int64_t* to_start = NULL if bin_start is None else &bin_start[0]
     cdef Py_ssize_t width = max(
         1, min(<Py_ssize_t> SPARSE_TILE, n_columns // (2 * n_threads)))
-    cdef Py_ssize_t n_wrong = 0
     cdef Py_ssize_t j
-    cdef Watch watch = start_watch()
-    if not counts and to_rows == NULL:
+    cdef ListLoop loop
+    loop.inputs, loop.plan, loop.n_rows = read_columns(columns), &search.plan, n_rows
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.place = NULL if place is None else &place[0]
+    loop.start = &start_inout[0]
+    loop.bin_start = NULL if bin_start is None else &bin_start[0]
+    loop.rows_out = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
+    loop.bins_out = NULL if bins_out is None or len(bins_out) == 0 else &bins_out[0]
+    loop.n_wrong = 0
+    loop.watch = start_watch()
+    if not counts and loop.rows_out == NULL:
         return True
-    for j in prange(
-        0, n_columns, width, nogil=True, schedule="dynamic", num_threads=n_threads,
-    ):
-        if not is_stopped(&watch):
-            n_wrong += not list_tile(
-                &inputs, j, min(width, n_columns - j), row, row_place, n_rows,
-                &search.plan, &start_inout[0], to_start, to_rows, to_bins)
-    end_watch(&watch)
+    with nogil:
+        parallel_for(list_some, &loop, n_columns, width, n_threads)
+    end_watch(&loop.watch)
     if counts:
         for j in range(n_columns):
             start_inout[j + 1] += start_inout[j]
-    return n_wrong == 0
+    return loop.n_wrong == 0

@@ -7,16 +7,16 @@ the rows where column j is not at its default. As all rows are listed conflicts 
 exactly. A conflict is an entry on a row that an earlier column of the bundle holds.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from skgoss._engine.bits cimport bits_set, lowest_bit
-from skgoss._engine.binning.stored_columns cimport stored_bin, stored_bins
+from skgoss._engine.binning.stored_columns cimport stored_bin
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
 
 cdef enum:
     SLOTS = 64              # bundles at hand: one for each bit of a row's word
@@ -579,6 +579,44 @@ def have_bins(start, bin_start, n_bins):
     )
 
 
+cdef struct Merging:
+    SparseColumns sparse
+    const int64_t* bin_start
+    const uint16_t* bins
+    const int64_t* member_start
+    const int32_t* members
+    const int32_t* first_code
+    int width                 # bytes of a code
+    void* codes               # of each bundle, by row
+    Watch watch
+
+
+cdef void merge_bundle(Merging* call, Py_ssize_t b, code_t* codes_out) noexcept nogil:
+    cdef const int64_t* start = call.sparse.start
+    cdef const uint16_t* stored
+    cdef Py_ssize_t k, j
+    memset(codes_out, 0, call.sparse.n_rows * sizeof(code_t))
+    for k in range(call.member_start[b], call.member_start[b + 1]):
+        j = call.members[k]
+        stored = NULL
+        if call.bin_start[j] < call.bin_start[j + 1]:
+            stored = call.bins + call.bin_start[j]
+        write_codes(
+            call.sparse.rows + start[j], start[j + 1] - start[j], stored, call.first_code[j],
+            codes_out)
+
+
+cdef void merge_one(void* context, Py_ssize_t b, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Merging* call = <Merging*>context
+    cdef Py_ssize_t first = b * call.sparse.n_rows
+    if is_stopped(&call.watch):
+        return
+    if call.width == 1:
+        merge_bundle(call, b, <uint8_t*>call.codes + first)
+    else:
+        merge_bundle(call, b, <uint16_t*>call.codes + first)
+
+
 def merge_bundles(
     const int64_t[::1] start, const uint32_t[::1] rows, const int64_t[::1] bin_start,
     const uint16_t[::1] bins, const int64_t[::1] member_start, const int32_t[::1] members,
@@ -598,8 +636,7 @@ def merge_bundles(
     """
     cdef SparseColumns sparse = as_sparse_columns(start, rows, codes_out.shape[1])
     cdef Py_ssize_t n_bundles = codes_out.shape[0]
-    cdef Py_ssize_t b, k, j
-    cdef Watch watch = start_watch()
+    cdef Merging call
     if (
         not have_bins(start, bin_start, len(bins))
         or first_code.shape[0] != sparse.n_columns
@@ -612,15 +649,11 @@ def merge_bundles(
     if sparse.rows == NULL or members.shape[0] == 0 or sparse.n_rows == 0:
         np.asarray(codes_out)[:] = 0
         return
-    for b in prange(
-        n_bundles, nogil=True, num_threads=n_threads, schedule="dynamic",
-        use_threads_if=n_bundles > 1,
-    ):
-        if not is_stopped(&watch):
-            memset(&codes_out[b, 0], 0, sparse.n_rows * sizeof(code_t))
-            for k in range(member_start[b], member_start[b + 1]):
-                j = members[k]
-                write_codes(
-                    sparse.rows + start[j], start[j + 1] - start[j],
-                    stored_bins(bins, bin_start, j), first_code[j], &codes_out[b, 0])
-    end_watch(&watch)
+    call = Merging(
+        sparse, &bin_start[0], NULL, &member_start[0], &members[0], &first_code[0],
+        sizeof(code_t), &codes_out[0, 0], start_watch())
+    if bins.shape[0] > 0:
+        call.bins = &bins[0]
+    with nogil:
+        parallel_for(merge_one, &call, n_bundles, 1, n_threads)
+    end_watch(&call.watch)

@@ -4,11 +4,11 @@
 A value is the number of a category; NaN and numbers that no category has are missing.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint16_t, uint8_t
 
 from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
 
 cdef enum:
     # Rows read at a time: their values stay in the first cache.
@@ -45,6 +45,29 @@ cdef void count_column(
         start += n
 
 
+cdef struct CategoryLoop:
+    InputColumns inputs
+    const int64_t* rows       # to read; NULL: the first ones
+    const double* weight
+    int64_t n_rows
+    const int64_t* first      # entry of each column, and the end
+    int64_t* count
+    double* mass
+    const uint16_t* bin_of
+    int width                 # bytes of a bin
+    void* bins
+    Watch watch
+
+
+cdef void count_one(void* context, Py_ssize_t j, Py_ssize_t end, int thread) noexcept nogil:
+    cdef CategoryLoop* loop = <CategoryLoop*> context
+    cdef int64_t first = loop.first[j]
+    if not is_stopped(&loop.watch):
+        count_column(
+            &loop.inputs, j, loop.rows, loop.weight, loop.n_rows, loop.first[j + 1] - first - 1,
+            loop.count + first, loop.mass + first)
+
+
 def count_categories(
     columns, const int64_t[::1] rows, const double[::1] weight, int64_t n_rows,
     const int64_t[::1] first, int n_threads, int64_t[::1] count_out, double[::1] mass_out,
@@ -58,33 +81,47 @@ def count_categories(
       a category.
     - ``count_out``, ``mass_out``, (first[-1],): rows and their masses, added to what is there.
     """
-    cdef const int64_t* row = NULL if rows is None else &rows[0]
-    cdef const double* row_mass = NULL if weight is None else &weight[0]
-    cdef InputColumns inputs = read_columns(columns)
-    cdef Py_ssize_t j
-    cdef Watch watch = start_watch()
-    for j in prange(first.shape[0] - 1, nogil=True, schedule="dynamic", num_threads=n_threads):
-        if not is_stopped(&watch):
-            count_column(
-                &inputs, j, row, row_mass, n_rows, first[j + 1] - first[j] - 1,
-                &count_out[first[j]], &mass_out[first[j]],
-            )
-    end_watch(&watch)
+    cdef CategoryLoop loop
+    if first.shape[0] == 1:
+        return
+    loop.inputs, loop.first, loop.n_rows = read_columns(columns), &first[0], n_rows
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.weight = NULL if weight is None else &weight[0]
+    loop.count, loop.mass = &count_out[0], &mass_out[0]
+    loop.watch = start_watch()
+    with nogil:
+        parallel_for(count_one, &loop, first.shape[0] - 1, 1, n_threads)
+    end_watch(&loop.watch)
 
 
 cdef void bin_rows(
-    const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start,
-    int64_t stop, const uint16_t* bin_of, int64_t n_categories, bin_t* bins_out,
+    const CategoryLoop* loop, Py_ssize_t column, int64_t start, int64_t stop, bin_t* bins_out,
 ) noexcept nogil:
     """Put some rows of a column of categories into their bins."""
+    cdef const uint16_t* bin_of = loop.bin_of + loop.first[column]
+    cdef int64_t n_categories = loop.first[column + 1] - loop.first[column] - 1
     cdef double[BLOCK] values
     cdef int64_t n, i
     while start < stop:
         n = min(<int64_t> BLOCK, stop - start)
-        load_block(inputs, column, rows, start, n, values)
+        load_block(&loop.inputs, column, loop.rows, start, n, values)
         for i in range(n):
             bins_out[start + i] = <bin_t> bin_of[entry_of(values[i], n_categories)]
         start += n
+
+
+cdef void bin_some(void* context, Py_ssize_t task, Py_ssize_t end, int thread) noexcept nogil:
+    cdef CategoryLoop* loop = <CategoryLoop*> context
+    cdef int64_t n_parts = (loop.n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
+    cdef Py_ssize_t j = task // n_parts
+    cdef int64_t start = task % n_parts * ROWS_PER_TASK
+    cdef int64_t stop = min(start + ROWS_PER_TASK, loop.n_rows)
+    if is_stopped(&loop.watch):
+        return
+    if loop.width == 1:
+        bin_rows(loop, j, start, stop, <uint8_t*> loop.bins + j * loop.n_rows)
+    else:
+        bin_rows(loop, j, start, stop, <uint16_t*> loop.bins + j * loop.n_rows)
 
 
 def bin_categories(
@@ -99,20 +136,15 @@ def bin_categories(
     - ``first``, (n_columns + 1,): where the bins of a column begin.
     - ``bins_out``, (n_columns, n_rows).
     """
-    cdef const int64_t* row = NULL if rows is None else &rows[0]
-    cdef InputColumns inputs = read_columns(columns)
     cdef int64_t n_rows = bins_out.shape[1]
     cdef int64_t n_parts = (n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
-    cdef int64_t task, j, start
-    cdef Watch watch = start_watch()
-    for task in prange(
-        bins_out.shape[0] * n_parts, nogil=True, schedule="dynamic", num_threads=n_threads,
-    ):
-        j = task // n_parts
-        start = task % n_parts * ROWS_PER_TASK
-        if not is_stopped(&watch):
-            bin_rows(
-                &inputs, j, row, start, min(start + ROWS_PER_TASK, n_rows), &bin_of[first[j]],
-                first[j + 1] - first[j] - 1, &bins_out[j, 0],
-            )
-    end_watch(&watch)
+    cdef CategoryLoop loop
+    if bins_out.shape[0] * n_rows == 0:
+        return
+    loop.inputs, loop.first, loop.n_rows = read_columns(columns), &first[0], n_rows
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.bin_of, loop.bins, loop.width = &bin_of[0], &bins_out[0, 0], sizeof(bin_t)
+    loop.watch = start_watch()
+    with nogil:
+        parallel_for(bin_some, &loop, bins_out.shape[0] * n_parts, 1, n_threads)
+    end_watch(&loop.watch)

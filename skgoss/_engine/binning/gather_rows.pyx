@@ -4,13 +4,12 @@
 Rows are always ascending and distinct. They are not checked here.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 import numpy as np
 
-from skgoss._engine.binning.stored_columns cimport stored_bins
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
 
 cdef enum:
     BLOCK = 2048    # rows whose numbers stay in the first cache while columns follow
@@ -21,33 +20,53 @@ ctypedef fused item_t:
     uint16_t
 
 
+cdef struct Gathering:
+    int width                 # bytes of an item
+    const void* columns
+    void* taken
+    Py_ssize_t n_columns
+    Py_ssize_t n_rows
+    Py_ssize_t n_taken
+    const int64_t* rows
+    Watch watch
+
+
 cdef void gather_items(
-    const item_t* column, const int64_t* rows, Py_ssize_t n, item_t* out,
+    const Gathering* call, const item_t* columns, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        out[i] = column[rows[i]]
+    cdef const item_t* column
+    cdef item_t* out
+    cdef Py_ssize_t i, j
+    for j in range(call.n_columns):
+        column = columns + j * call.n_rows
+        out = <item_t*> call.taken + j * call.n_taken
+        for i in range(first, end):
+            out[i] = column[call.rows[i]]
+
+
+cdef void gather_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Gathering* call = <Gathering*> context
+    if is_stopped(&call.watch):
+        return
+    if call.width == 1:
+        gather_items(call, <const uint8_t*> call.columns, first, end)
+    else:
+        gather_items(call, <const uint16_t*> call.columns, first, end)
 
 
 def gather_columns(
     const item_t[:, ::1] columns, const int64_t[::1] rows, int n_threads, item_t[:, ::1] taken_out,
 ):
     """Gather rows of columns: the elements ``columns[:, rows]``."""
-    cdef Py_ssize_t n_taken = rows.shape[0]
-    cdef Py_ssize_t block, j, n
-    cdef Watch watch = start_watch()
-    if columns.shape[0] == 0:
+    cdef Gathering call
+    if columns.shape[0] == 0 or rows.shape[0] == 0:
         return
-    for block in prange(
-        (n_taken + BLOCK - 1) // BLOCK, nogil=True, schedule="dynamic",
-        num_threads=n_threads,
-    ):
-        if is_stopped(&watch):
-            continue
-        n = min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK)
-        for j in range(columns.shape[0]):
-            gather_items(&columns[j, 0], &rows[block * BLOCK], n, &taken_out[j, block * BLOCK])
-    end_watch(&watch)
+    call = Gathering(
+        sizeof(item_t), &columns[0, 0], &taken_out[0, 0], columns.shape[0], columns.shape[1],
+        rows.shape[0], &rows[0], start_watch())
+    with nogil:
+        parallel_for(gather_block, &call, rows.shape[0], BLOCK, n_threads)
+    end_watch(&call.watch)
 
 
 cdef int64_t count_gathered(
@@ -76,6 +95,45 @@ cdef void gather_sparse_column(
         i += 1
 
 
+cdef struct SparseGathering:
+    const int64_t* start
+    const uint32_t* rows
+    const int64_t* bin_start
+    const uint16_t* bins
+    const int32_t* place
+    int64_t* start_out        # of each column, and the end; first its length instead
+    const int64_t* bin_start_out
+    uint32_t* rows_out
+    uint16_t* bins_out
+    Watch watch
+
+
+cdef void count_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef SparseGathering* call = <SparseGathering*> context
+    cdef const int64_t* start = call.start
+    cdef Py_ssize_t j
+    for j in range(first, end):
+        if start[j] < start[j + 1] and not is_stopped(&call.watch):
+            call.start_out[j + 1] = count_gathered(
+                call.rows + start[j], start[j + 1] - start[j], call.place)
+
+
+cdef void gather_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef SparseGathering* call = <SparseGathering*> context
+    cdef const int64_t* start = call.start
+    cdef const int64_t* to = call.start_out
+    cdef const uint16_t* bins
+    cdef Py_ssize_t j
+    for j in range(first, end):
+        if start[j] < start[j + 1] and not is_stopped(&call.watch):
+            bins = NULL
+            if call.bin_start[j] < call.bin_start[j + 1]:
+                bins = call.bins + call.bin_start[j]
+            gather_sparse_column(
+                call.rows + start[j], bins, call.place, to[j + 1] - to[j],
+                call.rows_out + to[j], call.bins_out + call.bin_start_out[j])
+
+
 def gather_sparse_columns(
     const int64_t[::1] start, const uint32_t[::1] sparse_rows, const int64_t[::1] bin_start,
     const uint16_t[::1] bins, const int32_t[::1] place, int n_threads,
@@ -90,20 +148,18 @@ def gather_sparse_columns(
     Returns start, sparse_rows, bin_start, bins: as the arguments.
     """
     cdef Py_ssize_t n_columns = start.shape[0] - 1
-    cdef Py_ssize_t j
-    cdef Watch watch
+    cdef SparseGathering call
     taken_start = np.zeros(n_columns + 1, dtype=np.int64)
     cdef int64_t[::1] start_out = taken_start
     if sparse_rows.shape[0] == 0:
         return taken_start, np.empty(0, np.uint32), taken_start, np.empty(0, np.uint16)
-    watch = start_watch()
-    for j in prange(
-        n_columns, nogil=True, schedule="dynamic", chunksize=COLUMNS_PER_TASK,
-        num_threads=n_threads,
-    ):
-        if start[j] < start[j + 1] and not is_stopped(&watch):
-            start_out[j + 1] = count_gathered(
-                &sparse_rows[start[j]], start[j + 1] - start[j], &place[0])
+    call.start, call.rows, call.place = &start[0], &sparse_rows[0], &place[0]
+    call.bin_start = &bin_start[0]
+    call.bins = &bins[0] if bins.shape[0] > 0 else NULL
+    call.start_out = &start_out[0]
+    call.watch = start_watch()
+    with nogil:
+        parallel_for(count_some, &call, n_columns, COLUMNS_PER_TASK, n_threads)
     taken_bin_start = np.zeros(n_columns + 1, dtype=np.int64)
     np.cumsum(taken_start[1:] * (np.diff(bin_start) > 0), out=taken_bin_start[1:])
     np.cumsum(taken_start, out=taken_start)
@@ -112,16 +168,11 @@ def gather_sparse_columns(
     taken_bins = np.empty(bin_start_out[n_columns] + 1, dtype=np.uint16)
     cdef uint32_t[::1] rows_out = taken_rows
     cdef uint16_t[::1] bins_out = taken_bins
-    for j in prange(
-        n_columns, nogil=True, schedule="dynamic", chunksize=COLUMNS_PER_TASK,
-        num_threads=n_threads,
-    ):
-        if start[j] < start[j + 1] and not is_stopped(&watch):
-            gather_sparse_column(
-                &sparse_rows[start[j]], stored_bins(bins, bin_start, j), &place[0],
-                start_out[j + 1] - start_out[j], &rows_out[start_out[j]],
-                &bins_out[bin_start_out[j]])
-    end_watch(&watch)
+    call.bin_start_out, call.rows_out, call.bins_out = (
+        &bin_start_out[0], &rows_out[0], &bins_out[0])
+    with nogil:
+        parallel_for(gather_some, &call, n_columns, COLUMNS_PER_TASK, n_threads)
+    end_watch(&call.watch)
     return (
         taken_start, taken_rows[:start_out[n_columns]],
         taken_bin_start, taken_bins[:bin_start_out[n_columns]],

@@ -4,7 +4,6 @@
 How rows lie in memory is described in ``layout.h``.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from skgoss._engine.binning.stored_columns cimport stored_bin, stored_bins
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_shares
 
 # Where a run of codes goes in a histogram: `Piece` of layout.h.
 PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
@@ -25,19 +25,41 @@ cdef enum:
     BLOCK = 512    # rows whose lanes stay in the first cache while columns follow
 
 
-cdef void pack_block(
-    const code_t* columns, Py_ssize_t n_rows, Py_ssize_t n_columns, const int32_t* lane,
-    const int32_t* radix, Py_ssize_t first, Py_ssize_t n, Py_ssize_t stride,
-    code_t* rows_out,
+cdef struct Packing:
+    int width                 # bytes of a number
+    const void* columns
+    void* rows
+    Py_ssize_t n_rows
+    Py_ssize_t n_columns
+    const int32_t* lane
+    const int32_t* radix
+    Py_ssize_t stride
+    Watch watch
+
+
+cdef void pack_numbers(
+    const Packing* call, const code_t* columns, Py_ssize_t first, Py_ssize_t n,
 ) noexcept nogil:
-    cdef code_t* out = rows_out + first * stride
+    cdef code_t* out = <code_t*>call.rows + first * call.stride
     cdef const code_t* column
-    cdef Py_ssize_t i, j
+    cdef Py_ssize_t stride = call.stride, i, j
+    cdef int32_t lane, radix
     memset(out, 0, n * stride * sizeof(code_t))
-    for j in range(n_columns):
-        column = columns + j * n_rows + first
+    for j in range(call.n_columns):
+        column = columns + j * call.n_rows + first
+        lane, radix = call.lane[j], call.radix[j]
         for i in range(n):
-            out[i * stride + lane[j]] += <code_t>(column[i] * radix[j])
+            out[i * stride + lane] += <code_t>(column[i] * radix)
+
+
+cdef void pack_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Packing* call = <Packing*>context
+    if is_stopped(&call.watch):
+        return
+    if call.width == 1:
+        pack_numbers(call, <const uint8_t*>call.columns, first, end - first)
+    else:
+        pack_numbers(call, <const uint16_t*>call.columns, first, end - first)
 
 
 def pack_rows(
@@ -52,20 +74,15 @@ def pack_rows(
     - ``rows_out``, (n_rows, n_numbers): numbers of no lane become zero.
     """
     cdef Py_ssize_t n_rows = rows_out.shape[0]
-    cdef Py_ssize_t block
-    cdef Watch watch = start_watch()
+    cdef Packing call
     if n_rows == 0 or lane.shape[0] == 0:
         return
-    for block in prange(
-        (n_rows + BLOCK - 1) // BLOCK, nogil=True, schedule="static",
-        num_threads=n_threads,
-    ):
-        if not is_stopped(&watch):
-            pack_block(
-                &columns[0, 0], n_rows, columns.shape[0], &lane[0], &radix[0], block * BLOCK,
-                min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), rows_out.shape[1],
-                &rows_out[0, 0])
-    end_watch(&watch)
+    call = Packing(
+        sizeof(code_t), &columns[0, 0], &rows_out[0, 0], n_rows, columns.shape[0], &lane[0],
+        &radix[0], rows_out.shape[1], start_watch())
+    with nogil:
+        parallel_shares(pack_block, &call, n_rows, BLOCK, n_threads)
+    end_watch(&call.watch)
 
 
 def pack_entries(

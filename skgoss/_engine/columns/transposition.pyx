@@ -8,10 +8,11 @@ The columns of entries are in memory of the user, which may change while it is r
 compared with the number of columns, and each place with the number of entries that were counted.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
 
 cdef enum:
     WATCH_EVERY = 4096    # rows
@@ -49,6 +50,33 @@ cdef bint count_rows(
     return ascends
 
 
+cdef struct Counting:
+    bint is_long              # whether numbers have eight bytes
+    const void* start
+    const void* columns
+    const int64_t* chunk_start
+    int64_t n_columns
+    int32_t* count            # of each chunk, by column
+    int64_t n_wrong           # chunks
+    Watch watch
+
+
+cdef void count_chunk(void* context, Py_ssize_t k, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Counting* call = <Counting*> context
+    cdef int64_t first = call.chunk_start[k], stop = call.chunk_start[k + 1]
+    cdef int32_t* count = call.count + k * call.n_columns
+    cdef bint ascends
+    if call.is_long:
+        ascends = count_rows(
+            <const int64_t*> call.start, <const int64_t*> call.columns, first, stop,
+            call.n_columns, count, &call.watch)
+    else:
+        ascends = count_rows(
+            <const int32_t*> call.start, <const int32_t*> call.columns, first, stop,
+            call.n_columns, count, &call.watch)
+    fetch_add(&call.n_wrong, not ascends)
+
+
 def count_columns(
     const index_t[::1] start, const index_t[::1] columns, const int64_t[::1] chunk_start,
     int32_t[:, ::1] count_out,
@@ -63,19 +91,16 @@ def count_columns(
     Returns whether the columns of all rows ascend and are distinct.
     """
     cdef Py_ssize_t n_chunks = count_out.shape[0]
-    cdef Py_ssize_t n_wrong = 0
-    cdef Py_ssize_t k
-    cdef Watch watch = start_watch()
+    cdef Counting call
     if columns.shape[0] == 0:
         return True
-    for k in prange(
-        n_chunks, nogil=True, schedule="static", chunksize=1, num_threads=n_chunks,
-    ):
-        n_wrong += not count_rows(
-            &start[0], &columns[0], chunk_start[k], chunk_start[k + 1], count_out.shape[1],
-            &count_out[k, 0], &watch)
-    end_watch(&watch)
-    return n_wrong == 0
+    call = Counting(
+        index_t is int64_t, &start[0], &columns[0], &chunk_start[0], count_out.shape[1],
+        &count_out[0, 0], 0, start_watch())
+    with nogil:
+        parallel_for(count_chunk, &call, n_chunks, 1, <int> n_chunks)
+    end_watch(&call.watch)
+    return call.n_wrong == 0
 
 
 cdef void move_rows(
@@ -109,6 +134,52 @@ cdef void move_rows(
         read_inout[row] = <int32_t> (i - start[row])
 
 
+cdef struct Moving:
+    bint is_long              # whether numbers have eight bytes
+    int width                 # bytes of a value
+    const void* start
+    const void* columns
+    const void* values        # or NULL: only rows are wanted
+    const int64_t* chunk_start
+    int64_t first_column
+    int64_t n_columns
+    int32_t* read
+    int64_t* place            # of each chunk, by column
+    const int64_t* place_stop
+    int32_t* rows
+    void* values_out
+    Watch watch
+
+
+cdef void move_values(
+    Moving* call, const index_t* start, const bits_t* values, Py_ssize_t k
+) noexcept nogil:
+    move_rows(
+        start, <const index_t*> call.columns, values, call.chunk_start[k],
+        call.chunk_start[k + 1], call.first_column, call.n_columns, call.read,
+        call.place + k * call.n_columns, call.place_stop + k * call.n_columns, call.rows,
+        <bits_t*> call.values_out, &call.watch)
+
+
+cdef void move_of_width(Moving* call, const index_t* start, Py_ssize_t k) noexcept nogil:
+    if call.width == 8:
+        move_values(call, start, <const uint64_t*> call.values, k)
+    elif call.width == 4:
+        move_values(call, start, <const uint32_t*> call.values, k)
+    elif call.width == 2:
+        move_values(call, start, <const uint16_t*> call.values, k)
+    else:
+        move_values(call, start, <const uint8_t*> call.values, k)
+
+
+cdef void move_chunk(void* context, Py_ssize_t k, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Moving* call = <Moving*> context
+    if call.is_long:
+        move_of_width(call, <const int64_t*> call.start, k)
+    else:
+        move_of_width(call, <const int32_t*> call.start, k)
+
+
 def move_columns(
     const index_t[::1] start, const index_t[::1] columns, const bits_t[::1] values,
     const int64_t[::1] chunk_start, int64_t first_column, int32_t[::1] read_inout,
@@ -128,15 +199,12 @@ def move_columns(
     - ``values_out``: empty if only rows are wanted; so is ``values`` then.
     """
     cdef Py_ssize_t n_chunks = place_inout.shape[0]
-    cdef const bits_t* from_values = &values[0] if values.shape[0] > 0 else NULL
-    cdef bits_t* to_values = &values_out[0] if values.shape[0] > 0 else NULL
-    cdef Py_ssize_t k
-    cdef Watch watch = start_watch()
-    for k in prange(
-        n_chunks, nogil=True, schedule="static", chunksize=1, num_threads=n_chunks,
-    ):
-        move_rows(
-            &start[0], &columns[0], from_values, chunk_start[k], chunk_start[k + 1],
-            first_column, place_inout.shape[1], &read_inout[0], &place_inout[k, 0],
-            &place_stop[k, 0], &rows_out[0], to_values, &watch)
-    end_watch(&watch)
+    cdef Moving call = Moving(
+        index_t is int64_t, sizeof(bits_t), &start[0], &columns[0], NULL, &chunk_start[0],
+        first_column, place_inout.shape[1], &read_inout[0], &place_inout[0, 0],
+        &place_stop[0, 0], &rows_out[0], NULL, start_watch())
+    if values.shape[0] > 0:
+        call.values, call.values_out = &values[0], &values_out[0]
+    with nogil:
+        parallel_for(move_chunk, &call, n_chunks, 1, <int> n_chunks)
+    end_watch(&call.watch)

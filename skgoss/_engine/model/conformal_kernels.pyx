@@ -1,14 +1,16 @@
 # cython: language_level=3
 """Weighted quantiles of conformity scores around the predictions of several models."""
 
-from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
+from skgoss._engine.threads cimport parallel_shares
+
 cdef enum:
     # Below so many searches, starting a thread team costs more than it saves.
     MIN_FOR_TEAM = 2000
+    ROWS_PER_TASK = 64
 
 
 # Sorted scores in groups.
@@ -97,6 +99,26 @@ cdef double quantile(
     return found
 
 
+cdef struct Quantiles:
+    Groups groups
+    const double* center      # of each row, one for each group
+    const double* scale
+    const double* needed
+    int64_t n_needed
+    Span* spans               # of each thread, one for each group
+    double* quantiles         # of each row, `n_needed`
+
+
+cdef void find_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Quantiles* of = <Quantiles*>context
+    cdef int64_t n_groups = of.groups.n, row, k
+    for row in range(first, end):
+        for k in range(of.n_needed):
+            of.quantiles[row * of.n_needed + k] = quantile(
+                &of.groups, of.center + row * n_groups, of.scale + row * n_groups,
+                of.needed[k], of.spans + thread * n_groups)
+
+
 def quantiles(
     const double[::1] score, const double[::1] weight, const int64_t[::1] start,
     const double[:, ::1] center, const double[:, ::1] scale, const double[::1] needed,
@@ -114,23 +136,20 @@ def quantiles(
     - ``needed``, (n_needed,): the weights that are enough.
     - ``quantiles_out``, (n_rows, n_needed): infinity if the weight of all scores is not enough.
     """
-    cdef:
-        Groups groups
-        int64_t n_rows = center.shape[0], n_needed = needed.shape[0], row, k
-        int64_t n_groups = center.shape[1]
-        Span* spans
-    if n_rows * n_needed < MIN_FOR_TEAM:
+    cdef int64_t n_rows = center.shape[0], n_groups = center.shape[1]
+    cdef Quantiles of
+    if n_rows * needed.shape[0] == 0:
+        return
+    if n_rows * needed.shape[0] < MIN_FOR_TEAM:
         n_threads = 1
-    spans = <Span*> malloc(n_threads * n_groups * sizeof(Span))
-    if spans == NULL:
+    of.groups.n, of.groups.start = n_groups, &start[0]
+    of.groups.score = &score[0] if score.shape[0] else NULL
+    of.groups.weight = &weight[0] if weight.shape[0] else NULL
+    of.center, of.scale, of.quantiles = &center[0, 0], &scale[0, 0], &quantiles_out[0, 0]
+    of.needed, of.n_needed = &needed[0], needed.shape[0]
+    of.spans = <Span*> malloc(n_threads * n_groups * sizeof(Span))
+    if of.spans == NULL:
         raise MemoryError
-    groups.n = n_groups
-    groups.start = &start[0]
-    groups.score = &score[0] if score.shape[0] else NULL
-    groups.weight = &weight[0] if weight.shape[0] else NULL
-    for row in prange(n_rows, nogil=True, schedule="static", num_threads=n_threads):
-        for k in range(n_needed):
-            quantiles_out[row, k] = quantile(
-                &groups, &center[row, 0], &scale[row, 0], needed[k],
-                spans + threadid() * n_groups)
-    free(spans)
+    with nogil:
+        parallel_shares(find_some, &of, n_rows, ROWS_PER_TASK, n_threads)
+    free(of.spans)

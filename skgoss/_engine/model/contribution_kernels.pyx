@@ -8,7 +8,6 @@ by tree, a tree in blocks of SHAP_ROWS rows, so that what is made of a tree serv
 No sum crosses rows, so the values of a row depend on nothing else.
 """
 
-from cython.parallel cimport prange
 from libc.math cimport M_PI
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
@@ -16,8 +15,8 @@ from libc.string cimport memset
 
 from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.predict cimport Predictor, Tables, TestNode, fill_values
-from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
 
 import numpy as np
 
@@ -614,12 +613,22 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
             min(<int64_t> SHAP_ROWS, n_rows - block * SHAP_ROWS))
 
 
+cdef struct TileLoop:
+    const Call* call
+    char* memory              # of each thread, so many bytes
+    size_t share
+    Watch* watch
+
+
+cdef void explain_some(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    cdef TileLoop* loop = <TileLoop*>context
+    if not is_stopped(loop.watch):
+        explain_tile(loop.call, start, loop.memory + loop.share * thread, loop.watch)
+
+
 cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept nogil:
     """Explain all rows, tile by tile; false when memory ran out."""
     cdef RowScratch scratch
-    cdef int64_t rows = call.n_blocks * SHAP_ROWS
-    cdef int64_t n_tiles = (call.n_rows + rows - 1) // rows
-    cdef int64_t tile
     cdef size_t share = carve(call, NULL, &scratch)
     cdef char* memory = <char*> malloc(share * n_threads + CACHE_LINE)
     cdef char* aligned = memory + CACHE_LINE - <size_t> memory % CACHE_LINE
@@ -627,9 +636,8 @@ cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept n
         return False
     # Rows that a last block does not have are computed, too.
     memset(aligned, 0, share * n_threads)
-    for tile in prange(n_tiles, schedule="dynamic", num_threads=n_threads):
-        if not is_stopped(watch):
-            explain_tile(call, tile * rows, aligned + share * omp_get_thread_num(), watch)
+    cdef TileLoop loop = TileLoop(call, aligned, share, watch)
+    parallel_for(explain_some, &loop, call.n_rows, call.n_blocks * SHAP_ROWS, n_threads)
     free(memory)
     return True
 

@@ -9,13 +9,12 @@ Columns are float64, each with an address and a stride of its own. Leaves share 
 threads take whole leaves of a fit, and sums do not depend on them.
 """
 
-from cython.parallel cimport prange
 from libc.math cimport INFINITY, NAN, fabs, isfinite, isnan, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for, parallel_shares
 
 import numpy as np
 
@@ -507,6 +506,40 @@ cdef int64_t _memory(const int64_t[::1] start, const int64_t[::1] row_start) noe
     return most
 
 
+cdef struct LeafLoop:
+    const int64_t* order      # in which leaves are fitted
+    Values values
+    const int64_t* start
+    const int32_t* feature
+    const int64_t* row_start
+    const int64_t* rows
+    Gradients gradients
+    Rates rates
+    Line lines                # of the first leaf; those of the others follow
+    const double* leaf_value
+    double* memory            # of each thread, so many doubles
+    Py_ssize_t memory_size
+    double* score
+    Watch watch
+
+
+cdef void fit_number(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
+    cdef LeafLoop* loop = <LeafLoop*>context
+    cdef int64_t k = loop.order[at]
+    cdef int64_t first = loop.start[k]
+    cdef Line* lines = &loop.lines
+    cdef Leaf leaf = Leaf(
+        loop.feature + first, loop.start[k + 1] - first, loop.rows + loop.row_start[k],
+        loop.row_start[k + 1] - loop.row_start[k])
+    cdef Line line = Line(
+        lines.constant + k, lines.coefficient + first, lines.mean + first, lines.lower + k,
+        lines.upper + k, loop.leaf_value[k])
+    if not is_stopped(&loop.watch):
+        fit_or_stay(
+            &loop.values, &leaf, &loop.gradients, &loop.rates, &line,
+            loop.memory + thread * loop.memory_size, loop.score)
+
+
 def fit(
     const uint64_t[::1] address, const int64_t[::1] stride, int64_t[::1] start_inout,
     int32_t[::1] feature_inout, const int64_t[::1] row_start, const int64_t[::1] rows,
@@ -554,8 +587,6 @@ def fit(
     cdef Rates rates = Rates(penalty, rate, self_concordance)
     cdef Line lines = Line(
         &constant_out[0], &coefficient_out[0], &mean_out[0], &lower_out[0], &upper_out[0], 0.0)
-    cdef int64_t k
-    cdef Watch watch = start_watch()
     if hessian is not None:
         gradients.hessian = &hessian[0]
     if weight is not None:
@@ -570,15 +601,13 @@ def fit(
         # The leaves with the most work first: threads end at the same time.
         order = np.argsort(-np.diff(start_inout) * np.diff(row_start), kind="stable")
     cdef const int64_t[::1] by_work = order
-    for k in prange(
-        n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
-    ):
-        if not is_stopped(&watch):
-            fit_number(
-                by_work[k], &values, &start_inout[0], &feature_inout[0], &row_start[0], &rows[0],
-                &gradients, &rates, &lines, leaf_value[by_work[k]],
-                &memory[omp_get_thread_num(), 0], score)
-    end_watch(&watch)
+    cdef LeafLoop loop = LeafLoop(
+        &by_work[0], values, &start_inout[0], &feature_inout[0], &row_start[0], &rows[0],
+        gradients, rates, lines, &leaf_value[0], &memory[0, 0], memory.shape[1], score,
+        start_watch())
+    with nogil:
+        parallel_for(fit_number, &loop, n_leaves, 1, n_threads)
+    end_watch(&loop.watch)
     return keep_slopes(n_leaves, &lines, &start_inout[0], &feature_inout[0])
 
 
@@ -597,20 +626,6 @@ cdef int64_t keep_slopes(
         begin = start_inout[k + 1]
         start_inout[k + 1] = n
     return n
-
-
-cdef void fit_number(
-    int64_t k, const Values* values, const int64_t* start, const int32_t* feature,
-    const int64_t* row_start, const int64_t* rows, const Gradients* gradients, const Rates* rates,
-    const Line* lines, double leaf_value, double* memory, double* score,
-) noexcept nogil:
-    cdef Leaf leaf = Leaf(
-        feature + start[k], start[k + 1] - start[k], rows + row_start[k],
-        row_start[k + 1] - row_start[k])
-    cdef Line line = Line(
-        lines.constant + k, lines.coefficient + start[k], lines.mean + start[k],
-        lines.lower + k, lines.upper + k, leaf_value)
-    fit_or_stay(values, &leaf, gradients, rates, &line, memory, score)
 
 
 # ------------------------------------------------------------------ values
@@ -719,6 +734,45 @@ cdef int64_t largest(const int64_t[::1] start) noexcept:
     return most
 
 
+cdef struct AddLoop:
+    Values values
+    Lines lines
+    const int32_t* leaf       # of each row, one for each tree
+    const int64_t* rows       # or NULL: all, in order
+    const int64_t* leaf_start
+    int64_t n_trees
+    int64_t first_score
+    int64_t n_scores
+    double* score
+    int64_t* numbers          # of each thread, so many
+    int64_t n_numbers
+    double* memory            # of each thread, so many
+    int64_t n_values
+    Watch watch
+
+
+cdef void add_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef AddLoop* loop = <AddLoop*>context
+    cdef int64_t* numbers = loop.numbers + thread * loop.n_numbers
+    cdef double* memory = loop.memory + thread * loop.n_values
+    cdef RowScratch scratch = RowScratch(
+        numbers, numbers + BLOCK, numbers + 2 * BLOCK, memory + LINEAR_ROWS, memory)
+    cdef const int64_t* leaf_start = loop.leaf_start
+    cdef Scores scores
+    cdef int64_t i, tree
+    if is_stopped(&loop.watch):
+        return
+    for i in range(first, end):
+        scratch.row[i - first] = loop.rows[i] if loop.rows != NULL else i
+    for tree in range(loop.n_trees):
+        scores = Scores(
+            loop.score + (loop.first_score + tree) % loop.n_scores, loop.n_scores)
+        add_tree(
+            &loop.values, &loop.lines, leaf_start[tree], leaf_start[tree + 1] - leaf_start[tree],
+            loop.leaf + first * loop.n_trees + tree, loop.n_trees, end - first, &scratch,
+            &scores)
+
+
 def add(
     const uint64_t[::1] address, const int64_t[::1] stride, const int32_t[:, ::1] leaf,
     const int64_t[::1] rows, const int64_t[::1] leaf_start, const int64_t[::1] start,
@@ -740,37 +794,27 @@ def add(
     - ``score_inout``, (n_rows, n_scores).
     """
     cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1]
-    cdef int64_t n_scores = score_inout.shape[1]
-    cdef int64_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef int64_t block, first, i, size, tree
-    cdef int thread
-    cdef RowScratch scratch
-    cdef Scores scores
-    cdef Values values = Values(&address[0], &stride[0])
-    cdef Lines lines = Lines(
-        &start[0], &feature[0], &coefficient[0], &constant[0], &lower[0], &upper[0],
-        &leaf_value[0])
-    cdef Watch watch = start_watch()
+    cdef int64_t[:, ::1] numbers
+    cdef double[:, ::1] memory
+    cdef AddLoop loop
+    if n * n_trees == 0:
+        return
     if n * n_trees < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    n_numbers = 2 * BLOCK + largest(leaf_start) + 1
-    n_values = (largest(start) + 1) * LINEAR_ROWS
-    cdef int64_t[:, ::1] numbers = np.empty((n_threads, n_numbers), dtype=np.int64)
-    cdef double[:, ::1] memory = np.empty((n_threads, n_values))
-    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        if is_stopped(&watch):
-            continue
-        thread = omp_get_thread_num()
-        scratch = RowScratch(
-            &numbers[thread, 0], &numbers[thread, BLOCK], &numbers[thread, 2 * BLOCK],
-            &memory[thread, LINEAR_ROWS], &memory[thread, 0])
-        first = block * BLOCK
-        size = min(<int64_t> BLOCK, n - first)
-        for i in range(size):
-            scratch.row[i] = rows[first + i] if rows is not None else first + i
-        for tree in range(n_trees):
-            scores = Scores(&score_inout[0, (first_score + tree) % n_scores], n_scores)
-            add_tree(
-                &values, &lines, leaf_start[tree], leaf_start[tree + 1] - leaf_start[tree],
-                &leaf[first, tree], n_trees, size, &scratch, &scores)
-    end_watch(&watch)
+    loop.n_numbers = 2 * BLOCK + largest(leaf_start) + 1
+    loop.n_values = (largest(start) + 1) * LINEAR_ROWS
+    numbers = np.empty((n_threads, loop.n_numbers), dtype=np.int64)
+    memory = np.empty((n_threads, loop.n_values))
+    loop.values = Values(&address[0], &stride[0])
+    loop.lines = Lines(
+        &start[0], &feature[0], &coefficient[0], &constant[0], &lower[0], &upper[0],
+        &leaf_value[0])
+    loop.leaf, loop.leaf_start, loop.n_trees = &leaf[0, 0], &leaf_start[0], n_trees
+    loop.rows = &rows[0] if rows is not None else NULL
+    loop.score, loop.n_scores = &score_inout[0, 0], score_inout.shape[1]
+    loop.first_score = first_score
+    loop.numbers, loop.memory = &numbers[0, 0], &memory[0, 0]
+    loop.watch = start_watch()
+    with nogil:
+        parallel_shares(add_block, &loop, n, BLOCK, n_threads)
+    end_watch(&loop.watch)

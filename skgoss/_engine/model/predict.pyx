@@ -6,7 +6,6 @@ threshold k exactly when rank <= k), and each category the tests of eight sets. 
 bytes, and `leaves` finds the leaves. `few_rows` gives the same leaves of few rows.
 """
 
-from cython.parallel cimport prange
 from libc.math cimport INFINITY, NAN, fabs, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -16,8 +15,8 @@ from skgoss._engine.bits cimport lowest_bit
 from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves)
-from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
 
 import numpy as np
 
@@ -235,6 +234,33 @@ cdef Py_ssize_t rows_of_a_block(const Tables* model, Py_ssize_t n, int n_threads
     return LEAF_TILE * max(1, min(n_tiles, room))
 
 
+cdef struct BlockLoop:
+    const Tables* model
+    const Routes* routes
+    const InputColumns* inputs
+    uint8_t* kept
+    char* memory              # of each thread, `share` bytes
+    size_t share
+    size_t bytes              # of a block
+    const Sink* sink
+    Watch* watch
+
+
+cdef void score_some(void* context, Py_ssize_t start, Py_ssize_t stop, int thread) noexcept nogil:
+    cdef BlockLoop* loop = <BlockLoop*>context
+    cdef char* memory = loop.memory + loop.share * thread
+    cdef RowBlock block
+    if is_stopped(loop.watch):
+        return
+    block.bytes = <uint8_t*> memory
+    if loop.kept != NULL:
+        block.bytes = loop.kept + start * loop.model.n_bytes
+    block.columns = <const uint8_t**> (memory + loop.bytes)
+    block.start = start
+    block.stop = stop
+    run_block(loop.model, loop.routes, loop.inputs, &block, loop.sink)
+
+
 cdef bint score_many_rows(
     const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
     Py_ssize_t n, int n_threads, const Sink* sink, Watch* watch,
@@ -245,32 +271,16 @@ cdef bint score_many_rows(
     then the bytes of a block are forgotten.
     """
     cdef Py_ssize_t size = rows_of_a_block(model, n, n_threads)
-    cdef Py_ssize_t n_blocks = (n + size - 1) // size
-    cdef Py_ssize_t i
     cdef size_t bytes = size * model.n_bytes
     cdef size_t share = bytes + (bytes // LEAF_TILE // 8 + 1) * 8 * sizeof(void*)
     cdef char* memory = <char*> malloc(share * n_threads)
+    cdef BlockLoop loop = BlockLoop(
+        model, routes, inputs, kept, memory, share, bytes, sink, watch)
     if memory == NULL:
         return False
-    for i in prange(n_blocks, schedule="dynamic", num_threads=n_threads):
-        if not is_stopped(watch):
-            run_own_block(
-                model, routes, inputs, kept, memory + share * omp_get_thread_num(), bytes,
-                i * size, min((i + 1) * size, n), sink)
+    parallel_for(score_some, &loop, n, size, n_threads)
     free(memory)
     return True
-
-
-cdef void run_own_block(
-    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
-    char* memory, size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
-) noexcept nogil:
-    cdef RowBlock block
-    block.bytes = <uint8_t*> memory if kept == NULL else kept + start * model.n_bytes
-    block.columns = <const uint8_t**> (memory + bytes)
-    block.start = start
-    block.stop = stop
-    run_block(model, routes, inputs, &block, sink)
 
 
 # ------------------------------------------------------------------------------ tables

@@ -1,9 +1,10 @@
 # cython: language_level=3
 """Links: from raw scores to predictions."""
 
-from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
+
+from skgoss._engine.threads cimport parallel_shares
 
 cdef extern from "link_kernels.h" nogil:
     ctypedef void (*link_rows)(double*, double, int64_t) noexcept nogil
@@ -39,24 +40,28 @@ cdef int64_t softmax_block(int64_t n_classes) noexcept nogil:
     return max(<int64_t> 16, min(<int64_t> BLOCK, <int64_t> WORK // (n_classes + 2)))
 
 
-cdef void _link_values(
-    link_rows rows, const double* x, double slope, int64_t n, double* x_out
-) noexcept nogil:
-    if x_out != x:
-        memcpy(x_out, x, n * sizeof(double))
-    rows(x_out, slope, n)
+cdef struct Link:
+    link_rows rows            # NULL: softmax
+    const double* x
+    double* x_out
+    double slope
+    int64_t n_classes
+    int64_t n
 
 
-cdef void _link_softmax(
-    const double* x, int64_t n_classes, int64_t stride, int64_t n, double* x_out
-) noexcept nogil:
+cdef void link_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef:
+        Link* link = <Link*>context
+        double* x_out = link.x_out + first
+        int64_t n = end - first, k
         double[2 * BLOCK] work
-        int64_t k
-    if x_out != x:
-        for k in range(n_classes):
-            memcpy(x_out + k * stride, x + k * stride, n * sizeof(double))
-    softmax_link(x_out, n_classes, stride, n, work)
+    if link.x_out != link.x:
+        for k in range(link.n_classes):
+            memcpy(x_out + k * link.n, link.x + k * link.n + first, n * sizeof(double))
+    if link.rows == NULL:
+        softmax_link(x_out, link.n_classes, link.n, n, work)
+    else:
+        link.rows(x_out, link.slope, n)
 
 
 def apply(
@@ -75,16 +80,13 @@ def apply(
         int64_t n_classes = scores.shape[0] if by_row else 1
         int64_t n = scores.shape[1] if by_row else scores.shape[0] * scores.shape[1]
         int64_t size = softmax_block(n_classes) if by_row else BLOCK
-        int64_t n_blocks = (n + size - 1) // size
-        int64_t block, start
-        const double* x = &scores[0, 0] if scores.size else NULL
-        double* x_out = &predictions_out[0, 0] if scores.size else NULL
-        link_rows rows = NULL if by_row else LINK_KERNELS[kind]
+        Link link
+    if n == 0:
+        return
+    link.rows = NULL if by_row else LINK_KERNELS[kind]
+    link.x, link.x_out = &scores[0, 0], &predictions_out[0, 0]
+    link.slope, link.n_classes, link.n = slope, n_classes, n
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        start = block * size
-        if by_row:
-            _link_softmax(x + start, n_classes, n, min(n - start, size), x_out + start)
-        else:
-            _link_values(rows, x + start, slope, min(n - start, size), x_out + start)
+    with nogil:
+        parallel_shares(link_block, &link, n, size, n_threads)

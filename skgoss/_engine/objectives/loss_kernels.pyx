@@ -4,13 +4,12 @@
 Sums are exact, so they do not depend on the number of threads.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
 from skgoss._engine.objectives.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
 from skgoss._engine.objectives.link_kernels cimport (
     BLOCK, MIN_ROWS_FOR_TEAM, numbers_of, softmax_block)
-from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.threads cimport parallel_shares
 
 import numpy as np
 
@@ -61,6 +60,32 @@ cdef enum:
     MIN_SUMMED_FOR_TEAM = 500000
 
 
+cdef struct Derivatives:
+    # What derivatives are computed from, each loss by some of it, and where they go.
+    pointwise_loss pointwise
+    distribution_derivatives distribution
+    const double* score       # of scores 0 to K - 1, n each; so are the derivatives
+    const double* y
+    const double* weight
+    int64_t n
+    int64_t n_scores
+    double a
+    double b
+    double* work              # of each thread, `work_size` doubles
+    int64_t work_size
+    float* gradient
+    float* hessian
+
+
+cdef void pointwise_block(
+    void* context, Py_ssize_t start, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef Derivatives* of = <Derivatives*>context
+    of.pointwise(
+        of.score + start, of.y + start, of.a, of.b, end - start, of.gradient + start,
+        of.hessian + start if of.hessian != NULL else NULL)
+
+
 def pointwise(
     int loss, const double[::1] scores, const double[::1] y, double a, double b,
     int n_threads, float[::1] gradient_out, float[::1] hessian_out,
@@ -73,25 +98,27 @@ def pointwise(
     - ``gradient_out``, (n,).
     - ``hessian_out``, (n,) or None: not written, and may be None, if the hessian is 1.
     """
-    cdef:
-        int64_t n = scores.shape[0]
-        int64_t n_blocks = (n + BLOCK - 1) // BLOCK
-        int64_t block, start
-        pointwise_loss rows = LOSS_KERNELS[loss]
-        const double* score = &scores[0] if n else NULL
-        const double* target = &y[0] if n else NULL
-        float* gradient = &gradient_out[0] if n else NULL
-        float* hessian = NULL
-    if hessian_out is not None and n:
-        hessian = &hessian_out[0]
+    cdef int64_t n = scores.shape[0]
+    cdef Derivatives of
+    if n == 0:
+        return
+    of.pointwise = LOSS_KERNELS[loss]
+    of.score, of.y, of.a, of.b = &scores[0], &y[0], a, b
+    of.gradient = &gradient_out[0]
+    of.hessian = &hessian_out[0] if hessian_out is not None else NULL
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        start = block * BLOCK
-        rows(
-            score + start, target + start, a, b, min(n - start, BLOCK),
-            gradient + start, hessian + start if hessian != NULL else NULL,
-        )
+    with nogil:
+        parallel_shares(pointwise_block, &of, n, BLOCK, n_threads)
+
+
+cdef void intensity_block(
+    void* context, Py_ssize_t start, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef Derivatives* of = <Derivatives*>context
+    intensity_rows(
+        of.score + start, of.y + start, of.weight + start, end - start, of.gradient + start,
+        of.hessian + start)
 
 
 def cross_entropy_lambda(
@@ -99,23 +126,30 @@ def cross_entropy_lambda(
     int n_threads, float[::1] gradient_out, float[::1] hessian_out,
 ):
     """Derivatives of the cross entropy of y and 1 - exp(-weight log(1 + exp(score)))."""
-    cdef:
-        int64_t n = scores.shape[0]
-        int64_t n_blocks = (n + BLOCK - 1) // BLOCK
-        int64_t block, start
+    cdef int64_t n = scores.shape[0]
+    cdef Derivatives of
+    if n == 0:
+        return
+    of.score, of.y, of.weight = &scores[0], &y[0], &weight[0]
+    of.gradient, of.hessian = &gradient_out[0], &hessian_out[0]
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        start = block * BLOCK
-        intensity_rows(
-            &scores[start], &y[start], &weight[start], min(n - start, BLOCK),
-            &gradient_out[start], &hessian_out[start],
-        )
+    with nogil:
+        parallel_shares(intensity_block, &of, n, BLOCK, n_threads)
 
 
 def softmax_rows_per_block(int n_classes) -> int:
     """Rows of a block of ``softmax``, which needs n_classes + 2 doubles for each."""
     return softmax_block(n_classes)
+
+
+cdef void softmax_rows_of_block(
+    void* context, Py_ssize_t start, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef Derivatives* of = <Derivatives*>context
+    softmax_rows(
+        of.score + start, of.y + start, of.n_scores, of.n, of.a, end - start,
+        of.work + thread * of.work_size, of.gradient + start, of.hessian + start)
 
 
 def softmax(
@@ -129,20 +163,28 @@ def softmax(
     - ``factor``: multiplies the hessian p (1 - p).
     - ``work``, (n_threads, (K + 2) * softmax_rows_per_block(K)).
     """
-    cdef:
-        int64_t n_classes = scores.shape[0]
-        int64_t n = scores.shape[1]
-        int64_t size = work.shape[1] // (n_classes + 2)
-        int64_t n_blocks = (n + size - 1) // size
-        int64_t block, start
+    cdef int64_t n_classes = scores.shape[0]
+    cdef int64_t n = scores.shape[1]
+    cdef Derivatives of
+    if n == 0:
+        return
+    of.score, of.y, of.a, of.n, of.n_scores = &scores[0, 0], &y[0], factor, n, n_classes
+    of.work, of.work_size = &work[0, 0], work.shape[1]
+    of.gradient, of.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        start = block * size
-        softmax_rows(
-            &scores[0, start], &y[start], n_classes, n, factor, min(n - start, size),
-            &work[omp_get_thread_num(), 0], &gradient_out[0, start], &hessian_out[0, start],
-        )
+    with nogil:
+        parallel_shares(
+            softmax_rows_of_block, &of, n, of.work_size // (n_classes + 2), n_threads)
+
+
+cdef void distribution_block(
+    void* context, Py_ssize_t start, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef Derivatives* of = <Derivatives*>context
+    of.distribution(
+        of.score + start, of.y + start, of.n, end - start, of.gradient + start,
+        of.hessian + start)
 
 
 def distribution(
@@ -154,22 +196,17 @@ def distribution(
     ``kind`` is a value of ``DISTRIBUTIONS``. All arrays but ``y`` have the shape (K, n). If
     targets are bounds, ``y`` has the n upper ones after the lower ones.
     """
-    cdef:
-        int64_t n = scores.shape[1]
-        int64_t n_blocks = (n + BLOCK - 1) // BLOCK
-        int64_t block, start
-        distribution_derivatives rows = DERIVATIVE_KERNELS[kind]
+    cdef int64_t n = scores.shape[1]
+    cdef Derivatives of
+    if n == 0:
+        return
+    of.distribution = DERIVATIVE_KERNELS[kind]
+    of.score, of.y, of.n = &scores[0, 0], &y[0], n
+    of.gradient, of.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
-        start = block * BLOCK
-        rows(
-            &scores[0, start], &y[start], n, min(n - start, BLOCK),
-            &gradient_out[0, start], &hessian_out[0, start],
-        )
+    with nogil:
+        parallel_shares(distribution_block, &of, n, BLOCK, n_threads)
 
 
 def likelihoods(
@@ -197,6 +234,39 @@ cdef void class_losses(
         class_errors(score, stride, n_classes, own, top_k, n, loss_out)
 
 
+cdef struct LossSums:
+    loss_values rows          # or a distribution; without either: losses of classes
+    distribution_likelihood by_scores
+    const double* y
+    const double* prediction
+    const double* weight
+    double parameter
+    int64_t n_classes
+    int64_t n
+    double* losses            # of each thread, twice EXACT_BLOCK
+    int64_t* sums             # of each thread, EXACT_SIZE
+
+
+cdef void sum_block(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    cdef:
+        LossSums* of = <LossSums*>context
+        double* loss = of.losses + thread * 2 * EXACT_BLOCK
+        const double* y = of.y + start
+        const double* prediction = of.prediction + start
+        int64_t size = end - start
+    if of.rows != NULL:
+        of.rows(y, prediction, of.parameter, size, loss)
+    elif of.by_scores != NULL:
+        of.by_scores(prediction, y, of.n, size, loss)
+    else:
+        class_losses(
+            y, prediction, of.n, of.n_classes, <int>of.parameter, size, loss + EXACT_BLOCK,
+            loss)
+    add_exact(
+        loss, of.weight + start if of.weight != NULL else NULL, size,
+        of.sums + thread * EXACT_SIZE)
+
+
 cdef sum_losses(
     loss_values rows, distribution_likelihood by_scores, const double[::1] y,
     const double[:, ::1] prediction, const double[::1] weight, double parameter,
@@ -206,30 +276,21 @@ cdef sum_losses(
     cdef:
         int64_t n_classes = prediction.shape[0]
         int64_t n = prediction.shape[1]
-        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
         int64_t[:, ::1] sums
         double[:, ::1] losses
-        int64_t block, start, size
-        double* loss
+        LossSums of
     if n * n_classes < MIN_SUMMED_FOR_TEAM:
         n_threads = 1
     of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
     sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
-    for block in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        start = block * EXACT_BLOCK
-        size = min(n - start, EXACT_BLOCK)
-        loss = &losses[omp_get_thread_num(), 0]
-        if rows != NULL:
-            rows(&y[start], &prediction[0, start], parameter, size, loss)
-        elif by_scores != NULL:
-            by_scores(&prediction[0, start], &y[start], n, size, loss)
-        else:
-            class_losses(
-                &y[start], &prediction[0, start], n, n_classes, <int>parameter, size,
-                loss + EXACT_BLOCK, loss)
-        add_exact(
-            loss, &weight[start] if weight is not None else NULL, size,
-            &sums[omp_get_thread_num(), 0])
+    if n > 0:
+        of = LossSums(
+            rows, by_scores, &y[0], &prediction[0, 0], NULL, parameter, n_classes, n,
+            &losses[0, 0], &sums[0, 0])
+        if weight is not None:
+            of.weight = &weight[0]
+        with nogil:
+            parallel_shares(sum_block, &of, n, EXACT_BLOCK, n_threads)
     return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
 
 

@@ -4,12 +4,11 @@
 They are computed in parts that do not depend on the number of threads.
 """
 
-from cython.parallel cimport prange
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.threads cimport LoopBody, parallel_for, parallel_shares
 
 import numpy as np
 
@@ -265,21 +264,139 @@ cdef void weigh(
     negative_out[0] = negative
 
 
-cdef (double, double) scale_of(
-    const double[::1] score, int64_t size, int n_parts, int64_t n_buckets,
+cdef struct Dealing:
+    # A counting sort: each thread counts and deals a part of the rows.
+    int64_t n
+    int64_t size              # of a part
+    int n_parts
+    const double* y
+    const double* score
+    const double* weight      # or NULL
+    int64_t n_buckets
+    double best               # a score, and what makes a distance from it the number of a bucket
+    double scale
+    double* ends              # by part, the least and the largest score
+    int64_t* places           # by part and bucket, how many rows; then where the next one goes
+    int64_t n_places          # of a part
+    uint32_t* place           # by row
+    RankedRow* rows           # dealt
+    double* scores
+
+
+cdef Dealing new_dealing(
+    const double[::1] y, const double[::1] score, int n_threads,
 ) noexcept:
-    """The best score, and what makes a distance from it the number of a bucket."""
-    cdef double[:, ::1] ends = np.empty((n_parts, 2))
-    cdef int64_t n = score.shape[0], part
+    """For one row at least."""
+    cdef Dealing all
+    all.n = y.shape[0]
+    all.size = (all.n + n_threads - 1) // n_threads
+    all.n_parts = <int>((all.n + all.size - 1) // all.size)
+    all.y, all.score, all.weight = &y[0], &score[0], NULL
+    return all
+
+
+cdef void deal_parts(LoopBody body, Dealing* all) noexcept nogil:
+    parallel_shares(body, all, all.n, all.size, all.n_parts)
+
+
+cdef void range_of_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Dealing* all = <Dealing*>context
+    cdef double* ends = all.ends + 2 * (first // all.size)
+    range_of_scores(all.score + first, end - first, &ends[0], &ends[1])
+
+
+cdef void count_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Dealing* all = <Dealing*>context
+    count_buckets(
+        all.score + first, end - first, all.best, all.scale, all.n_buckets,
+        all.places + first // all.size * all.n_places)
+
+
+cdef void deal_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Dealing* all = <Dealing*>context
+    deal(
+        all.y + first, all.score + first, all.weight + first if all.weight != NULL else NULL,
+        end - first, all.best, all.scale, all.n_buckets,
+        all.places + first // all.size * all.n_places, all.rows)
+
+
+cdef void place_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Dealing* all = <Dealing*>context
+    find_places(
+        all.y + first, all.score + first, end - first, all.best, all.scale, all.n_buckets,
+        all.place + first)
+    count_rows(
+        all.place + first, end - first, all.places + first // all.size * all.n_places)
+
+
+cdef void deal_scores_of_part(
+    void* context, Py_ssize_t first, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef Dealing* all = <Dealing*>context
+    deal_scores(
+        all.score + first, all.place + first, end - first,
+        all.places + first // all.size * all.n_places, all.scores)
+
+
+cdef find_scale(Dealing* all):
+    cdef double[:, ::1] ends = np.empty((all.n_parts, 2))
     cdef double best, worst
-    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
-        range_of_scores(
-            &score[part * size], min(size, n - part * size), &ends[part, 0], &ends[part, 1])
+    cdef int part
+    all.ends = &ends[0, 0]
+    with nogil:
+        deal_parts(range_of_part, all)
     worst, best = ends[0, 0], ends[0, 1]
-    for part in range(1, n_parts):
+    for part in range(1, all.n_parts):
         worst = min(worst, ends[part, 0])
         best = max(best, ends[part, 1])
-    return best, (n_buckets - 1) / (best - worst) if best > worst else 0.0
+    all.best = best
+    all.scale = (all.n_buckets - 1) / (best - worst) if best > worst else 0.0
+
+
+cdef struct Buckets:
+    RankedRow* rows
+    const double* scores
+    const int64_t* start      # of each bucket, and the end
+    double* work              # of each thread, `work_size` doubles
+    int64_t work_size
+    double* positive          # by bucket, the weights of these rows; then of those before
+    double* negative
+    curve under
+    double* areas             # by bucket
+    int64_t* pairs
+
+
+cdef void sort_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Buckets* buckets = <Buckets*>context
+    cdef RankedRow* rows
+    cdef int64_t bucket, n
+    for bucket in range(first, end):
+        rows = buckets.rows + buckets.start[bucket]
+        n = buckets.start[bucket + 1] - buckets.start[bucket]
+        sort_bucket(rows, n, buckets.work + thread * buckets.work_size)
+        weigh(rows, n, &buckets.positive[bucket + 1], &buckets.negative[bucket + 1])
+
+
+cdef void measure_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Buckets* buckets = <Buckets*>context
+    cdef const int64_t* start = buckets.start
+    cdef int64_t bucket
+    for bucket in range(first, end):
+        buckets.areas[bucket] = buckets.under(
+            buckets.rows + start[bucket], start[bucket + 1] - start[bucket],
+            buckets.positive[bucket], buckets.negative[bucket])
+
+
+cdef void pair_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """The same with two starts for each bucket: of the positive and of the negative rows."""
+    cdef Buckets* buckets = <Buckets*>context
+    cdef const int64_t* start
+    cdef int64_t bucket
+    for bucket in range(first, end):
+        start = buckets.start + 2 * bucket
+        buckets.pairs[bucket] = pairs_of_bucket(
+            buckets.scores + start[0], start[1] - start[0], start[2] - start[1],
+            buckets.work + thread * buckets.work_size)
 
 
 cdef class Ranking:
@@ -313,29 +430,22 @@ cdef class Ranking:
         self, const double[::1] y, const double[::1] score, const double[::1] weight
     ):
         """Deal the rows to buckets by score, part by part: a counting sort."""
-        cdef:
-            int64_t n = y.shape[0]
-            int64_t n_buckets = self.n_buckets
-            int64_t size = max(1, (n + self.n_threads - 1) // self.n_threads)
-            int n_parts = <int>((n + size - 1) // size)
-            int64_t[:, ::1] places = np.zeros((n_parts, n_buckets), dtype=np.int64)
-            int64_t part
-            double best, scale
-        self.start = np.zeros(n_buckets + 1, dtype=np.int64)
-        if n == 0:
+        cdef int64_t[:, ::1] places
+        cdef Dealing all
+        self.start = np.zeros(self.n_buckets + 1, dtype=np.int64)
+        if y.shape[0] == 0:
             return
-        best, scale = scale_of(score, size, n_parts, n_buckets)
-        for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
-            count_buckets(
-                &score[part * size], min(size, n - part * size), best, scale, n_buckets,
-                &places[part, 0])
-        starts_of_parts(&places[0, 0], n_parts, n_buckets, &self.start[0])
-        for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
-            deal(
-                &y[part * size], &score[part * size],
-                &weight[part * size] if weight is not None else NULL,
-                min(size, n - part * size), best, scale, n_buckets, &places[part, 0],
-                self.rows)
+        all = new_dealing(y, score, self.n_threads)
+        all.n_buckets = all.n_places = self.n_buckets
+        places = np.zeros((all.n_parts, all.n_places), dtype=np.int64)
+        all.places, all.rows = &places[0, 0], self.rows
+        if weight is not None:
+            all.weight = &weight[0]
+        find_scale(&all)
+        with nogil:
+            deal_parts(count_part, &all)
+            starts_of_parts(all.places, all.n_parts, all.n_places, &self.start[0])
+            deal_parts(deal_part, &all)
 
     cdef _sort(self):
         """Sort the buckets, and sum the masses before each."""
@@ -343,20 +453,14 @@ cdef class Ranking:
             int64_t longest = longest_bucket(self.start)
             double[:, ::1] work = np.empty((self.n_threads, WORK_PER_ROW * longest + 2))
             double[:, ::1] weights = np.zeros((2, self.n_buckets + 1))
-            int64_t[::1] start = self.start
-            RankedRow* rows = self.rows
-            int n_threads = self.n_threads
+            Buckets buckets
             int64_t bucket
-        for bucket in prange(
-            self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
-            num_threads=n_threads,
-        ):
-            sort_bucket(
-                rows + start[bucket], start[bucket + 1] - start[bucket],
-                &work[omp_get_thread_num(), 0])
-            weigh(
-                rows + start[bucket], start[bucket + 1] - start[bucket],
-                &weights[0, bucket + 1], &weights[1, bucket + 1])
+        buckets.rows, buckets.start = self.rows, &self.start[0]
+        buckets.work, buckets.work_size = &work[0, 0], work.shape[1]
+        buckets.positive, buckets.negative = &weights[0, 0], &weights[1, 0]
+        with nogil:
+            parallel_for(
+                sort_some, &buckets, self.n_buckets, BUCKETS_PER_TASK, self.n_threads)
         for bucket in range(self.n_buckets):
             weights[0, bucket + 1] += weights[0, bucket]
             weights[1, bucket + 1] += weights[1, bucket]
@@ -367,18 +471,14 @@ cdef class Ranking:
         cdef:
             double[::1] areas = np.empty(self.n_buckets)
             double total = 0.0
-            double[:, ::1] before = self.before
-            int64_t[::1] start = self.start
-            RankedRow* rows = self.rows
-            int n_threads = self.n_threads
+            Buckets buckets
             int64_t bucket
-        for bucket in prange(
-            self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
-            num_threads=n_threads,
-        ):
-            areas[bucket] = under(
-                rows + start[bucket], start[bucket + 1] - start[bucket],
-                before[0, bucket], before[1, bucket])
+        buckets.rows, buckets.start = self.rows, &self.start[0]
+        buckets.positive, buckets.negative = &self.before[0, 0], &self.before[1, 0]
+        buckets.under, buckets.areas = under, &areas[0]
+        with nogil:
+            parallel_for(
+                measure_some, &buckets, self.n_buckets, BUCKETS_PER_TASK, self.n_threads)
         for bucket in range(self.n_buckets):
             total += areas[bucket]
         return total
@@ -437,13 +537,11 @@ cdef int64_t count_all_pairs(
             (n_threads, (2 + WORK_PER_ROW) * longest_bucket(start[::2].copy()) + 2))
         int64_t[::1] pairs = np.empty(n_buckets, dtype=np.int64)
         int64_t total = 0, positive = 0, bucket
-    for bucket in prange(
-        n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
-        num_threads=n_threads,
-    ):
-        pairs[bucket] = pairs_of_bucket(
-            scores + start[2 * bucket], start[2 * bucket + 1] - start[2 * bucket],
-            start[2 * bucket + 2] - start[2 * bucket + 1], &work[omp_get_thread_num(), 0])
+        Buckets buckets
+    buckets.scores, buckets.start, buckets.pairs = scores, &start[0], &pairs[0]
+    buckets.work, buckets.work_size = &work[0, 0], work.shape[1]
+    with nogil:
+        parallel_for(pair_some, &buckets, n_buckets, BUCKETS_PER_TASK, n_threads)
     for bucket in range(n_buckets):
         total += pairs[bucket] + (
             2 * positive * (start[2 * bucket + 2] - start[2 * bucket + 1]))
@@ -456,27 +554,23 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
     cdef:
         int64_t n = y.shape[0]
         int64_t n_buckets = max(1, min(<int64_t>MAX_PAIR_BUCKETS, n // ROWS_PER_BUCKET))
-        int64_t size = max(1, (n + n_threads - 1) // n_threads)
-        int n_parts = <int>((n + size - 1) // size)
         uint32_t[::1] place = np.empty(n, dtype=np.uint32)
         double[::1] dealt = np.empty(n)
-        int64_t[:, ::1] places = np.zeros((max(1, n_parts), 2 * n_buckets), dtype=np.int64)
+        int64_t[:, ::1] places
         int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
-        int64_t part, positive = 0, pairs, bucket
-        double best, scale
+        int64_t positive = 0, pairs, bucket
+        Dealing all
     if n == 0:
         return NAN
-    best, scale = scale_of(score, size, n_parts, n_buckets)
-    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
-        find_places(
-            &y[part * size], &score[part * size], min(size, n - part * size), best, scale,
-            n_buckets, &place[part * size])
-        count_rows(&place[part * size], min(size, n - part * size), &places[part, 0])
-    starts_of_parts(&places[0, 0], n_parts, 2 * n_buckets, &start[0])
-    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_parts):
-        deal_scores(
-            &score[part * size], &place[part * size], min(size, n - part * size),
-            &places[part, 0], &dealt[0])
+    all = new_dealing(y, score, n_threads)
+    all.n_buckets, all.n_places = n_buckets, 2 * n_buckets
+    places = np.zeros((all.n_parts, all.n_places), dtype=np.int64)
+    all.places, all.place, all.scores = &places[0, 0], &place[0], &dealt[0]
+    find_scale(&all)
+    with nogil:
+        deal_parts(place_part, &all)
+        starts_of_parts(all.places, all.n_parts, all.n_places, &start[0])
+        deal_parts(deal_scores_of_part, &all)
     for bucket in range(n_buckets):
         positive += start[2 * bucket + 1] - start[2 * bucket]
     if positive == 0 or positive == n:

@@ -5,13 +5,12 @@ Rows are documents, those of a query one after another. Queries share nothing, s
 take whole queries and every result is the same on any number of them.
 """
 
-from cython.parallel cimport prange
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from skgoss._engine.random cimport XENDCG, draw, key
-from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
 
 import numpy as np
 
@@ -166,24 +165,40 @@ ctypedef void (*QueryKernel)(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work) noexcept nogil
 
 
+cdef struct QueryLoop:
+    QueryKernel kernel
+    const QueryTask* task
+    const int64_t* boundaries
+    double* work              # of each thread, `work_size` doubles
+    Py_ssize_t work_size
+    Watch watch
+
+
+cdef void visit_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef QueryLoop* loop = <QueryLoop*>context
+    cdef int64_t start
+    cdef Py_ssize_t query
+    for query in range(first, end):
+        if is_stopped(&loop.watch):
+            break
+        start = loop.boundaries[query]
+        loop.kernel(
+            loop.task, query, start, loop.boundaries[query + 1] - start,
+            loop.work + thread * loop.work_size)
+
+
 cdef void visit_queries(
     QueryKernel kernel, const QueryTask* task, const int64_t[::1] boundaries, int n_threads,
 ):
     cdef double[:, ::1] work = _work(boundaries, n_threads)
     cdef int64_t n_queries = boundaries.shape[0] - 1
-    cdef int64_t query
-    cdef Watch watch = start_watch()
+    cdef QueryLoop loop = QueryLoop(
+        kernel, task, &boundaries[0], &work[0, 0], work.shape[1], start_watch())
     if boundaries[n_queries] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
-        num_threads=n_threads,
-    ):
-        if not is_stopped(&watch):
-            kernel(
-                task, query, boundaries[query], boundaries[query + 1] - boundaries[query],
-                &work[omp_get_thread_num(), 0])
-    end_watch(&watch)
+    with nogil:
+        parallel_for(visit_some, &loop, n_queries, QUERIES_PER_TASK, n_threads)
+    end_watch(&loop.watch)
 
 
 def discounts(const int64_t[::1] boundaries):

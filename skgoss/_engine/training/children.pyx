@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.atomics cimport fetch_increment
+from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.training.candidates cimport share_splits
 from skgoss._engine.training.kernel_collectives cimport choose_columns, reduce_histograms
 from skgoss._engine.training.constraint_kernels cimport start_constraints
@@ -47,7 +47,7 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
 cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
     """Give a leaf a mask of its own, with what that of its parent says; the root: all."""
     cdef size_t n = ws.data.n_features
-    cdef int to = <int>fetch_increment(&ws.pool.n_masks)
+    cdef int to = <int>fetch_add(&ws.pool.n_masks, 1)
     if ws.splittable[to] == NULL:
         ws.splittable[to] = <uint8_t*>malloc(n)
         if ws.splittable[to] == NULL:

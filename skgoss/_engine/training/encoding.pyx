@@ -5,13 +5,14 @@ threads. The formats are described in ``layout.h``, and how they are chosen in d
 section 4.
 """
 
-from cython.parallel cimport prange
 from libc.math cimport INFINITY, frexp, isfinite, ldexp, rint
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.bits cimport bit_length
+from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.kernel_collectives cimport all_reduce_doubles
 from skgoss._engine.training.histogram cimport sum_records
 from skgoss._engine.training.layout cimport (
@@ -51,16 +52,25 @@ cdef enum:
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
 
 
+cdef struct Gathering:
+    Gradients sampled
+    Gathered out
+
+
+cdef void gather_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Gathering* rows = <Gathering*>context
+    gather_gradients(&rows.sampled, first, end - first, &rows.out)
+
+
 cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogil:
     """Gather the gradients of the sampled rows, one after the other; 0 or NO_MEMORY.
 
     Several sweeps read them, and this is the only one that jumps.
     """
     cdef Gradients* gradients = gradients_inout
-    cdef Gradients sampled = gradients[0]
-    cdef Gathered out
-    cdef Py_ssize_t block
-    if sampled.sampled == NULL:
+    cdef Gathering rows
+    cdef Gathered* out = &rows.out
+    if gradients.sampled == NULL:
         return 0
     if ws.gathered == NULL:
         ws.gathered = <double*>malloc(
@@ -71,17 +81,12 @@ cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogi
     out.gradient = <float*>(out.weight + gradients.n_rows)
     out.hessian = out.gradient + gradients.n_rows
     out.copies = <uint32_t*>(out.hessian + gradients.n_rows)
-    for block in prange(
-        (sampled.n + STAT_BLOCK - 1) // STAT_BLOCK, num_threads=ws.n_threads,
-        use_threads_if=sampled.n > STAT_BLOCK,
-    ):
-        gather_gradients(
-            &sampled, block * STAT_BLOCK,
-            min(<Py_ssize_t>STAT_BLOCK, sampled.n - block * STAT_BLOCK), &out)
+    rows.sampled = gradients[0]
+    parallel_shares(gather_block, &rows, gradients.n, STAT_BLOCK, ws.n_threads)
     gradients.gradient = out.gradient
-    gradients.hessian = out.hessian if sampled.hessian != NULL else NULL
-    gradients.weight = out.weight if sampled.weight != NULL else NULL
-    gradients.copies = out.copies if sampled.copies != NULL else NULL
+    gradients.hessian = out.hessian if gradients.hessian != NULL else NULL
+    gradients.weight = out.weight if gradients.weight != NULL else NULL
+    gradients.copies = out.copies if gradients.copies != NULL else NULL
     return 0
 
 
@@ -92,26 +97,33 @@ cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept 
     total.zero += part.zero
 
 
+cdef struct Statistics:
+    const Gradients* rows
+    GradientStats* parts
+
+
+cdef void block_stats(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Statistics* all = <Statistics*>context
+    gradient_stats(all.rows, first, end - first, &all.parts[first // STAT_BLOCK])
+
+
 cdef GradientStats round_stats(const Gradients* rows, int n_threads) noexcept nogil:
     """Extremes of a round's weighted gradients and hessians."""
     cdef Py_ssize_t n_blocks = (rows.n + STAT_BLOCK - 1) // STAT_BLOCK
     cdef GradientStats total, part
-    cdef GradientStats* parts = NULL
+    cdef Statistics all = Statistics(rows, NULL)
     cdef Py_ssize_t block
     memset(&total, 0, sizeof(GradientStats))
     if n_threads > 1 and n_blocks > 1:
-        parts = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
-    if parts == NULL:
+        all.parts = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
+    if all.parts == NULL:
         gradient_stats(rows, 0, rows.n, &part)
         merge_stats(&part, &total)
         return total
-    for block in prange(n_blocks, num_threads=n_threads):
-        gradient_stats(
-            rows, block * STAT_BLOCK,
-            min(<Py_ssize_t>STAT_BLOCK, rows.n - block * STAT_BLOCK), &parts[block])
+    parallel_shares(block_stats, &all, rows.n, STAT_BLOCK, n_threads)
     for block in range(n_blocks):
-        merge_stats(&parts[block], &total)
-    free(parts)
+        merge_stats(&all.parts[block], &total)
+    free(all.parts)
     return total
 
 
@@ -245,38 +257,38 @@ cdef EncodedRows encode_block(
     return found
 
 
+cdef struct EncodeLoop:
+    const Gradients* rows
+    const Encoding* encoding
+    uint64_t* records
+    int64_t* pairs
+    EncodedRows total         # of integers: the order of the blocks does not matter
+
+
+cdef void encode_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef EncodeLoop* loop = <EncodeLoop*>context
+    cdef EncodedRows* total = &loop.total
+    cdef EncodedRows part = encode_block(
+        loop.rows, first, end - first, loop.encoding, loop.records, loop.pairs)
+    fetch_add(&total.roots.n, part.roots.n)
+    fetch_add(&total.roots.gradient, part.roots.gradient)
+    fetch_add(&total.roots.hessian, part.roots.hessian)
+    fetch_add(&total.sums.gradient, part.sums.gradient)
+    fetch_add(&total.sums.hessian, part.sums.hessian)
+
+
 cdef EncodedRows encode(
     const Gradients* rows, const Encoding* encoding, int n_threads, uint64_t* records_out,
     int64_t* pairs_out,
 ) noexcept nogil:
     """Records of the rows, and in a wide round their pairs."""
-    cdef Py_ssize_t block, first
-    cdef int64_t n_copies = 0
-    cdef int64_t gradient_roots = 0
-    cdef int64_t hessian_roots = 0
-    cdef int64_t gradient = 0
-    cdef int64_t hessian = 0
-    cdef EncodedRows part, total
-    for block in prange(
-        (rows.n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
-        num_threads=n_threads, use_threads_if=rows.n > ENCODE_BLOCK,
-    ):
-        first = block * ENCODE_BLOCK
-        part = encode_block(
-            rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n - first), encoding, records_out,
-            pairs_out)
-        n_copies += part.roots.n
-        gradient_roots += part.roots.gradient
-        hessian_roots += part.roots.hessian
-        gradient += part.sums.gradient
-        hessian += part.sums.hessian
-    total.roots.gradient = gradient_roots
-    total.roots.hessian = hessian_roots
-    total.roots.n = n_copies
-    total.sums.gradient = gradient
-    total.sums.hessian = hessian
-    total.sums.count = rows.n
-    return total
+    cdef EncodeLoop loop
+    loop.rows, loop.encoding = rows, encoding
+    loop.records, loop.pairs = records_out, pairs_out
+    memset(&loop.total, 0, sizeof(EncodedRows))
+    loop.total.sums.count = rows.n
+    parallel_shares(encode_some, &loop, rows.n, ENCODE_BLOCK, n_threads)
+    return loop.total
 
 
 cdef bint is_fine(const Gradients* rows, const Roots* roots) noexcept nogil:

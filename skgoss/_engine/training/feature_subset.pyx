@@ -6,12 +6,12 @@ of rows that are not sampled, shorts and entries are not filled. Features that a
 have no places and no codes; the features of a bundle get new codes.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from skgoss._engine.binning.stored_columns cimport first_from
 from skgoss._engine.binning.store cimport BinColumn
+from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Gradients, Piece
 
 cdef extern from "feature_subset.h" nogil:
@@ -208,16 +208,23 @@ cdef void pack_block(
         interleave(lanes, n, data.row_bytes, out + lane)
 
 
+cdef struct Packing:
+    const Binned* data
+    const SubsetBuffers* buffers
+
+
+cdef void pack_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Packing* packing = <Packing*>context
+    pack_block(packing.data, packing.buffers, first)
+
+
 cdef void pack_rows(
     const Binned* data, const SubsetBuffers* buffers, int n_threads,
 ) noexcept nogil:
-    cdef Py_ssize_t block
-    for block in prange(
-        (data.n_rows + SUBSET_BLOCK - 1) // SUBSET_BLOCK, schedule="static",
-        num_threads=n_threads,
-        use_threads_if=data.n_rows * data.row_bytes > MIN_BYTES_FOR_TEAM,
-    ):
-        pack_block(data, buffers, block * SUBSET_BLOCK)
+    cdef Packing packing = Packing(data, buffers)
+    if data.n_rows * data.row_bytes <= MIN_BYTES_FOR_TEAM:
+        n_threads = 1
+    parallel_shares(pack_some, &packing, data.n_rows, SUBSET_BLOCK, n_threads)
 
 
 # ------------------------------------------------------------------ shorts and entries
@@ -248,13 +255,32 @@ cdef int number_places(
     return n_chosen
 
 
+cdef struct ShortsLoop:
+    const Binned* all_rows
+    const Binned* out
+    const SubsetBuffers* buffers
+    const uint32_t* ids
+
+
+cdef void copy_shorts(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef ShortsLoop* loop = <ShortsLoop*>context
+    cdef int n_shorts = loop.out.n_shorts
+    cdef Py_ssize_t i, row
+    cdef int k
+    for i in range(first, end):
+        row = i if loop.ids == NULL else loop.ids[i]
+        for k in range(n_shorts):
+            loop.buffers.shorts[row * n_shorts + k] = loop.all_rows.shorts[
+                row * loop.all_rows.n_shorts + loop.buffers.short_number[k]]
+
+
 cdef void pack_shorts(
     const Binned* all_rows, const SubsetSource* source, const Gradients* sampled, int n_threads,
     SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
     """The shorts of the sampled rows that are bins of the tree's features."""
     cdef Py_ssize_t n = all_rows.n_rows if sampled.ids == NULL else sampled.n
-    cdef Py_ssize_t i, row
+    cdef ShortsLoop loop = ShortsLoop(all_rows, out, buffers, sampled.ids)
     cdef int k
     out.n_shorts = 0
     for k in range(all_rows.n_shorts):
@@ -265,12 +291,9 @@ cdef void pack_shorts(
     if out.n_shorts == 0:
         return
     buffers.short_place[out.n_shorts] = out.n_places
-    for i in prange(n, num_threads=n_threads, schedule="static",
-                    use_threads_if=n * out.n_shorts > MIN_ENTRIES_FOR_TEAM):
-        row = i if sampled.ids == NULL else sampled.ids[i]
-        for k in range(out.n_shorts):
-            buffers.shorts[row * out.n_shorts + k] = (
-                all_rows.shorts[row * all_rows.n_shorts + buffers.short_number[k]])
+    if n * out.n_shorts <= MIN_ENTRIES_FOR_TEAM:
+        n_threads = 1
+    parallel_shares(copy_shorts, &loop, n, ENTRY_BLOCK, n_threads)
     out.shorts = buffers.shorts
     out.short_place = buffers.short_place
 
@@ -314,6 +337,25 @@ cdef void fill_block(
             e += 1
 
 
+cdef struct EntriesLoop:
+    const Binned* all_rows
+    const Gradients* sampled
+    SubsetBuffers* buffers
+
+
+cdef void count_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef EntriesLoop* loop = <EntriesLoop*>context
+    loop.buffers.block_entries[first // ENTRY_BLOCK] = count_block(
+        loop.all_rows, loop.sampled, first, end, loop.buffers)
+
+
+cdef void fill_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef EntriesLoop* loop = <EntriesLoop*>context
+    fill_block(
+        loop.all_rows, loop.buffers.block_entries[first // ENTRY_BLOCK], first, end,
+        loop.buffers)
+
+
 cdef int64_t filter_entries(
     const Binned* all_rows, const Gradients* sampled, int n_threads, SubsetBuffers* buffers,
     Binned* out,
@@ -324,21 +366,16 @@ cdef int64_t filter_entries(
     cdef Py_ssize_t block
     cdef int64_t n = 0
     cdef int64_t n_here
-    cdef bint together = (
-        n_threads > 1 and all_rows.entry_start[n_rows] > MIN_ENTRIES_FOR_TEAM)
-    for block in prange(n_blocks, num_threads=n_threads, use_threads_if=together):
-        buffers.block_entries[block] = count_block(
-            all_rows, sampled, block * ENTRY_BLOCK, min((block + 1) * ENTRY_BLOCK, n_rows),
-            buffers)
+    cdef EntriesLoop loop = EntriesLoop(all_rows, sampled, buffers)
+    if all_rows.entry_start[n_rows] <= MIN_ENTRIES_FOR_TEAM:
+        n_threads = 1
+    parallel_shares(count_some, &loop, n_rows, ENTRY_BLOCK, n_threads)
     for block in range(n_blocks):
         n_here = buffers.block_entries[block]
         buffers.block_entries[block] = n
         n += n_here
     buffers.entry_start[0] = 0
-    for block in prange(n_blocks, num_threads=n_threads, use_threads_if=together):
-        fill_block(
-            all_rows, buffers.block_entries[block], block * ENTRY_BLOCK,
-            min((block + 1) * ENTRY_BLOCK, n_rows), buffers)
+    parallel_shares(fill_some, &loop, n_rows, ENTRY_BLOCK, n_threads)
     out.entry_start = buffers.entry_start
     out.entries = buffers.entries
     return n

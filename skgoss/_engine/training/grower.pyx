@@ -4,7 +4,6 @@ Trees of one round (the classes) are grown side by side when there are enough of
 the threads share the work inside the trees; the trees are the same either way.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport (
     int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t)
 from libc.stdlib cimport calloc, free
@@ -15,6 +14,7 @@ from skgoss._engine.binning.packing import PIECE
 from skgoss._engine.binning.store cimport BinStore
 from skgoss._engine.random cimport DIRECTION, below, draw, key
 from skgoss._engine.signals cimport end_watch, start_watch
+from skgoss._engine.threads cimport parallel_for, parallel_shares
 from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_PLACES, KernelCollectives
 from skgoss._engine.training.feature_subset cimport (
     ENTRY_BLOCK, SubsetBuffers, SubsetSource, count_visits)
@@ -76,30 +76,49 @@ cdef direction(uint64_t seed, uint64_t round_index, int n_scores):
     return signs
 
 
-cdef void add_signed(
-    const float[:, ::1] values, const float[::1] signs, Py_ssize_t first, Py_ssize_t end,
-    float[:, ::1] sums_out,
-) noexcept nogil:
+cdef struct SignedSums:
+    const float* values
+    const float* signs
+    Py_ssize_t n_scores
+    Py_ssize_t n
+    float* sums
+
+
+cdef void add_signed(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     """Of some rows, the sum of the scores' values, with signs."""
+    cdef SignedSums* all = <SignedSums*>context
+    cdef const float* values
     cdef Py_ssize_t i, k
-    for k in range(values.shape[0]):
+    for k in range(all.n_scores):
+        values = all.values + k * all.n
         for i in range(first, end):
-            sums_out[0, i] += signs[k] * values[k, i]
+            all.sums[i] += all.signs[k] * values[i]
 
 
 cdef signed_sums(const float[:, ::1] values, const float[::1] signs, int n_threads):
     """Of each row, the sum of the scores' values, with signs."""
     cdef Py_ssize_t n = values.shape[1]
-    cdef Py_ssize_t block
     sums = np.zeros((1, n), dtype=np.float32)
     cdef float[:, ::1] sums_out = sums
-    for block in prange(
-        (n + SIGNED_BLOCK - 1) // SIGNED_BLOCK, nogil=True, num_threads=n_threads,
-        use_threads_if=n > SIGNED_BLOCK,
-    ):
-        add_signed(
-            values, signs, block * SIGNED_BLOCK, min(n, (block + 1) * SIGNED_BLOCK), sums_out)
+    cdef SignedSums context = SignedSums(
+        &values[0, 0], &signs[0], values.shape[0], n, &sums_out[0, 0])
+    with nogil:
+        parallel_shares(add_signed, &context, n, SIGNED_BLOCK, n_threads)
     return sums
+
+
+cdef struct Wave:
+    # Trees that grow side by side.
+    Shared* shared
+    Batch* batches
+    Workspace* workspaces
+    Round* rounds
+
+
+cdef void grow_one(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Wave* wave = <Wave*>context
+    wave.rounds[i].status = grow_trees(
+        wave.shared, &wave.batches[1 + i], &wave.workspaces[i], &wave.rounds[i], 1)
 
 
 cdef sum_of_largest(values, int n):
@@ -669,9 +688,9 @@ cdef class TreeGrower:
     ) noexcept:
         """Trees ``first`` to ``first + n``: one a thread, or all of them with all threads."""
         cdef Round* rounds = <Round*>calloc(n, sizeof(Round))
-        cdef Shared* shared = &self.shared
         cdef Workspace* workspaces = self.workspaces
         cdef Batch* batches = self.batches
+        cdef Wave wave = Wave(&self.shared, batches, workspaces, rounds)
         cdef int n_scores = gradient.shape[0]
         cdef int status = 0
         cdef int i, k
@@ -688,11 +707,9 @@ cdef class TreeGrower:
             rounds[i] = self._round(gradient, hessian, weight, rows, ids, scores, k)
         with nogil:
             if one_a_thread:
-                for i in prange(n, num_threads=n, schedule="static", chunksize=1):
-                    rounds[i].status = grow_trees(
-                        shared, &batches[1 + i], &workspaces[i], &rounds[i], 1)
+                parallel_for(grow_one, &wave, n, 1, n)
             else:
-                rounds[0].status = grow_trees(shared, batches, workspaces, rounds, n)
+                rounds[0].status = grow_trees(wave.shared, batches, workspaces, rounds, n)
         for i in range(n):
             status = min(status, rounds[i].status)
         free(rounds)

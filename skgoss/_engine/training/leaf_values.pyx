@@ -4,10 +4,10 @@ The rows of a leaf lie scattered over all rows. So rows are visited window by wi
 window leaf by leaf: what is read and written of a window stays in the cache.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from skgoss._engine.threads cimport parallel_for, parallel_shares
 from skgoss._engine.training.kernel_collectives cimport all_reduce
 from skgoss._engine.training.layout cimport Gradients, Sums
 from skgoss._engine.training.split cimport (
@@ -73,16 +73,34 @@ cdef inline int team(const Workspace* ws, const Round* round) noexcept nogil:
     return ws.n_threads if round.gradients.n > MIN_ROWS_FOR_TEAM else 1
 
 
+cdef struct Visits:
+    Workspace* ws
+    const Round* round
+    bint adds
+    int n_parts
+    Py_ssize_t n_rows
+    Py_ssize_t max_leaves
+
+
+cdef void visit_part(void* context, Py_ssize_t part, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Visits* visits = <Visits*>context
+    visit_rows(
+        visits.ws, visits.round, visits.adds, part * visits.n_rows // visits.n_parts,
+        end * visits.n_rows // visits.n_parts, visits.ws.leaf_parts + part * visits.max_leaves)
+
+
 cdef void visit_all(
     Shared* shared, Workspace* ws, const Round* round, bint adds,
 ) noexcept nogil:
     cdef int n_parts = team(ws, round)
-    cdef Py_ssize_t n_rows = shared.data.n_rows
-    cdef int part
-    for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
-        visit_rows(
-            ws, round, adds, part * n_rows // n_parts, (part + 1) * n_rows // n_parts,
-            ws.leaf_parts + part * <Py_ssize_t>shared.settings.max_leaves)
+    cdef Visits visits = Visits(
+        ws, round, adds, n_parts, shared.data.n_rows, shared.settings.max_leaves)
+    parallel_shares(visit_part, &visits, n_parts, 1, n_parts)
+
+
+cdef void gather_leaf(void* context, Py_ssize_t leaf, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Workspace* ws = <Workspace*>context
+    gather(ws, &ws.leaves[leaf])
 
 
 cdef void sum_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
@@ -90,11 +108,7 @@ cdef void sum_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept
     cdef const LeafPart* of_leaf
     cdef int n_parts = team(ws, round)
     cdef int leaf, part
-    for leaf in prange(
-        ws.n_leaves, num_threads=n_parts, schedule="dynamic", chunksize=1,
-        use_threads_if=shared.has_sparse,
-    ):
-        gather(ws, &ws.leaves[leaf])
+    parallel_for(gather_leaf, ws, ws.n_leaves, 1, n_parts if shared.has_sparse else 1)
     memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))
     visit_all(shared, ws, round, False)
     for part in range(n_parts):

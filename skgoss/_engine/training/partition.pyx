@@ -6,11 +6,11 @@ by several threads, has all of them moved. If the split column is sparse and few
 leave, only these are moved, and the others stay where they are.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
 from skgoss._engine.binning.store cimport BinColumn, bin_of_code, bin_of_stored
+from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.layout cimport LANE_CODES
 from skgoss._engine.training.tasks cimport Batch, Division, Task, add_task, run_tasks, task_work
 from skgoss._engine.training.workspace cimport (
@@ -108,16 +108,28 @@ cdef Py_ssize_t partition_in_place(
 
 # ------------------------------------------------------------------ rows of leaves
 
+cdef struct RootIndex:
+    const uint32_t* ids
+    uint8_t* stays
+    uint32_t* position
+
+
+cdef void index_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef RootIndex* root = <RootIndex*>context
+    cdef Py_ssize_t i
+    for i in range(begin, end):
+        root.stays[root.ids[i]] = True
+        root.position[root.ids[i]] = <uint32_t>i
+
+
 cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Let all rows of the round stay with the root's records, and note where there they are."""
-    cdef const uint32_t* ids = round.gradients.ids
-    cdef Py_ssize_t i
-    memset(ws.stays, ids == NULL, shared.data.n_rows)
-    if ids != NULL:
-        for i in prange(round.gradients.n, num_threads=ws.n_threads, schedule="static",
-                        use_threads_if=round.gradients.n > MIN_ROWS_FOR_TEAM):
-            ws.stays[ids[i]] = True
-            ws.root_position[ids[i]] = <uint32_t>i
+    cdef RootIndex root = RootIndex(round.gradients.ids, ws.stays, ws.root_position)
+    memset(ws.stays, root.ids == NULL, shared.data.n_rows)
+    if root.ids != NULL:
+        parallel_shares(
+            index_block, &root, round.gradients.n, ROW_BLOCK,
+            ws.n_threads if round.gradients.n > MIN_ROWS_FOR_TEAM else 1)
 
 
 cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
@@ -223,6 +235,23 @@ cdef Py_ssize_t move_slice(
     return n
 
 
+cdef struct Slices:
+    Workspace* ws
+    const BinColumn* column
+    bint sampled
+    Py_ssize_t size
+    Py_ssize_t n_most
+    uint64_t* records         # what each slice moves, at its place
+    Py_ssize_t[MAX_SLICES] n_moved
+
+
+cdef void move_part(void* context, Py_ssize_t first, Py_ssize_t last, int thread) noexcept nogil:
+    cdef Slices* slices = <Slices*>context
+    slices.n_moved[first // slices.size] = move_slice(
+        slices.ws, slices.column, slices.sampled, first, last, slices.n_most,
+        slices.records + first)
+
+
 cdef void move_stored_rows(
     Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
     Leaf* large,
@@ -231,9 +260,7 @@ cdef void move_stored_rows(
 
     Threads fill slices of the other buffer, which has room for the rows that stay.
     """
-    cdef Py_ssize_t[MAX_SLICES] taken
-    cdef Py_ssize_t size, n_most
-    cdef uint64_t* spare
+    cdef Slices slices
     cdef int n_slices = min(ws.n_threads, <int>MAX_SLICES)
     cdef int part
     large.begin = parent.begin
@@ -241,22 +268,21 @@ cdef void move_stored_rows(
     large.buffer = parent.buffer
     small.buffer = next_buffer(parent)
     small.begin = small.end = parent.begin + parent.n_left_behind
-    n_most = min(parent.end - small.begin, small.stats.sums.count)
+    slices.n_most = min(parent.end - small.begin, small.stats.sums.count)
     if (n_slices == 1 or column.length < MIN_STORED_FOR_TEAM
             or column.length > parent.end - small.begin):
         small.end += move_slice(
-            ws, column, sampled, 0, column.length, n_most, ws.records[small.buffer] + small.begin)
+            ws, column, sampled, 0, column.length, slices.n_most,
+            ws.records[small.buffer] + small.begin)
     else:
-        spare = ws.records[next_buffer(small)] + small.begin
-        size = (column.length + n_slices - 1) // n_slices
-        for part in prange(n_slices, num_threads=n_slices, schedule="static", chunksize=1):
-            taken[part] = move_slice(
-                ws, column, sampled, min(part * size, column.length),
-                min((part + 1) * size, column.length), n_most, spare + part * size)
-        for part in range(n_slices):
-            memcpy(ws.records[small.buffer] + small.end, spare + part * size,
-                   taken[part] * sizeof(uint64_t))
-            small.end = small.end + taken[part]
+        slices.ws, slices.column, slices.sampled = ws, column, sampled
+        slices.records = ws.records[next_buffer(small)] + small.begin
+        slices.size = (column.length + n_slices - 1) // n_slices
+        parallel_shares(move_part, &slices, column.length, slices.size, n_slices)
+        for part in range((column.length + slices.size - 1) // slices.size):
+            memcpy(ws.records[small.buffer] + small.end, slices.records + part * slices.size,
+                   slices.n_moved[part] * sizeof(uint64_t))
+            small.end += slices.n_moved[part]
     large.n_left_behind = parent.n_left_behind + small.end - small.begin
 
 

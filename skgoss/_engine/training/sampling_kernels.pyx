@@ -1,6 +1,5 @@
 """Which rows and which features a tree sees."""
 
-from cython.parallel cimport prange
 from libc.math cimport sqrt
 from libc.stdint cimport (
     UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t,
@@ -11,6 +10,7 @@ import numpy as np
 
 from skgoss._engine.bits cimport bit_length
 from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
+from skgoss._engine.threads cimport parallel_shares
 
 cdef extern from "sampling_kernels.h" nogil:
     enum:
@@ -79,6 +79,19 @@ cdef int sample_features(
 # ------------------------------------------------------------------ bagging
 
 
+cdef struct Bag:
+    uint64_t row_key
+    uint64_t threshold
+    Py_ssize_t first
+    uint8_t* kept
+
+
+cdef void bag_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Bag* bag = <Bag*>context
+    bag_rows(
+        bag.row_key, bag.threshold, bag.first + begin, end - begin, bag.kept + begin)
+
+
 def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t round,
                  int n_threads=1, Py_ssize_t first=0):
     """Draw each row with probability ``fraction``, by a hash of (seed, round, row).
@@ -88,29 +101,33 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
     """
     kept = np.empty(n_rows, dtype=np.bool_)
     cdef uint8_t[::1] view = kept.view(np.uint8)
-    cdef uint64_t row_key = key(seed, BAGGING, round)
-    cdef uint64_t threshold = <uint64_t>(fraction * 9007199254740992.0)
-    cdef Py_ssize_t block
-    for block in prange(
-        (n_rows + BLOCK - 1) // BLOCK, nogil=True, num_threads=n_threads,
-        use_threads_if=n_rows > BLOCK,
-    ):
-        bag_rows(
-            row_key, threshold, first + block * BLOCK,
-            min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), &view[block * BLOCK])
+    cdef Bag bag = Bag(
+        key(seed, BAGGING, round), <uint64_t>(fraction * 9007199254740992.0), first, &view[0])
+    with nogil:
+        parallel_shares(bag_block, &bag, n_rows, BLOCK, n_threads)
     return kept
 
 
-cdef void list_block(
-    const uint8_t* kept, Py_ssize_t first, Py_ssize_t n, uint32_t* rows_out,
-) noexcept nogil:
+cdef struct RowLists:
+    const uint8_t* kept
+    int64_t* start            # of the rows of each block, and the end
+    uint32_t* rows
+
+
+cdef void count_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef RowLists* lists = <RowLists*>context
+    count_kept(lists.kept + begin, end - begin, &lists.start[begin // BLOCK + 1])
+
+
+cdef void list_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef RowLists* lists = <RowLists*>context
+    cdef uint32_t* rows_out = lists.rows + lists.start[begin // BLOCK]
     cdef uint32_t[SAMPLING_TILE + LIST_SPARE] listed
-    cdef Py_ssize_t tile, start, n_listed
-    for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
-        start = tile * SAMPLING_TILE
+    cdef Py_ssize_t start, n_listed
+    for start from begin <= start < end by SAMPLING_TILE:
         n_listed = list_kept(
-            kept + start, NULL, <uint32_t>(first + start),
-            min(<Py_ssize_t>SAMPLING_TILE, n - start), listed)
+            lists.kept + start, NULL, <uint32_t>start,
+            min(<Py_ssize_t>SAMPLING_TILE, end - start), listed)
         memcpy(rows_out, listed, n_listed * sizeof(uint32_t))
         rows_out += n_listed
 
@@ -121,22 +138,20 @@ def kept_rows(mask, int n_threads=1):
     cdef Py_ssize_t n = kept.shape[0]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
     cdef int64_t[::1] start = np.zeros(n_blocks + 1, dtype=np.int64)
+    cdef RowLists lists
     cdef uint32_t[::1] rows_out
-    cdef Py_ssize_t block
-    n_threads = max(1, min(n_threads, n_blocks))
-    for block in prange(n_blocks, nogil=True, num_threads=n_threads):
-        count_kept(
-            &kept[block * BLOCK], min(<Py_ssize_t>BLOCK, n - block * BLOCK),
-            &start[block + 1])
-    for block in range(n_blocks):
-        start[block + 1] += start[block]
-    rows = np.empty(start[n_blocks], dtype=np.uint32)
-    rows_out = rows
-    for block in prange(n_blocks, nogil=True, num_threads=n_threads):
-        if start[block + 1] > start[block]:
-            list_block(
-                &kept[block * BLOCK], block * BLOCK,
-                min(<Py_ssize_t>BLOCK, n - block * BLOCK), &rows_out[start[block]])
+    cdef int threads = n_threads
+    if n == 0:
+        return np.empty(0, dtype=np.uint32)
+    lists.kept, lists.start = &kept[0], &start[0]
+    with nogil:
+        parallel_shares(count_block, &lists, n, BLOCK, threads)
+    np.cumsum(start, out=np.asarray(start))
+    rows_out = rows = np.empty(start[n_blocks], dtype=np.uint32)
+    if start[n_blocks] > 0:
+        lists.rows = &rows_out[0]
+        with nogil:
+            parallel_shares(list_block, &lists, n, BLOCK, threads)
     return rows
 
 
@@ -328,27 +343,43 @@ cdef void drop_equals(const Goss* goss, Threshold threshold, uint32_t* values) n
             part_equals(threshold.value, goss.n_kept[block], values + block * BLOCK, &n_left)
 
 
+cdef struct Sifting:
+    const Goss* goss
+    Window keys
+    Window draws
+    uint32_t last_key         # that is taken
+
+
+cdef void sift_keys(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Sifting* sifting = <Sifting*>context
+    cdef const Goss* goss = sifting.goss
+    keep_block(goss, at // BLOCK, sifting.keys.high, sifting.draws.high)
+    sift_block(goss, at // BLOCK, sifting.keys, goss.keys + at, goss.draws + at)
+
+
+cdef void sift_draws(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Sifting* sifting = <Sifting*>context
+    cdef const Goss* goss = sifting.goss
+    draw_rows(
+        goss.row_key, goss.rows + at, goss.keys + at, sifting.last_key,
+        goss.n_kept[at // BLOCK], goss.draws + at)
+    # From here on, nobody needs the keys.
+    sift_block(goss, at // BLOCK, sifting.draws, goss.draws + at, goss.keys + at)
+
+
 cdef bint find_draws(
     const Goss* goss, Window keys, Window draws, int64_t n_top, int64_t n_other,
     Threshold* threshold_out,
 ) noexcept nogil:
     """The draws of rows that may be taken, and their threshold, if windows hold both thresholds."""
-    cdef Py_ssize_t block, at
+    cdef Sifting sifting = Sifting(goss, keys, draws, 0)
     cdef Threshold threshold
-    for block in prange(goss.n_blocks, num_threads=goss.n_threads):
-        at = block * BLOCK
-        keep_block(goss, block, keys.high, draws.high)
-        sift_block(goss, block, keys, goss.keys + at, goss.draws + at)
+    parallel_shares(sift_keys, &sifting, goss.n, BLOCK, goss.n_threads)
     if not find_threshold(goss, goss.draws, n_top, &threshold):
         return False
     drop_equals(goss, threshold, goss.keys)
-    for block in prange(goss.n_blocks, num_threads=goss.n_threads):
-        at = block * BLOCK
-        draw_rows(
-            goss.row_key, goss.rows + at, goss.keys + at, threshold.value,
-            goss.n_kept[block], goss.draws + at)
-        # From here on, nobody needs the keys.
-        sift_block(goss, block, draws, goss.draws + at, goss.keys + at)
+    sifting.last_key = threshold.value
+    parallel_shares(sift_draws, &sifting, goss.n, BLOCK, goss.n_threads)
     if not find_threshold(goss, goss.keys, n_top + n_other, threshold_out):
         return False
     drop_equals(goss, threshold_out[0], goss.draws)
@@ -384,6 +415,31 @@ cdef void take_block(
         out += n_taken
         first += m
     goss.n_kept[block] = out - at
+
+
+cdef struct Taking:
+    const Goss* goss
+    uint32_t threshold
+    float factor
+    float* gradient
+    float* hessian
+    bint constant_hessian
+    uint32_t* rows
+
+
+cdef void take_rows(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Taking* taking = <Taking*>context
+    take_block(
+        taking.goss, at // BLOCK, taking.threshold, taking.factor, taking.gradient,
+        taking.hessian, taking.constant_hessian)
+
+
+cdef void copy_taken(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Taking* taking = <Taking*>context
+    cdef const Goss* goss = taking.goss
+    memcpy(
+        taking.rows + goss.n_below[at // BLOCK], goss.keys + at,
+        goss.n_kept[at // BLOCK] * sizeof(uint32_t))
 
 
 cdef Threshold threshold_of_draws(
@@ -457,12 +513,11 @@ def one_side_sample(
     """
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef float factor = <float>((n - n_top) / <double>n_other)
     cdef int64_t[:, ::1] counts = np.empty((3, n_blocks), dtype=np.int64)
     cdef uint32_t[::1] rows_out
     cdef Goss goss
     cdef Py_ssize_t block
-    cdef Threshold threshold
+    cdef Taking taking
     if room is None:
         room = np.empty((3, n), dtype=np.uint32)
     rows = np.empty(n_top + n_other, dtype=np.uint32)
@@ -473,24 +528,21 @@ def one_side_sample(
     goss.n = n
     goss.n_scores = <int>gradient.shape[0]
     goss.row_key = key(seed, ONE_SIDE, round)
-    goss.n_threads = n_threads = max(1, min(n_threads, n_blocks))
+    goss.n_threads = n_threads
     goss.n_blocks = n_blocks
     goss.rows, goss.keys, goss.draws = &room[0, 0], &room[1, 0], &room[2, 0]
     goss.n_kept, goss.n_below, goss.n_inside = &counts[0, 0], &counts[1, 0], &counts[2, 0]
+    taking = Taking(
+        &goss, 0, <float>((n - n_top) / <double>n_other), &gradient[0, 0], &hessian[0, 0],
+        constant_hessian, &rows_out[0])
     with nogil:
-        threshold = threshold_of_draws(&goss, n_top, n_other)
-        for block in prange(n_blocks, num_threads=n_threads):
-            take_block(
-                &goss, block, threshold.value, factor, &gradient[0, 0], &hessian[0, 0],
-                constant_hessian)
+        taking.threshold = threshold_of_draws(&goss, n_top, n_other).value
+        parallel_shares(take_rows, &taking, n, BLOCK, n_threads)
         # From here on, these say how many rows the blocks before have.
         goss.n_below[0] = 0
         for block in range(1, n_blocks):
             goss.n_below[block] = goss.n_below[block - 1] + goss.n_kept[block - 1]
-        for block in prange(n_blocks, num_threads=n_threads):
-            memcpy(
-                &rows_out[goss.n_below[block]], goss.keys + block * BLOCK,
-                goss.n_kept[block] * sizeof(uint32_t))
+        parallel_shares(copy_taken, &taking, n, BLOCK, n_threads)
     return rows
 
 

@@ -6,7 +6,6 @@ at a node are neighbors. For other nodes columns of bits are made tile by tile, 
 eight nodes of a feature.
 """
 
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -15,7 +14,7 @@ from skgoss._engine.binning.stored_columns cimport first_from
 from skgoss._engine.binning.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more)
-from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
 cdef enum:
@@ -193,19 +192,30 @@ cdef void score_rows(
             at += 1
 
 
+cdef struct Scoring:
+    const ScorePlan* plan
+    char* room                # of each thread, so many bytes
+    Py_ssize_t share
+    double* score
+
+
+cdef void score_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Scoring* scoring = <Scoring*>context
+    score_rows(
+        scoring.plan, first, <const uint8_t**>(scoring.room + thread * scoring.share),
+        scoring.score)
+
+
 cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -1:
     """Add the values of a tree to the scores of all rows, part by part."""
     cdef Py_ssize_t n_parts = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
     cdef Py_ssize_t share = plan.sources.n * (sizeof(void*) + LEAF_TILE)
-    cdef Py_ssize_t part
-    cdef char* room
+    cdef Scoring scoring
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_parts))
     plan.room.n = 0
-    room = <char*>more(&plan.room, n_threads * share, 1)
-    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_threads):
-        score_rows(
-            plan, part * SCORE_ROWS,
-            <const uint8_t**>(room + omp_get_thread_num() * share), score_inout)
+    scoring = Scoring(plan, <char*>more(&plan.room, n_threads * share, 1), share, score_inout)
+    with nogil:
+        parallel_shares(score_part, &scoring, plan.n_rows, SCORE_ROWS, n_threads)
     return 0
 
 

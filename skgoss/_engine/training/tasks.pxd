@@ -85,7 +85,6 @@ cdef struct Batch:
     Task* tasks
     int n_tasks
     int task_room
-    int64_t next_task
     int status                # 0 or NO_MEMORY
 
 ctypedef void (*TaskBody)(Shared*, Batch*, Task*, int) noexcept nogil

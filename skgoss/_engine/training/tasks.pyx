@@ -4,11 +4,9 @@ What is to be done is listed first: tasks that depend on none of the same list. 
 takes one after the other.
 """
 
-from cython.parallel cimport prange
-from libc.stdint cimport int64_t
 from libc.stdlib cimport realloc
 
-from skgoss._engine.atomics cimport fetch_increment
+from skgoss._engine.threads cimport parallel_for
 from skgoss._engine.training.workspace cimport NO_MEMORY, Shared
 
 
@@ -66,25 +64,24 @@ cdef double task_work(const Batch* batch, double work, double least) noexcept no
     return max(work / (batch.n_threads * TASKS_PER_THREAD), least)
 
 
-cdef void run_some(Shared* shared, Batch* batch, TaskBody body, int part) noexcept nogil:
-    """Run the task of this number, and others that nobody has begun."""
-    cdef int64_t at = part
-    while at < batch.n_tasks:
-        body(shared, batch, &batch.tasks[at], batch.first_thread + part)
-        at = fetch_increment(&batch.next_task)
+cdef struct TaskLoop:
+    TaskBody body
+    Shared* shared
+    Batch* batch
+
+
+cdef void run_task(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
+    cdef TaskLoop* loop = <TaskLoop*>context
+    cdef Batch* batch = loop.batch
+    loop.body(loop.shared, batch, &batch.tasks[at], batch.first_thread + thread)
 
 
 cdef void run_tasks(
     Shared* shared, Batch* batch, double work, TaskBody body,
 ) noexcept nogil:
     """Run all tasks of the list, and empty it; ``work``: the updates and visits of all."""
-    cdef int n_parts = <int>min(
-        <double>min(batch.n_threads, batch.n_tasks), max(work / MIN_WORK_PER_THREAD, 1.0))
-    cdef int part
-    batch.next_task = n_parts
-    if n_parts == 1:
-        run_some(shared, batch, body, 0)
-    elif n_parts > 1:
-        for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
-            run_some(shared, batch, body, part)
+    cdef TaskLoop loop = TaskLoop(body, shared, batch)
+    cdef int n_threads = <int>min(
+        <double>batch.n_threads, max(work / MIN_WORK_PER_THREAD, 1.0))
+    parallel_for(run_task, &loop, batch.n_tasks, 1, n_threads)
     batch.n_tasks = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import os
 import re
 import shutil
@@ -9,15 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from skgoss._engine import runtime
+from skgoss._engine import threads
 
-pytestmark = pytest.mark.skipif(
-    not (sys.platform == "linux" and runtime.compiler().startswith("GCC")),
-    reason="the threads of OpenMP",
-)
-SOURCE = Path(__file__).parents[2] / "skgoss" / "_engine" / "team.c"
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 
 STARTED = """
 import os, warnings
@@ -45,6 +43,7 @@ print(os.read(read, 10).decode())
 """
 
 
+@linux
 @pytest.mark.parametrize("n_cores", [1, 2])
 def test_no_more_threads_than_cores_are_started(n_cores, done):
     if len(os.sched_getaffinity(0)) < n_cores:
@@ -57,7 +56,7 @@ def test_no_more_threads_than_cores_are_started(n_cores, done):
 
 SIGNALS = """
 import os, signal, threading
-from skgoss._engine import runtime
+from skgoss._engine import threads
 
 
 def blocked(task):
@@ -67,12 +66,13 @@ def blocked(task):
 
 
 before = {*os.listdir("/proc/self/task")}
-runtime.team_size(4)
+threads.traced(4, 1, 4, False)
 workers = {*os.listdir("/proc/self/task")} - before
 print(*map(blocked, [threading.get_native_id(), *workers]))
 """
 
 
+@linux
 def test_signals_are_for_the_threads_of_python(done):
     """Workers take none, and whoever has started them takes those it took before."""
     assert done.returncode == 0, done.stderr
@@ -92,6 +92,7 @@ print(len({model.predict(X, n_jobs=model.n_jobs).tobytes() for model in models})
 """
 
 
+@linux
 def test_a_thread_alone_runs_all_parts(done):
     """On one core, it soon leaves out the team."""
     assert done.returncode == 0, done.stderr
@@ -107,18 +108,55 @@ SCRIPTS = {
 }
 
 
+LOOPS = [(0, 1), (1, 1), (10, 1), (80, 7), (5, 16), (1000, 1)]
+
+
+@pytest.mark.parametrize("in_shares", [False, True])
 @pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
-def test_a_loop_has_as_many_parts_as_threads_were_asked_for(n_threads):
-    assert runtime.team_size(n_threads) == n_threads
+@pytest.mark.parametrize(("n", "block"), LOOPS)
+def test_each_iteration_runs_once(n, block, n_threads, in_shares):
+    for _ in range(20):
+        visits, thread = threads.traced(n, block, n_threads, in_shares)
+        assert (visits == 1).all()
+        assert ((thread >= 0) & (thread < n_threads)).all()
+        # The iterations of a block belong together.
+        assert (thread == np.repeat(thread[::block], block)[:n]).all()
 
 
-# How many threads the user asks for is a variable of OpenMP.
-ALLOWED = {"omp_get_max_threads"}
+@pytest.mark.parametrize("n_threads", [2, 3, 7])
+def test_shares_are_alike_and_in_order(n_threads):
+    sizes = set()
+    for _ in range(50):
+        thread = threads.traced(100, 1, n_threads, True)[1]
+        if thread.any():  # else a thread has run them all, as it was worth it
+            assert (np.diff(thread) >= 0).all()
+            sizes |= {*np.bincount(thread).tolist()}
+    assert not sizes or max(sizes) - min(sizes) <= 1
 
 
+def test_a_loop_within_a_loop_stays_on_its_thread():
+    for _ in range(20):
+        visits, thread = threads.traced_inside(30, 4).transpose(1, 0, 2)
+        assert (visits == 1).all()
+        assert (thread == 0).all()
+
+
+def test_loops_of_many_threads_at_once():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def runs(_):
+        return all((threads.traced(200, 3, 4, False)[0] == 1).all() for _ in range(200))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(runs, range(8)))
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="nm lists symbols")
 def test_no_module_starts_threads_of_another_library():
-    engine = Path(runtime.__file__).parent
-    modules = [str(path) for path in engine.rglob("*.so")]
+    engine = Path(threads.__file__).parent
+    suffix = importlib.machinery.EXTENSION_SUFFIXES[0].rsplit(".")[-1]
+    modules = sorted(engine.rglob(f"*.{suffix}"))
+    assert len(modules) > 20
     listed = subprocess.run(
         ["nm", "--dynamic", "--undefined-only", *modules],
         capture_output=True,
@@ -126,71 +164,5 @@ def test_no_module_starts_threads_of_another_library():
         check=True,
     ).stdout
     wanted = {line.split()[-1].split("@")[0] for line in listed.splitlines() if line}
-    assert "__wrap_GOMP_parallel" in wanted
-    others = re.compile("GOMP_|omp_|__kmpc_|tbb|cilk")
-    assert set(filter(others.match, wanted)) <= ALLOWED
-
-
-# Two threads begin a loop whose iterations are handed out. Both have seen that nobody
-# has begun it when the first one gets the lock; the other gets it after the last one.
-MEETING = """
-#include <stdlib.h>
-static atomic_uint n_waiting, n_done, taken[100];
-static Region region;
-static long n, chunk;
-
-int meet(pthread_mutex_t *lock)
-{
-    unsigned number = atomic_fetch_add(&n_waiting, 1);
-    while (number == 0 ? atomic_load(&n_waiting) < 2 : atomic_load(&n_done) < 1)
-        sched_yield();
-    return 0;
-}
-
-int leave(pthread_mutex_t *lock) { return 0; }
-
-static void *take(void *nothing)
-{
-    long i, end;
-    current = &region;
-    bool more = __wrap_GOMP_loop_nonmonotonic_dynamic_start(0, n, 1, chunk, &i, &end);
-    while (more) {
-        while (i < end)
-            atomic_fetch_add(&taken[i++], 1);
-        more = __wrap_GOMP_loop_nonmonotonic_dynamic_next(&i, &end);
-    }
-    atomic_fetch_add(&n_done, 1);
-    return nothing;
-}
-
-int main(int n_arguments, char **arguments)
-{
-    pthread_t threads[2];
-    n = atol(arguments[1]);
-    chunk = atol(arguments[2]);
-    for (int k = 0; k < 2; k++)
-        pthread_create(&threads[k], NULL, take, NULL);
-    for (int k = 0; k < 2; k++)
-        pthread_join(threads[k], NULL);
-    for (int i = 0; i < 100; i++)
-        if (atomic_load(&taken[i]) != (i < n))
-            return 1;
-    return 0;
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def meeting(tmp_path_factory):
-    program = tmp_path_factory.mktemp("meeting") / "program"
-    renamed = ["-Dpthread_mutex_lock=meet", "-Dpthread_mutex_unlock=leave"]
-    options = ["-x", "c", "-pthread", "-w", *renamed, "-include", SOURCE, "-", "-o"]
-    subprocess.run(["gcc", *options, program], input=MEETING, text=True, check=True)
-    return program
-
-
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="a compiler")
-@pytest.mark.parametrize(("n", "chunk"), [(0, 1), (1, 1), (10, 1), (80, 7), (5, 16)])
-def test_each_iteration_is_handed_out_once(meeting, n, chunk):
-    command = [meeting, str(n), str(chunk)]
-    assert subprocess.run(command, check=False, timeout=60).returncode == 0
+    others = re.compile("GOMP_|omp_|__kmpc_|tbb|cilk|dispatch_|pthread_create")
+    assert {*filter(others.match, wanted)} <= {"pthread_create"}

@@ -1,0 +1,112 @@
+"""Loops on several threads: the pool that all kernels share.
+
+A loop over n iterations is a call of `parallel_for` or `parallel_shares`, with a function for its
+body and a pointer to what that reads and writes. The body is called for blocks of iterations, each
+once, the last one maybe shorter: they do not depend on the number of threads. Nothing of a loop
+within a loop runs on further threads.
+"""
+
+from libc.stdint cimport int32_t, uintptr_t
+
+import numpy as np
+
+cdef extern from "pool.h" nogil:
+    ctypedef struct Loop:
+        LoopBody body
+        void* context
+        Py_ssize_t n
+        Py_ssize_t block
+        int n_threads
+        bint in_shares
+    ctypedef void (*Runner)(const Loop*) noexcept nogil
+    Runner runner
+    void init_pool()
+    void run_loop(const Loop* loop)
+    int pool_limit "skgoss_pool_limit"() noexcept
+    void limit_pool "skgoss_limit_pool"(int n) noexcept
+
+init_pool()
+
+
+cdef void parallel_for(
+    LoopBody body, void* context, Py_ssize_t n, Py_ssize_t block, int n_threads,
+) noexcept nogil:
+    """Run a loop of n iterations: a thread that is free takes the next block."""
+    cdef Loop loop = Loop(body, context, n, block, n_threads, False)
+    run_loop(&loop)
+
+
+cdef void parallel_shares(
+    LoopBody body, void* context, Py_ssize_t n, Py_ssize_t block, int n_threads,
+) noexcept nogil:
+    """Run a loop of short blocks: each thread gets a run of them, the same ones the next time.
+
+    So what it wrote is in its cache when it reads it.
+    """
+    cdef Loop loop = Loop(body, context, n, block, n_threads, True)
+    run_loop(&loop)
+
+
+def limit() -> int:
+    """How many threads `set_limit` allows this thread; 0: any number."""
+    return pool_limit()
+
+
+def set_limit(int n) -> None:
+    """Limit the threads of what this thread runs by itself; 0: no limit."""
+    limit_pool(n)
+
+
+def set_runner(uintptr_t address) -> None:
+    """Let a function at an address run all loops: see ``benchmarks/many_cores.c``."""
+    global runner
+    runner = <Runner>address
+
+
+cdef struct Trace:
+    int32_t* visits
+    int32_t* thread
+
+
+cdef void trace_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Trace* trace = <Trace*>context
+    cdef Py_ssize_t i
+    for i in range(begin, end):
+        trace.visits[i] += 1
+        trace.thread[i] = thread
+
+
+cdef struct Nest:
+    int32_t* visits
+    Py_ssize_t n
+    int n_threads
+
+
+cdef void trace_inside(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Nest* nest = <Nest*>context
+    cdef int32_t* visits = nest.visits + 2 * begin * nest.n
+    cdef Trace trace = Trace(visits, visits + nest.n)
+    parallel_for(trace_block, &trace, nest.n, 1, nest.n_threads)
+
+
+def traced(Py_ssize_t n, Py_ssize_t block, int n_threads, bint in_shares):
+    """Run an empty loop; how often each iteration was run, and the last thread that did."""
+    trace = np.zeros((2, n + 1), dtype=np.int32)
+    cdef int32_t[:, ::1] out = trace
+    cdef Trace context = Trace(&out[0, 0], &out[1, 0])
+    with nogil:
+        if in_shares:
+            parallel_shares(trace_block, &context, n, block, n_threads)
+        else:
+            parallel_for(trace_block, &context, n, block, n_threads)
+    return trace[:, :n]
+
+
+def traced_inside(Py_ssize_t n, int n_threads):
+    """The same of loops within a loop, (n, 2, n)."""
+    trace = np.zeros((n, 2, n), dtype=np.int32)
+    cdef int32_t[:, :, ::1] out = trace
+    cdef Nest context = Nest(&out[0, 0, 0], n, n_threads)
+    with nogil:
+        parallel_for(trace_inside, &context, n, 1, n_threads)
+    return trace

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.binning import bin_kernels as kernels
-from skgoss._engine.binning import category_kernels
+from skgoss._engine.binning import bin_search, category_kernels, listed_rows
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning.find_bins import BinMapper, n_values_of, team
 from skgoss.columns.columns import Columns, changed, row_positions
@@ -131,7 +130,7 @@ class SparseColumns:
 def _targets(
     at_inout: NDArray[np.int64], start: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Where the values of lists go, of which each has a next free place."""
+    """Where the values of lists go, of which each has a next free index."""
     length = np.diff(start)
     target = np.repeat(at_inout - start[:-1], length) + np.arange(start[-1])
     at_inout += length
@@ -399,10 +398,10 @@ def bin_columns(
     """Put some columns of numbers into their bins, (len(features), n_rows)."""
     if len(features) < columns.n_features:
         columns = columns.take(features)
-    for span, block in columns.blocks(n_threads):
+    for span, own in columns.by_span(n_threads):
         chosen = [mappers[j] for j in features[span]]
-        kernels.bin_columns(
-            block,
+        bin_search.bin_columns(
+            own,
             rows,
             _bin_search(chosen),
             team(bins_out[span].size, n_threads),
@@ -435,32 +434,34 @@ def bin_sparse_columns(
     list_rows = np.empty(taken.n_stored(n_threads), dtype=np.uint32)
     binned = taken.take(np.flatnonzero(has_bins))
     list_bins = np.empty(binned.n_stored(n_threads), dtype=np.uint16)
-    for span, block in taken.blocks(n_threads):
+    for span, own in taken.by_span(n_threads):
         chosen = [mappers[j] for j in features[span]]
         edges = slice(span.start, span.stop + 1)
         arguments = (
-            block,
+            own,
             rows,
             positions,
             n_rows,
             _bin_search(chosen),
-            team(n_values_of(block, n_rows).sum(), n_threads),
+            team(n_values_of(own, n_rows).sum(), n_threads),
             start[edges],
         )
-        kernels.list_columns(*arguments, None, None, None)
+        listed_rows.list_columns(*arguments, None, None, None)
         length = np.where(has_bins[span], np.diff(start[edges]), 0)
         bin_start[edges][1:] = bin_start[span.start] + np.cumsum(length)
         if start[span.stop] > len(list_rows):
             list_rows = np.empty(start[-1], dtype=np.uint32)
             list_bins = np.empty(bin_start[-1], dtype=np.uint16)
-        if not kernels.list_columns(*arguments, bin_start[edges], list_rows, list_bins):
+        if not listed_rows.list_columns(
+            *arguments, bin_start[edges], list_rows, list_bins
+        ):
             raise changed()
     list_rows.resize(start[-1], refcheck=False)
     list_bins.resize(bin_start[-1], refcheck=False)
     return start, list_rows, bin_start, list_bins
 
 
-def _bin_search(mappers: list[BinMapper]) -> kernels.BinSearch:
+def _bin_search(mappers: list[BinMapper]) -> bin_search.BinSearch:
     """The bounds of columns of numbers, at least one, for a search in buckets."""
     fields = BinMapper._make(zip(*mappers, strict=True))
     upper_bounds = fields.upper_bounds
@@ -475,7 +476,7 @@ def _bin_search(mappers: list[BinMapper]) -> kernels.BinSearch:
     first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
     n_buckets = np.minimum(BUCKETS_PER_BOUND * n_bounds, MAX_BUCKETS)
     np.maximum(n_buckets, 1).cumsum(out=first_start[1:])
-    return kernels.BinSearch(
+    return bin_search.BinSearch(
         bounds,
         start,
         n_bounds,

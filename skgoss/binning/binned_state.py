@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from skgoss._engine.binning.bin_kernels import NAN_IS_MISSING, ZERO_IS_MISSING
+from skgoss._engine.binning.bin_bounds import NAN_IS_MISSING, ZERO_IS_MISSING
 from skgoss.binning import storage
 from skgoss.binning.bin_values import LANE_CODES, Bins, LosslessSettings, SparseColumns
 from skgoss.binning.binned_dataset import BinnedDataset, used_features

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.binning import bin_kernels as kernels
-from skgoss._engine.binning import category_kernels
+from skgoss._engine.binning import bin_bounds, category_kernels, listed_rows
 from skgoss.binning import distributed_sample, forced_bins
 from skgoss.columns.columns import Columns, row_positions
 from skgoss.columns.row_partition import RowPartition, joined
@@ -71,7 +70,7 @@ _NO_CODES = np.empty(0, dtype=np.int32)
 ALL_ZERO = BinMapper(
     upper_bounds=np.array([np.inf]),
     n_bins=1,
-    missing_type=kernels.NO_MISSING,
+    missing_type=bin_bounds.NO_MISSING,
     missing_bin=-1,
     nan_bin=0,
     minimum=0.0,
@@ -97,12 +96,12 @@ def numeric_mappers(
     """
     n_bounds = np.diff(start)
     zero_bin = np.add.reduceat(bounds < 0.0, start[:-1], dtype=np.int64)
-    nan_is_missing = missing_type == kernels.NAN_IS_MISSING
+    nan_is_missing = missing_type == bin_bounds.NAN_IS_MISSING
     nan_bin = np.where(nan_is_missing, n_bounds, zero_bin)
     fields = (
         n_bounds + nan_is_missing,
         missing_type,
-        np.where(missing_type == kernels.NO_MISSING, -1, nan_bin),
+        np.where(missing_type == bin_bounds.NO_MISSING, -1, nan_bin),
         nan_bin,
         value_range[:, 0],
         value_range[:, 1],
@@ -202,9 +201,9 @@ def find_bin_mappers(
         sampled = _RowSubset.from_rows(columns, sample, weight)
     search = _Search.from_settings(settings, columns.n_features, sampled, n_threads)
     mappers = []
-    for span, block in columns.blocks(n_threads):
-        n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
-        mappers += search.take(span).mappers(block, n_nonzero)
+    for span, own in columns.by_span(n_threads):
+        n_nonzero = _count_nonzero(own, settings, used_rows, n_threads)
+        mappers += search.take(span).mappers(own, n_nonzero)
     return mappers
 
 
@@ -254,8 +253,8 @@ def count_nonzero(
     used_rows = _RowSubset.from_rows(columns, rows)
     count = np.zeros(columns.n_features, dtype=np.int64)
     if used_rows.size(columns):
-        for span, block in columns.blocks(n_threads):
-            count[span] = _count_nonzero(block, settings, used_rows, n_threads)
+        for span, own in columns.by_span(n_threads):
+            count[span] = _count_nonzero(own, settings, used_rows, n_threads)
     return count
 
 
@@ -346,7 +345,7 @@ class _Search(NamedTuple):
         n_rows, n_features = self.sample.size(columns), columns.n_features
         n_values = n_values_of(columns, n_rows)
         n_threads = team(n_values.sum(), self.n_threads)
-        n_scratch = kernels.scratch_per_value(n_features, n_threads)
+        n_scratch = bin_bounds.scratch_per_value(n_features, n_threads)
         scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
         # Bins hold enough rows, except that of zero and the last ones on both sides.
         n_full = n_values // max(self.settings.min_data_in_bin, 1)
@@ -366,7 +365,7 @@ class _Search(NamedTuple):
         n_occupied = np.empty(n_features, dtype=np.int32)
         value_range = np.empty((n_features, 2))
         zero_share = np.empty(n_features)
-        kernels.find_bounds(
+        bin_bounds.find_bounds(
             columns,
             *self.sample,
             n_rows,
@@ -443,7 +442,7 @@ def _find_distributed(
     of_pieces = []
     for piece, used, chosen in pieces(columns, rows, sample):
         n_nonzero += count_nonzero(piece, settings, used, n_threads)
-        of_pieces.append(distributed_sample.blocks(piece, chosen, spans, n_threads))
+        of_pieces.append(distributed_sample.by_span(piece, chosen, spans, n_threads))
     collectives.all_reduce(n_nonzero)
     got = distributed_sample.joined_pieces(
         collectives.all_to_all(list(zip(*of_pieces, strict=True))),
@@ -482,7 +481,7 @@ def _count_nonzero(
 ) -> NDArray[np.int64]:
     """The rows of each column that are not zero; exact if too few for a leaf."""
     count = np.empty(columns.n_features, dtype=np.int64)
-    kernels.count_others(
+    listed_rows.count_others(
         columns,
         used_rows.rows,
         used_rows.position,
@@ -514,7 +513,7 @@ def _category_mapper(
     n_occupied = n_kept + (count[kept].sum() < n_rows)
     return category_mapper(
         np.append(-1, kept).astype(np.int32),
-        kernels.NO_MISSING if is_complete else kernels.NAN_IS_MISSING,
+        bin_bounds.NO_MISSING if is_complete else bin_bounds.NAN_IS_MISSING,
         bool(n_occupied < 2),
         (float(present[0]), float(present[-1])) if len(present) else (0.0, 0.0),
     )

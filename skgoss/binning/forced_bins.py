@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.binning import bin_kernels as kernels
+from skgoss._engine.binning import bin_bounds
 from skgoss.columns.floats import as_floats
 from skgoss.columns.names import ColumnFinder
 from skgoss.utils import disk
@@ -70,14 +70,14 @@ def packed(
     """The bounds of columns as arrays for the kernel.
 
     Returns where the bounds of each column begin, (n_features + 1,), the bounds,
-    ascending within a column, and their places in the order of the user. Zero has
+    ascending within a column, and their positions in the order of the user. Zero has
     separate bounds.
     """
     start = np.cumsum([0, *map(len, bounds)], dtype=np.int64)
     tables = [np.empty((0, 2))]
     for values in filter(None, bounds):
         value = np.array(values)
-        is_zero = np.abs(value) <= kernels.ZERO_BOUND
+        is_zero = np.abs(value) <= bin_bounds.ZERO_BOUND
         rank = np.where(is_zero, INT32_MAX, np.cumsum(~is_zero) - 1)
         tables.append(np.column_stack([value, rank])[np.argsort(value, kind="stable")])
     bound, rank = np.ascontiguousarray(np.concatenate(tables).T)

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from skgoss._engine.binning.bin_kernels import ZERO_BOUND
+from skgoss._engine.binning.bin_bounds import ZERO_BOUND
 from skgoss.booster.booster import Booster, booster_of
 from skgoss.estimators.base import LGBMModel
 from skgoss.model.ensemble import LARGEST

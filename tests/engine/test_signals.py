@@ -113,7 +113,7 @@ def interrupted(kernel, setup, delay, work, n_jobs):
 @pytest.mark.parametrize(
     ("kernel", "setup", "delay", "work"),
     [
-        ("bin_kernels.find_bounds", BOUNDS, 0.3, "model.fit(X, y)"),
+        ("bin_bounds.find_bounds", BOUNDS, 0.3, "model.fit(X, y)"),
         ("grower.TreeGrower.grow", TREE, 0.5, "model.fit(X, y)"),
         ("grower.TreeGrower.grow", CLASSES, 0.25, "model.fit(X, y)"),
         (

@@ -9,7 +9,7 @@ import pytest
 from trees import frame, make, random_data, random_tree
 
 from skgoss import LGBMRegressor
-from skgoss._engine.binning.bin_kernels import ZERO_BOUND
+from skgoss._engine.binning.bin_bounds import ZERO_BOUND
 from skgoss._engine.objectives import link_kernels
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble

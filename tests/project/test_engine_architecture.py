@@ -52,8 +52,9 @@ LAYERS = tuple(
         "leaves.h gamma_functions.h",
         "leaf_exits.h",
         # Binned data.
-        "binning.store binning.packing binning.bundling binning.bin_kernels",
-        "binning.category_kernels",
+        "binning.store binning.packing binning.bundling binning.listed_rows",
+        "binning.bin_bounds binning.bin_search binning.category_kernels",
+        "binning.radix_sort binning.column_values",
         "binning.gather_rows columns.transposition columns.arrow",
         "columns.column_kernels",
         "binning.stored_columns",

@@ -1,0 +1,584 @@
+# cython: language_level=3
+"""The bounds of bins.
+
+The boundaries follow LightGBM's rules (Ke et al., "LightGBM: A Highly Efficient Gradient
+Boosting Decision Tree", NeurIPS 2017, and its documentation): equal mass in the bins, heavy
+values alone in theirs, zero always in its own.
+"""
+
+from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY, isnan, llround, nextafter
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from skgoss._engine.binning.column_values cimport BLOCK, ZERO, is_zero
+from skgoss._engine.binning.radix_sort cimport (
+    SortScratch, ordered_key, sort_keys, value_of_key)
+from skgoss._engine.columns.column_kernels cimport (
+    InputColumns, is_sparse, load_block, load_rows, load_values, read_columns)
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
+
+import numpy as np
+
+cdef enum:
+    MISSING_NONE = 0
+    MISSING_ZERO = 1
+    MISSING_NAN = 2
+
+NO_MISSING = MISSING_NONE
+ZERO_IS_MISSING = MISSING_ZERO
+NAN_IS_MISSING = MISSING_NAN
+ZERO_BOUND = ZERO
+
+cdef enum:
+    SCRATCH_PER_VALUE = 7
+    # Columns read together: where a row's values lie side by side, a line of the cache
+    # holds several of them. Fewer, as each needs room for all its values.
+    TILE = 4
+
+
+cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
+    """How many columns are read together; beside few, the room for values would be much."""
+    return max(1, min(<Py_ssize_t> TILE, n_features // (8 * n_threads)))
+
+
+def scratch_per_value(Py_ssize_t n_features, int n_threads) -> int:
+    """64-bit numbers that ``find_bounds`` needs for each value of a column and thread."""
+    return SCRATCH_PER_VALUE + tile_width(n_features, n_threads)
+
+
+cdef struct BinningRules:
+    int32_t max_bin
+    int64_t min_data_in_bin
+    bint use_missing
+    bint zero_as_missing
+
+
+cdef struct Side:
+    # The distinct values of one sign, ascending, and what they hold.
+    const double* value
+    const int64_t* count
+    const double* mass
+    int64_t n_values
+    int64_t n_rows
+    double total
+
+
+cdef struct Tally:
+    # What a sampled column consists of. There is room for `max_other` other values.
+    int64_t max_other
+    int64_t n_other
+    int64_t n_zero
+    int64_t n_nan
+    double nan_mass
+
+
+cdef struct Forced:
+    # Upper bounds that the user passes for a column, ascending; the first ones in his
+    # order, by rank, are used.
+    const double* bound
+    const int32_t* rank
+    int64_t n
+
+
+cdef inline void tally_value(
+    double value, double mass, bint weighted, Tally* tally, SortScratch* scratch_out
+) noexcept nogil:
+    """Count a zero or NaN; keep the key of any other value."""
+    if isnan(value):
+        tally.n_nan += 1
+        tally.nan_mass += mass
+    elif is_zero(value, True):
+        tally.n_zero += 1
+    elif tally.n_other < tally.max_other:
+        scratch_out.key[tally.n_other] = ordered_key(value)
+        if weighted:
+            scratch_out.mass[tally.n_other] = mass
+        tally.n_other += 1
+
+
+cdef void load_tile(
+    const InputColumns* inputs, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
+    int64_t n, double* values_out,
+) noexcept nogil:
+    """Read some columns, those that are not sparse, each n values after the last."""
+    cdef int64_t block, start
+    cdef Py_ssize_t k
+    for block in range((n + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        for k in range(n_columns):
+            if not is_sparse(inputs, first + k):
+                load_block(
+                    inputs, first + k, rows, start, min(<int64_t> BLOCK, n - start),
+                    values_out + k * n + start)
+
+
+cdef Tally read_values(
+    const double* values, const double* weight, int64_t n, SortScratch* scratch_out,
+) noexcept nogil:
+    cdef Tally tally = Tally(n, 0, 0, 0, 0.0)
+    cdef int64_t i
+    for i in range(n):
+        tally_value(
+            values[i], weight[i] if weight != NULL else 1.0, weight != NULL, &tally,
+            scratch_out)
+    return tally
+
+
+cdef Tally read_sparse(
+    const InputColumns* inputs, Py_ssize_t column, const int32_t* position,
+    const double* weight, int64_t n, SortScratch* scratch_out,
+) noexcept nogil:
+    """The same of a sparse column; ``position``: of each row in the sample, -1 if outside.
+
+    Without positions and weights no row numbers are read.
+    """
+    cdef double[BLOCK] values
+    cdef int32_t[BLOCK] row
+    cdef Tally tally = Tally(min(n, inputs.length[column]), 0, 0, 0, 0.0)
+    cdef int64_t block, start, i, n_block, n_read
+    for block in range((inputs.length[column] + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        n_block = min(<int64_t> BLOCK, inputs.length[column] - start)
+        load_values(
+            inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start,
+            n_block, values)
+        if position != NULL or weight != NULL:
+            load_rows(inputs, column, start, n_block, row)
+        if position != NULL:
+            # Nobody can predict whether a row is in the sample, so there is no branch.
+            n_read = n_block
+            n_block = 0
+            for i in range(n_read):
+                values[n_block] = values[i]
+                row[n_block] = position[row[i]]
+                n_block += row[n_block] >= 0
+        for i in range(n_block):
+            tally_value(
+                values[i], weight[row[i]] if weight != NULL else 1.0, weight != NULL, &tally,
+                scratch_out)
+    tally.n_zero = n - tally.n_other - tally.n_nan
+    return tally
+
+
+cdef Side distinct_values(
+    const SortScratch* scratch, int64_t first, int64_t last, bint weighted, int64_t n_before
+) noexcept nogil:
+    """Merge equal and neighboring values of sorted keys first, ..., last - 1.
+
+    The greatest of the neighbors stands for all. ``n_before`` distinct values are in
+    the scratch space already.
+    """
+    cdef Side side
+    cdef int64_t at = n_before - 1
+    cdef int64_t begin = first
+    cdef int64_t i
+    side.total = 0.0 if weighted else last - first
+    for i in range(first, last):
+        if i == first or scratch.key[i] > scratch.key[i - 1] + 1:
+            at += 1
+            begin = i
+            scratch.value_mass[at] = 0.0
+        # A count that is read again where it was just written would have to be waited for.
+        scratch.value[at] = value_of_key(scratch.key[i])
+        scratch.count[at] = i + 1 - begin
+        if weighted:
+            scratch.value_mass[at] += scratch.mass[i]
+            side.total += scratch.mass[i]
+        else:
+            scratch.value_mass[at] = i + 1 - begin
+    side.value = scratch.value + n_before
+    side.count = scratch.count + n_before
+    side.mass = scratch.value_mass + n_before
+    side.n_values = at + 1 - n_before
+    side.n_rows = last - first
+    return side
+
+
+cdef inline double boundary(double below, double above) noexcept nogil:
+    """The smallest float64 above the middle; finite, so that infinity stays apart."""
+    cdef double middle = (below + above) / 2.0
+    if middle == INFINITY:
+        middle = below / 2.0 + above / 2.0
+    return min(nextafter(middle, INFINITY), DBL_MAX)
+
+
+cdef inline int32_t add_boundary(
+    double below, double above, double* bounds_out, int32_t n_bounds
+) noexcept nogil:
+    """Append a boundary unless it touches the last one; return the new number."""
+    cdef double bound = boundary(below, above)
+    if n_bounds > 0 and bound <= nextafter(bounds_out[n_bounds - 1], INFINITY):
+        return n_bounds
+    bounds_out[n_bounds] = bound
+    return n_bounds + 1
+
+
+cdef int32_t bound_each_value(
+    const Side* side, int64_t min_count, double* bounds_out
+) noexcept nogil:
+    """A bin a distinct value, or more values where one holds too few rows."""
+    cdef int32_t n_bounds = 0
+    cdef int32_t n_new
+    cdef int64_t held = 0
+    cdef int64_t i
+    for i in range(side.n_values - 1):
+        held += side.count[i]
+        if held >= min_count:
+            n_new = add_boundary(side.value[i], side.value[i + 1], bounds_out, n_bounds)
+            if n_new > n_bounds:
+                held = 0
+            n_bounds = n_new
+    return n_bounds
+
+
+cdef int32_t bound_equal_mass(
+    const Side* side, int32_t max_bin, double* bounds_out
+) noexcept nogil:
+    """Bins of about equal mass; a value heavier than the mean has its own."""
+    cdef double heavy = side.total / max_bin
+    cdef double rest_mass = side.total
+    cdef int64_t rest_bins = max_bin
+    cdef double held = 0.0
+    cdef double mean
+    cdef int32_t n_closed = 0
+    cdef int32_t n_bounds = 0
+    cdef int64_t i
+    for i in range(side.n_values):
+        if side.mass[i] >= heavy:
+            rest_mass -= side.mass[i]
+            rest_bins -= 1
+    mean = rest_mass / rest_bins
+    for i in range(side.n_values - 1):
+        if n_closed >= max_bin - 1:
+            break
+        if side.mass[i] < heavy:
+            rest_mass -= side.mass[i]
+        held += side.mass[i]
+        if (
+            side.mass[i] >= heavy
+            or held >= mean
+            or (side.mass[i + 1] >= heavy and held >= mean * 0.5)
+        ):
+            n_bounds = add_boundary(side.value[i], side.value[i + 1], bounds_out, n_bounds)
+            n_closed += 1
+            held = 0.0
+            if side.mass[i] < heavy:
+                rest_bins -= 1
+                mean = rest_mass / rest_bins
+    return n_bounds
+
+
+cdef int32_t bound_side(
+    const Side* side, int32_t max_bin, int64_t min_count, double* bounds_out
+) noexcept nogil:
+    """Boundaries between the values of one sign, and infinity after the last."""
+    cdef int32_t n_bounds
+    if side.n_values <= max_bin:
+        n_bounds = bound_each_value(side, min_count, bounds_out)
+    else:
+        if min_count > 0:
+            max_bin = max(<int32_t> 1, <int32_t> min(<int64_t> max_bin, side.n_rows // min_count))
+        n_bounds = bound_equal_mass(side, max_bin, bounds_out)
+    bounds_out[n_bounds] = INFINITY
+    return n_bounds + 1
+
+
+cdef int32_t bound_around_zero(
+    const Side* left, const Side* right, int64_t n_zero, int32_t max_bin, int64_t min_count,
+    double* bounds_out, int32_t* n_occupied_out,
+) noexcept nogil:
+    """Boundaries of a column: the negative values, zero alone, the positive values."""
+    cdef int32_t n_left = 0
+    cdef int32_t n_right = 0
+    cdef int32_t budget
+    cdef bint shared
+    if left.n_values > 0 and max_bin > 1:
+        budget = <int32_t> (left.total / (left.total + right.total) * (max_bin - 1))
+        n_left = bound_side(left, max(<int32_t> 1, budget), min_count, bounds_out)
+        bounds_out[n_left - 1] = -ZERO
+    budget = max_bin - 1 - n_left
+    if right.n_values > 0 and budget > 0:
+        bounds_out[n_left] = ZERO
+        n_right = bound_side(right, budget, min_count, bounds_out + n_left + 1)
+    else:
+        bounds_out[n_left] = INFINITY
+    shared = n_zero > 0 or (right.n_rows > 0 and n_right == 0) or (left.n_rows > 0 and n_left == 0)
+    n_occupied_out[0] = n_left + n_right + shared
+    return n_left + 1 + n_right
+
+
+cdef int32_t fixed_bounds(
+    const Forced* forced, bint has_left, bint has_right, int32_t max_bin, double* fixed_out
+) noexcept nogil:
+    """Bounds around zero, those of the user as far as there is room, and infinity."""
+    cdef bint below = has_left and max_bin > 1
+    cdef bint above = has_right and max_bin > 2 or max_bin == 2 and not has_left
+    cdef int64_t room = max_bin - 1 - below - above
+    cdef int32_t n = 0
+    cdef int64_t i
+    for i in range(forced.n):
+        if below and forced.bound[i] > 0.0:
+            fixed_out[n] = -ZERO
+            n += 1
+            below = False
+        if above and forced.bound[i] > 0.0:
+            fixed_out[n] = ZERO
+            n += 1
+            above = False
+        if forced.rank[i] < room:
+            fixed_out[n] = forced.bound[i]
+            n += 1
+    if below:
+        fixed_out[n] = -ZERO
+        n += 1
+    if above:
+        fixed_out[n] = ZERO
+        n += 1
+    fixed_out[n] = INFINITY
+    return n + 1
+
+
+cdef Side side_below(const Side* side, double bound, int64_t first) noexcept nogil:
+    """The values of a side from number ``first`` that are below a bound."""
+    cdef Side below
+    cdef int64_t i
+    below.n_values = below.n_rows = 0
+    below.total = 0.0
+    for i in range(first, side.n_values):
+        if side.value[i] >= bound:
+            break
+        below.n_values += 1
+        below.n_rows += side.count[i]
+        below.total += side.mass[i]
+    below.value = side.value + first
+    below.count = side.count + first
+    below.mass = side.mass + first
+    return below
+
+
+cdef int32_t count_occupied(
+    const Side* left, const Side* right, int64_t n_zero, const double* bound
+) noexcept nogil:
+    """The bins that hold values."""
+    cdef int32_t last = -1, at = 0, n_occupied = 0
+    cdef int64_t i, n_left = left.n_values, n_middle = left.n_values + (n_zero > 0)
+    cdef double value
+    for i in range(n_middle + right.n_values):
+        value = (
+            left.value[i] if i < n_left else right.value[i - n_middle] if i >= n_middle else 0.0
+        )
+        while value > bound[at]:
+            at += 1
+        n_occupied += at != last
+        last = at
+    return n_occupied
+
+
+cdef int32_t bound_between(
+    const Side* left, const Side* right, const Forced* forced, double total,
+    int32_t max_bin, int64_t min_count, double* fixed, double* bounds_out,
+) noexcept nogil:
+    """Boundaries of a column for which the user passes some.
+
+    The bins that are left are shared out by mass: what lies between two of these boundaries
+    is divided as a column of its own. ``fixed``: room for ``max_bin`` numbers.
+    """
+    cdef int32_t n_fixed = fixed_bounds(
+        forced, left.n_values > 0, right.n_values > 0, max_bin, fixed)
+    cdef int32_t n_free = max_bin - n_fixed
+    cdef int32_t n_rest = n_free, n_bounds = 0, n_new, i
+    cdef int64_t n_wanted
+    cdef int64_t[2] first
+    cdef bint is_right
+    cdef Side between
+    first[0] = first[1] = 0
+    for i in range(n_fixed):
+        is_right = fixed[i] > 0.0
+        between = side_below(right if is_right else left, fixed[i], first[is_right])
+        first[is_right] += between.n_values
+        n_wanted = n_rest
+        if i < n_fixed - 1:
+            n_wanted = min(<int64_t> n_rest, llround(between.total * n_free / total))
+        n_new = bound_side(&between, <int32_t> n_wanted + 1, min_count, bounds_out + n_bounds) - 1
+        n_rest -= n_new
+        n_bounds += n_new
+        bounds_out[n_bounds] = fixed[i]
+        n_bounds += 1
+    return n_bounds
+
+
+cdef void find_column_bounds(
+    const InputColumns* inputs, Py_ssize_t column, const double* values,
+    const int32_t* position, const double* weight, int64_t n, double total, BinningRules rule,
+    Forced forced, SortScratch scratch, double* bounds_out, int32_t* n_bounds_out,
+    uint8_t* missing_type_out, int32_t* n_occupied_out, double* range_out,
+    double* zero_share_out,
+) noexcept nogil:
+    """Find the boundaries of one column: sort its sampled values, and merge equal ones.
+
+    What the arguments mean says `find_bounds`.
+    """
+    cdef bint weighted = weight != NULL
+    cdef Tally tally
+    cdef Side left, right
+    cdef int64_t n_negative = 0
+    cdef int32_t max_bin = rule.max_bin
+    if is_sparse(inputs, column):
+        tally = read_sparse(inputs, column, position, weight, n, &scratch)
+    else:
+        tally = read_values(values, weight, n, &scratch)
+    sort_keys(&scratch, tally.n_other, weighted)
+    while n_negative < tally.n_other and not scratch.key[n_negative] >> 63:
+        n_negative += 1
+    left = distinct_values(&scratch, 0, n_negative, weighted, 0)
+    right = distinct_values(&scratch, n_negative, tally.n_other, weighted, left.n_values)
+    missing_type_out[0] = MISSING_NONE
+    if rule.use_missing and not rule.zero_as_missing and tally.n_nan > 0:
+        missing_type_out[0] = MISSING_NAN
+        max_bin -= 1
+        total -= tally.nan_mass
+    else:
+        # Without a bin of its own NaN is treated as zero.
+        tally.n_zero += tally.n_nan
+        tally.n_nan = 0
+    if forced.n > 0:
+        n_bounds_out[0] = bound_between(
+            &left, &right, &forced, total, max_bin, rule.min_data_in_bin,
+            bounds_out + rule.max_bin, bounds_out)
+        n_occupied_out[0] = count_occupied(&left, &right, tally.n_zero, bounds_out)
+    else:
+        n_bounds_out[0] = bound_around_zero(
+            &left, &right, tally.n_zero, max_bin, rule.min_data_in_bin, bounds_out,
+            n_occupied_out)
+    n_occupied_out[0] += tally.n_nan > 0
+    if rule.use_missing and rule.zero_as_missing and n_bounds_out[0] > 2:
+        missing_type_out[0] = MISSING_ZERO
+    zero_share_out[0] = tally.n_zero / <double> max(n, <int64_t> 1)
+    range_out[0] = range_out[1] = 0.0
+    if left.n_values > 0:
+        range_out[0] = left.value[0]
+        range_out[1] = 0.0 if tally.n_zero > 0 else left.value[left.n_values - 1]
+    if right.n_values > 0:
+        range_out[1] = right.value[right.n_values - 1]
+        if left.n_values == 0 and tally.n_zero == 0:
+            range_out[0] = right.value[0]
+
+
+cdef struct BoundsLoop:
+    InputColumns inputs
+    const int64_t* rows       # to read, and where each row is among them; or NULL
+    const int32_t* position
+    const double* weight
+    int64_t n_rows
+    double total
+    BinningRules rule
+    const int64_t* forced_start
+    const double* forced_bound
+    const int32_t* forced_rank
+    uint64_t* scratch         # of each thread, `scratch_size`; a sort has room for `room` values
+    Py_ssize_t scratch_size
+    int64_t room
+    const int64_t* bounds_start
+    double* bounds
+    int32_t* n_bounds
+    uint8_t* missing_type
+    int32_t* n_occupied
+    double* range
+    double* zero_share
+    Watch watch
+
+
+cdef void find_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Find the boundaries of a tile of columns."""
+    cdef BoundsLoop* loop = <BoundsLoop*> context
+    cdef uint64_t* scratch = loop.scratch + thread * loop.scratch_size
+    cdef double* values = <double*> (scratch + SCRATCH_PER_VALUE * loop.room)
+    cdef Py_ssize_t j
+    if is_stopped(&loop.watch):
+        return
+    load_tile(&loop.inputs, first, end - first, loop.rows, loop.n_rows, values)
+    for j in range(first, end):
+        if is_stopped(&loop.watch):
+            break
+        find_column_bounds(
+            &loop.inputs, j, values + (j - first) * loop.n_rows, loop.position, loop.weight,
+            loop.n_rows, loop.total, loop.rule, forced_of(loop, j),
+            split_scratch(scratch, loop.room), loop.bounds + loop.bounds_start[j],
+            &loop.n_bounds[j], &loop.missing_type[j], &loop.n_occupied[j],
+            &loop.range[2 * j], &loop.zero_share[j])
+
+
+def find_bounds(
+    columns, const int64_t[::1] rows, const int32_t[::1] position, const double[::1] weight,
+    int64_t n_rows, int32_t max_bin, int64_t min_data_in_bin, bint use_missing,
+    bint zero_as_missing, const int64_t[::1] forced_start, const double[::1] forced_bound,
+    const int32_t[::1] forced_rank, int n_threads, const int64_t[::1] bounds_start,
+    uint64_t[:, ::1] scratch_out, double[::1] bounds_out, int32_t[::1] n_bounds_out,
+    uint8_t[::1] missing_type_out, int32_t[::1] n_occupied_out, double[:, ::1] range_out,
+    double[::1] zero_share_out,
+) -> None:
+    """Find the boundaries of every column.
+
+    - ``columns``, `Columns`.
+    - ``rows``, (n_rows,) or None: the rows to read; None reads the first ``n_rows``.
+    - ``position``, (columns.n_rows,) or None: where each row of the data is in ``rows``, -1 if it
+      is not. Sparse columns are read by it; None where all rows are read.
+    - ``weight``, (n_rows,) or None: the mass of each row read.
+    - ``forced_start``, ``forced_bound``, ``forced_rank``: the bounds that the user passes: see
+      ``skgoss.binning.forced_bins.packed``.
+    - ``bounds_start``, (n_features + 1,): where the room for the bounds of a column begins: 2 *
+      max_bin numbers if the user passes some.
+    - ``scratch_out``, (n_threads, scratch_per_value(n_features, n_threads) * n): n: at least the
+      number of values read of any column.
+    - ``bounds_out``, (bounds_start[-1],): upper bounds of the bins of numbers, the last one
+      infinite.
+    - ``n_bounds_out``, ``n_occupied_out``, (n_features,): how many there are, and how many of the
+      bins hold rows.
+    - ``range_out``, (n_features, 2): smallest and greatest number.
+    - ``zero_share_out``, (n_features,): the share of rows that are zero, or count as zero.
+    """
+    cdef Py_ssize_t n_features = n_bounds_out.shape[0]
+    cdef Py_ssize_t width = tile_width(n_features, n_threads)
+    cdef BoundsLoop loop
+    if n_features == 0:
+        return
+    loop.inputs, loop.n_rows, loop.total = read_columns(columns), n_rows, n_rows
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.position = NULL if position is None else &position[0]
+    loop.weight = NULL if weight is None else &weight[0]
+    if weight is not None:
+        loop.total = np.sum(weight)
+    loop.rule = BinningRules(max_bin, min_data_in_bin, use_missing, zero_as_missing)
+    loop.forced_start = &forced_start[0]
+    loop.forced_bound = &forced_bound[0] if forced_bound.shape[0] else NULL
+    loop.forced_rank = &forced_rank[0] if forced_rank.shape[0] else NULL
+    loop.scratch, loop.scratch_size = &scratch_out[0, 0], scratch_out.shape[1]
+    loop.room = loop.scratch_size // (SCRATCH_PER_VALUE + width)
+    loop.bounds_start, loop.bounds, loop.n_bounds = (
+        &bounds_start[0], &bounds_out[0], &n_bounds_out[0])
+    loop.missing_type, loop.n_occupied = &missing_type_out[0], &n_occupied_out[0]
+    loop.range, loop.zero_share = &range_out[0, 0], &zero_share_out[0]
+    loop.watch = start_watch()
+    with nogil:
+        parallel_for(find_some, &loop, n_features, width, n_threads)
+    end_watch(&loop.watch)
+
+
+cdef inline Forced forced_of(const BoundsLoop* loop, Py_ssize_t column) noexcept nogil:
+    cdef int64_t start = loop.forced_start[column]
+    return Forced(
+        loop.forced_bound + start, loop.forced_rank + start,
+        loop.forced_start[column + 1] - start)
+
+
+cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
+    cdef SortScratch scratch
+    scratch.key = room
+    scratch.key_swap = room + n
+    scratch.mass = <double*> (room + 2 * n)
+    scratch.mass_swap = <double*> (room + 3 * n)
+    scratch.value = <double*> (room + 4 * n)
+    scratch.count = <int64_t*> (room + 5 * n)
+    scratch.value_mass = <double*> (room + 6 * n)
+    return scratch

@@ -1,0 +1,155 @@
+# cython: language_level=3
+"""The bins of values: a grid says where the search among the bounds of a column starts."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.string cimport memcpy, memset
+
+from skgoss._engine.binning.column_values cimport BLOCK
+from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_shares
+
+import numpy as np
+
+
+cdef int32_t steps_in_bucket(const double* bound, int64_t n, const Grid* grid) noexcept nogil:
+    """Steps of a binary search among the bounds of the fullest bucket."""
+    cdef int64_t most = 0
+    cdef int64_t first = 0
+    cdef int64_t i
+    cdef int32_t n_steps = 0
+    for i in range(n):
+        if bucket_of(bound[i], grid) != bucket_of(bound[first], grid):
+            first = i
+        most = max(most, i + 1 - first)
+    while most >> n_steps:
+        n_steps += 1
+    return n_steps
+
+
+cdef Grid plan_grid(const double* bound, int64_t n, int64_t n_buckets) noexcept nogil:
+    """Equal buckets over all bounds, or over the middle ones if that parts more."""
+    cdef Grid best = Grid(0.0, 0.0, 0.0, 0)
+    cdef Grid grid = Grid(0.0, 0.0, <double> (n_buckets - 1), 0)
+    cdef int64_t outside = 0
+    best.n_steps = steps_in_bucket(bound, n, &best)
+    # The outermost buckets hold the bounds outside: 1, 3, 7, ... with the first inside.
+    while 2 * outside < n - 1 and best.n_steps > 1:
+        grid.origin = bound[outside]
+        grid.scale = grid.last / (bound[n - 1 - outside] - grid.origin)
+        if 0.0 < grid.scale < INFINITY:
+            grid.n_steps = steps_in_bucket(bound, n, &grid)
+            if grid.n_steps < best.n_steps:
+                best = grid
+        outside = 2 * outside + 2
+        if outside >> best.n_steps:
+            break
+    return best
+
+
+cdef class BinSearch:
+    """How the bins of some columns of numbers are found: grids say where a search starts.
+
+    - ``bounds``: of each column all upper bounds but that of the last bin, and then more infinities
+      than there are bounds.
+    - ``bounds_start``, ``n_bounds``, (n_columns,): where the bounds of a column begin, and how many
+      there are.
+    - ``first_start``, (n_columns + 1,): where the buckets of a column's grid begin.
+    - ``nan_bin``, ``zero_bin``, (n_columns,): the bins of NaN and zero.
+    """
+
+    def __cinit__(
+        self, const double[::1] bounds, const int64_t[::1] bounds_start,
+        const int64_t[::1] n_bounds, const int64_t[::1] first_start,
+        const int32_t[::1] nan_bin, const int32_t[::1] zero_bin,
+    ):
+        cdef Py_ssize_t n_columns = n_bounds.shape[0]
+        cdef uint8_t[::1] grids = np.empty(n_columns * sizeof(Grid), dtype=np.uint8)
+        cdef uint16_t[::1] first = np.empty(first_start[n_columns], dtype=np.uint16)
+        cdef Py_ssize_t j
+        self.arrays = bounds, bounds_start, first_start, nan_bin, zero_bin, grids, first
+        self.plan = Plan(
+            &bounds[0], &bounds_start[0], <Grid*> &grids[0], &first_start[0], &first[0],
+            &nan_bin[0], &zero_bin[0])
+        with nogil:
+            for j in range(n_columns):
+                plan_column(&self.plan, j, n_bounds[j])
+
+
+cdef void plan_column(const Plan* plan, Py_ssize_t column, int64_t n_bounds) noexcept nogil:
+    """Choose a grid, and write how many bounds are in lower buckets than each."""
+    cdef const double* bound = plan.bounds + plan.bounds_start[column]
+    cdef uint16_t* first = plan.first + plan.first_start[column]
+    cdef Grid* grid = plan.grid + column
+    cdef int64_t n_buckets = plan.first_start[column + 1] - plan.first_start[column]
+    cdef int64_t bucket = 0
+    cdef int64_t i
+    grid[0] = plan_grid(bound, n_bounds, n_buckets)
+    for i in range(n_bounds):
+        while bucket <= bucket_of(bound[i], grid):
+            first[bucket] = <uint16_t> i
+            bucket += 1
+    for bucket in range(bucket, n_buckets):
+        first[bucket] = <uint16_t> n_bounds
+
+
+cdef struct BinLoop:
+    InputColumns inputs
+    const int64_t* rows       # to read; NULL: all
+    const Plan* plan
+    int64_t n_columns
+    int64_t stride            # bins from a column to the next
+    int width                 # bytes of a bin
+    void* bins
+    Watch watch
+
+
+cdef void bin_rows(
+    const BinLoop* loop, int64_t start, int64_t n, bin_t* columns_out,
+) noexcept nogil:
+    """Put some rows of all columns into their bins."""
+    cdef double[BLOCK] values
+    cdef bin_t[BLOCK] bins
+    cdef int64_t j
+    memset(values, 0, sizeof(values))
+    for j in range(loop.n_columns):
+        load_block(&loop.inputs, j, loop.rows, start, n, values)
+        search_block(values, n, loop.plan, j, &bins[0])
+        memcpy(columns_out + j * loop.stride + start, &bins[0], n * sizeof(bin_t))
+
+
+cdef void bin_block(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    cdef BinLoop* loop = <BinLoop*> context
+    if is_stopped(&loop.watch):
+        return
+    if loop.width == 1:
+        bin_rows(loop, start, end - start, <uint8_t*> loop.bins)
+    else:
+        bin_rows(loop, start, end - start, <uint16_t*> loop.bins)
+
+
+def bin_columns(
+    columns, const int64_t[::1] rows, BinSearch search, int n_threads,
+    bin_t[:, :] columns_out,
+) -> None:
+    """Put every value of every column into its bin.
+
+    ``rows``: those to read; None reads all. ``columns_out``, of shape (n_columns, n_rows): the
+    bins of a column lie one after the other, columns anywhere.
+    """
+    cdef int64_t n_rows = columns_out.shape[1]
+    cdef BinLoop loop
+    if n_rows > 1 and columns_out.strides[1] != <int64_t> sizeof(bin_t):
+        raise ValueError("the bins of a column must lie one after the other")
+    if columns_out.shape[0] * n_rows == 0:
+        return
+    loop.inputs, loop.plan = read_columns(columns), &search.plan
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.n_columns, loop.width = columns_out.shape[0], sizeof(bin_t)
+    loop.stride = columns_out.strides[0] // <int64_t> sizeof(bin_t)
+    loop.bins = &columns_out[0, 0]
+    loop.watch = start_watch()
+    with nogil:
+        parallel_shares(bin_block, &loop, n_rows, BLOCK, n_threads)
+    end_watch(&loop.watch)

@@ -1,0 +1,29 @@
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+
+cdef struct SortScratch:
+    uint64_t* key
+    uint64_t* key_swap
+    double* mass
+    double* mass_swap
+    double* value
+    int64_t* count
+    double* value_mass
+
+
+cdef inline uint64_t ordered_key(double value) noexcept nogil:
+    """An integer that sorts as the value does; neighbors differ by one."""
+    cdef uint64_t bits
+    memcpy(&bits, &value, sizeof(bits))
+    return ~bits if bits >> 63 else bits | (<uint64_t> 1 << 63)
+
+
+cdef inline double value_of_key(uint64_t key) noexcept nogil:
+    cdef uint64_t bits = key & ~(<uint64_t> 1 << 63) if key >> 63 else ~key
+    cdef double value
+    memcpy(&value, &bits, sizeof(value))
+    return value
+
+
+cdef void sort_keys(SortScratch* scratch, int64_t n, bint weighted) noexcept nogil

@@ -1,6 +1,7 @@
 """One fit: warnings, the options that it uses, and the file of its model."""
 
 import warnings
+from threading import Event
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import skgoss
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.arguments import FitArguments, input_sets
+from skgoss.fit.time_limit import TimeLimit
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -157,17 +159,26 @@ def test_early_stopping_asks_for_the_least_improvement():
 
 
 def test_a_fit_uses_what_a_preset_has_chosen():
-    model = LGBMRegressor()
-    given = FitArguments()
-    fit = model._start(
-        input_sets(X, Y, given, model._settings(X, given)),
-        given,
-        model._settings(X, given),
-    )
+    model, given = LGBMRegressor(), FitArguments()
+    settings = model._settings(X, given)
+    fit = model._start(input_sets(X, Y, given, settings), given, settings)
     fit.choose({"num_leaves": 5, "early_stopping_round": 3})
     assert fit.settings.num_leaves == 5
     assert fit.data.preset_params == {"num_leaves": 5, "early_stopping_round": 3}
     assert [type(call).__name__ for call in fit.calls] == ["_EarlyStopping"]
+
+
+def test_a_fit_that_ctrl_c_has_ended_has_reached_its_limit():
+    model, given = LGBMRegressor(), FitArguments()
+    settings = model._settings(X, given)
+    fit = model._start(input_sets(X, Y, given, settings), given, settings)
+    fit.limit = TimeLimit(None, Event())
+    assert told(lambda: fit.tell_of_interrupt("a test")) == []
+    fit.limit.interrupted.set()
+    with pytest.warns(UserWarning, match="Ctrl-C ended a test"):
+        fit.tell_of_interrupt("a test")
+    assert fit.limit.results() == {"is_limit_reached": True}
+    assert not fit.limit.interrupted.is_set()
 
 
 def test_options_change_between_rounds():

@@ -215,6 +215,43 @@ def test_a_fit_goes_on_with_the_same_categories():
         fit(categorical_feature=["a"], init_model=first)
 
 
+def test_a_fit_goes_on_with_categories_that_the_user_has_named():
+    values, given = FRAME.to_numpy(), {"categorical_feature": ["y"]}
+    given |= {"feature_name": ["x", "y"]}
+    first = LGBMRegressor(**SMALL).fit(values, TARGET, **given)
+    more = LGBMRegressor(**SMALL).fit(values, TARGET, init_model=first, **given)
+    assert more.booster_.num_trees() == 8
+
+
+@pytest.mark.parametrize(("n_categories", "is_more"), [(3, False), (30, True)])
+def test_presets_compare_options_of_categories_if_there_are_many(n_categories, is_more):
+    words = [f"{k % n_categories:02}" for k in range(90)]
+    X = FRAME.assign(b=pd.Categorical(words))
+    model, given = LGBMRegressor(preset="accurate"), FitArguments()
+    [training] = input_sets(model, X, TARGET, given)
+    task = model._task(model._owner)
+    found = [
+        FitData(training, given, model._settings(X, given), task, None, True).search
+        for training in (training, *input_sets(model, FRAME, TARGET, given))
+    ]
+    assert (len(found[0].candidates) > len(found[1].candidates)) is is_more
+
+
+def test_weights_and_targets_of_all_parts_are_split():
+    weight = RNG.uniform(1.0, 2.0, 90)
+
+    def work(collectives):
+        own = slice(45 * collectives.rank, 45 * (collectives.rank + 1))
+        given = FitArguments(sample_weight=weight[own])
+        parts = Parts(collectives, {collectives.rank: 45})
+        data, _, _ = read(LGBMRegressor(), FRAME[own], TARGET[own], given, parts)
+        rows = data.splits().rows
+        np.testing.assert_array_equal(rows.target, TARGET)
+        np.testing.assert_array_equal(rows.weight, weight)
+
+    run(2, work)
+
+
 @pytest.mark.parametrize(
     ("objective", "n_scores"), [("l2", 1), ("normal", 2), ("student", 3)]
 )

@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 import pytest
 
-from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.fit.arguments import FitArguments, input_sets
+from skgoss import Dataset, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+from skgoss.fit.arguments import FitArguments, evaluation_set, input_sets
 from skgoss.parameters import make_settings
 
 
@@ -124,6 +124,31 @@ def test_evaluation_sets_have_names(given, expected):
         (name, *((of, {}) if isinstance(of, str) else of))
         for name, of in expected.items()
     ]
+
+
+def test_a_data_set_is_an_evaluation_set():
+    rows = np.arange(8.0).reshape(4, 2)
+    training = Dataset(rows, label=[0, 1, 0, 1], position=[5, 7, 5, 3])
+    given, settings = FitArguments(), make_settings({}, "LGBMRegressor")
+    [first] = input_sets(training, None, given, settings)
+    assert first.position.tolist() == [1, 2, 1, 0]
+    new = training.create_valid(rows, label=[1, 1, 0, 0], weight=[1, 2, 3, 4])
+    found = evaluation_set(first, "new", new)
+    assert (found.name, found.is_training, found.position) == ("new", False, None)
+    assert found.X is new
+    assert found.y.tolist() == [1, 1, 0, 0]
+    assert found.sample_weight.tolist() == [1, 2, 3, 4]
+    again = evaluation_set(first, "again", training)
+    assert (again.name, again.prefix) == ("again", "eval_")
+    assert again.y.tolist() == [0, 1, 0, 1]
+    with pytest.raises(TypeError, match="name must be a str, got 3"):
+        evaluation_set(first, 3, new)
+
+
+def test_the_target_of_a_file_is_the_name_of_a_column():
+    given, settings = FitArguments(), make_settings({}, "LGBMRegressor")
+    with pytest.raises(TypeError, match=r"rows in the file a\.csv.*got numpy\.ndarray"):
+        input_sets("a.csv", np.zeros(3), given, settings)
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,17 @@ def test_long_fits_show_a_bar_if_asked(capsys, monkeypatch):
         fit(fail, verbosity=1)
 
 
+def test_the_bar_counts_the_rounds_of_this_fit(monkeypatch):
+    shown = []
+    bar = skgoss.fit.callbacks.ProgressBar()
+    monkeypatch.setattr(
+        skgoss.fit.callbacks._Bar, "show", lambda self, *given: shown.append(given)
+    )
+    for iteration in (4, 5):
+        bar(env(iteration, 1.5, n=6)._replace(begin_iteration=4))
+    assert [given[:2] for given in shown] == [(1, 2), (2, 2)]
+
+
 def test_nothing_is_printed_without_being_asked(capfd):
     fit(verbosity=0)
     assert capfd.readouterr() == ("", "")
@@ -185,6 +196,13 @@ def test_an_instance_serves_several_fits():
         with pytest.raises(EarlyStopException) as stopped:
             callback(env(3, 2.0))
         assert stopped.value.best_iteration == 1
+
+
+@pytest.mark.parametrize("none", [[], 0.0, [0.0]])
+def test_without_min_delta_any_improvement_counts(none):
+    callback = early_stopping(2, min_delta=none, verbose=False)
+    for i, value in enumerate([3.0, 2.9, 2.8, 2.7]):
+        callback(env(i, value))
 
 
 def test_higher_may_be_better():

@@ -1,12 +1,15 @@
-"""The warning of a fit whose trees have no splits."""
+"""One fit: warnings, the options that it uses, and the file of its model."""
 
 import warnings
+from threading import Event
 
 import numpy as np
 import pytest
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.fit.arguments import FitArguments, input_sets
+from skgoss.fit.time_limit import TimeLimit
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -65,6 +68,14 @@ def test_the_limit_that_binds_is_named(objective, folds):
     [message] = messages
     assert message.endswith("the root is not split because of min_child_weight=0.001.")
     assert told(lambda: model.set_params(min_child_weight=0.0).fit(X, small)) == []
+
+
+def test_the_limit_of_an_output_is_not_that_of_a_later_one():
+    targets = np.column_stack([np.exp(Y) * 1e-9, np.exp(Y)])
+    model = LGBMRegressor(objective="poisson", n_estimators=3)
+    [message] = told(lambda: model.fit(X, targets))
+    assert "column 0 of y" in message
+    assert "the root is not split because of min_child_weight=0.001" in message
 
 
 def test_the_limit_of_an_output_is_named():
@@ -134,3 +145,71 @@ def test_rounds_that_end_when_all_is_learned():
     model = LGBMRegressor(n_estimators=3, learning_rate=1.0)
     assert told(lambda: model.fit(features, features[:, 0])) == []
     assert model.n_estimators_ < 3
+
+
+# --- Options --------------------------------------------------------------------------
+
+
+def test_early_stopping_asks_for_the_least_improvement():
+    options = {"n_estimators": 30, "early_stopping_round": 2}
+    given = {"eval_set": [(X, Y), (X[:50], Y[:50])]}
+    model = LGBMRegressor(early_stopping_min_delta=1e9, **options).fit(X, Y, **given)
+    assert (model.best_iteration_, len(model.evals_result_["valid_1"]["l2"])) == (1, 3)
+    assert LGBMRegressor(**options).fit(X, Y, **given).best_iteration_ > 3
+
+
+def test_a_fit_uses_what_a_preset_has_chosen():
+    model, given = LGBMRegressor(), FitArguments()
+    settings = model._settings(X, given)
+    fit = model._start(input_sets(X, Y, given, settings), given, settings)
+    fit.choose({"num_leaves": 5, "early_stopping_round": 3})
+    assert fit.settings.num_leaves == 5
+    assert fit.data.preset_params == {"num_leaves": 5, "early_stopping_round": 3}
+    assert [type(call).__name__ for call in fit.calls] == ["_EarlyStopping"]
+
+
+def test_a_fit_that_ctrl_c_has_ended_has_reached_its_limit():
+    model, given = LGBMRegressor(), FitArguments()
+    settings = model._settings(X, given)
+    fit = model._start(input_sets(X, Y, given, settings), given, settings)
+    fit.limit = TimeLimit(None, Event())
+    assert told(lambda: fit.tell_of_interrupt("a test")) == []
+    fit.limit.interrupted.set()
+    with pytest.warns(UserWarning, match="Ctrl-C ended a test"):
+        fit.tell_of_interrupt("a test")
+    assert fit.limit.results() == {"is_limit_reached": True}
+    assert not fit.limit.interrupted.is_set()
+
+
+def test_options_change_between_rounds():
+    booster = skgoss.Booster({"num_leaves": 4}, skgoss.Dataset(X, Y))
+    booster.update()
+    booster.reset_parameter({"num_leaves": 3, "learning_rate": 0.5})
+    booster.update()
+    booster.reset_parameter({"num_leaves": 2})
+    booster.update()
+    trees = booster.trees_to_dataframe()
+    is_leaf = trees["split_feature"].isna()
+    assert is_leaf.groupby(trees["tree_index"]).sum().tolist() == [4, 3, 2]
+    assert booster.params["num_leaves"] == 2
+
+
+# --- Files ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("objective", "targets", "words"),
+    [
+        ("l2", np.column_stack([Y, -Y]), "regression"),
+        ("poisson", np.column_stack([np.exp(Y), np.exp(-Y)]), None),
+        ("binary", np.column_stack([Y > 0, X[:, 1] > 0]), "multiclassova num_class:2 "),
+    ],
+)
+def test_files_name_an_objective_whose_links_lightgbm_has(objective, targets, words):
+    kind = LGBMClassifier if objective == "binary" else LGBMRegressor
+    model = kind(objective=objective, n_estimators=2).fit(X, targets)
+    lines = model.booster_.model_to_string().splitlines()
+    found = [line for line in lines if line.startswith("objective=")]
+    expected = [] if words is None else [f"objective={words}"]
+    assert len(found) == len(expected)
+    assert all(line.startswith(w) for line, w in zip(found, expected, strict=True))

@@ -17,12 +17,21 @@ from parts_of_rows import (
 )
 from ranks import rows_of, run
 
-from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, train
+from skgoss import (
+    Booster,
+    Dataset,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    record_evaluation,
+    train,
+)
 from skgoss.columns.collectives import ALONE
 from skgoss.columns.columns import RELEASED
 from skgoss.columns.row_partition import Parts
 from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments
+from skgoss.fit.fit_data import FitData
 
 
 @pytest.mark.parametrize("n_ranks", [1, 2, 3])
@@ -171,3 +180,153 @@ def test_scores_of_another_kind_to_go_on_from(earlier, later, is_alike):
     with context:
         more = train(options | later, Dataset(X, y), init_model=first)
     assert more.num_trees() == 4
+
+
+# --- Columns, targets and weights -----------------------------------------------------
+
+RNG = np.random.default_rng(8)
+FRAME = pd.DataFrame({"a": RNG.normal(size=90), "b": RNG.integers(0, 3, 90)})
+TARGET = FRAME["a"].to_numpy() + (FRAME["b"] == 1)
+SMALL = {"n_estimators": 4, "min_child_samples": 5}
+
+
+def data_of(X, y, model=None, **given):
+    model, given = model or LGBMRegressor(), FitArguments(**given)
+    [training] = input_sets(model, X, y, given)
+    settings = model._settings(X, given)
+    return FitData(training, given, settings, model._task(model._owner), None)
+
+
+def test_columns_have_the_names_of_the_data_or_those_of_the_user():
+    assert list(data_of(FRAME, TARGET).column_names) == ["a", "b"]
+    assert data_of(FRAME.to_numpy(), TARGET).column_names is None
+    named = data_of(FRAME.to_numpy(), TARGET, feature_name=["x", "y"])
+    assert named.column_names == ["x", "y"]
+
+
+def test_a_fit_goes_on_with_the_same_categories():
+    def fit(**given):
+        return LGBMRegressor(**SMALL).fit(FRAME, TARGET, **given)
+
+    first = fit(categorical_feature=["b"])
+    more = fit(categorical_feature=["b"], init_model=first)
+    assert more.booster_.num_trees() == 8
+    with pytest.raises(ValueError, match="init_model"):
+        fit(categorical_feature=["a"], init_model=first)
+
+
+def test_a_fit_goes_on_with_categories_that_the_user_has_named():
+    values, given = FRAME.to_numpy(), {"categorical_feature": ["y"]}
+    given |= {"feature_name": ["x", "y"]}
+    first = LGBMRegressor(**SMALL).fit(values, TARGET, **given)
+    more = LGBMRegressor(**SMALL).fit(values, TARGET, init_model=first, **given)
+    assert more.booster_.num_trees() == 8
+
+
+@pytest.mark.parametrize(("n_categories", "is_more"), [(3, False), (30, True)])
+def test_presets_compare_options_of_categories_if_there_are_many(n_categories, is_more):
+    words = [f"{k % n_categories:02}" for k in range(90)]
+    X = FRAME.assign(b=pd.Categorical(words))
+    model, given = LGBMRegressor(preset="accurate"), FitArguments()
+    [training] = input_sets(model, X, TARGET, given)
+    task = model._task(model._owner)
+    found = [
+        FitData(training, given, model._settings(X, given), task, None, True).search
+        for training in (training, *input_sets(model, FRAME, TARGET, given))
+    ]
+    assert (len(found[0].candidates) > len(found[1].candidates)) is is_more
+
+
+def test_weights_and_targets_of_all_parts_are_split():
+    weight = RNG.uniform(1.0, 2.0, 90)
+
+    def work(collectives):
+        own = slice(45 * collectives.rank, 45 * (collectives.rank + 1))
+        given = FitArguments(sample_weight=weight[own])
+        parts = Parts(collectives, {collectives.rank: 45})
+        data, _, _ = read(LGBMRegressor(), FRAME[own], TARGET[own], given, parts)
+        rows = data.splits().rows
+        np.testing.assert_array_equal(rows.target, TARGET)
+        np.testing.assert_array_equal(rows.weight, weight)
+
+    run(2, work)
+
+
+@pytest.mark.parametrize(
+    ("objective", "n_scores"), [("l2", 1), ("normal", 2), ("student", 3)]
+)
+def test_a_row_has_a_score_for_each_parameter(objective, n_scores):
+    model = LGBMRegressor(objective=objective)
+    assert data_of(FRAME, TARGET, model).n_scores == n_scores
+
+
+def test_weights_and_targets_of_a_data_set_are_copied():
+    y, weight = TARGET.copy(), RNG.uniform(1.0, 2.0, 90)
+    data = data_of(Dataset(FRAME, y, weight=weight), None)
+    np.testing.assert_array_equal(data.rows.weight, weight)
+    kept = data.rows.weight.copy(), data.rows.target.copy()
+    data.training.X.weight[:] = 7.0
+    data.training.X.label[:] = 7.0
+    np.testing.assert_array_equal(data.rows.weight, kept[0])
+    np.testing.assert_array_equal(data.rows.target, kept[1])
+
+
+def test_bounds_of_an_evaluation_set_are_read_as_those_of_the_training_set():
+    lower = np.exp(TARGET)
+    bounds = np.column_stack([lower, np.where(FRAME["b"] == 2, np.inf, lower)])
+    model = LGBMRegressor(objective="aft")
+    given = FitArguments(eval_set=[(FRAME, bounds)])
+    data, _, [named] = read(model, FRAME, bounds, given)
+    np.testing.assert_array_equal(data.rows.target[:, :2], bounds)
+    np.testing.assert_array_equal(named.rows.target, data.rows.target)
+
+
+def test_the_scale_of_each_output_is_looked_at():
+    targets = np.column_stack([1e6 * TARGET, TARGET, TARGET])
+    with pytest.warns(UserWarning, match="Nearly all errors") as found:
+        data_of(FRAME, targets, LGBMRegressor(objective="huber"))
+    assert len(found) == 1
+
+
+def test_an_evaluation_set_that_does_not_fit_keeps_its_reference():
+    training = Dataset(FRAME, TARGET, free_raw_data=False)
+    other = Dataset(FRAME[["a"]], TARGET, free_raw_data=False)
+    before = dict(vars(other))
+    with pytest.raises(ValueError, match="does not fit its reference"):
+        train({"verbosity": -1}, training, 2, valid_sets=[other])
+    assert all(vars(other)[name] is value for name, value in before.items())
+
+
+def test_categories_of_an_evaluation_set_are_those_of_the_training_set():
+    words = FRAME["b"].map({0: "x", 1: "y", 2: "z"})
+    training, other = (
+        Dataset(FRAME.assign(b=pd.Categorical(words, list(order))), TARGET)
+        for order in ("xyz", "zyx")
+    )
+    results = {}
+    train(
+        {"min_child_samples": 5, "verbosity": -1},
+        training,
+        4,
+        valid_sets=[training, other],
+        valid_names=["training", "other"],
+        callbacks=[record_evaluation(results)],
+    )
+    assert results["other"] == results["training"]
+
+
+# --- Rows that are held out -----------------------------------------------------------
+
+
+def test_rows_are_held_out_unless_something_else_evaluates_the_fit():
+    model = LGBMRegressor(early_stopping_round=3, validation_fraction=0.2)
+    time = RNG.permutation(90)
+    data, _, [held] = read(model, FRAME, TARGET, FitArguments(time=time))
+    latest = time >= 72
+    np.testing.assert_array_equal(held.rows.target, TARGET[latest])
+    np.testing.assert_array_equal(data.fitted.target, TARGET[~latest])
+    for other in ({"folds": 3}, {"boosting_type": "dart"}):
+        model = LGBMRegressor(early_stopping_round=3, **other)
+        data, _, sets = read(model, FRAME, TARGET, FitArguments())
+        assert sets == []
+        assert len(data.fitted) == 90

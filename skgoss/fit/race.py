@@ -141,11 +141,6 @@ class Racer:
         return self.rounds[self.best] if self.rounds else self.next_rounds
 
     @property
-    def usual_best_rounds(self) -> float:
-        """The same, as rounds of the usual learning rate."""
-        return self.best_rounds * self.rate / USUAL_RATE
-
-    @property
     def scores_by_rounds(self) -> dict[int, float]:
         """The mean scores by numbers of rounds."""
         return dict(zip(self.rounds, self.means, strict=True))

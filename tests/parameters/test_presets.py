@@ -901,7 +901,7 @@ def test_draws_lie_in_their_space(most_categories):
 def test_lines_of_small_trees_are_compared_where_many_rounds_pay(noise):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (180, 2))
-    y = X[:, 0] * X[:, 1] + noise * rng.normal(size=180)
+    y = (1 - noise) * X[:, 0] * X[:, 1] + noise * rng.normal(size=180)
     model = LGBMRegressor(**ACCURATE).fit(X[:120], y[:120], eval_set=(X[120:], y[120:]))
     results = model.search_results_
     *others, last = results["params"]

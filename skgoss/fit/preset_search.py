@@ -123,7 +123,7 @@ def _searched(
             lambda _: fit.is_over(limit),
             rivals=found,
             level=search.level,
-            budget=race.BUDGET_OF_PRESETS,
+            budget=race.BUDGET_OF_LATE if number == 1 else race.BUDGET_OF_PRESETS,
         )
         for candidate in batch:
             if is_mean and not candidate.left:

@@ -44,7 +44,9 @@ _PATIENCE = 2
 STEP_OF_PRESETS = 0.6
 # Once the candidates of a preset have had so many usual rounds together, only the best
 # one goes on, up to so many times these.
-BUDGET_OF_PRESETS = 500
+BUDGET_OF_PRESETS = 650
+# Likewise, those that are compared later.
+BUDGET_OF_LATE = 200
 _ALONE = 1.7
 
 

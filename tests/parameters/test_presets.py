@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.race import (
+    BUDGET_OF_LATE,
     BUDGET_OF_PRESETS,
     STEP_OF_PRESETS,
     Racer,
@@ -290,7 +291,7 @@ def grow(racers, candidates, rivals):
                 least = [seen(of_fold, stages).min() for of_fold in losses]
                 racer.note(-np.array(least))
         leave([*rivals, *racers], 0.2)
-        end(racers, BUDGET_OF_PRESETS)
+        end(racers, BUDGET_OF_LATE if rivals else BUDGET_OF_PRESETS)
 
 
 def won(candidates):

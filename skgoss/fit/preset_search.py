@@ -123,7 +123,7 @@ def _searched(
             lambda _: fit.is_over(limit),
             rivals=found,
             level=search.level,
-            budget=race.BUDGET_OF_PRESETS,
+            budget=race.BUDGET_OF_LATE if number == 1 else race.BUDGET_OF_PRESETS,
         )
         for candidate in batch:
             if is_mean and not candidate.left:
@@ -133,7 +133,7 @@ def _searched(
         leader = min(found, key=lambda candidate: candidate.loss)
         is_drawn = number > 1
         n_without = n_without + 1 if is_drawn and leader.loss >= best else 0
-        best, n_rounds = leader.loss, leader.usual_best_rounds
+        best, n_rounds = leader.loss, leader.usual_rounds
         if fit.settings.verbosity >= 1:
             left = f", {limit.left:.0f} s left" if limit.seconds else ""
             callbacks.say(f"{len(found)} candidates, lowest loss {best:g}{left}")
@@ -240,6 +240,11 @@ class _Candidate(Racer):
     def mean_rounds(self) -> float:
         """The mean number of rounds up to the best ones."""
         return ensemble.mean_rounds([r.best_round if r else 1 for r in self.runs])
+
+    @property
+    def usual_rounds(self) -> float:
+        """The same, as rounds of the usual learning rate."""
+        return self.mean_rounds * self.rate / race.USUAL_RATE
 
     @property
     def seconds(self) -> float:

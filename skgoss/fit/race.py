@@ -44,7 +44,9 @@ _PATIENCE = 2
 STEP_OF_PRESETS = 0.6
 # Once the candidates of a preset have had so many usual rounds together, only the best
 # one goes on, up to so many times these.
-BUDGET_OF_PRESETS = 500
+BUDGET_OF_PRESETS = 650
+# Likewise, those that are compared later.
+BUDGET_OF_LATE = 200
 _ALONE = 1.7
 
 
@@ -139,11 +141,6 @@ class Racer:
     def best_rounds(self) -> int:
         """The number of rounds with the best mean score."""
         return self.rounds[self.best] if self.rounds else self.next_rounds
-
-    @property
-    def usual_best_rounds(self) -> float:
-        """The same, as rounds of the usual learning rate."""
-        return self.best_rounds * self.rate / USUAL_RATE
 
     @property
     def scores_by_rounds(self) -> dict[int, float]:

@@ -30,7 +30,7 @@ _FEW_ROWS = 2_000
 _LEVELS = 0.2, 0.4
 
 # Where the best candidate wants as many usual rounds, there is little noise.
-_MANY_ROUNDS = 80
+_MANY_ROUNDS = 60
 
 # What a preset chooses for all candidates of a search.
 _OF_ALL = _OF_ROUNDS | {"folds"}

@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.race import (
+    BUDGET_OF_LATE,
     BUDGET_OF_PRESETS,
     STEP_OF_PRESETS,
     Racer,
@@ -290,7 +291,7 @@ def grow(racers, candidates, rivals):
                 least = [seen(of_fold, stages).min() for of_fold in losses]
                 racer.note(-np.array(least))
         leave([*rivals, *racers], 0.2)
-        end(racers, BUDGET_OF_PRESETS)
+        end(racers, BUDGET_OF_LATE if rivals else BUDGET_OF_PRESETS)
 
 
 def won(candidates):
@@ -304,11 +305,16 @@ def won(candidates):
     racers[3].is_linear = racers[4].is_linear = True
     grow(racers[:4], candidates[:4], [])
     leader = max(racers[:4], key=lambda racer: max(racer.means))
-    if leader.best_rounds * 1.5 >= 80:
+    n_rounds = best_rounds(leader, candidates[racers.index(leader)])
+    if 1.5 * np.exp(np.log(n_rounds).mean()) >= 60:
         grow(racers[4:], candidates[4:], racers[:4])
     best = racers.index(winner(racers, 0.2))
-    stages = racers[best].rounds
-    return best, [seen(losses, stages).argmin() + 1 for losses in candidates[best]]
+    return best, best_rounds(racers[best], candidates[best])
+
+
+def best_rounds(racer, candidate):
+    """The best rounds that a race has seen on each fold."""
+    return [seen(losses, racer.rounds).argmin() + 1 for losses in candidate]
 
 
 USUAL = {name: getattr(LGBMRegressor(), name) for name in presets._ACCURATE}
@@ -606,7 +612,7 @@ def test_an_evaluation_set_chooses_the_candidate(kind):
         alone.fit(*fitted, eval_set=valid)
         losses.append([np.array(alone.evals_result_["valid_0"]["l2"])])
     best, _ = won(losses)
-    assert best == (2 if kind == "steps" else 3)
+    assert best == (2 if kind == "steps" else 4)
     options = presets._ACCURATE | candidates[best] | {"learning_rate": 0.05}
     options |= {"n_estimators": 1500, "early_stopping_round": 100}
     alone = LGBMRegressor(**options).fit(*fitted, **sets, eval_metric="l1")
@@ -896,13 +902,13 @@ def test_draws_lie_in_their_space(most_categories):
 def test_lines_of_small_trees_are_compared_where_many_rounds_pay(noise):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (180, 2))
-    y = X[:, 0] * X[:, 1] + noise * rng.normal(size=180)
+    y = (1 - noise) * X[:, 0] * X[:, 1] + noise * rng.normal(size=180)
     model = LGBMRegressor(**ACCURATE).fit(X[:120], y[:120], eval_set=(X[120:], y[120:]))
     results = model.search_results_
     *others, last = results["params"]
     assert presets._LINES not in others
     leader = int(np.argmin(results["mean_test_loss"][:4]))
-    pays = results["n_rounds"][leader] * 0.15 >= 0.1 * 80
+    pays = results["n_rounds"][leader] * 0.15 >= 0.1 * 60
     assert (last == presets._LINES) == pays == (noise == 0)
 
 

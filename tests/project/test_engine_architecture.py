@@ -60,8 +60,9 @@ LAYERS = tuple(
         "binning.stored_columns",
         # Exponentials; threads, signals, random numbers, instruction sets.
         "elementary.h",
-        "runtime signals random atomics bits",
-        "simd.h signals.h bits.h atomics.h",
+        "runtime signals threads random atomics bits",
+        "pool.h",
+        "simd.h signals.h bits.h atomics.h platform.h",
     )
 )
 

@@ -42,7 +42,7 @@ CASES = {
 def copied(monkeypatch, fit):
     """The model of a fit whose folds learn from copies of the bins."""
     with monkeypatch.context() as patch:
-        patch.setattr(Rows, "part", Rows.take)
+        patch.setattr(Rows, "view", Rows.take)
         return fit()
 
 

@@ -11,6 +11,13 @@
 #if defined(_WIN32)
 #define NOMINMAX
 #include <windows.h>
+/* Words of 16-bit programs, which it makes empty. */
+#undef far
+#undef near
+#undef FAR
+#undef NEAR
+#define FAR
+#define NEAR
 #define YIELD() SwitchToThread()
 #else
 #include <sched.h>

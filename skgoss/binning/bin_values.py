@@ -131,7 +131,7 @@ class SparseColumns:
 def _targets(
     at_inout: NDArray[np.int64], start: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Where the values of lists go, of which each has a next free place."""
+    """Where the values of lists go, of which each has a next free index."""
     length = np.diff(start)
     target = np.repeat(at_inout - start[:-1], length) + np.arange(start[-1])
     at_inout += length
@@ -399,10 +399,10 @@ def bin_columns(
     """Put some columns of numbers into their bins, (len(features), n_rows)."""
     if len(features) < columns.n_features:
         columns = columns.take(features)
-    for span, block in columns.blocks(n_threads):
+    for span, own in columns.by_span(n_threads):
         chosen = [mappers[j] for j in features[span]]
         kernels.bin_columns(
-            block,
+            own,
             rows,
             _bin_search(chosen),
             team(bins_out[span].size, n_threads),
@@ -435,16 +435,16 @@ def bin_sparse_columns(
     list_rows = np.empty(taken.n_stored(n_threads), dtype=np.uint32)
     binned = taken.take(np.flatnonzero(has_bins))
     list_bins = np.empty(binned.n_stored(n_threads), dtype=np.uint16)
-    for span, block in taken.blocks(n_threads):
+    for span, own in taken.by_span(n_threads):
         chosen = [mappers[j] for j in features[span]]
         edges = slice(span.start, span.stop + 1)
         arguments = (
-            block,
+            own,
             rows,
             positions,
             n_rows,
             _bin_search(chosen),
-            team(n_values_of(block, n_rows).sum(), n_threads),
+            team(n_values_of(own, n_rows).sum(), n_threads),
             start[edges],
         )
         kernels.list_columns(*arguments, None, None, None)

@@ -1,7 +1,7 @@
 """Sampled rows of several processes: each gets all of them for some columns.
 
-Each process samples its own rows and cuts their columns into blocks, one for each rank.
-An all-to-all operation sends each rank the blocks of its columns.
+Each process samples its own rows and cuts their columns into spans, one for each rank.
+An all-to-all operation sends each rank those of its columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from skgoss.columns import sparse
 from skgoss.columns.columns import Columns, ColumnsBuilder, row_positions
 
 
-class SampleBlock(NamedTuple):
+class SampledColumns(NamedTuple):
     """Some columns of the sampled rows of a process."""
 
     dense: NDArray[Any]  # (n_dense, n_sampled): the values of columns that are dense
@@ -29,14 +29,14 @@ class SampleBlock(NamedTuple):
     values: NDArray[Any]  # the stored values
 
 
-def blocks(
+def by_span(
     columns: Columns, rows: NDArray[np.int64], spans: list[slice], n_threads: int
-) -> list[SampleBlock]:
-    """Some sampled rows, ascending: a block for each span of columns."""
+) -> list[SampledColumns]:
+    """Some sampled rows, ascending: the values of each span of columns."""
     sampled = _SampledColumns(columns, rows)
-    for _, block in columns.blocks(n_threads):
-        sampled.add(block)
-    return [sampled.block(span) for span in spans]
+    for _, own in columns.by_span(n_threads):
+        sampled.add(own)
+    return [sampled.span(span) for span in spans]
 
 
 class _SampledColumns:
@@ -67,7 +67,7 @@ class _SampledColumns:
             self.values.append((position[chosen], values[chosen]))
         self.is_dense = np.append(self.is_dense, is_dense)
 
-    def block(self, span: slice) -> SampleBlock:
+    def span(self, span: slice) -> SampledColumns:
         """Some of the columns."""
         first, last = np.searchsorted(self.numbers, [span.start, span.stop])
         pairs, is_dense = self.values[first:last], self.is_dense[span]
@@ -77,7 +77,7 @@ class _SampledColumns:
         length = np.zeros(len(is_dense), dtype=np.int64)
         length[at[~is_dense[at]]] = [len(rows) for rows, _ in stored]
         empty = np.empty((0, len(self.rows)), np.bool_)
-        return SampleBlock(
+        return SampledColumns(
             np.concatenate([empty, *(values[None] for values in dense)]),
             is_dense,
             length,
@@ -87,73 +87,75 @@ class _SampledColumns:
 
 
 def joined(
-    blocks: Sequence[SampleBlock], positions: Sequence[NDArray[np.int64]], n_rows: int
+    pieces: Sequence[SampledColumns],
+    positions: Sequence[NDArray[np.int64]],
+    n_rows: int,
 ) -> Columns:
     """The columns of the sampled rows of all processes.
 
-    Each block has the same columns of some rows, whose ``positions`` are among all
+    Each has the same columns of some rows, whose ``positions`` are among all
     ``n_rows`` sampled ones.
     """
-    is_dense = np.any([block.is_dense for block in blocks], axis=0)
-    dense = _dense(blocks, positions, is_dense, n_rows)
+    is_dense = np.any([piece.is_dense for piece in pieces], axis=0)
+    dense = _dense(pieces, positions, is_dense, n_rows)
     if is_dense.all():
         builder = ColumnsBuilder(n_rows, len(is_dense))
         builder.add([(np.arange(len(is_dense)), dense.T)])
         return builder.columns()
-    stored = _sparse(blocks, positions, is_dense, n_rows)
+    stored = _sparse(pieces, positions, is_dense, n_rows)
     numbers = np.flatnonzero(is_dense).tolist()
     return stored.with_values(dict(zip(numbers, dense, strict=True)))
 
 
 def joined_pieces(
-    of_ranks: Sequence[Sequence[SampleBlock]],
+    of_ranks: Sequence[Sequence[SampledColumns]],
     positions_of_ranks: Sequence[NDArray[np.int64]],
     n_rows: int,
 ) -> Columns:
-    """Join the blocks of several pieces of the rows of each process to columns."""
+    """Join the columns of several pieces of the rows of each process to columns."""
     positions: list[NDArray[np.int64]] = []
-    for blocks, at in zip(of_ranks, positions_of_ranks, strict=True):
-        ends = np.cumsum([block.dense.shape[1] for block in blocks])
+    for pieces, at in zip(of_ranks, positions_of_ranks, strict=True):
+        ends = np.cumsum([piece.dense.shape[1] for piece in pieces])
         positions += np.split(at, ends[:-1])
     return joined(list(chain.from_iterable(of_ranks)), positions, n_rows)
 
 
 def _dense(
-    blocks: Sequence[SampleBlock],
+    pieces: Sequence[SampledColumns],
     positions: Sequence[NDArray[np.int64]],
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> NDArray[Any]:
-    """The values of columns that are dense in any block."""
-    place_of = np.cumsum(is_dense) - 1
-    dtype = np.result_type(*(a.dtype for b in blocks for a in (b.dense, b.values)))
+    """The values of columns that are dense in any piece."""
+    row_of = np.cumsum(is_dense) - 1
+    dtype = np.result_type(*(a.dtype for b in pieces for a in (b.dense, b.values)))
     out = np.zeros((int(is_dense.sum()), n_rows), dtype=dtype)
-    for block, at in zip(blocks, positions, strict=True):
-        out[place_of[block.is_dense][:, None], at] = block.dense
-        column = np.repeat(np.arange(len(is_dense)), block.length)
+    for piece, at in zip(pieces, positions, strict=True):
+        out[row_of[piece.is_dense][:, None], at] = piece.dense
+        column = np.repeat(np.arange(len(is_dense)), piece.length)
         here = is_dense[column]
-        out[place_of[column[here]], at[block.rows[here]]] = block.values[here]
+        out[row_of[column[here]], at[piece.rows[here]]] = piece.values[here]
     return out
 
 
 def _sparse(
-    blocks: Sequence[SampleBlock],
+    pieces: Sequence[SampledColumns],
     positions: Sequence[NDArray[np.int64]],
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> Columns:
-    """The stored values of columns that are sparse in all blocks; others have none."""
-    length = np.sum([np.where(is_dense, 0, block.length) for block in blocks], axis=0)
-    columns = [np.repeat(np.arange(len(is_dense)), block.length) for block in blocks]
+    """The stored values of columns that are sparse in all pieces; others have none."""
+    length = np.sum([np.where(is_dense, 0, piece.length) for piece in pieces], axis=0)
+    columns = [np.repeat(np.arange(len(is_dense)), piece.length) for piece in pieces]
     here = [~is_dense[column] for column in columns]
     rows = np.concatenate(
-        [at[b.rows[kept]] for b, at, kept in zip(blocks, positions, here, strict=True)]
+        [at[b.rows[kept]] for b, at, kept in zip(pieces, positions, here, strict=True)]
     )
     values = np.concatenate(
-        [block.values[kept] for block, kept in zip(blocks, here, strict=True)]
+        [piece.values[kept] for piece, kept in zip(pieces, here, strict=True)]
     )
     column = np.concatenate([c[kept] for c, kept in zip(columns, here, strict=True)])
-    # Each block is in order, so this merges.
+    # Each piece is in order, so this merges.
     order = np.argsort(column * n_rows + rows, kind="stable")
     start = np.append(0, np.cumsum(length))
     return sparse.stored_columns(

@@ -202,9 +202,9 @@ def find_bin_mappers(
         sampled = _RowSubset.from_rows(columns, sample, weight)
     search = _Search.from_settings(settings, columns.n_features, sampled, n_threads)
     mappers = []
-    for span, block in columns.blocks(n_threads):
-        n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
-        mappers += search.take(span).mappers(block, n_nonzero)
+    for span, own in columns.by_span(n_threads):
+        n_nonzero = _count_nonzero(own, settings, used_rows, n_threads)
+        mappers += search.take(span).mappers(own, n_nonzero)
     return mappers
 
 
@@ -254,8 +254,8 @@ def count_nonzero(
     used_rows = _RowSubset.from_rows(columns, rows)
     count = np.zeros(columns.n_features, dtype=np.int64)
     if used_rows.size(columns):
-        for span, block in columns.blocks(n_threads):
-            count[span] = _count_nonzero(block, settings, used_rows, n_threads)
+        for span, own in columns.by_span(n_threads):
+            count[span] = _count_nonzero(own, settings, used_rows, n_threads)
     return count
 
 
@@ -443,7 +443,7 @@ def _find_distributed(
     of_pieces = []
     for piece, used, chosen in pieces(columns, rows, sample):
         n_nonzero += count_nonzero(piece, settings, used, n_threads)
-        of_pieces.append(distributed_sample.blocks(piece, chosen, spans, n_threads))
+        of_pieces.append(distributed_sample.by_span(piece, chosen, spans, n_threads))
     collectives.all_reduce(n_nonzero)
     got = distributed_sample.joined_pieces(
         collectives.all_to_all(list(zip(*of_pieces, strict=True))),

@@ -70,7 +70,7 @@ def packed(
     """The bounds of columns as arrays for the kernel.
 
     Returns where the bounds of each column begin, (n_features + 1,), the bounds,
-    ascending within a column, and their places in the order of the user. Zero has
+    ascending within a column, and their positions in the order of the user. Zero has
     separate bounds.
     """
     start = np.cumsum([0, *map(len, bounds)], dtype=np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from skgoss.binning import distributed_sample, find_bins, storage
 from skgoss.binning.bin_values import LosslessSettings, StorageSettings
 from skgoss.binning.binned_dataset import BinnedDataset, used_features
-from skgoss.binning.distributed_sample import SampleBlock
+from skgoss.binning.distributed_sample import SampledColumns
 from skgoss.binning.find_bins import BinMapper, BinningOptions
 from skgoss.columns import containers
 from skgoss.columns.categories import FLOAT32_CODES, Vocabulary, with_n_categories
@@ -78,7 +78,7 @@ class SourceBinning(NamedTuple):
 
         def batches() -> Iterator[Columns]:
             for batch in read(self.source):
-                with errors_at(batch.place):
+                with errors_at(batch.location):
                     columns = containers.columns(batch.rows, schema, owner=self.owner)
                 yield columns.take(feature)
 
@@ -122,13 +122,13 @@ class _Survey:
         self.n_nonzero = np.zeros(binning.source.shape[1], dtype=np.int64)
         self.vocabularies: dict[int, GrowingVocabulary] = {}
         self.numbers: dict[int, NDArray[np.float64]] = {}
-        self.blocks: list[SampleBlock] = []
+        self.pieces: list[SampledColumns] = []
 
     def read(self) -> None:
         """Read all batches."""
         start = 0
         for batch in read(self.binning.source):
-            with errors_at(batch.place):
+            with errors_at(batch.location):
                 columns = self._columns(batch.rows)
                 self._add(columns, start)
             start += columns.n_rows
@@ -146,14 +146,14 @@ class _Survey:
                 f"there are {columns.n_features} columns instead of"
                 f" {len(self.n_nonzero)}."
             )
-        if not self.blocks:
+        if not self.pieces:
             self.learned = schema
         self._grow(schema.categories.vocabularies)
         return columns
 
     def _grow(self, vocabularies: dict[int, Vocabulary]) -> None:
         """Add the categories of a batch to those of the batches before."""
-        if self.blocks and self.vocabularies.keys() != vocabularies.keys():
+        if self.pieces and self.vocabularies.keys() != vocabularies.keys():
             [column, *_] = self.vocabularies.keys() ^ vocabularies.keys()
             raise ValueError(
                 f"column {column} holds categories in some of the rows, and numbers in"
@@ -173,10 +173,10 @@ class _Survey:
         if sample is None:
             sample = np.arange(columns.n_rows)
         spans = [slice(0, columns.n_features)]
-        [block] = distributed_sample.blocks(
+        [own] = distributed_sample.by_span(
             columns, sample, spans, self.binning.n_threads
         )
-        self.blocks.append(_renumbered(block, self.numbers))
+        self.pieces.append(_renumbered(own, self.numbers))
 
     def sampled(self) -> tuple[Columns, ColumnSchema]:
         """The sampled rows of all batches, and the columns of all rows."""
@@ -186,30 +186,30 @@ class _Survey:
             for column, growing in self.vocabularies.items():
                 vocabularies[column], self.numbers[column] = growing.finished()
             schema = with_vocabularies(self.learned, vocabularies)
-        blocks = [_renumbered(block, self.numbers) for block in self.blocks]
-        n_rows = sum(block.dense.shape[1] for block in blocks)
+        sampled = [_renumbered(own, self.numbers) for own in self.pieces]
+        n_rows = sum(own.dense.shape[1] for own in sampled)
         columns = distributed_sample.joined_pieces(
-            [blocks], [np.arange(n_rows)], n_rows
+            [sampled], [np.arange(n_rows)], n_rows
         )
         return with_n_categories(columns, schema.categories.vocabularies), schema
 
 
 def _renumbered(
-    block: SampleBlock, numbers: dict[int, NDArray[np.float64]]
-) -> SampleBlock:
-    """A block whose categories get other numbers, by tables of `looked_up`."""
+    own: SampledColumns, numbers: dict[int, NDArray[np.float64]]
+) -> SampledColumns:
+    """Sampled columns whose categories get other numbers, by tables of `looked_up`."""
     if not numbers:
-        return block
-    dense, values = block.dense, block.values
+        return own
+    dense, values = own.dense, own.values
     if max(map(len, numbers.values())) > FLOAT32_CODES:
         dense, values = dense.astype(np.float64), values.astype(np.float64)
-    position = np.cumsum(block.is_dense) - 1
-    start = np.concatenate([[0], np.cumsum(block.length)])
+    position = np.cumsum(own.is_dense) - 1
+    start = np.concatenate([[0], np.cumsum(own.length)])
     for column, table in numbers.items():
         codes = (
             dense[position[column]]
-            if block.is_dense[column]
+            if own.is_dense[column]
             else values[start[column] : start[column + 1]]
         )
         codes[:] = looked_up(table, codes)
-    return block._replace(dense=dense, values=values)
+    return own._replace(dense=dense, values=values)

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 # each rank adds up one piece.
 MOST_BYTES_GATHERED = 1 << 16
 
-# Of so many integers or more, only those that are not zero are sent, with their places,
-# if they are at most this fraction.
+# Of so many integers or more, only those that are not zero are sent, with their
+# indices, if they are at most this fraction.
 FEW_INTEGERS = 512
 SPARSE_FRACTION = 0.25
 
@@ -32,7 +32,7 @@ DTYPES = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
 
 
 class SparseIntegers(NamedTuple):
-    """The integers of an array that are not zero, and their places."""
+    """The integers of an array that are not zero, and their indices."""
 
     at: NDArray[np.uint32]
     values: NDArray[Any]

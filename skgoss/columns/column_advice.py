@@ -166,8 +166,8 @@ def warn_of_text(
 
 def _traps(values: list[Any], n_rows: int) -> Iterator[tuple[_Trap, str]]:
     """What a column's different values are, if they are no categories; an example."""
-    places = np.linspace(0, len(values) - 1, min(len(values), _SAMPLE)).astype(int)
-    sample = [values[place] for place in places.tolist()]
+    positions = np.linspace(0, len(values) - 1, min(len(values), _SAMPLE)).astype(int)
+    sample = [values[position] for position in positions.tolist()]
     dates = [v for v in sample if isinstance(v, str) and _DATE.fullmatch(v)]
     numbers = list(filter(_stands_for_number, sample))
     if len(dates) >= _MOST * len(sample):

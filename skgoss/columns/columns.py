@@ -70,11 +70,11 @@ class Columns:
         return self.n_categories
 
     def n_stored(self, n_threads: int) -> int:
-        """The number of stored values, if columns are made in blocks; else 0."""
+        """The number of stored values, if columns are made span by span; else 0."""
         return 0
 
-    def blocks(self, n_threads: int) -> Iterable[tuple[slice, Columns]]:
-        """All columns in blocks: their span, and the columns."""
+    def by_span(self, n_threads: int) -> Iterable[tuple[slice, Columns]]:
+        """All columns, span by span: the span, and its columns."""
         return ((slice(0, self.n_features), self),)
 
     def take(self, features: NDArray[Any]) -> Columns:
@@ -151,14 +151,14 @@ class ColumnsBuilder:
         self.kind = np.full(n_features, _MISSING, dtype=np.uint8)
         self.owner: list[Any] = []
 
-    def add(self, blocks: Sequence[tuple[Any, NDArray[Any]]]) -> None:
-        """Add columns: their numbers, and a matrix of their values for each block.
+    def add(self, matrices: Sequence[tuple[Any, NDArray[Any]]]) -> None:
+        """Add columns: pairs of their numbers and a matrix of their values.
 
         Its dtype is one of `KINDS`.
         """
-        self.owner.append(blocks)
+        self.owner.append(matrices)
         kernels.locate(
-            [(at, matrix, KIND_OF_DTYPE[matrix.dtype]) for at, matrix in blocks],
+            [(at, matrix, KIND_OF_DTYPE[matrix.dtype]) for at, matrix in matrices],
             self.address,
             self.stride,
             self.kind,

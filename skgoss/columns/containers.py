@@ -67,7 +67,7 @@ def learned(
     """
     if isinstance(X, Stack):
         read = partial(learned, owner=owner, categorical_feature=categorical_feature)
-        stacked, schema = merged_schema.from_pieces(X.read(read), X.places)
+        stacked, schema = merged_schema.from_pieces(X.read(read), X.locations)
         return cast(Columns, stacked), schema
     reader = _ColumnReader(owner, None, categorical_feature)
     columns = reader.read(X)

@@ -55,19 +55,19 @@ def merged(
 
 
 def from_pieces(
-    read: Sequence[tuple[Columns, ColumnSchema]], places: Sequence[str]
+    read: Sequence[tuple[Columns, ColumnSchema]], locations: Sequence[str]
 ) -> tuple[StackedColumns, ColumnSchema]:
     """The columns of rows that were read in pieces, with the categories of all.
 
-    ``read`` is what was learned from each piece, and ``places`` what messages call the
-    pieces. ValueError as in `merged`. The message names two pieces.
+    ``read`` is what was learned from each piece, and ``locations`` what messages call
+    the pieces. ValueError as in `merged`. The message names two pieces.
     """
     learned = [schema.categories.vocabularies for _, schema in read]
     facts = [
         _ColumnFacts.from_schema(schema, vocabularies)
         for (_, schema), vocabularies in zip(read, learned, strict=True)
     ]
-    merged = _merged_vocabularies(facts, places)
+    merged = _merged_vocabularies(facts, locations)
     pieces = tuple(columns for columns, _ in read)
     if merged:
         pieces = tuple(
@@ -138,27 +138,27 @@ class _ColumnFacts(NamedTuple):
 
 
 def _merged_vocabularies(
-    facts: Sequence[_ColumnFacts], places: Sequence[str]
+    facts: Sequence[_ColumnFacts], locations: Sequence[str]
 ) -> dict[int, Vocabulary]:
     """The categories that one process would learn from all rows.
 
     ValueError if some rows have other columns, or values of another kind.
     """
     n_features = [some.n_features for some in facts]
-    check_equal("The number of columns of X", n_features, places)
+    check_equal("The number of columns of X", n_features, locations)
     have_names = [some.names is not None for some in facts]
-    check_equal("Whether the columns have names", have_names, places)
+    check_equal("Whether the columns have names", have_names, locations)
     for number, names in enumerate(
         zip(*(some.names or () for some in facts), strict=True)
     ):
         if len(set(names)) > 1:
-            check_equal(f"The name of column {number}", names, places)
+            check_equal(f"The name of column {number}", names, locations)
     merged = {}
     for column in sorted(set(chain.from_iterable(some.kinds for some in facts))):
         kinds = [some.kinds.get(column, _NUMBERS) for some in facts]
         first = next((kind for kind in kinds if kind.kind is not None), kinds[0])
         present = [kind.kind or first.kind for kind in kinds]
-        check_equal(f"What column {column} holds", present, places)
+        check_equal(f"What column {column} holds", present, locations)
         if first.kind != _NUMBERS.kind:
             values = dict.fromkeys(chain.from_iterable(kind.values for kind in kinds))
             merged[column] = first.vocabulary(values)

@@ -49,7 +49,7 @@ class RowPartition:
         return cls(n_rows, collectives, (first, length))
 
     def take(self, at: NDArray[np.int64]) -> RowPartition:
-        """The partition of the rows at some ascending places, which get new numbers."""
+        """The partition of some rows, ascending, which get new numbers."""
         if self.runs is None:
             return RowPartition(len(at))
         first, length = self.runs
@@ -164,13 +164,13 @@ class Parts:
         self.check_same(f"What {name} holds", kind)
 
 
-def check_equal(what: str, values: Sequence[Any], places: Sequence[str]) -> None:
-    """Check that a value is the same in all places."""
-    for value, place in zip(values, places, strict=True):
+def check_equal(what: str, values: Sequence[Any], locations: Sequence[str]) -> None:
+    """Check that a value is the same in all locations."""
+    for value, location in zip(values, locations, strict=True):
         if value != values[0]:
             raise ValueError(
                 f"{what} must be the same in all parts of the data, but is"
-                f" {values[0]!r} in {places[0]} and {value!r} in {place}."
+                f" {values[0]!r} in {locations[0]} and {value!r} in {location}."
             )
 
 

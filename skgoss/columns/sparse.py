@@ -17,7 +17,7 @@ from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import INT32_MAX
 
-# Columns are made in blocks of so many bytes, or in at most so many blocks.
+# Columns are made in spans of so many bytes, or in at most so many spans.
 BLOCK_BYTES = 24 << 20
 MAX_BLOCKS = 16
 
@@ -104,8 +104,8 @@ def _check_dok(X: Any) -> None:
     keys = list(X.keys())
     if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
         raise _broken("keys are not all pairs of a row and a column")
-    places = zip(*keys, strict=True)
-    for name, values, size in zip(("rows", "columns"), places, X.shape, strict=False):
+    indices = zip(*keys, strict=True)
+    for name, values, size in zip(("rows", "columns"), indices, X.shape, strict=False):
         _check_integers(name, np.array(values), 0, size)
 
 
@@ -146,7 +146,7 @@ def _broken(what: str) -> ValueError:
 
 
 def columns(X: Any) -> Columns:
-    """The columns of a checked matrix, made in blocks where that is possible.
+    """The columns of a checked matrix, made in spans where that is possible.
 
     Duplicates are summed; the matrix itself is not changed.
     """
@@ -294,7 +294,7 @@ class _Matrix:
 
 @dataclass(frozen=True, eq=False)
 class CompressedRows:
-    """Columns of a CSR matrix, which are made in blocks when they are read.
+    """Columns of a CSR matrix, which are made in spans when they are read.
 
     They can also be used as `Columns`. Then all columns are made at once, and kept.
     """
@@ -324,7 +324,7 @@ class CompressedRows:
         return len(self.features)
 
     def n_stored(self, n_threads: int) -> int:
-        """The number of stored values, if columns are made in blocks; else 0."""
+        """The number of stored values, if columns are made in spans; else 0."""
         _, counts = self.matrix.count(n_threads)
         return int(counts[:, self.features].sum(dtype=np.int64))
 
@@ -336,13 +336,13 @@ class CompressedRows:
         return columns if is_all else columns.take(self.features)
 
     def take(self, features: NDArray[Any]) -> Columns | CompressedRows:
-        """Some of the columns, made in blocks if they ascend."""
+        """Some of the columns, made in spans if they ascend."""
         if (features[1:] <= features[:-1]).any():
             return self.whole.take(features)
         return replace(self, features=self.features[features])
 
-    def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
-        """All columns in blocks, each of which is valid until the next one is made."""
+    def by_span(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
+        """All columns, span by span; each is valid until the next one is made."""
         X = self.matrix.X
         chunks, counts = self.matrix.count(n_threads)
         if len(counts) == 0:
@@ -364,7 +364,7 @@ class CompressedRows:
             start = np.concatenate([[0], np.cumsum(total[span])])
             features = self.features[span]
             next_counts = counts[:, first : features[-1] + 1]
-            place, stop = _places(next_counts, features - first, start)
+            target, stop = _targets(next_counts, features - first, start)
             move_columns(
                 self.matrix.start,
                 X.indices,
@@ -372,36 +372,36 @@ class CompressedRows:
                 chunks,
                 first,
                 n_read,
-                place,
+                target,
                 stop,
                 rows,
                 moved,
             )
-            if not np.array_equal(place, stop):
+            if not np.array_equal(target, stop):
                 raise changed()
             yield span, stored_columns(stored, rows, start, self.n_rows)
             first = int(features[-1]) + 1
 
 
 def _spans(total: NDArray[np.int64], n_most: int, n_entries: int) -> list[slice]:
-    """Divide columns of so many entries into blocks of about ``n_most``.
+    """Divide columns of so many entries into spans of about ``n_most``.
 
-    Making a block reads all rows, so it should have at least as many entries as rows.
+    Making a span reads all rows, so it should have at least as many entries as rows.
     """
     size = max(n_most, n_entries // MAX_BLOCKS)
-    block = np.maximum(np.cumsum(total) - 1, 0) // size
-    edges = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    span = np.maximum(np.cumsum(total) - 1, 0) // size
+    edges = np.flatnonzero(np.diff(span, prepend=-1)).tolist()
     return list(map(slice, edges, [*edges[1:], len(total)]))
 
 
-def _places(
+def _targets(
     counts: NDArray[np.int32], chosen: NDArray[np.int64], start: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where the entries of columns begin and end, by chunk of rows.
 
-    There is no place for columns that are not chosen.
+    Columns that are not chosen get no values.
     """
-    place, stop = np.zeros((2, *counts.shape), dtype=np.int64)
+    target, stop = np.zeros((2, *counts.shape), dtype=np.int64)
     stop[:, chosen] = start[:-1] + np.cumsum(counts[:, chosen], axis=0, dtype=np.int64)
-    place[:, chosen] = stop[:, chosen] - counts[:, chosen]
-    return place, stop
+    target[:, chosen] = stop[:, chosen] - counts[:, chosen]
+    return target, stop

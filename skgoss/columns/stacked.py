@@ -23,7 +23,7 @@ class Stack:
     """Data in pieces of at least one row: containers, and their names in messages."""
 
     pieces: Sequence[Any]
-    places: Sequence[str]
+    locations: Sequence[str]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -39,8 +39,8 @@ class Stack:
         """The results of a function for each piece; errors name the piece."""
         results = []
         with said_once():
-            for piece, place in zip(self.pieces, self.places, strict=True):
-                with errors_at(place):
+            for piece, location in zip(self.pieces, self.locations, strict=True):
+                with errors_at(location):
                     results.append(reader(piece))
         return results
 

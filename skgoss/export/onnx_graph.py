@@ -90,8 +90,10 @@ class _Tests(NamedTuple):
     A numeric node is a chain of one test, a set of categories a test for each member.
     """
 
-    place: Ints  # (n_chains,): the number of the node or leaf that the chain stands for
-    # (n_chains,): the tree of the chain; the places where rows go, ``false`` after all
+    number: (
+        Ints  # (n_chains,): the number of the node or leaf that the chain stands for
+    )
+    # (n_chains,): the tree of the chain; the targets where rows go, ``false`` after all
     # tests.
     tree: Ints
     true: Ints
@@ -109,7 +111,7 @@ class _Tests(NamedTuple):
 class _Leaves(NamedTuple):
     """All leaves: their values, or numbers if they are linear."""
 
-    place: Ints  # (n,): the number of the leaf
+    number: Ints  # (n,): the number of the leaf
     tree: Ints  # (n,)
     value: Floats  # (n,)
 
@@ -261,10 +263,10 @@ def _leaves(ensemble: Ensemble) -> _Leaves:
     """The leaves of all trees. Nodes are numbered from 0, and leaves follow them."""
     start, value = ensemble.leaf_start, ensemble.arrays["leaf_value"]
     tree = np.repeat(np.arange(ensemble.n_trees), np.diff(start))
-    place = np.arange(len(value))
+    number = np.arange(len(value))
     if ensemble.linear is not None:
-        value = (place - start[tree]).astype(np.float64)
-    return _Leaves(len(ensemble.arrays["split_feature"]) + place, tree, value)
+        value = (number - start[tree]).astype(np.float64)
+    return _Leaves(len(ensemble.arrays["split_feature"]) + number, tree, value)
 
 
 def _node_tests(
@@ -277,7 +279,7 @@ def _node_tests(
     tree = np.repeat(np.arange(ensemble.n_trees), np.diff(start) - 1)
     first_node = first_leaf - np.arange(ensemble.n_trees)
 
-    def places(child: NDArray[np.int32]) -> Ints:
+    def targets(child: NDArray[np.int32]) -> Ints:
         leaf = n_nodes + first_leaf[tree] + ~child
         return np.where(child < 0, leaf, first_node[tree] + child)
 
@@ -303,8 +305,8 @@ def _node_tests(
     return _Tests(
         np.arange(n_nodes),
         tree,
-        places(arrays["left_child"]),
-        places(arrays["right_child"]),
+        targets(arrays["left_child"]),
+        targets(arrays["right_child"]),
         length,
         np.repeat(column, length),
         np.repeat(nan_goes_left(decision, threshold).astype(np.int64), length),
@@ -329,8 +331,8 @@ def _members(sets: CategorySets, number: int, values: Floats | None) -> Floats:
 def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
     """The attributes that describe the tests and leaves.
 
-    The first test of a chain has the number of its place, the others have new numbers.
-    Several tests may lead to one place if they hold, but only one test if it does not:
+    The first test of a chain has the number of its node, the others have new numbers.
+    Several tests may lead to one target if they hold, but only one test if it does not:
     onnxruntime needs this.
     """
     from onnx import numpy_helper
@@ -339,16 +341,16 @@ def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
     is_first = np.zeros(n_tests, dtype=bool)
     is_first[stop - tests.length] = True
     number = np.empty(n_tests, dtype=np.int64)
-    number[is_first] = tests.place
+    number[is_first] = tests.number
     number[~is_first] = (
-        len(tests.place) + len(leaves.place) + np.arange((~is_first).sum())
+        len(tests.number) + len(leaves.number) + np.arange((~is_first).sum())
     )
     false = np.append(number[1:], 0)
     false[stop - 1] = tests.false
     tree = np.repeat(tests.tree, tests.length)
     true = np.repeat(tests.true, tests.length)
     mode = np.where(tests.is_equality, "BRANCH_EQ", "BRANCH_LEQ")
-    leaf = leaves.place
+    leaf = leaves.number
     columns = {
         "nodes_treeids": (tree, leaves.tree),
         "nodes_nodeids": (number, leaf),
@@ -385,7 +387,7 @@ def _sums_of_trees(
         domain=MACHINE_LEARNING,
         n_targets=int(target.max()) + 1,
         target_treeids=np.repeat(leaves.tree, n).tolist(),
-        target_nodeids=np.repeat(leaves.place, n).tolist(),
+        target_nodeids=np.repeat(leaves.number, n).tolist(),
         target_ids=target.ravel().tolist(),
         target_weights_as_tensor=numpy_helper.from_array(weight.ravel(), "weights"),
         **_nodes(tests, leaves),

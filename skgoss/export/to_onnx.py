@@ -551,11 +551,11 @@ def _code_of_number(graph: Graph, column: str, vocabulary: Vocabulary) -> str:
     codes = np.arange(len(values), dtype=np.float64)
     is_equal = graph.add("Equal", column, graph.constant(values))
     zero, one = graph.constant(0.0), graph.constant(1.0)
-    place = graph.add(
+    rank = graph.add(
         "ReduceSum",
         graph.add("Where", is_equal, graph.constant(1 + codes), zero),
         graph.constant([1]),
     )
-    has_code = graph.add("Greater", place, zero)
-    code = graph.add("Sub", place, one)
+    has_code = graph.add("Greater", rank, zero)
+    code = graph.add("Sub", rank, one)
     return graph.add("Where", has_code, code, graph.constant(np.nan))

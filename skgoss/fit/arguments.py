@@ -187,11 +187,11 @@ class InputSet(NamedTuple):
         """
         shapes = [getattr(value, "shape", ()) for value in (self.X, self.y)]
         swapped = [len(shape) for shape in shapes] == [1, 2]
-        place = "" if self.is_training else f"The evaluation set {self.name!r}: "
+        location = "" if self.is_training else f"The evaluation set {self.name!r}: "
         hint = "Are X and y swapped? X comes first. " if swapped else ""
         # Errors of other types are not made from a message.
-        if place + hint and type(error) in (TypeError, ValueError):
-            raise type(error)(f"{place}{hint}{error}") from error
+        if location + hint and type(error) in (TypeError, ValueError):
+            raise type(error)(f"{location}{hint}{error}") from error
 
     def holds_same_rows(self, other: InputSet) -> bool:
         """Whether the data, weights and other arguments are the same objects."""

@@ -12,7 +12,7 @@ from typing import Any
 from skgoss.utils.cancellation import CURRENT_SCOPE
 from skgoss.utils.public import set_module
 
-# Of each block of `keep_on_interrupt`, what Ctrl-C sets.
+# Of each `with keep_on_interrupt` body, what Ctrl-C sets.
 INTERRUPTIONS: list[Event] = []
 
 
@@ -21,9 +21,9 @@ INTERRUPTIONS: list[Event] = []
 def keep_on_interrupt() -> Iterator[None]:
     """Let Ctrl-C end fits early and keep the model, as ``time_limit`` does.
 
-    In the block, which the main thread enters, Ctrl-C (SIGINT) ends a fit after the
-    current round. A preset ends its search with the best candidates so far, and its
-    last fit continues until the next Ctrl-C. So does a race of
+    In the `with` body, which the main thread enters, Ctrl-C (SIGINT) ends a fit after
+    the current round. A preset ends its search with the best candidates so far, and
+    its last fit continues until the next Ctrl-C. So does a race of
     `skgoss.model_selection`, where candidates without scores of all folds get NaN. With
     the option ``folds``, the models that are complete are kept. Warnings say what was
     ended. Fits that begin afterwards raise KeyboardInterrupt, as does Ctrl-C if nothing
@@ -76,7 +76,7 @@ class TimeLimit:
     def begun(cls, seconds: float | None) -> TimeLimit:
         """The limit of a fit or a search that begins now.
 
-        In a block of `keep_on_interrupt`, Ctrl-C ends it, unless it is inside of a
+        In a `with keep_on_interrupt` body, Ctrl-C ends it, unless it is inside of a
         search. KeyboardInterrupt if Ctrl-C has come before.
         """
         is_kept = INTERRUPTIONS and CURRENT_SCOPE.get() is None

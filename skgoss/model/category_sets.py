@@ -24,8 +24,8 @@ class CategorySets(NamedTuple):
         """The sets with these numbers, in this order."""
         first, size = self.start[numbers], np.diff(self.start)[numbers]
         start = np.concatenate([[0], np.cumsum(size)])
-        place = np.arange(start[-1]) + np.repeat(first - start[:-1], size)
-        return CategorySets(start, self.words[place])
+        index = np.arange(start[-1]) + np.repeat(first - start[:-1], size)
+        return CategorySets(start, self.words[index])
 
     def categories(self, number: int) -> Ints:
         """The categories in a set, ascending."""
@@ -70,7 +70,7 @@ NO_SETS = CategorySets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32)
 def numbers_in(categories: Ints, values: Ints) -> Ints:
     """Where values are in ascending categories; ValueError if one is missing."""
     number = np.searchsorted(categories, values)
-    # The last place is for values above all categories.
+    # The last index is for values above all categories.
     missing = np.append(categories, -1)[number] != values
     if missing.any():
         raise ValueError(f"the category {values[missing][0]} is not among the values")

@@ -36,7 +36,7 @@ from skgoss.model.trees import (
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import Types, entries, vector, vectors
 
-# Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.
+# Linear leaves: the maximum size of a chunk of leaf numbers, one a row and tree.
 LEAVES_AT_ONCE = 1 << 21
 
 # So many rows are sooner compared with thresholds than ranked among them; half as many

@@ -199,7 +199,7 @@ def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
         raise ValueError("data must have a row, but has none.")
     with said_once():
         for batch in read(source):
-            with errors_at(batch.place):
+            with errors_at(batch.location):
                 predictions = compute(batch.rows)
             yield predictions
 

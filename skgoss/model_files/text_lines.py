@@ -113,7 +113,7 @@ class Lines(NamedTuple):
     # Where each line begins and ends.
     start: Ints
     stop: Ints
-    key: Ints  # the place of its key in ``TREE_LINES``; -1: it has another one, or none
+    key: Ints  # the index of its key in ``TREE_LINES``; -1: it has another one, or none
     value: Ints  # where the value of the key begins
     n_items: Ints  # the number of items in the value
 
@@ -207,7 +207,7 @@ def refuse(number: int, message: str) -> NoReturn:
 
 @contextmanager
 def on_line(number: int) -> Iterator[None]:
-    """Let errors of the block tell the number of a line."""
+    """Let errors of the `with` body tell the number of a line."""
     try:
         yield
     except ValueError as error:

@@ -1,6 +1,6 @@
 """Order statistics of rows that several processes hold, by counting.
 
-An order statistic is the value at a place among sorted values. No process sees the
+An order statistic is the value at a position among sorted values. No process sees the
 values of all rows. Each counts its rows by the leading bits of their keys. The sum of
 the counts tells which bits the wanted row has, and the rows with these bits are counted
 by their next bits, until so few are left that all processes can gather them.
@@ -54,7 +54,7 @@ def reduced(function: np.ufunc, values: NDArray[Any], start: Ints, empty: Any) -
 class Nearest(NamedTuple):
     """The rows of a process that are near the wanted one of each group."""
 
-    # (m,): their places among the rows of the process, group by group. Of rows that
+    # (m,): their positions among the rows of the process, group by group. Of rows that
     # have the same key as all others near it, only the first.
     at: Ints
     start: Ints  # (n_groups + 1,): where those of each group begin, and the end
@@ -67,18 +67,18 @@ def nearest(
     keys: Keys,
     start: Ints,
     weight: Floats | None,
-    place: Ints,
+    position: Ints,
     collectives: Collectives,
 ) -> Nearest:
-    """The rows near the first one up to which the weight is more than ``place``.
+    """The rows near the first one up to which the weight is more than ``position``.
 
     They are at most `FEW` of all processes, and one for each group and process. The
     ``keys`` of the rows of this process lie group by group; ``start`` is where those of
     each group begin, and the end. Weights are whole numbers above 0, whose sum over all
-    processes is below 2**53. The place of a group is less than its weight, and not read
-    in groups without rows.
+    processes is below 2**53. The position of a group is less than its weight, and not
+    read in groups without rows.
     """
-    n_groups, at = len(place), np.arange(len(keys))
+    n_groups, at = len(position), np.arange(len(keys))
     before = np.zeros(n_groups, np.int64)
     n_bits = max(MOST_BITS - n_groups.bit_length(), LEAST_BITS)
     while True:
@@ -96,7 +96,7 @@ def nearest(
         counts = count_digits(keys, start, low, shift, n_bits, weight)
         up_to = np.cumsum(collectives.all_reduce(counts), axis=1)
         up_to = np.pad(up_to, ((0, 0), (1, 0)))
-        digit = np.sum(up_to[:, 1:] <= (place - before)[:, None], axis=1)
+        digit = np.sum(up_to[:, 1:] <= (position - before)[:, None], axis=1)
         before += up_to[np.arange(n_groups), digit]
         rows = rows_with_digit(keys, start, low, shift, digit)
         at, keys = at[rows], keys[rows]
@@ -113,7 +113,7 @@ def largest_of_smallest(keys: Keys, n: int, collectives: Collectives) -> np.uint
 
     ``keys`` are those of this process. No two keys of all processes are the same.
     """
-    start, place = np.array([0, len(keys)]), np.array([n - 1])
-    near = nearest(keys, start, None, place, collectives)
+    start, position = np.array([0, len(keys)]), np.array([n - 1])
+    near = nearest(keys, start, None, position, collectives)
     few = np.concatenate(collectives.all_gather(keys[near.at]))
     return np.sort(few)[n - 1 - near.before[0]]

@@ -108,7 +108,7 @@ class _Weighted:
         sums = np.sum(collectives.all_gather(local), axis=0)
         return list(map(int, sums))
 
-    def place(self, g: int, total: int, level: float) -> int:
+    def position(self, g: int, total: int, level: float) -> int:
         """The percentile is at the first row up to which the weight is more than it."""
         if self.interpolates[g]:
             return total - 1 - int(_from_top(total, level))
@@ -116,28 +116,28 @@ class _Weighted:
 
     def percentile(self, g: int, total: int, level: float) -> float:
         """The percentile of a group."""
-        place, before = self.place(g, total, level), int(self.before[g])
+        position, before = self.position(g, total, level), int(self.before[g])
         rows = slice(self.start[g], self.start[g + 1])
         values, last = self.values[rows], self.start[g + 1] - self.start[g] - 1
         if self.weights is None:
-            start, i = place, place - before
+            start, i = position, position - before
             at = [min(max(i - 1, 0), last), min(i, last)]
             previous, here = np.partition(values, at)[at].tolist()
         else:
             order = np.argsort(values, kind="stable")
             grains, copies = self.weights[:, rows][:, order]
             up_to = before + np.cumsum(grains)
-            i = int(np.searchsorted(up_to, place, side="right"))
+            i = int(np.searchsorted(up_to, position, side="right"))
             at = [min(max(i - 1, 0), last), min(i, last)]
             previous, here = values[order[at]].tolist()
             start = int(up_to[at[1]] - grains[at[1]])
         if i == 0 and before > 0:
             previous = float(self.below[g])
         if self.interpolates[g]:
-            position = _from_top(total, level)
-            below = here if start < place else previous
+            above = _from_top(total, level)
+            below = here if start < position else previous
             # The sign of a zero would depend on the order of equal values.
-            return float(here - (here - below) * (position - int(position)) + 0.0)
+            return float(here - (here - below) * (above - int(above)) + 0.0)
         grain = float(self.grain[g])
         unit = float(grains[at[1]] / copies[at[1]] * grain)
         inside = total * grain * level - start * grain
@@ -193,19 +193,19 @@ def _gathered(
     groups: _Weighted, totals: list[int], level: float, partition: RowPartition
 ) -> _Weighted:
     """The rows of all processes that are near the percentiles."""
-    place = [groups.place(g, total, level) for g, total in enumerate(totals)]
+    position = [groups.position(g, total, level) for g, total in enumerate(totals)]
     collectives, weights = partition.collectives, groups.weights
     keys = ordered_keys(groups.values)
     grains = None if weights is None else np.ascontiguousarray(weights[0])
-    near = nearest(keys, groups.start, grains, np.array(place), collectives)
-    below = np.full(len(place), -np.inf)
+    near = nearest(keys, groups.start, grains, np.array(position), collectives)
+    below = np.full(len(position), -np.inf)
     if near.before.any():
         is_below = keys < np.repeat(near.low, np.diff(groups.start))
         values = np.where(is_below, groups.values, -np.inf)
         below = reduced(np.maximum, values, groups.start, -np.inf)
     local = (
         below,
-        np.repeat(np.arange(len(place)), np.diff(near.start)),
+        np.repeat(np.arange(len(position)), np.diff(near.start)),
         partition.numbers[groups.rows[near.at]],
         groups.values[near.at],
         np.empty((2, 0)) if weights is None else weights[:, near.at],
@@ -214,7 +214,7 @@ def _gathered(
     group, rows, values, gathered = (np.concatenate(c, axis=-1) for c in columns)
     order = np.lexsort((rows, group))
     return _Weighted(
-        np.searchsorted(group[order], np.arange(len(place) + 1)),
+        np.searchsorted(group[order], np.arange(len(position) + 1)),
         rows[order],
         values[order],
         None if weights is None else gathered[:, order],

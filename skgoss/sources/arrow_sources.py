@@ -192,16 +192,16 @@ class FilesSource(Source):
 
 
 def _placed(
-    batches: Iterator[Any], place: str, read: Callable[[Any], Any]
+    batches: Iterator[Any], location: str, read: Callable[[Any], Any]
 ) -> Iterator[Batch]:
-    """Batches, whose errors name the place."""
+    """Batches, whose errors name the location."""
     while True:
-        with errors_at(place):
+        with errors_at(location):
             batch = next(batches, None)
             if batch is None:
                 return
             rows = read(batch)
-        yield Batch(rows, place)
+        yield Batch(rows, location)
 
 
 def _row_group_batches(opened: Any, group: int, columns: list[str], size: int) -> Any:
@@ -357,14 +357,14 @@ class ReaderSource(Source):
         size = batch_rows(len(self.names))
         reader, number = iter(self._open()), 0
         while True:
-            place = f"record batch {number}"
-            with errors_at(place):
+            location = f"record batch {number}"
+            with errors_at(location):
                 batch = next(reader, None)
                 if batch is None:
                     return
                 chosen = batch.select(self.names)
             for start in range(0, chosen.num_rows, size):
-                yield Batch(_table(chosen.slice(start, size)), place)
+                yield Batch(_table(chosen.slice(start, size)), location)
             number += 1
 
 
@@ -405,13 +405,13 @@ class LazySource(Source):
         )
         n_read = 0
         while True:
-            place = f"the LazyFrame, from row {n_read} on"
-            with errors_at(place):
+            location = f"the LazyFrame, from row {n_read} on"
+            with errors_at(location):
                 rows = next(batches, None)
             if rows is None:
                 return
             n_read += len(rows)
-            yield Batch(rows, place)
+            yield Batch(rows, location)
 
     def loaded(self) -> Any:
         return self.lazy.collect()

@@ -128,8 +128,8 @@ class ChunkSource(Source):
                 for at in range(start, stop, size):
                     check_needed()
                     end = min(at + size, stop)
-                    place = f"Chunk {number} of data, rows {at} to {end - 1}"
-                    with errors_at(place):
+                    location = f"Chunk {number} of data, rows {at} to {end - 1}"
+                    with errors_at(location):
                         batch = np.asarray(chunk[at:end])
                     self._check(batch, number, end - at)
                     rows[at - start : end - start] = batch

@@ -34,10 +34,10 @@ READS: ContextVar[Callable[[int, int, str], None] | None] = ContextVar(
 
 
 class Batch(NamedTuple):
-    """Consecutive rows in a container, and the place that they come from."""
+    """Consecutive rows in a container, and where they come from, for messages."""
 
     rows: Any
-    place: str
+    location: str
 
 
 class Source(ABC):
@@ -156,7 +156,7 @@ class RemainingColumns(Source):
 
     def batches(self) -> Iterator[Batch]:
         start = 0
-        for rows, place in self.source.batches():
+        for rows, location in self.source.batches():
             frame = nw.from_native(rows, eager_only=True)
             for name, values in self.taken.items():
                 again = _marks(frame[name].to_numpy().astype(self.dtypes[name]))
@@ -166,12 +166,12 @@ class RemainingColumns(Source):
                 are_missing = (before != before) & (again != again)
                 if not ((before == again) | are_missing).all():
                     raise ValueError(
-                        f"{place}: column {name!r} has other values than before. Data"
-                        " must not change while they are read, and a query must return"
-                        " its rows in the same order each time."
+                        f"{location}: column {name!r} has other values than before."
+                        " Data must not change while they are read, and a query must"
+                        " return its rows in the same order each time."
                     )
             start += len(frame)
-            yield Batch(frame.select(self.names).to_native(), place)
+            yield Batch(frame.select(self.names).to_native(), location)
 
 
 def _marks(values: NDArray[Any]) -> NDArray[Any]:
@@ -223,8 +223,8 @@ def batch_rows(n_features: int) -> int:
     return max(MIN_ROWS, BATCH_VALUES // max(1, n_features))
 
 
-def block_bytes() -> int:
-    """The size of a block of text: that of a batch, or less, as a value has commas."""
+def chunk_bytes() -> int:
+    """The size of a chunk of text: that of a batch, or less, as a value has commas."""
     return 4 * BATCH_VALUES
 
 
@@ -237,9 +237,9 @@ def read(source: Source) -> Iterator[Batch]:
     n_rows, n_read = source.shape[0], 0
     source.check_unchanged()
     source.release_memory()  # that of the pass before, too
-    place = "data"
+    location = "data"
     for batch in _ahead(source.batches()):
-        place = batch.place
+        location = batch.location
         n_read += batch.rows.shape[0]
         if n_read > n_rows:
             break
@@ -252,9 +252,9 @@ def read(source: Source) -> Iterator[Batch]:
     source.release_memory()
     if n_read != n_rows:
         raise ValueError(
-            f"{place}: the data have {'more' if n_read > n_rows else 'fewer'} rows than"
-            f" before: {n_rows} were counted, {n_read} read. Data must not change while"
-            " they are read."
+            f"{location}: the data have {'more' if n_read > n_rows else 'fewer'} rows"
+            f" than before: {n_rows} were counted, {n_read} read. Data must not change"
+            " while they are read."
         )
 
 

@@ -20,7 +20,7 @@ from skgoss.columns.names import default as default_names
 from skgoss.sources.source import READS, Batch, Source
 from skgoss.sources.text_tables import (
     NO_ROWS,
-    TextBlock,
+    TextChunk,
     TextTable,
     Values,
     read_table,
@@ -68,7 +68,7 @@ class TextData(NamedTuple):
 class TextSource(Source):
     """The rows of text files.
 
-    The columns have no names here: they are found by their places, as in LightGBM.
+    The columns have no names here: they are found by their positions, as in LightGBM.
     LibSVM files may end before the last of ``n_columns``. ``kept`` are the columns of
     CSV and TSV files to read, in this order. Those that are ``cleared`` get no values,
     so that no split uses them.
@@ -85,7 +85,7 @@ class TextSource(Source):
         self.tables = tables
         self.n_columns = n_columns
         if n_rows is None:
-            n_rows = sum(table.n_rows(block) for table in tables for block in table)
+            n_rows = sum(table.n_rows(chunk) for table in tables for chunk in table)
         self.n_rows = n_rows
         self.kept = kept
         self.cleared = list(cleared)
@@ -116,16 +116,16 @@ class TextSource(Source):
         batch, n_batches = None, 0
         for table in self.tables:
             with disk.named(table.path):
-                for block in table:
-                    place = f"{table.path}, from line {block.line} on"
-                    batch = Batch(self._features(table, block), place)
+                for chunk in table:
+                    location = f"{table.path}, from line {chunk.line} on"
+                    batch = Batch(self._features(table, chunk), location)
                     n_batches += 1
                     yield batch
         self._only_batch = batch if n_batches == 1 else None
 
-    def _features(self, table: TextTable, block: TextBlock) -> Values:
+    def _features(self, table: TextTable, chunk: TextChunk) -> Values:
         if table.is_libsvm:
-            stored = table.parse(block).data
+            stored = table.parse(chunk).data
             if stored.shape[1] > self.n_columns:
                 raise _other_width(stored.shape[1], self.n_columns)
             stored.resize(stored.shape[0], self.n_columns)
@@ -133,7 +133,7 @@ class TextSource(Source):
                 stored.data[np.isin(stored.indices, self.cleared)] = 0
                 stored.eliminate_zeros()
             return stored
-        data = table.columns(block, self.kept)
+        data = table.columns(chunk, self.kept)
         if self.cleared:
             data[:, self.cleared] = np.nan
         return data
@@ -368,24 +368,24 @@ def _fields_in_columns(tables: list[TextTable], layout: _FileLayout) -> list[_Ro
     files = []
     n_bytes, n_read, report = sum(table.n_bytes for table in tables), 0, READS.get()
     for table in tables:
-        blocks = []
+        chunks = []
         with disk.named(table.path):
-            for block in table:
-                blocks.append(_rows(table, block, layout))
-                n_read += len(block.body)
+            for chunk in table:
+                chunks.append(_rows(table, chunk, layout))
+                n_read += len(chunk.body)
                 if report is not None:  # gzip files hold more bytes than their size
                     most = max(n_read, n_bytes)
                     report(n_read, most, "bytes searched for labels")
-            files.append(_joined(blocks))
+            files.append(_joined(chunks))
     return files
 
 
-def _rows(table: TextTable, block: TextBlock, layout: _FileLayout) -> _Rows:
+def _rows(table: TextTable, chunk: TextChunk, layout: _FileLayout) -> _Rows:
     numbers = layout.read_first
     if not table.is_libsvm:
-        columns = table.columns(block, numbers, quick=True)
+        columns = table.columns(chunk, numbers, quick=True)
         return _Rows(len(columns), table.width - 1, columns, None, None)
-    data, label, query = table.parse(block)
+    data, label, query = table.parse(chunk)
     n_rows, n_columns = data.shape
     data.resize(n_rows, max([n_columns, *(number + 1 for number in numbers)]))
     return _Rows(n_rows, n_columns, data[:, numbers].toarray(), label, query)

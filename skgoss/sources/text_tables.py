@@ -1,6 +1,6 @@
 """Tables of numbers in text: CSV, TSV and LibSVM, by LightGBM's rules.
 
-Files are read block by block: CSV and TSV by pandas, LibSVM by scikit-learn. Where
+Files are read chunk by chunk: CSV and TSV by pandas, LibSVM by scikit-learn. Where
 pandas is not installed, or finds an error, CSV and TSV are read item by item.
 """
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skgoss.sources.memory import FileState
-from skgoss.sources.source import block_bytes
+from skgoss.sources.source import chunk_bytes
 from skgoss.utils import optional
 
 Values = NDArray[np.float64] | sparse.csr_matrix
@@ -43,7 +43,7 @@ _TEXT = re.compile(rb"[^ \r\n]")
 _NO_SPACE = re.compile(rb" *[^ \n]")
 
 
-class TextBlock(NamedTuple):
+class TextChunk(NamedTuple):
     """Whole lines of a file, of which at least one is not empty."""
 
     body: bytes
@@ -97,7 +97,7 @@ class TextTable:
         line = _first_line(first.body.lstrip(b" \r\n"))
         self.width = line.count(self.separator.encode()) + 1
         if header:
-            head = _first_line(next(_blocks(path)))
+            head = _first_line(next(_chunks(path)))
             self.names = _names(head.decode(), self.separator, self.width)
 
     @property
@@ -109,20 +109,20 @@ class TextTable:
         """Raise ValueError if the file is no longer that which was opened."""
         self._state.check_unchanged()
 
-    def __iter__(self) -> Iterator[TextBlock]:
+    def __iter__(self) -> Iterator[TextChunk]:
         """The rows, without the header."""
         line, is_header = 1, self.has_header
-        for content in _blocks(self.path):
+        for content in _chunks(self.path):
             body = content
             if is_header:
                 body = b"".join(_LINE_END.split(content, maxsplit=1)[1:])
             if _TEXT.search(body):
-                yield TextBlock(body, line + is_header)
+                yield TextChunk(body, line + is_header)
             is_header = False
             line += _n_lines(content)
 
     def columns(
-        self, block: TextBlock, numbers: list[int] | None = None, *, quick: bool = False
+        self, chunk: TextChunk, numbers: list[int] | None = None, *, quick: bool = False
     ) -> NDArray[np.float64]:
         """Columns of a CSV or TSV file: those of the ``numbers``, in any order, or all.
 
@@ -131,24 +131,24 @@ class TextTable:
         message names the line.
         """
         read = sorted(set(numbers or ())) if quick else None
-        table = _parse_by_pandas(block, self.separator, self.width, read)
+        table = _parse_by_pandas(chunk, self.separator, self.width, read)
         if table is None:  # pandas is not installed, or found an error
-            table, read = _parse_by_item(block, self.separator, self.width), None
+            table, read = _parse_by_item(chunk, self.separator, self.width), None
         if numbers is None:
             return table
         chosen = numbers if read is None else np.searchsorted(read, numbers)
         return table.T[chosen].T  # pandas has columns one after the other
 
-    def n_rows(self, block: TextBlock) -> int:
-        """The number of rows of a block. In LibSVM, a line may be a comment."""
-        if not self.is_libsvm or b"#" not in block.body:
-            return block.n_rows
-        lines = io.BytesIO(block.body)
+    def n_rows(self, chunk: TextChunk) -> int:
+        """The number of rows of a chunk. In LibSVM, a line may be a comment."""
+        if not self.is_libsvm or b"#" not in chunk.body:
+            return chunk.n_rows
+        lines = io.BytesIO(chunk.body)
         return sum(bool(line.partition(b"#")[0].strip()) for line in lines)
 
-    def parse(self, block: TextBlock) -> SparseRows:
+    def parse(self, chunk: TextChunk) -> SparseRows:
         """The rows of a LibSVM file; raises ValueError as `columns`."""
-        return _parse_libsvm(block, self.is_labeled)
+        return _parse_libsvm(chunk, self.is_labeled)
 
 
 def read_table(path: str) -> NDArray[np.float64]:
@@ -156,18 +156,18 @@ def read_table(path: str) -> NDArray[np.float64]:
     table = TextTable(path, False)
     if table.is_libsvm:
         raise ValueError("columns between tabs or commas are expected, not LibSVM.")
-    return np.concatenate([table.columns(block) for block in table])
+    return np.concatenate([table.columns(chunk) for chunk in table])
 
 
 def read_words(path: str) -> list[bytes]:
     """The words of a small file."""
-    return list(chain.from_iterable(body.split() for body in _blocks(path)))
+    return list(chain.from_iterable(body.split() for body in _chunks(path)))
 
 
-def _blocks(path: str) -> Iterator[bytes]:
+def _chunks(path: str) -> Iterator[bytes]:
     """Whole lines of a file, a few MB at a time."""
     opened = gzip.open if path.endswith(".gz") else open
-    size, rest = block_bytes(), b""
+    size, rest = chunk_bytes(), b""
     try:
         with opened(path, "rb") as file:
             if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
@@ -216,11 +216,11 @@ def _names(head: str, separator: str, width: int) -> list[str]:
 _LIBSVM_ERRORS = ValueError, OverflowError
 
 
-def _parse_libsvm(block: TextBlock, is_labeled: bool) -> SparseRows:
+def _parse_libsvm(chunk: TextChunk, is_labeled: bool) -> SparseRows:
     try:
-        return _load_libsvm(block.body, is_labeled)
+        return _load_libsvm(chunk.body, is_labeled)
     except _LIBSVM_ERRORS as error:
-        reason = _describe_libsvm_error(block, is_labeled) or str(error)
+        reason = _describe_libsvm_error(chunk, is_labeled) or str(error)
         raise ValueError(
             f"read as LibSVM, as the first lines have colons: {reason}"
         ) from error
@@ -242,9 +242,9 @@ def _load_libsvm(body: bytes, is_labeled: bool) -> SparseRows:
     )
 
 
-def _describe_libsvm_error(block: TextBlock, is_labeled: bool) -> str | None:
+def _describe_libsvm_error(chunk: TextChunk, is_labeled: bool) -> str | None:
     """The error of the first line that cannot be read alone, with its number."""
-    for n, line in enumerate(io.BytesIO(block.body), start=block.line):
+    for n, line in enumerate(io.BytesIO(chunk.body), start=chunk.line):
         try:
             _load_libsvm(line, is_labeled)
         except _LIBSVM_ERRORS as error:
@@ -256,11 +256,11 @@ def _describe_libsvm_error(block: TextBlock, is_labeled: bool) -> str | None:
 
 
 def _parse_by_pandas(
-    block: TextBlock, separator: str, width: int, columns: list[int] | None
+    chunk: TextChunk, separator: str, width: int, columns: list[int] | None
 ) -> NDArray[np.float64] | None:
     """The numbers of a table; None: pandas is not installed, or finds an error."""
-    has_cr = b"\r" in block.body
-    if has_cr and block.body.count(b"\r") != block.body.count(b"\r\n"):
+    has_cr = b"\r" in chunk.body
+    if has_cr and chunk.body.count(b"\r") != chunk.body.count(b"\r\n"):
         return None  # pandas loses empty columns after lines that end in \r
     try:
         import pandas
@@ -268,7 +268,7 @@ def _parse_by_pandas(
         return None
     try:
         frame = pandas.read_csv(
-            io.BytesIO(block.body),
+            io.BytesIO(chunk.body),
             sep=separator,
             header=None,
             usecols=columns,
@@ -281,17 +281,17 @@ def _parse_by_pandas(
     except ValueError:
         return None
     # pandas fills short rows.
-    n_separators = block.body.count(separator.encode())
-    is_full = len(frame) == block.n_rows and n_separators == len(frame) * (width - 1)
+    n_separators = chunk.body.count(separator.encode())
+    is_full = len(frame) == chunk.n_rows and n_separators == len(frame) * (width - 1)
     has_width = columns is not None or frame.shape[1] == width
     return frame.to_numpy() if is_full and has_width else None
 
 
-def _parse_by_item(block: TextBlock, separator: str, width: int) -> NDArray[np.float64]:
+def _parse_by_item(chunk: TextChunk, separator: str, width: int) -> NDArray[np.float64]:
     """The numbers of a table; errors name the line."""
     values = array("d")
-    text = io.TextIOWrapper(io.BytesIO(block.body), encoding="utf-8")
-    for n, line in enumerate(text, start=block.line):
+    text = io.TextIOWrapper(io.BytesIO(chunk.body), encoding="utf-8")
+    for n, line in enumerate(text, start=chunk.line):
         line = line.strip(" \r\n")  # Tabs are columns, too.
         items = line.split(separator) if line else []
         if items and len(items) != width:

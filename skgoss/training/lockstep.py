@@ -21,9 +21,9 @@ AHEAD = 8
 class Lockstep:
     """Runs that advance together, with the interface of `Rounds` for the loop.
 
-    Use it as a context manager: its threads end with the block. ``n_at_once`` of the
-    runs advance at the same time, and may be ``ahead`` rounds of the one that `boost`
-    was asked for. The results are the same for any number.
+    Use it as a context manager: its threads end with the `with` body. ``n_at_once``
+    of the runs advance at the same time, and may be ``ahead`` rounds of the one that
+    `boost` was asked for. The results are the same for any number.
     """
 
     def __init__(self, runs: Sequence[Run], n_at_once: int = 1, ahead: int = 0) -> None:

@@ -49,7 +49,7 @@ class Schedule:
     ``steps`` do the next step of a run and return whether the run goes on after it. If
     ``n_at_once`` or the number of runs is 1, the thread that calls does them.
 
-    It is a context manager, with whose block the threads end. If a step or the block
+    It is a context manager, with whose body the threads end. If a step or the body
     raises an error, all other steps are cancelled: they end within a round.
     """
 
@@ -141,7 +141,7 @@ class Schedule:
         self._has_ended[number] = not goes_on
 
     def _work(self) -> None:
-        """Do steps until the block of the schedule ends."""
+        """Do steps until the body of the schedule ends."""
         self._scope.adopt_thread()
         while (number := self._taken()) is not None:
             self._do_step(number)
@@ -153,7 +153,7 @@ class Schedule:
                     self._is_reached.notify()
 
     def _taken(self) -> int | None:
-        """A run for this thread; None at the end of the block."""
+        """A run for this thread; None at the end of the body."""
         with self._may_go_on:
             while not self._is_closed:
                 number = self._behind_most()

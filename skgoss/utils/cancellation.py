@@ -52,7 +52,7 @@ class CancelScope:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Let what this thread does in the block be in the scope."""
+        """Let what this thread does in the `with` body be in the scope."""
         token = CURRENT_SCOPE.set(self)
         try:
             yield

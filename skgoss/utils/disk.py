@@ -36,7 +36,7 @@ def json_contents(value: Any, option: str) -> Any:
 
 @contextmanager
 def named(path: str | PathLike[str]) -> Iterator[None]:
-    """Begin the errors of the block with the name of the file."""
+    """Begin the errors of the `with` body with the name of the file."""
     name = f"{os.fspath(path)}"
     try:
         yield

@@ -134,7 +134,7 @@ def refuse(error: ValueError, tolerated: str) -> None:
 
 @contextmanager
 def said_once() -> Iterator[None]:
-    """Show each warning of the block once."""
+    """Show each warning of the `with` body once."""
     outer, said = LISTENER.get(), set()
 
     def say(text: str, category: type[Warning] | None) -> None:
@@ -171,18 +171,20 @@ def about(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def errors_at(place: str | Callable[[], str]) -> Iterator[None]:
-    """Let the errors of the block begin with the place that is read."""
+def errors_at(location: str | Callable[[], str]) -> Iterator[None]:
+    """Let errors of the `with` body begin with the location that is read."""
     try:
         yield
     except (ValueError, OSError) as error:
-        where = place if isinstance(place, str) else place()
+        where = location if isinstance(location, str) else location()
         if str(error).startswith(where):
             raise
         kind = OSError if isinstance(error, OSError) else ValueError
         raise kind(f"{where}: {error}") from error
     except Exception as error:
-        error.add_note(f"while reading {place if isinstance(place, str) else place()}")
+        error.add_note(
+            f"while reading {location if isinstance(location, str) else location()}"
+        )
         raise
 
 

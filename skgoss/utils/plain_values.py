@@ -263,8 +263,8 @@ def _array(dtype: str, shape: list[Any], values: list[Any]) -> NDArray[Any]:
         raise TypeError("the shape must be integers")
     flat = np.empty(len(values), dtype=np.int64 if kind.kind in "mM" else kind)
     with np.errstate(over="raise", invalid="raise"):
-        for place, value in enumerate(values):
-            flat[place] = value
+        for index, value in enumerate(values):
+            flat[index] = value
     return flat.view(kind).reshape(shape)
 
 

@@ -58,7 +58,7 @@ def test_blocks_are_the_columns(dtype, index, n_threads, block_entries):
         taken = data.take(features)
         assert taken.n_stored(n_threads) == X[:, features].nnz
         spans = []
-        for span, block in taken.blocks(n_threads):
+        for span, block in taken.by_span(n_threads):
             spans.append(span)
             assert_twins(block, X, features[span])
         assert [span.start for span in spans] == [0, *(s.stop for s in spans[:-1])]
@@ -90,7 +90,7 @@ def test_rows_that_do_not_ascend_are_sorted_and_summed(broken):
             (np.repeat(X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape
         )
     data = columns(BaseEstimator(), X, reset=True)
-    [(span, block)] = data.blocks(2)
+    [(span, block)] = data.by_span(2)
     assert (span, data.n_stored(2)) == (slice(0, N_COLUMNS), 0)
     assert_twins(block, expected, range(N_COLUMNS))
 
@@ -116,7 +116,7 @@ def test_arrays_that_kernels_do_not_read_are_converted(name, change):
 
 def test_a_matrix_without_entries():
     X = sparse.csr_array((5, 3))
-    [(span, block)] = columns(BaseEstimator(), X, reset=True).blocks(2)
+    [(span, block)] = columns(BaseEstimator(), X, reset=True).by_span(2)
     assert_twins(block, X, range(3)[span])
 
 

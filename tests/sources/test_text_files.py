@@ -25,7 +25,7 @@ def test_rows_are_the_lines_that_are_not_empty():
         content = text.partition(b",")[0] + b"1" + text.partition(b",")[2]
         lines = re.split(rb"\r\n?|\n", content)
         n_rows = sum(bool(line.strip(b" ")) for line in lines)
-        assert text_tables.TextBlock(content, 1).n_rows == n_rows
+        assert text_tables.TextChunk(content, 1).n_rows == n_rows
         n_seen += n_rows < len(lines)
     assert n_seen > 1000
 

@@ -129,7 +129,7 @@ class Categories:
     unplaced: list[Vocabulary] | None = None
 
     def values(self, *, needs_encoding: bool) -> dict[int, list[Any]]:
-        """The categories of the columns that needed encoding, or of the others."""
+        """The categories of columns that needed encoding, or of those that did not."""
         return {
             column: vocabulary.values
             for column, vocabulary in sorted(self.vocabularies.items())

@@ -607,7 +607,7 @@ class FitData:
         return int(queries.sizes.max(initial=0))
 
     def all_groups(self) -> NDArray[Any] | None:
-        """The groups of the rows of all processes, the user's or queries."""
+        """The group of each row of all processes: the user's, or else its query."""
         queries, partition = self.rows.queries, self.rows.partition
         if self.groups is not None or queries is None:
             return self.groups

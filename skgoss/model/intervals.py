@@ -159,7 +159,7 @@ class ConformityScores:
         return out
 
     def weight_below(self, values: Floats) -> Floats:
-        """The weight of the scores that are smaller than those of new rows.
+        """The weight of the scores below those of new rows, summed over the groups.
 
         ``values`` has the shape (n_rows, n_groups, n_classes), the result
         (n_rows, n_classes).

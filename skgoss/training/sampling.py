@@ -250,7 +250,7 @@ class OneSideSampling(Sampler):
 
 
 def _smallest(keys: Keys32, n: int, partition: RowPartition) -> NDArray[np.bool_]:
-    """Which rows have the ``n`` smallest keys of all processes; if equal, the first."""
+    """Which rows have the ``n`` smallest keys of all ranks; ties go to the first."""
     unique = keys.astype(np.uint64)
     unique <<= np.uint64(32)
     unique |= partition.numbers.view(np.uint64)

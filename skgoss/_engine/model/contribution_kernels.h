@@ -42,7 +42,7 @@ typedef struct {
     uint8_t kind;
     uint8_t far_is_leaf;
     uint8_t is_new;       /* no node above has the feature */
-    int32_t node;         /* its place in the table of constants; of a leaf, its line */
+    int32_t node;         /* its index in the table of constants; of a leaf, its line */
     int32_t at;           /* 2 * depth, + 1 if it is the far child of its parent */
     int32_t above;        /* of the last node above with the feature: 2 * depth, + 1 if the path
                              goes on at its far child */

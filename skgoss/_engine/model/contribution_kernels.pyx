@@ -113,7 +113,7 @@ cdef int64_t MIN_WORK_FOR_TEAM = 20_000
 # ------------------------------------------------------------------------------ points
 
 
-# The points of a Gauss-Legendre rule on [0, 1], in passes of SHAP_POINTS places each.
+# The points of a Gauss-Legendre rule on [0, 1], in passes of SHAP_POINTS points each.
 cdef struct QuadratureRule:
     int64_t n_passes
     int n                   # points of a pass
@@ -134,7 +134,7 @@ cdef void legendre(int64_t n, double x, double* value_out, double* slope_out) no
     slope_out[0] = n * (before - x * value) / (1.0 - x * x)
 
 
-cdef void place_point(
+cdef void set_point(
     const QuadratureRule* rule, int64_t point, double known, double unknown, double weight
 ) noexcept nogil:
     cdef int64_t at = point // rule.n * SHAP_POINTS + point % rule.n
@@ -177,8 +177,8 @@ cdef bint make_rule(int64_t n, QuadratureRule* rule_out) noexcept nogil:
             x -= value / slope
             legendre(n, x, &value, &slope)
         weight = 1.0 / ((1.0 - x * x) * slope * slope)
-        place_point(rule_out, i, (1.0 - x) / 2.0, (1.0 + x) / 2.0, weight)
-        place_point(rule_out, n - 1 - i, (1.0 + x) / 2.0, (1.0 - x) / 2.0, weight)
+        set_point(rule_out, i, (1.0 - x) / 2.0, (1.0 + x) / 2.0, weight)
+        set_point(rule_out, n - 1 - i, (1.0 + x) / 2.0, (1.0 - x) / 2.0, weight)
     return True
 
 
@@ -195,7 +195,7 @@ cdef struct TreeSteps:
 
 
 # A node of the path that the steps are written along.
-cdef struct Place:
+cdef struct PathNode:
     int64_t at              # where it lies, and its children
     int64_t near
     int64_t far
@@ -216,7 +216,7 @@ cdef struct Writer:
     Term* terms                 # of all leaves
     const int32_t* slot         # by node, in order of creation
     double* cover
-    Place* path
+    PathNode* path
     int32_t* last               # by slot: the depth of the last node on the path; -1: none
     Step* steps
     Origin* origins
@@ -234,29 +234,29 @@ cdef struct Writer:
     bint is_astray              # whether a line has a column that is not on its path
 
 
-cdef inline bint is_leaf(const Writer* w, int64_t place) noexcept nogil:
-    return w.nodes[place].child == place
+cdef inline bint is_leaf(const Writer* w, int64_t at) noexcept nogil:
+    return w.nodes[at].child == at
 
 
-cdef inline int64_t number(const Writer* w, int64_t place) noexcept nogil:
+cdef inline int64_t number(const Writer* w, int64_t at) noexcept nogil:
     """The number of an inner node: the children of node i lie at root + 2 i + 1."""
-    return (w.nodes[place].child - w.root - 1) // 2
+    return (w.nodes[at].child - w.root - 1) // 2
 
 
-cdef inline double value_at(const Writer* w, int64_t place) noexcept nogil:
-    return w.leaf_value[<int64_t> w.nodes[place].threshold]
+cdef inline double value_at(const Writer* w, int64_t at) noexcept nogil:
+    return w.leaf_value[<int64_t> w.nodes[at].threshold]
 
 
-cdef inline double cover_at(const Writer* w, int64_t place) noexcept nogil:
+cdef inline double cover_at(const Writer* w, int64_t at) noexcept nogil:
     """Rows in a leaf or inner node; less than none counts as none."""
-    if is_leaf(w, place):
-        return <double> max(w.leaf_count[<int64_t> w.nodes[place].threshold], 0)
-    return w.cover[number(w, place)]
+    if is_leaf(w, at):
+        return <double> max(w.leaf_count[<int64_t> w.nodes[at].threshold], 0)
+    return w.cover[number(w, at)]
 
 
-cdef inline double share_at(const Writer* w, int64_t place, int64_t sibling) noexcept nogil:
-    """A child's part of the rows of its parent; one half if there are no rows."""
-    cdef double rows = cover_at(w, place)
+cdef inline double share_at(const Writer* w, int64_t at, int64_t sibling) noexcept nogil:
+    """The share of a parent's rows that a child has; one half if there are no rows."""
+    cdef double rows = cover_at(w, at)
     cdef double both = rows + cover_at(w, sibling)
     return rows / both if both > 0.0 else 0.5
 
@@ -281,12 +281,12 @@ cdef bint write_pairs(
 ) noexcept nogil:
     """List the other features on the path of a slot's; false when memory ran out."""
     cdef Pair* more
-    cdef Place* place
+    cdef PathNode* passed
     cdef int64_t d
     first_out[0] = w.n_pairs
     for d in range(depth if w.with_pairs else 0):
-        place = &w.path[d]
-        if w.last[place.slot] != d or place.slot == slot:
+        passed = &w.path[d]
+        if w.last[passed.slot] != d or passed.slot == slot:
             continue
         if w.n_pairs == w.room:
             w.room = 2 * w.room + 64
@@ -295,8 +295,8 @@ cdef bint write_pairs(
                 return False
             w.pairs = more
         w.pairs[w.n_pairs] = Pair(
-            place.node, <int32_t> (2 * d + place.side),
-            min(place.slot, slot) * w.n_slots + max(place.slot, slot))
+            passed.node, <int32_t> (2 * d + passed.side),
+            min(passed.slot, slot) * w.n_slots + max(passed.slot, slot))
         w.n_pairs += 1
     n_out[0] = <int32_t> (w.n_pairs - first_out[0])
     return True
@@ -306,7 +306,7 @@ cdef bint write_leaf(Writer* w, int64_t depth, int64_t at) noexcept nogil:
     """Write the step of a leaf at the end of the path; false when memory ran out."""
     cdef Step* step = &w.steps[w.n_steps]
     cdef int64_t number = <int64_t> w.nodes[at].threshold
-    cdef Place* place
+    cdef PathNode* passed
     cdef Term* term
     cdef int64_t i, d
     w.n_steps += 1
@@ -319,9 +319,9 @@ cdef bint write_leaf(Writer* w, int64_t depth, int64_t at) noexcept nogil:
         if d < 0:
             w.is_astray = True
             return True
-        place = &w.path[d]
-        term.above = <int32_t> (2 * d + place.side)
-        term.share = place.share[place.side]
+        passed = &w.path[d]
+        term.above = <int32_t> (2 * d + passed.side)
+        term.share = passed.share[passed.side]
         if not write_pairs(w, term.slot, depth, &term.first_pair, &term.n_pairs):
             return False
     return True
@@ -329,63 +329,63 @@ cdef bint write_leaf(Writer* w, int64_t depth, int64_t at) noexcept nogil:
 
 cdef void write_step(Writer* w, int64_t depth, uint8_t kind) noexcept nogil:
     """Write a step and, unless it goes up, the origin of its constants."""
-    cdef Place* place = &w.path[depth]
-    cdef Place* above = &w.path[place.above] if place.above >= 0 else NULL
-    cdef const TestNode* node = &w.nodes[place.at]
+    cdef PathNode* passed = &w.path[depth]
+    cdef PathNode* above = &w.path[passed.above] if passed.above >= 0 else NULL
+    cdef const TestNode* node = &w.nodes[passed.at]
     cdef Step* step = &w.steps[w.n_steps]
     cdef double before = above.share[above.side] if above != NULL else 1.0
-    cdef double share = share_at(w, place.near, place.far)
+    cdef double share = share_at(w, passed.near, passed.far)
     cdef double scale = 1.0
     w.n_steps += 1
     step.kind = kind
     step.is_new = above == NULL
-    step.far_is_leaf = is_leaf(w, place.far) and w.lines == NULL
-    step.node = place.node
+    step.far_is_leaf = is_leaf(w, passed.far) and w.lines == NULL
+    step.node = passed.node
     step.at = <int32_t> (2 * depth + (w.path[depth - 1].side if depth else 0))
-    step.above = 2 * place.above + above.side if above != NULL else 0
+    step.above = 2 * passed.above + above.side if above != NULL else 0
     step.column = node.column
-    step.slot = place.slot
-    step.flip = -1 if place.near > place.far else 0
+    step.slot = passed.slot
+    step.flip = -1 if passed.near > passed.far else 0
     step.threshold = node.threshold
-    step.far_value = value_at(w, place.far) if step.far_is_leaf else 0.0
+    step.far_value = value_at(w, passed.far) if step.far_is_leaf else 0.0
     step.cold = share
     if kind == SHAP_FORK:
-        scale = value_at(w, place.near) - step.far_value
+        scale = value_at(w, passed.near) - step.far_value
         step.cold = step.far_value + scale * share
     step.with_ = scale * (before - before * share)
     step.without = scale * (0.0 - before * share)
     if kind != SHAP_UP:
-        w.origins[place.node] = Origin(
+        w.origins[passed.node] = Origin(
             before, share, step.far_value, scale, step.is_new, kind == SHAP_FORK)
 
 
 cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noexcept nogil:
     """Begin a node at the end of the path, a fork also ends; false when memory ran out."""
-    cdef Place* place = &w.path[depth]
+    cdef PathNode* passed = &w.path[depth]
     cdef int64_t left = w.nodes[at].child
     cdef bint flip = is_leaf(w, left) and not is_leaf(w, left + 1)
     cdef double before = 1.0
-    place.at = at
-    place.near = left + flip
-    place.far = left + (not flip)
-    place.node = w.n_nodes
-    place.slot = w.slot[number(w, at)]
-    place.above = w.last[place.slot]
-    place.turn = 0
-    if place.above >= 0:
-        before = w.path[place.above].share[w.path[place.above].side]
-    place.share[0] = before * share_at(w, place.near, place.far)
-    place.share[1] = before - place.share[0]
-    is_fork_out[0] = is_leaf(w, place.near) and w.lines == NULL
+    passed.at = at
+    passed.near = left + flip
+    passed.far = left + (not flip)
+    passed.node = w.n_nodes
+    passed.slot = w.slot[number(w, at)]
+    passed.above = w.last[passed.slot]
+    passed.turn = 0
+    if passed.above >= 0:
+        before = w.path[passed.above].share[w.path[passed.above].side]
+    passed.share[0] = before * share_at(w, passed.near, passed.far)
+    passed.share[1] = before - passed.share[0]
+    is_fork_out[0] = is_leaf(w, passed.near) and w.lines == NULL
     write_step(w, depth, SHAP_FORK if is_fork_out[0] else SHAP_DOWN)
     w.n_nodes += 1
-    w.n_distinct += place.above < 0
+    w.n_distinct += passed.above < 0
     w.most_distinct = max(w.most_distinct, w.n_distinct)
     w.max_depth = max(w.max_depth, depth)
     if not is_fork_out[0]:
-        w.last[place.slot] = <int32_t> depth
+        w.last[passed.slot] = <int32_t> depth
         return True
-    w.n_distinct -= place.above < 0
+    w.n_distinct -= passed.above < 0
     return write_pairs_of_step(w, depth)
 
 
@@ -399,12 +399,12 @@ cdef int64_t next_child(Writer* w, int64_t depth, bint* done_inout) noexcept nog
 
     Steps of leaves are written. ``done_inout`` becomes false when memory ran out.
     """
-    cdef Place* place = &w.path[depth - 1]
+    cdef PathNode* passed = &w.path[depth - 1]
     cdef int64_t at
-    while place.turn < 2:
-        place.side = place.turn
-        place.turn += 1
-        at = place.far if place.side else place.near
+    while passed.turn < 2:
+        passed.side = passed.turn
+        passed.turn += 1
+        at = passed.far if passed.side else passed.near
         if not is_leaf(w, at):
             return at
         if w.lines != NULL:
@@ -414,10 +414,10 @@ cdef int64_t next_child(Writer* w, int64_t depth, bint* done_inout) noexcept nog
 
 cdef bint close_node(Writer* w, int64_t depth) noexcept nogil:
     """End a node whose children are written; false when memory ran out."""
-    cdef Place* place = &w.path[depth]
+    cdef PathNode* passed = &w.path[depth]
     write_step(w, depth, SHAP_UP)
-    w.last[place.slot] = place.above
-    w.n_distinct -= place.above < 0
+    w.last[passed.slot] = passed.above
+    w.n_distinct -= passed.above < 0
     return write_pairs_of_step(w, depth)
 
 
@@ -471,7 +471,7 @@ cdef struct Call:
     int64_t n_blocks                # of a tile
     double divisor
     const int64_t* target           # by slot: where a row's value goes
-    const int64_t* pair_target      # by pair: the two places
+    const int64_t* pair_target      # by pair: the two slots
     int64_t width                   # of a row of the output
     double* out
 
@@ -659,7 +659,7 @@ cdef class Explainer:
     - ``lines``: None, or a dict of arrays that tell of linear leaves. By leaf ``start``,
       (n_leaves + 1,), where its terms begin; ``constant``, the value at the means, without
       bounds; ``lower``, ``upper``; ``otherwise``, of rows that miss a column. By term
-      ``coefficient``; ``mean``; ``slot``; ``column``, a place in ``feature``, the columns that
+      ``coefficient``; ``mean``; ``slot``; ``column``, an index in ``feature``, the columns that
       terms have.
 
     ``expected``, (n_trees,), is the mean of each tree, its leaves weighted with their counts.
@@ -769,7 +769,7 @@ cdef class Explainer:
         cdef bint done = True
         cdef Writer w
         memset(&w, 0, sizeof(Writer))
-        w.path = <Place*> malloc((most_nodes + 1) * sizeof(Place))
+        w.path = <PathNode*> malloc((most_nodes + 1) * sizeof(PathNode))
         if w.path == NULL:
             raise MemoryError
         w.nodes = self.predictor.nodes
@@ -823,8 +823,8 @@ cdef class Explainer:
         cdef int64_t i
         for i in range(self.n_pair_list):
             key[i] = self.pair_list[i].pair
-        found, place = np.unique(key, return_inverse=True)
-        cdef const int64_t[::1] at = place.astype(np.int64).ravel()
+        found, index = np.unique(key, return_inverse=True)
+        cdef const int64_t[::1] at = index.astype(np.int64).ravel()
         for i in range(self.n_pair_list):
             self.pair_list[i].pair = at[i]
         slots = max(1, self.call.n_slots)
@@ -835,9 +835,9 @@ cdef class Explainer:
     cdef int make_rules(self, n_distinct) except -1:
         """Choose the points of each tree: n are exact for 2 n features on a path."""
         cdef int64_t i
-        found, place = np.unique((n_distinct + 1) // 2, return_inverse=True)
+        found, index = np.unique((n_distinct + 1) // 2, return_inverse=True)
         cdef const int64_t[::1] n_points = found
-        cdef const int64_t[::1] rule = place.astype(np.int64).ravel()
+        cdef const int64_t[::1] rule = index.astype(np.int64).ravel()
         self.rules = <QuadratureRule*> malloc((len(found) + 1) * sizeof(QuadratureRule))
         if self.rules == NULL:
             raise MemoryError
@@ -859,7 +859,7 @@ cdef class Explainer:
         - ``columns``, Columns.
         - ``divisor``: of all values.
         - ``target``, (n_slots,): where in a row of the output the value of each slot goes.
-        - ``pair_target``, (n_pairs, 2): the two places of each pair; the slots then have what
+        - ``pair_target``, (n_pairs, 2): the two slots of each pair; the slots then have what
           remains of their values.
         - ``values_out``, (n_rows, width): only the targets are written.
         """

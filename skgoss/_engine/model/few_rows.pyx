@@ -248,7 +248,7 @@ cdef class FewRowsPredictor:
 
     cdef void plant_trees(
         self, const int32_t[::1] left, const int32_t[::1] right, const double[::1] threshold,
-        const int32_t* column, int32_t* place,
+        const int32_t* column, int32_t* index,
     ) noexcept:
         cdef int64_t node
         cdef Py_ssize_t t
@@ -257,7 +257,7 @@ cdef class FewRowsPredictor:
             self.roots[t] = <int32_t> (2 * self.leaf_start[t] - t)
             flatten_tree(
                 &left[0] + node, &right[0] + node, &threshold[0] + node, column + node,
-                <int32_t> (self.leaf_start[t + 1] - self.leaf_start[t]), self.roots[t], place,
+                <int32_t> (self.leaf_start[t + 1] - self.leaf_start[t]), self.roots[t], index,
                 self.nodes)
 
     def scores(

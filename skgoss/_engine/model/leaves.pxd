@@ -54,8 +54,8 @@ cdef struct Routes:
     Pile ops                  # of MaskOp, plane by plane
     Pile planes               # of Plane
     Pile nodes                # of WalkNode: the subtrees below exits
-    Pile order                # of int32_t: the leaves in the order of their places
-    Pile values               # of double: of the leaves, by place
+    Pile order                # of int32_t: the leaves in the order of their indices
+    Pile values               # of double: of the leaves, by index
     Pile scratch              # of int32_t
 
 

@@ -24,7 +24,7 @@ cdef enum:
     # Exits of the masks of a tree; their numbers are bytes.
     MAX_EXITS = 256
 
-ctypedef fused place_t:
+ctypedef fused index_t:
     uint8_t
     int32_t
 
@@ -118,30 +118,30 @@ cdef void number_exits(
 
 cdef void flatten_tree(
     const int32_t* left, const int32_t* right, const Test* tests, const int32_t* exits,
-    int32_t n_nodes, const int32_t* child, int32_t n_exits, int32_t* place_out,
+    int32_t n_nodes, const int32_t* child, int32_t n_exits, int32_t* index_out,
     WalkNode* nodes_out,
 ) noexcept:
     """Lay out the subtrees below exits: first their roots, then pairs of children."""
-    cdef int32_t free_place = n_exits
+    cdef int32_t next_index = n_exits
     cdef int32_t i, side
     for i in range(n_exits):
-        set_down(child[i], i, place_out, nodes_out)
+        set_down(child[i], i, index_out, nodes_out)
     for i in range(n_nodes):
         if exits[i] > 1:
             continue
-        nodes_out[place_out[i]] = WalkNode(tests[i], free_place, 0)
+        nodes_out[index_out[i]] = WalkNode(tests[i], next_index, 0)
         for side in range(2):
-            set_down(right[i] if side else left[i], free_place, place_out, nodes_out)
-            free_place += 1
+            set_down(right[i] if side else left[i], next_index, index_out, nodes_out)
+            next_index += 1
 
 
 cdef inline void set_down(
-    int32_t child, int32_t place, int32_t* place_out, WalkNode* nodes_out,
+    int32_t child, int32_t index, int32_t* index_out, WalkNode* nodes_out,
 ) noexcept:
     if child < 0:
-        nodes_out[place] = WalkNode(Test(0, 0, 0, 0), place, ~child)
+        nodes_out[index] = WalkNode(Test(0, 0, 0, 0), index, ~child)
     else:
-        place_out[child] = place
+        index_out[child] = index
 
 
 # --------------------------------------------------------------------------- all trees
@@ -177,10 +177,10 @@ cdef int add_route(
         &routes.scratch, 4 * n_leaves + MAX_EXITS + 1, sizeof(int32_t))
     cdef int32_t* exits = size + n_leaves
     cdef int32_t* first = exits + n_leaves
-    cdef int32_t* place = first + n_leaves
-    cdef int32_t* child = place + n_leaves + 1
+    cdef int32_t* index = first + n_leaves
+    cdef int32_t* child = index + n_leaves + 1
     count_leaves(left, right, n_nodes, size)
-    most = most_leaves_of_exits(size, n_nodes, place)
+    most = most_leaves_of_exits(size, n_nodes, index)
     count_exits(left, right, size, n_nodes, most, exits)
     number_exits(left, right, exits, n_nodes, first, child)
     n_exits = exits[0] if n_nodes else 1
@@ -194,11 +194,11 @@ cdef int add_route(
         values[i] = leaf_value[order[i]]
     if n_exits < n_leaves:
         flatten_tree(
-            left, right, tests, exits, n_nodes, child, n_exits, place,
+            left, right, tests, exits, n_nodes, child, n_exits, index,
             <WalkNode*> more(
                 &routes.nodes, 2 * n_leaves - n_exits, sizeof(WalkNode)))
     write_masks(
-        routes, left, right, tests, n_nodes, first, exits, route.n_planes, place)
+        routes, left, right, tests, n_nodes, first, exits, route.n_planes, index)
     return 0
 
 
@@ -263,7 +263,7 @@ cdef void write_leaves(
     const Routes* routes, int64_t tree, const uint8_t* const* columns, int n, int64_t step,
     int32_t* leaf_out,
 ) noexcept nogil:
-    """Write the rows' leaves into every `step`-th place."""
+    """Write the rows' leaves into every `step`-th entry."""
     cdef const Route* route = <const Route*> routes.trees.items + tree
     cdef const int32_t* order = <const int32_t*> routes.order.items + route.first_leaf
     cdef uint8_t exits[LEAF_TILE]
@@ -315,12 +315,12 @@ cdef inline MaskOp mask_op(const Test* test, int begin, int end, bint turned) no
 
 
 cdef inline void add_at(
-    const double* values, const place_t* place, int n, int64_t step, double* score_inout,
+    const double* values, const index_t* index, int n, int64_t step, double* score_inout,
 ) noexcept nogil:
     cdef int i
     if step == 1:
         for i in range(n):
-            score_inout[i] += values[place[i]]
+            score_inout[i] += values[index[i]]
     else:
         for i in range(n):
-            score_inout[i * step] += values[place[i]]
+            score_inout[i * step] += values[index[i]]

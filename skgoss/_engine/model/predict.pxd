@@ -57,7 +57,7 @@ cdef struct SetBytes:
 # Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2.
 cdef void flatten_tree(
     const int32_t* left, const int32_t* right, const double* threshold,
-    const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
+    const int32_t* column, int32_t n_leaves, int64_t root, int32_t* index_out,
     TestNode* nodes_out,
 ) noexcept nogil
 

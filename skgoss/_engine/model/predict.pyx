@@ -288,27 +288,27 @@ cdef bint score_many_rows(
 
 cdef void flatten_tree(
     const int32_t* left, const int32_t* right, const double* threshold,
-    const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
+    const int32_t* column, int32_t n_leaves, int64_t root, int32_t* index_out,
     TestNode* nodes_out,
 ) noexcept nogil:
     """Lay out a tree's nodes in an array: those of node i's children are side by side.
 
     They stand at root + 2i + 1 and root + 2i + 2. For a leaf, see `TestNode`.
     """
-    cdef int32_t i, child, side, place
+    cdef int32_t i, child, side, index
     if n_leaves == 1:
         nodes_out[root] = TestNode(0.0, 0, <int32_t> root)
     else:
-        place_out[0] = <int32_t> root
+        index_out[0] = <int32_t> root
     for i in range(n_leaves - 1):
-        nodes_out[place_out[i]] = TestNode(threshold[i], column[i], <int32_t> root + 2 * i + 1)
+        nodes_out[index_out[i]] = TestNode(threshold[i], column[i], <int32_t> root + 2 * i + 1)
         for side in range(2):
             child = right[i] if side else left[i]
-            place = <int32_t> root + 2 * i + 1 + side
+            index = <int32_t> root + 2 * i + 1 + side
             if child < 0:
-                nodes_out[place] = TestNode(<double> ~child, 0, place)
+                nodes_out[index] = TestNode(<double> ~child, 0, index)
             else:
-                place_out[child] = place
+                index_out[child] = index
 
 
 cdef class Predictor:
@@ -513,7 +513,7 @@ cdef int fill_trees(
     Predictor self, const int32_t[::1] left, const int32_t[::1] right,
     const double[::1] threshold, const int32_t[::1] column, const int64_t[::1] leaf_start,
 ) except -1:
-    cdef int32_t[::1] place = np.empty(left.shape[0] + 1, dtype=np.int32)
+    cdef int32_t[::1] index = np.empty(left.shape[0] + 1, dtype=np.int32)
     cdef int64_t node
     cdef Py_ssize_t t
     for t in range(leaf_start.shape[0] - 1):
@@ -521,7 +521,7 @@ cdef int fill_trees(
         self.trees[t] = TreeTables(2 * leaf_start[t] - t, leaf_start[t])
         flatten_tree(
             &left[0] + node, &right[0] + node, &threshold[0] + node, &column[0] + node,
-            <int32_t> (leaf_start[t + 1] - leaf_start[t]), self.trees[t].root, &place[0],
+            <int32_t> (leaf_start[t + 1] - leaf_start[t]), self.trees[t].root, &index[0],
             self.nodes)
     return 0
 

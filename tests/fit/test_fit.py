@@ -165,7 +165,7 @@ def test_a_fit_uses_what_a_preset_has_chosen():
     fit.choose({"num_leaves": 5, "early_stopping_round": 3})
     assert fit.settings.num_leaves == 5
     assert fit.data.preset_params == {"num_leaves": 5, "early_stopping_round": 3}
-    assert [type(call).__name__ for call in fit.calls] == ["_EarlyStopping"]
+    assert [call.stopping_rounds for call in fit.calls] == [3]
 
 
 def test_a_fit_that_ctrl_c_has_ended_has_reached_its_limit():

@@ -293,7 +293,7 @@ class Refit:
         self_concordance = self.objective.self_concordance_of(number) if limit else 0.0
         fitted = linear.fit(
             self._raw,
-            (models.start, models.feature),
+            (models.start.copy(), models.feature.copy()),
             (np.append(0, ends), order),
             gradients,
             steps,

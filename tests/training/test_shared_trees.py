@@ -178,7 +178,7 @@ def test_it_goes_on_and_ends():
     [
         ({"monotone_constraints": [1] + [0] * 63}, "monotone_constraints.*classes"),
         ({"path_smooth": 1.0}, "path_smooth.*one_output_per_tree"),
-        ({"objective": "multiclassova", "is_unbalance": True}, "weights of its own"),
+        ({"objective": "multiclassova", "is_unbalance": True}, "its own weights"),
         ({"multi_strategy": "vector"}, "multi_strategy"),
     ],
     ids=str,

@@ -79,7 +79,7 @@ def test_lists_hold_what_was_counted(kind, value, n_jobs, monkeypatch):
     if kind == "csc" and value:
         stored(X)[::2] = 0.0
     before_call(
-        monkeypatch, bin_values.kernels, "list_columns", 2, fill(stored(X), value)
+        monkeypatch, bin_values.listed_rows, "list_columns", 2, fill(stored(X), value)
     )
     with pytest.raises(ValueError, match=MESSAGE):
         fit(X, n_jobs=n_jobs)
@@ -89,7 +89,7 @@ def test_lists_hold_what_was_counted(kind, value, n_jobs, monkeypatch):
 def test_numbers_of_rows_change(value, monkeypatch):
     X = mostly_zero("csc")
     before_call(
-        monkeypatch, bin_values.kernels, "list_columns", 2, fill(X.indices, value)
+        monkeypatch, bin_values.listed_rows, "list_columns", 2, fill(X.indices, value)
     )
     with pytest.raises(ValueError, match=MESSAGE):
         fit(X)
@@ -97,7 +97,7 @@ def test_numbers_of_rows_change(value, monkeypatch):
 
 def test_lists_ascend(monkeypatch):
     X = mostly_zero("csc")
-    before_call(monkeypatch, bin_values.kernels, "list_columns", 2, turn(X.indices))
+    before_call(monkeypatch, bin_values.listed_rows, "list_columns", 2, turn(X.indices))
     with pytest.raises(ValueError, match=MESSAGE):
         fit(X)
 
@@ -146,13 +146,18 @@ def test_columns_of_equal_entries_change(call, value, monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("value", [0, -7, INT32_MAX])
 @pytest.mark.parametrize("subsample", [1000, N_ROWS])
-@pytest.mark.parametrize("name", ["find_bounds", "count_others"])
-def test_samples_are_read_in_bounds(name, value, subsample, weighted, monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("bin_bounds", "find_bounds"), ("listed_rows", "count_others")],
+)
+def test_samples_are_read_in_bounds(
+    module, name, value, subsample, weighted, monkeypatch
+):
     X = mostly_zero("csc")
     changed = X.copy()
     with monkeypatch.context() as patch:
         change = fill(changed.indices, value)
-        before_call(patch, find_bins.kernels, name, 1, change)
+        before_call(patch, getattr(find_bins, module), name, 1, change)
         weight = np.arange(1.0, N_ROWS + 1) if weighted else None
         try_fit(changed, subsample_for_bin=subsample, sample_weight=weight)
 

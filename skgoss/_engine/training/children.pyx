@@ -195,7 +195,7 @@ cdef int list_few(
     if ws.n_tiles == 0:
         search_few(shared, ws, leaf)
         return n
-    gather(ws, leaf)
+    gather(ws, leaf, 1)
     out[n] = single(ws, leaf, False)
     return n + 1
 

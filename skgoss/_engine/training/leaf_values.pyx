@@ -7,7 +7,7 @@ window leaf by leaf: what is read and written of a window stays in the cache.
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from skgoss._engine.threads cimport parallel_for, parallel_shares
+from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.kernel_collectives cimport all_reduce
 from skgoss._engine.training.layout cimport Gradients, Sums
 from skgoss._engine.training.split cimport (
@@ -98,17 +98,13 @@ cdef void visit_all(
     parallel_shares(visit_part, &visits, n_parts, 1, n_parts)
 
 
-cdef void gather_leaf(void* context, Py_ssize_t leaf, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Workspace* ws = <Workspace*>context
-    gather(ws, &ws.leaves[leaf])
-
-
 cdef void sum_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """The exact sums of the gradients and hessians of the leaves' rows."""
     cdef const LeafPart* of_leaf
     cdef int n_parts = team(ws, round)
     cdef int leaf, part
-    parallel_for(gather_leaf, ws, ws.n_leaves, 1, n_parts if shared.has_sparse else 1)
+    for leaf in range(ws.n_leaves):
+        gather(ws, &ws.leaves[leaf], n_parts)
     memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))
     visit_all(shared, ws, round, False)
     for part in range(n_parts):

@@ -162,7 +162,7 @@ cdef void keep_larger(
 
 cdef void begin_move(Workspace* ws, Leaf* parent, Leaf* left, Leaf* right) noexcept nogil:
     """Let the children have the place of their parent's rows in the other buffer."""
-    gather(ws, parent)
+    gather(ws, parent, ws.n_threads)
     left.buffer = right.buffer = next_buffer(parent)
     left.begin = left.end = right.begin = parent.begin
     right.end = parent.end
@@ -178,7 +178,7 @@ cdef void part_rows(
     cdef const uint64_t* records
     cdef Py_ssize_t n, n_left
     if not ws.divides_ahead:
-        gather(ws, parent)
+        gather(ws, parent, 1)
         keep_larger(ws, parent, column, left, right)
         return
     begin_move(ws, parent, left, right)

@@ -310,7 +310,7 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     cdef Siblings siblings = single(ws, leaf, False)
     cdef FewRows* few = &shared.few[ws.thread]
     cdef int i
-    gather(ws, leaf)
+    gather(ws, leaf, 1)
     if ws.n_tiles > 0:
         search_siblings(shared, &siblings)
         return

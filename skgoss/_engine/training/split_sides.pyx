@@ -73,7 +73,7 @@ cdef double choose_left(
     cdef Histogram histogram
     cdef Bins bins
     if leaf.slot < 0:
-        gather(ws, leaf)
+        gather(ws, leaf, 1)
     if is_filled:
         fill_rows_histogram(shared, ws, leaf, NULL)
     histogram = sums_with(shared, ws, leaf, leaf.best.feature)

@@ -287,7 +287,7 @@ cdef inline int64_t gallop(
 
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil
 
-cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil
+cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil
 
 cdef bint better(const Split* a, const Split* b) noexcept nogil
 

@@ -35,6 +35,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "pages",
     "descriptions",
+    "sections",
 ]
 # README.md is the index in a repository browser; guide.md includes it.
 exclude_patterns = ["_build", "README.md", "**sg_execution_times.rst"]

@@ -7,10 +7,6 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-from sphinx import addnodes
-from sphinx.transforms import SphinxTransform
-
 from skgoss.parameters.table import DEFAULTS, GROUPS
 from skgoss.utils.public import SITE
 
@@ -94,26 +90,6 @@ def with_index(text: str, page: str) -> str:
             if not n_found:
                 raise ValueError(f"{page} has no heading {heading!r}")
     return text
-
-
-class IndexOfSections(SphinxTransform):
-    """Let entries of the index lead to their sections, whose words results show."""
-
-    default_priority = 840  # before Sphinx collects the entries
-
-    def apply(self, **kwargs: Any) -> None:
-        """Change the entries of a page."""
-        for index in self.document.findall(addnodes.index):
-            section = index.parent
-            if not isinstance(section, nodes.section):
-                continue
-            # The whole page has no place in it.
-            is_page = isinstance(section.parent, nodes.document)
-            place = "" if is_page else section["ids"][0]
-            index["entries"] = [
-                (kind, words, place, main, key)
-                for kind, words, _, main, key in index["entries"]
-            ]
 
 
 def read_page(app: Any, docname: str, content: list[str]) -> None:
@@ -231,7 +207,6 @@ def shorten(
 
 def setup(app: Any) -> None:
     """Connect the functions above."""
-    app.add_transform(IndexOfSections)
     app.connect("source-read", read_page)
     app.connect("include-read", read_included)
     app.connect("autodoc-process-docstring", write_plainly)

@@ -288,3 +288,11 @@ def test_errors_name_the_set_and_what_may_be_wrong():
             continue
         with pytest.raises(ValueError, match=r"^Are X and y swapped.* odd"):
             training[0].raise_named(ValueError("odd"))
+
+
+def test_one_dataset_is_a_list_of_evaluation_sets():
+    rows = np.arange(40.0)[:, None]
+    valid, model = Dataset(rows[:9], rows[:9, 0]), LGBMRegressor(n_estimators=2)
+    alone = model.fit(rows, rows[:, 0], eval_set=valid).evals_result_
+    listed = model.fit(rows, rows[:, 0], eval_set=[valid]).evals_result_
+    assert alone == listed != {}

@@ -343,3 +343,14 @@ def test_sets_to_stop_by_must_be_there():
     sets = [(X, Y), (X[:50], Y[:50])]
     with pytest.raises(ValueError, match=r"has 'valid', but .* are training, valid_1"):
         LGBMRegressor(n_estimators=3).fit(X, Y, eval_set=sets, callbacks=[stop])
+
+
+@pytest.mark.parametrize("show_stdv", [False, True])
+def test_deviations_are_shown_if_asked_for(show_stdv, capsys):
+    watch = skgoss.log_evaluation(1, show_stdv=show_stdv)
+    options = {"objective": "regression", "num_iterations": 1}
+    skgoss.cv(
+        options, skgoss.Dataset(X, Y), nfold=2, stratified=False, callbacks=[watch]
+    )
+    said = capsys.readouterr()
+    assert (" + " in said.out + said.err) == show_stdv

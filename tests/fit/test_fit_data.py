@@ -330,3 +330,15 @@ def test_rows_are_held_out_unless_something_else_evaluates_the_fit():
         data, _, sets = read(model, FRAME, TARGET, FitArguments())
         assert sets == []
         assert len(data.fitted) == 90
+
+
+def test_the_first_row_outside_the_support_is_named_unless_its_weight_is_0():
+    y = np.array([1.0, 2.0, -3.0, -4.0] * 10)
+    weight = np.ones(40)
+    model, X = LGBMRegressor(objective="lognormal"), np.arange(40.0)[:, None]
+    with pytest.raises(ValueError, match=r"-3"):
+        model.fit(X, y)
+    weight[2] = 0.0
+    with pytest.raises(ValueError, match=r"-4"):
+        model.fit(X, y, sample_weight=weight)
+    model.fit(X, y, sample_weight=y > 0)

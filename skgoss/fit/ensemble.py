@@ -252,9 +252,10 @@ def _joined_trees(
     first, n_rounds = models[0][0], [model.n_rounds for model, *_ in models]
     # A forest divides by the number of all rounds.
     share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
+    grown = [model.new_trees() for model, *_ in models]
     ensembles = [
-        model.new_trees().scaled(weight * factor)
-        for (model, weight, _), factor in zip(models, share, strict=True)
+        trees.scaled(weight * factor)
+        for trees, (_, weight, _), factor in zip(grown, models, share, strict=True)
     ]
     index = np.concatenate([np.arange(n) for n in n_rounds])
     order = np.argsort(index, kind="stable")

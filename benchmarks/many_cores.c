@@ -13,7 +13,8 @@ Time of other processes is left out: every 200 us the clock of the thread's proc
 and what the pieces since then have taken longer is taken off the longest one.
 
 Only the thread that calls `span_start` is measured. On other threads, and inside regions, a region
-has one part. x86-64 Linux and GCC only. See many_cores.py. */
+has one part. Its time is also divided into stretches with and without Python's interpreter lock,
+for which runs wait that advance side by side. x86-64 Linux and GCC only. See many_cores.py. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -33,6 +34,7 @@ enum {
     MAX_CHUNKS = 1 << 20,
     MAX_PLACES = 1024,        /* regions in the code */
     MAX_PAIRS = 4096,
+    MAX_STRETCHES = 1 << 21,
     STACK_BYTES = 8 << 20,
     WINDOW_US = 200,          /* between two looks at the processor time */
 };
@@ -235,6 +237,39 @@ static struct {
     int64_t total;
 } run;
 
+/* Stretches of the thread with the interpreter's lock, and those without that follow them. */
+typedef struct {
+    double held, free;        /* nanoseconds; of a region in them, its makespan */
+    int64_t n_regions;
+} Stretch;
+
+static struct {
+    double clock;             /* nanoseconds of the run when the last region ended */
+    double since;             /* and when the stretch began */
+    bool is_free;
+    int n;
+    Stretch stretches[MAX_STRETCHES];
+} trace;
+
+static double now_in_run(void)
+{
+    int64_t serial = processor_time() - run.until - clock_cost;
+    return trace.clock + (serial > 0 ? serial : 0);
+}
+
+static Stretch *open_stretch(void) { return &trace.stretches[trace.n]; }
+
+/* End what the thread is in, and go on without or with the lock. */
+static void switch_lock(bool is_free)
+{
+    double now = now_in_run();
+    *(trace.is_free ? &open_stretch()->free : &open_stretch()->held) += now - trace.since;
+    if (trace.is_free && !is_free && ++trace.n == MAX_STRETCHES)
+        abort();
+    trace.is_free = is_free;
+    trace.since = now;
+}
+
 static int place_of(void *body, void *caller)
 {
     int i;
@@ -319,6 +354,7 @@ static void run_region(Region *region, int place, bool may_wait)
     Place *sums = &run.places[place];
     bool is_first = true, is_over = false;
     int64_t start = processor_time();
+    trace.clock = now_in_run();
     add_serial(place, start - run.until - clock_cost);
     for (unsigned i = 0; i < region->n_parts; i++) {
         parts[i].n_loops = parts[i].n_singles = 0;
@@ -337,6 +373,7 @@ static void run_region(Region *region, int place, bool may_wait)
         sums->n_chunks += phase.n_chunks;
         sums->work += measured.work;
         sums->makespan += measured.makespan;
+        trace.clock += measured.makespan;
         sums->largest += measured.largest;
         for (unsigned i = 0; i < region->n_parts; i++)
             parts[i].n_loops = 0;
@@ -344,6 +381,7 @@ static void run_region(Region *region, int place, bool may_wait)
     }
     current = NULL;
     part = 0;
+    open_stretch()->n_regions++;
     run.until = processor_time();
 }
 
@@ -600,6 +638,7 @@ __attribute__((constructor)) static void calibrate(void)
 EXPORT void span_start(unsigned n_cores)
 {
     memset(&run, 0, sizeof(run));
+    memset(&trace, 0, sizeof(trace));
     run.n_cores = n_cores;
     run.n_places = 1;
     is_measured = true;
@@ -616,6 +655,48 @@ EXPORT void span_stop(void)
     add_serial(0, now - run.until - clock_cost);
     run.total = now - run.total;
     is_measured = false;
+}
+
+/* The number of stretches so far; the one that is open ends. */
+EXPORT int span_mark(void)
+{
+    switch_lock(true);
+    switch_lock(false);
+    return trace.n;
+}
+
+/* Of stretches from ``first`` on: three numbers each. */
+EXPORT void span_stretches(int first, int n, double *out)
+{
+    for (int i = 0; i < n; i++) {
+        const Stretch *at = &trace.stretches[first + i];
+        out[3 * i] = at->held;
+        out[3 * i + 1] = at->free;
+        out[3 * i + 2] = at->n_regions;
+    }
+}
+
+/* Extension modules call these if Python is a shared library; else all is held. */
+static bool notes_lock(void) { return is_measured && current == NULL; }
+
+EXPORT void *PyEval_SaveThread(void)
+{
+    static void *(*save)(void);
+    if (save == NULL)
+        save = (void *(*)(void))dlsym(RTLD_NEXT, "PyEval_SaveThread");
+    if (notes_lock())
+        switch_lock(true);
+    return save();
+}
+
+EXPORT void PyEval_RestoreThread(void *state)
+{
+    static void (*restore)(void *);
+    if (restore == NULL)
+        restore = (void (*)(void *))dlsym(RTLD_NEXT, "PyEval_RestoreThread");
+    restore(state);
+    if (notes_lock() && trace.is_free)
+        switch_lock(false);
 }
 
 static const char *module_of(void *address, uint64_t *offset_out)

@@ -12,10 +12,16 @@ are busy, waiting for locks, threads that must be woken. So predictions are too 
 most of all where loops stream through memory. LightGBM lays out rows in two ways; both
 are measured, and the better prediction counts. Linux on x86-64 and GCC only.
 
+Fits that run side by side (``--task folds``, ``cv``, ``search``) are measured one after
+the other, each with the threads that it would have; then they are dealt out to the
+threads of the schedule, which wait for each other where they hold Python's interpreter
+lock: in turn, and ``--wake`` nanoseconds longer for each time they had to wait.
+
     python benchmarks/many_cores.py skgoss,lightgbm higgs --rounds 50
     python benchmarks/many_cores.py skgoss higgs --cores 2,16 --top 12  # what is lost
     python benchmarks/many_cores.py skgoss higgs --real 2               # real threads
     python benchmarks/many_cores.py skgoss,lightgbm higgs --task predict
+    python benchmarks/many_cores.py skgoss small --task folds
 
 With ``--json FILE --figure PICTURE`` all runs that the file has are drawn.
 """
@@ -24,6 +30,7 @@ from __future__ import annotations
 
 import argparse
 import bisect
+import ctypes
 import json
 import math
 import os
@@ -33,8 +40,10 @@ import sys
 import tempfile
 import time
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+
+import side_by_side
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = "skgoss", "lightgbm", "xgboost"
@@ -210,6 +219,8 @@ def binned(library, X, y, cores, options):
 
 def job(args, data):
     """Of the cores and options, a function to measure."""
+    if args.task in side_by_side.TASKS:
+        return side_by_side.job(args, data, estimator)
     X, y, kind, more = data
     if args.task == "bin":
         return lambda cores, options: lambda: binned(args.library, X, y, cores, options)
@@ -245,6 +256,8 @@ def overhead(args, cores):
 
 
 def predicted(args, run):
+    if run["schedules"]:
+        return side_by_side.predicted(run, partial(overhead, args), args.wake * 1e-9)
     loops = sum(place["makespan"] for place in run["places"])
     n = sum(place["n"] for place in run["places"])
     serial = sum(pair["serial"] for pair in run["pairs"])
@@ -275,8 +288,6 @@ def read(path):
 
 def measure(args):
     """In the process that is measured: a line of JSON for each number of cores."""
-    import ctypes
-
     span = ctypes.CDLL(None)
     span.span_write.argtypes = [ctypes.c_char_p]
     # Libraries that ask for the number of cores shall use as many threads as wanted.
@@ -285,15 +296,18 @@ def measure(args):
         from skgoss._engine import threads
 
         threads.set_runner(ctypes.cast(span.span_run_loop, ctypes.c_void_p).value)
+    recorder = side_by_side.Recorder(span) if args.task in side_by_side.TASKS else None
+    if recorder is not None and args.library == "skgoss":
+        recorder.attach()
     make = job(args, WORKLOADS[args.workload]())
-    make(1, args.options)() if args.task != "fit" else warm_up(args)
+    make(1, args.options)() if args.task in ("predict", "bin") else warm_up(args)
     layouts = LAYOUTS if args.library == "lightgbm" and args.task == "fit" else ({},)
     options = [args.options | layout for layout in layouts]
     best: dict[int, dict] = {}
     for _ in range(args.repeat):
         for cores in args.cores:
             for chosen in options:
-                run = measured(span, cores, make(cores, chosen))
+                run = measured(span, cores, make(cores, chosen), recorder)
                 run["layout"] = next(iter(chosen.keys() - args.options.keys()), "")
                 if cores not in best or predicted(args, run) < predicted(
                     args, best[cores]
@@ -304,17 +318,28 @@ def measure(args):
         print(json.dumps(run), flush=True)
 
 
-def measured(span, cores, call):
+def measured(span, cores, call, recorder):
     """One run of a function on so many virtual cores."""
+    schedules, outside = [], []
     others = time.process_time() - time.thread_time()
     span.span_start(cores)
-    call()
+    if recorder is None:
+        call()
+    else:
+        recorder.begin()
+        recorder.n_jobs = cores
+        call()
+        outside = recorder.outside + recorder.stretches()
+        schedules = [s for s in recorder.schedules if s["steps"]]
     span.span_stop()
     others = time.process_time() - time.thread_time() - others
     with tempfile.NamedTemporaryFile() as file:
         span.span_write(file.name.encode())
         places, pairs = read(file.name)
-    return {"cores": cores, "places": places, "pairs": pairs, "others": others}
+    return {
+        "cores": cores, "places": places, "pairs": pairs, "others": others,
+        "schedules": schedules, "stretches": outside,
+    }  # fmt: skip
 
 
 def warm_up(args):
@@ -451,6 +476,8 @@ def show(args, library, runs):
             run["layout"],
         )
         print(*columns)
+        if run["schedules"]:
+            print(f"       {side_by_side.locked(run)}")
         if run["others"] > 0.05 * alone:
             print(f"       and {run['others']:.2f} s on threads that are not measured")
     for run in runs:
@@ -461,7 +488,7 @@ def show(args, library, runs):
 def real(args):
     """Measure real threads: seconds on one thread and on more."""
     make = job(args, WORKLOADS[args.workload]())
-    make(1, args.options)() if args.task != "fit" else warm_up(args)
+    make(1, args.options)() if args.task in ("predict", "bin") else warm_up(args)
     seconds = {}
     for cores in [1, args.real] * max(args.repeat, 2):
         call = make(cores, args.options)
@@ -494,7 +521,8 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("libraries", help=f"of {', '.join(LIBRARIES)}, with commas")
     parser.add_argument("workload", choices=WORKLOADS)
-    parser.add_argument("--task", choices=("fit", "predict", "bin"), default="fit")
+    tasks = "fit", "predict", "bin", *side_by_side.TASKS
+    parser.add_argument("--task", choices=tasks, default="fit")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument(
         "--cores", default="1,2,4,8,16,32,64", help="numbers of virtual cores"
@@ -509,6 +537,12 @@ def parsed():
     )
     parser.add_argument(
         "--per-part", type=float, default=0.0, help="and ns for each part"
+    )
+    parser.add_argument(
+        "--wake",
+        type=float,
+        default=5000.0,
+        help="ns until a thread goes on that has waited for the interpreter's lock",
     )
     parser.add_argument(
         "--repeat",

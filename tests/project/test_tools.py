@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 ROOT = Path(__file__).parents[2]
 INSTRUMENTED = runpy.run_path(str(ROOT / "tools" / "instrumented.py"))
 MUTANTS = runpy.run_path(str(ROOT / "tools" / "mutants.py"))
+SIDE_BY_SIDE = runpy.run_path(str(ROOT / "benchmarks" / "side_by_side.py"))
 
 
 def test_the_tests_of_the_engine_are_there():
@@ -50,6 +51,22 @@ def test_report_counts_lines(capsys):
         ["b.pyx", "4", "75.0%", "5"],
         ["all", "6", "66.7%"],
     ]
+
+
+# Each step: one second with the interpreter's lock, two without, and one region.
+@pytest.mark.parametrize(
+    ("n_steps", "n_threads", "seconds"),
+    [
+        ([1], 1, 3.5),
+        ([1, 1], 1, 7.0),
+        ([1, 1], 2, 4.75),  # the second step waits for the lock until 1.25
+        ([2, 1], 2, 7.0),  # and is over before the first run goes on
+        ([1, 1, 1], 4, 6.0),
+    ],
+)
+def test_fits_side_by_side_wait_for_the_lock(n_steps, n_threads, seconds):
+    runs = [[[(1.0, 2.0, 1)]] * n for n in n_steps]
+    assert SIDE_BY_SIDE["together"](runs, n_threads, 0.5, 0.25) == seconds
 
 
 SOURCE = """

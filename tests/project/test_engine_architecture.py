@@ -22,17 +22,16 @@ LAYERS = tuple(
         # One tree: its leaves are divided, and their children searched.
         "training.tree",
         "training.children",
-        "training.candidates",
-        "training.search training.split_sides",
-        "training.sums training.encoding training.partition",
-        # What a tree consists of; what it may not do; what threads and processes share.
-        "training.tiles training.leaf_values",
-        "training.constraint_kernels training.tasks",
-        "training.kernel_collectives training.forest",
+        "training.search training.encoding training.leaf_values",
+        "training.kernel_collectives",
+        "training.partition",
+        "training.histogram",
+        # What a tree consists of; what it may not do; what threads share.
+        "training.constraint_kernels training.tasks training.forest",
         "training.workspace",
         # Kernels of training, which know nothing of trees.
         "training.feature_subset",
-        "training.split training.histogram",
+        "training.split",
         "objectives.ranking_kernels objectives.metric_kernels objectives.loss_kernels",
         "training.layout training.sampling_kernels objectives.exact_sum",
         "split.h",
@@ -141,11 +140,11 @@ def test_the_table_lists_each_module_once():
             'cdef extern from "split.h" nogil:\n    enum: SPLIT_WIDTH',
             "columns.column_kernels -> split.h",
         ),
-        # A circle within a layer.
+        # Within a layer.
         (
-            "training/sums.pyx",
+            "training/search.pyx",
             "from skgoss._engine.training.encoding cimport read_round",
-            "training.sums -> training.encoding",
+            "training.search -> training.encoding",
         ),
         (
             "binning/store.pyx",

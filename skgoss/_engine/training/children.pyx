@@ -11,21 +11,21 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport fetch_add
-from skgoss._engine.training.candidates cimport share_splits
-from skgoss._engine.training.kernel_collectives cimport choose_columns, reduce_histograms
 from skgoss._engine.training.constraint_kernels cimport start_constraints
 from skgoss._engine.training.encoding cimport (
     GradientStats, Roots, encode_round, is_fine, read_round)
-from skgoss._engine.training.histogram cimport add_few_rows, subtract_places
+from skgoss._engine.training.histogram cimport (
+    add_few_rows, is_to_sum, start_tiles, subtract_places, sum_rows, sum_together)
+from skgoss._engine.training.kernel_collectives cimport (
+    choose_columns, reduce_histograms, share_splits)
 from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
+from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.search cimport (
     search_few, search_siblings, search_task, search_together, single)
 from skgoss._engine.training.split cimport SplitRules, node_stats
-from skgoss._engine.training.sums cimport is_to_sum, sum_rows, sum_together
 from skgoss._engine.training.tasks cimport Batch, Siblings
-from skgoss._engine.training.tiles cimport start_tiles
 from skgoss._engine.training.workspace cimport (
-    NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, gather, take_slot)
+    NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, take_slot)
 
 cdef enum:
     # A leaf gets a histogram unless it has more places per update than this: where rows are

@@ -1,6 +1,8 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
+from skgoss._engine.training.tasks cimport Batch, Siblings
+from skgoss._engine.training.workspace cimport Leaf, Shared, Tile, Workspace
 
 cdef extern from "histogram.h" nogil:
     void prefetch(const void* address)
@@ -9,27 +11,6 @@ cdef extern from "histogram.h" nogil:
 cdef enum:
     FOLD_ROOM = 256         # digits of a shared lane, at the end of the accumulators
 
-
-cdef struct Turn:
-    # Threads add their sums to a histogram one after the other.
-    int64_t lock
-    bint is_begun           # the histogram has sums
-
-
-cdef void accumulate(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums, Histogram* out,
-) noexcept nogil
-
-cdef void accumulate_in_turn(
-    const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums, Histogram* own, Turn* turn, Histogram* out,
-) noexcept nogil
-
-cdef void add_places(
-    const Encoding* encoding, int64_t first, int64_t last, int sign, const Histogram* part,
-    Histogram* out,
-) noexcept nogil
 
 cdef void subtract_places(
     const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
@@ -44,4 +25,30 @@ cdef void add_few_rows(
 
 cdef Sums sum_records(
     const Encoding* encoding, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
+) noexcept nogil
+
+cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil
+
+cdef Histogram sum_tile(
+    const Shared* shared, const Workspace* ws, const Tile* tile, const Leaf* leaf, int thread,
+) noexcept nogil
+
+cdef bint is_to_sum(const Siblings* siblings) noexcept nogil
+
+cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil
+
+cdef double updates_of(const Siblings* siblings) noexcept nogil
+
+cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil
+
+cdef void fill_rows_histogram(
+    Shared* shared, const Workspace* ws, const Leaf* leaf, uint8_t* seen,
+) noexcept nogil
+
+cdef void clear_rows_histogram(
+    Shared* shared, const Workspace* ws, const Leaf* leaf,
+) noexcept nogil
+
+cdef Histogram sums_with(
+    const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
 ) noexcept nogil

@@ -1,4 +1,4 @@
-"""Histograms of integer gradients.
+"""Histograms of integer gradients, and how the rows of a leaf are summed in them.
 
 The histogram of a node is the exact sum of its rows by feature and bin (`accumulate`), and the
 difference of the histograms of a node and a child is exact (`subtract_places`), as the numbers are
@@ -7,14 +7,24 @@ integers: see `encoding`. The formats are described in ``layout.h``.
 This is where training spends most of its time. Rows are read row by row, all lanes of a row at
 once, as LightGBM does with `force_row_wise`; then their shorts, and the entries that sparse
 features have in a row.
+
+Large leaves are summed at once, by one thread or several. Small ones are summed, and searched,
+tile by tile: lanes so few that the sums of all their places stay in the nearest cache. Leaves of
+very few rows never have a whole histogram, which would cost more than summing them again.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_PARTS, Binned, Encoding, Histogram, Piece, Sums, unpack)
+from skgoss._engine.training.tasks cimport (
+    Batch, Siblings, SumPart, Task, Turn, add_part, add_task, run_tasks, task_work)
+from skgoss._engine.training.workspace cimport (
+    NO_MEMORY, PLACE_BYTES, FewRows, Leaf, Shared, Tile, TileSums, Workspace, encoding_of,
+    histogram_in)
 
 cdef extern from "histogram.h" nogil:
     void spill_piece(
@@ -35,6 +45,22 @@ cdef extern from "histogram.h" nogil:
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
 
+
+cdef enum:
+    # Accumulators of a tile, which has whole eights of lanes.
+    SUMS_PER_TILE = 16 * 264
+    # The tiles of so many rows are near while one thread sums them, and those of more rows if
+    # there are too many lanes to sum all of them at once.
+    MAX_TILED_ROWS = 8192
+    MIN_TILED_LANES = 512
+    MIN_TILES = 4
+    # The least updates of a task.
+    MIN_WORK = 12000
+    # A task has so many times more updates than places to move its sums to.
+    UPDATES_PER_PLACE = 20
+    LANES_AT_ONCE = 8         # by which rows are read
+
+# ------------------------------------------------------------------ row by row
 
 cdef inline void change_place(
     const Encoding* encoding, int64_t x, Sums sums, int64_t at, Histogram* out,
@@ -131,6 +157,8 @@ cdef Sums sum_records(
     return sums
 
 
+# ------------------------------------------------------------------ all rows at once
+
 cdef inline int64_t* aligned(int64_t* sums) noexcept nogil:
     """The first accumulator that, as all that follow, lies in one cache line."""
     cdef uintptr_t size = WIDE_PARTS * sizeof(int64_t)
@@ -224,6 +252,8 @@ cdef void accumulate_in_turn(
     spin_unlock(&turn.lock)
 
 
+# ------------------------------------------------------------------ sums of histograms
+
 cdef void add_places(
     const Encoding* encoding, int64_t first, int64_t last, int sign, const Histogram* part,
     Histogram* out,
@@ -293,3 +323,282 @@ cdef void subtract_places(
             out.count + first)
     else:
         add_places(after, first, last, -1, part, out)
+
+
+# ------------------------------------------------------------------ tiles
+
+cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nogil:
+    """Add the features of a piece that are summed to the newest tile."""
+    cdef const Binned* data = &ws.data
+    cdef int64_t at = piece.at
+    cdef int32_t feature
+    tile.first_place = min(tile.first_place, at)
+    tile.end_place = max(tile.end_place, at + piece.length)
+    while at < piece.at + piece.length:
+        feature = data.feature_at[at]
+        at = data.offset[feature + 1]
+        if ws.is_summed[feature]:
+            if tile.n_features > 0 and tile.features[tile.n_features - 1] != feature - 1:
+                tile.consecutive = False
+            tile.features[tile.n_features] = feature
+            tile.n_features += 1
+            ws.tile_of[feature] = ws.n_tiles
+
+
+cdef void list_tile(
+    Workspace* ws, int first_lane, int n_lanes, int32_t* features, Tile* tile,
+) noexcept nogil:
+    """Describe a tile: its lanes, and the features and places that are in them."""
+    cdef const Binned* data = &ws.data
+    cdef int lane, i, group
+    cdef int64_t p
+    tile.first_lane = first_lane
+    tile.n_lanes = min(n_lanes, data.n_lanes - first_lane)
+    tile.features = features
+    tile.n_features = 0
+    tile.first_place = data.n_places
+    tile.end_place = 0
+    tile.consecutive = True
+    for lane in range(first_lane, first_lane + tile.n_lanes):
+        for i in range(data.lane_start[lane], data.lane_start[lane + 1]):
+            group = data.lane_groups[i]
+            for p in range(data.piece_start[group], data.piece_start[group + 1]):
+                list_piece(ws, &data.pieces[p], tile)
+
+
+cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
+    """Cut the lanes that a tree reads into tiles, unless rows have more than lanes."""
+    cdef const Binned* data = &ws.data
+    cdef int32_t* features = ws.tile_features
+    cdef int64_t room = 0
+    cdef int n_lanes = <int>(SUMS_PER_TILE // data.lane_stride) // 8 * 8
+    cdef int lane = 0
+    cdef int thread
+    cdef Tile* tile
+    ws.n_tiles = 0
+    if data.n_place_pieces > 0:
+        return 0
+    while lane < data.n_lanes:
+        tile = &ws.tiles[ws.n_tiles]
+        list_tile(ws, lane, n_lanes, features, tile)
+        if tile.n_features > 0:
+            ws.n_tiles += 1
+            features = features + tile.n_features
+            room = max(room, tile.end_place - tile.first_place)
+        lane += n_lanes
+    for thread in range(ws.thread, ws.thread + ws.n_threads):
+        if make_room(&shared.tile_sums[thread], room) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int make_room(TileSums* sums, int64_t room) noexcept nogil:
+    """Let a thread have so many places for the sums of a tile."""
+    if room <= sums.room:
+        return 0
+    free(sums.values)
+    sums.room = 0
+    sums.values = <int64_t*>malloc(PLACE_BYTES * room)
+    if sums.values == NULL:
+        return NO_MEMORY
+    sums.room = room
+    return 0
+
+
+cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept nogil:
+    """The rows as if they had some neighboring lanes only."""
+    cdef Binned part = data[0]
+    part.rows = data.rows + first_lane
+    part.lane_start = data.lane_start + first_lane
+    part.n_lanes = n_lanes
+    return part
+
+
+cdef Histogram sums_of(const TileSums* sums, int64_t first_place) noexcept nogil:
+    """A thread's sums as a histogram that has places from ``first_place`` on."""
+    cdef Histogram out = histogram_in(sums.values, sums.room)
+    out.gradient -= first_place
+    out.hessian -= first_place
+    out.count -= first_place
+    return out
+
+
+cdef Histogram sum_tile(
+    const Shared* shared, const Workspace* ws, const Tile* tile, const Leaf* leaf, int thread,
+) noexcept nogil:
+    """The sums of a leaf's rows: in its slot, or with the thread until its next call."""
+    cdef Binned part = lanes_of(&ws.data, tile.first_lane, tile.n_lanes)
+    cdef Histogram out = sums_of(&shared.tile_sums[thread], tile.first_place)
+    if leaf.slot >= 0:
+        out = ws.slots[leaf.slot]
+    accumulate(
+        &part, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
+        leaf.end - leaf.begin, ws.pairs, shared.accumulators[thread], &out)
+    return out
+
+
+# ------------------------------------------------------------------ leaves, by one thread
+
+cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil:
+    """Sum the rows of the smaller sibling in its slot, unless tiles are better."""
+    cdef Workspace* ws = siblings.ws
+    cdef const Leaf* leaf = siblings.smaller
+    cdef Py_ssize_t n = leaf.end - leaf.begin
+    siblings.is_summed = ws.n_tiles < MIN_TILES or (
+        n > MAX_TILED_ROWS and ws.data.n_lanes < MIN_TILED_LANES)
+    if siblings.is_summed:
+        accumulate(
+            &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin, n, ws.pairs,
+            shared.accumulators[ws.thread], &ws.slots[leaf.slot])
+
+
+# ------------------------------------------------------------------ leaves, by several threads
+
+cdef Binned part_of(const Binned* data, const SumPart* part) noexcept nogil:
+    """The rows as if they had nothing else."""
+    cdef Binned out
+    if part.n_lanes > 0:
+        out = lanes_of(data, part.first_lane, part.n_lanes)
+        out.n_place_pieces = 0
+    else:
+        out = data[0]
+        out.n_lanes = 0
+    return out
+
+
+cdef void sum_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Sum some lanes of some rows of a leaf.
+
+    Threads that have the same lanes add their sums to the histogram one after the other.
+    """
+    cdef const Siblings* siblings = &batch.siblings[task.unit]
+    cdef SumPart* part = &batch.parts[task.part]
+    cdef Workspace* ws = siblings.ws
+    cdef const Leaf* leaf = siblings.smaller
+    cdef const Encoding* encoding = encoding_of(ws, leaf)
+    cdef Binned data = part_of(&ws.data, part)
+    cdef const uint64_t* records = ws.records[leaf.buffer] + leaf.begin + task.first
+    cdef Py_ssize_t n = task.end - task.first
+    if part.n_tasks == 1:
+        accumulate(
+            &data, encoding, records, n, ws.pairs, shared.accumulators[thread],
+            &ws.slots[leaf.slot])
+    else:
+        accumulate_in_turn(
+            &data, encoding, records, n, ws.pairs, shared.accumulators[thread],
+            &shared.partial[thread], &part.turn, &ws.slots[leaf.slot])
+
+
+cdef void list_part(
+    Batch* batch, int unit, int first_lane, int n_lanes, Py_ssize_t n_rows, int n_tasks,
+) noexcept nogil:
+    """List the tasks that sum some lanes of a leaf's rows."""
+    cdef int part = add_part(batch, first_lane, n_lanes, n_tasks)
+    cdef int i
+    for i in range(n_tasks if part >= 0 else 0):
+        add_task(batch, unit, part, i * n_rows // n_tasks, (i + 1) * n_rows // n_tasks)
+
+
+cdef inline int rounded_up(int n, int unit) noexcept nogil:
+    """The multiple of a unit that is not below n."""
+    return (n + unit - 1) // unit * unit
+
+
+cdef void list_sums(Batch* batch, int unit, double size) noexcept nogil:
+    """List the tasks that sum a leaf's rows, of about ``size`` updates each.
+
+    The fewer rows a task has, the fewer lanes, so that moving its sums costs little.
+    """
+    cdef const Siblings* siblings = &batch.siblings[unit]
+    cdef const Binned* data = &siblings.ws.data
+    cdef Py_ssize_t n_rows = siblings.smaller.end - siblings.smaller.begin
+    cdef double n_tasks = max(n_rows * data.row_updates / size, 1.0)
+    cdef double task_updates = max(n_rows * data.row_updates / n_tasks, 1.0)
+    cdef int n_parts = <int>max(
+        1.0, min(n_tasks, UPDATES_PER_PLACE * data.n_places / task_updates))
+    cdef int n_lanes = rounded_up(rounded_up(data.n_lanes, n_parts) // n_parts, LANES_AT_ONCE)
+    cdef int n_chunks
+    cdef int lane = 0
+    n_parts = rounded_up(data.n_lanes, max(n_lanes, 1)) // max(n_lanes, 1)
+    n_parts = max(n_parts + (data.n_place_pieces > 0), 1)
+    n_chunks = <int>max(1.0, min(n_tasks / n_parts + 0.5, <double>n_rows))
+    if data.n_place_pieces > 0:
+        list_part(batch, unit, 0, 0, n_rows, n_chunks)
+    while lane < data.n_lanes:
+        list_part(batch, unit, lane, min(n_lanes, data.n_lanes - lane), n_rows, n_chunks)
+        lane += n_lanes
+
+
+cdef bint is_to_sum(const Siblings* siblings) noexcept nogil:
+    """Whether the smaller sibling has a slot that its rows are not summed in."""
+    return siblings.smaller.slot >= 0 and not siblings.is_summed
+
+
+cdef double updates_of(const Siblings* siblings) noexcept nogil:
+    """What summing the smaller sibling takes."""
+    return (siblings.smaller.end - siblings.smaller.begin) * siblings.ws.data.row_updates
+
+
+cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil:
+    """Sum the smaller siblings of the batch that have a slot; 0 or NO_MEMORY.
+
+    Tiles of few updates are summed as they are searched. Processes add up whole histograms.
+    """
+    cdef bint alone = shared.collectives == NULL
+    cdef double updates = 0
+    cdef double size
+    cdef int i
+    batch.n_parts = 0
+    for i in range(batch.n_siblings):
+        if is_to_sum(&batch.siblings[i]):
+            updates += updates_of(&batch.siblings[i])
+    size = task_work(batch, updates, MIN_WORK)
+    for i in range(batch.n_siblings):
+        if not is_to_sum(&batch.siblings[i]):
+            continue
+        updates = updates_of(&batch.siblings[i])
+        if alone and batch.n_threads == 1:
+            sum_rows(shared, &batch.siblings[i])
+        elif not alone or updates >= size * batch.siblings[i].ws.n_tiles:
+            batch.siblings[i].is_summed = True
+            list_sums(batch, i, size)
+    if batch.status == 0:
+        run_tasks(shared, batch, size * batch.n_tasks, sum_task)
+    return batch.status
+
+
+# ------------------------------------------------------------------ leaves of few rows
+
+cdef void fill_rows_histogram(
+    Shared* shared, const Workspace* ws, const Leaf* leaf, uint8_t* seen,
+) noexcept nogil:
+    """Put a leaf's few rows into the thread's histogram for them, which is empty."""
+    cdef FewRows* few = &shared.few[ws.thread]
+    few.n_touched = 0
+    add_few_rows(
+        &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
+        leaf.end - leaf.begin, ws.pairs, 1, &few.histogram, seen, few.touched, &few.n_touched)
+
+
+cdef void clear_rows_histogram(
+    Shared* shared, const Workspace* ws, const Leaf* leaf,
+) noexcept nogil:
+    """Take them out again: sooner than to clear all places."""
+    add_few_rows(
+        &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
+        leaf.end - leaf.begin, ws.pairs, -1, &shared.few[ws.thread].histogram, NULL, NULL, NULL)
+
+
+cdef Histogram sums_with(
+    const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
+) noexcept nogil:
+    """A histogram that has at least the sums of one feature.
+
+    Without tiles, the rows of a leaf without a slot must be in the histogram for few rows.
+    """
+    if leaf.slot >= 0:
+        return ws.slots[leaf.slot]
+    if ws.n_tiles > 0:
+        return sum_tile(
+            shared, ws, &ws.tiles[ws.tile_of[feature]], leaf, ws.thread)
+    return shared.few[ws.thread].histogram

@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 
+from skgoss._engine.training.tasks cimport Siblings
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 
@@ -26,14 +27,10 @@ cdef int all_reduce_doubles(
     void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
 ) noexcept nogil
 
-cdef int all_gather(
-    void* collectives, const int64_t* values, Py_ssize_t n, int64_t* values_out,
-) noexcept nogil
-
 cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil
-
-cdef int64_t* reserve_message(Workspace* ws, Py_ssize_t n) noexcept nogil
 
 cdef int reduce_histograms(
     Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
 ) noexcept nogil
+
+cdef int share_splits(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil

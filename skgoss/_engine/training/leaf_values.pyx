@@ -10,10 +10,11 @@ from libc.string cimport memset
 from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.kernel_collectives cimport all_reduce
 from skgoss._engine.training.layout cimport Gradients, Sums
+from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step)
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, Leaf, LeafPart, Node, Round, Shared, Workspace, gallop, gather)
+    MIN_ROWS_FOR_TEAM, Leaf, LeafPart, Node, Round, Shared, Workspace, gallop)
 
 cdef extern from "leaf_values.h" nogil:
     void add_leaf_rows(

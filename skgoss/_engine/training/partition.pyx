@@ -1,4 +1,4 @@
-"""How the rows of a leaf move to its children.
+"""Which bins of a leaf's split go left, and how its rows move to its children.
 
 A stable partition sweeps over all rows of the leaf. One thread leaves those of the larger child
 in their buffer, and moves the others to another one. A leaf that is divided ahead of its turn, or
@@ -6,15 +6,21 @@ by several threads, has all of them moved. If the split column is sparse and few
 leave, only these are moved, and the others stay where they are.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
 from skgoss._engine.binning.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.threads cimport parallel_shares
-from skgoss._engine.training.layout cimport LANE_CODES
+from skgoss._engine.training.histogram cimport (
+    clear_rows_histogram, fill_rows_histogram, sums_with)
+from skgoss._engine.training.layout cimport LANE_CODES, Binned, Encoding, Histogram, Sums
+from skgoss._engine.training.split cimport (
+    SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, add_sums, bin_sums, categories_l2, category_set,
+    feature_bins, held_bins)
 from skgoss._engine.training.tasks cimport Batch, Division, Task, add_task, run_tasks, task_work
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, gallop, gather, next_buffer)
+    MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, encoding_of, gallop,
+    next_buffer)
 
 cdef extern from "partition.h" nogil:
     Py_ssize_t decide_bytes(
@@ -37,9 +43,93 @@ cdef enum:
     WORK_PER_ROW = 4          # of deciding or moving one, in updates
     MIN_STORED_FOR_TEAM = 4000
     MAX_SLICES = 64
+    MAX_PARTS = 64            # of a leaf whose rows several threads bring together
     # Finding a stored row costs as much as moving so many from a leaf to its children.
     ROWS_PER_STORED = 4
 
+# ------------------------------------------------------------------ the two sides of a split
+
+cdef Sums sums_up_to(
+    const Bins* bins, const Encoding* encoding, const Split* split, int32_t* room,
+) noexcept nogil:
+    """Sums over the bins that go left of a cut. ``room``: a number for each bin."""
+    cdef Sums sums
+    cdef int i, b
+    cdef int n = min(split.bin + 1, bins.n_bins)
+    memset(&sums, 0, sizeof(Sums))
+    if split.missing_left and bins.missing_bin > split.bin:
+        sums = bin_sums(bins, bins.missing_bin, encoding)
+    if bins.held != NULL:
+        n = held_bins(bins, 0, n, room)
+    for i in range(n):
+        b = i if bins.held == NULL else room[i]
+        if b != bins.missing_bin or split.missing_left:
+            sums = add_sums(sums, bin_sums(bins, b, encoding))
+    return sums
+
+
+cdef void decide_bins(
+    const Binned* data, const Split* split, uint8_t* goes_left_out,
+) noexcept nogil:
+    memset(goes_left_out, 0, data.n_bins[split.feature])
+    memset(goes_left_out, 1, min(split.bin + 1, data.n_bins[split.feature]))
+    if data.missing_bin[split.feature] >= 0:
+        goes_left_out[data.missing_bin[split.feature]] = split.missing_left
+
+
+cdef void write_set(const uint8_t* goes_left, int n_bins, uint32_t* words_out) noexcept nogil:
+    """The bins that go left, as bits of words, which must be 0."""
+    cdef int b
+    for b in range(n_bins):
+        words_out[b // 32] |= <uint32_t>goes_left[b] << (b % 32)
+
+
+cdef double recall_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcept nogil:
+    """What `choose_left` finds, of a leaf whose best split another process may have found."""
+    cdef const uint32_t* words = ws.left_sets + leaf.mask * ws.set_size
+    cdef int b
+    if ws.data.categorical[leaf.best.feature]:
+        for b in range(ws.data.n_bins[leaf.best.feature]):
+            ws.scratch.goes_left[b] = words[b // 32] >> (b % 32) & 1
+    else:
+        decide_bins(&ws.data, &leaf.best, ws.scratch.goes_left)
+    left_out[0] = leaf.shared_split.left
+    return leaf.shared_split.l2
+
+
+cdef double choose_left(
+    Shared* shared, Workspace* ws, Leaf* leaf, Sums* left_out,
+) noexcept nogil:
+    """Which bins of a leaf's split go left, and their sums; the ridge penalty below it."""
+    cdef const Binned* data = &ws.data
+    cdef const Encoding* encoding = encoding_of(ws, leaf)
+    cdef double* scratch = shared.scratch[ws.thread]
+    cdef int64_t* room = <int64_t*>(
+        scratch + SCRATCH_CUTS * (shared.max_bins + SCRATCH_ROOM))
+    cdef double l2 = ws.rules.l2
+    cdef bint is_filled = leaf.slot < 0 and ws.n_tiles == 0
+    cdef Histogram histogram
+    cdef Bins bins
+    if leaf.slot < 0:
+        gather(ws, leaf, 1)
+    if is_filled:
+        fill_rows_histogram(shared, ws, leaf, NULL)
+    histogram = sums_with(shared, ws, leaf, leaf.best.feature)
+    bins = feature_bins(
+        data, &histogram, leaf.best.feature, &leaf.stats.sums, encoding, room)
+    if data.categorical[leaf.best.feature]:
+        left_out[0] = category_set(
+            &bins, encoding, &leaf.stats, &ws.rules, &leaf.best, scratch, ws.scratch.goes_left)
+        l2 = categories_l2(bins.n_bins, &ws.rules)
+    else:
+        decide_bins(data, &leaf.best, ws.scratch.goes_left)
+        left_out[0] = sums_up_to(&bins, encoding, &leaf.best, <int32_t*>scratch)
+    if is_filled:
+        clear_rows_histogram(shared, ws, leaf)
+    return l2
+
+
+# ------------------------------------------------------------------ where each row goes
 
 cdef Py_ssize_t decide_sparse(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
@@ -107,6 +197,79 @@ cdef Py_ssize_t partition_in_place(
 
 
 # ------------------------------------------------------------------ rows of leaves
+
+cdef Py_ssize_t copy_staying(
+    const Workspace* ws, const uint64_t* records, Py_ssize_t n, Py_ssize_t n_staying,
+    uint64_t* out,
+) noexcept nogil:
+    """Of some records of a leaf, copy those that no sparse column has moved; returns how many.
+
+    They are at most ``n_staying``, for which there is room.
+    """
+    cdef Py_ssize_t n_copied = 0
+    cdef Py_ssize_t i
+    # Every record is stored, and the next one over it if it has left: no branch to mispredict.
+    for i in range(n):
+        if n_copied == n_staying:
+            break
+        out[n_copied] = records[i]
+        n_copied += ws.stays[records[i] & ws.encoding.id_mask]
+    return n_copied
+
+
+cdef struct Gathering:
+    # A leaf whose rows threads bring together, each a part of them.
+    const Workspace* ws
+    const uint64_t* records
+    uint64_t* out
+    Py_ssize_t size           # of a part
+    Py_ssize_t[MAX_PARTS] n_staying
+
+
+cdef void count_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Gathering* leaf = <Gathering*>context
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        n += leaf.ws.stays[leaf.records[i] & leaf.ws.encoding.id_mask]
+    leaf.n_staying[first // leaf.size] = n
+
+
+cdef void gather_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Gathering* leaf = <Gathering*>context
+    cdef Py_ssize_t part = first // leaf.size
+    cdef Py_ssize_t n_before = 0
+    cdef Py_ssize_t i
+    for i in range(part):
+        n_before += leaf.n_staying[i]
+    copy_staying(
+        leaf.ws, leaf.records + first, end - first, leaf.n_staying[part], leaf.out + n_before)
+
+
+cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
+    """Bring the rows of a leaf together, where stored rows of sparse columns have left it.
+
+    Those others fill the first part of its range in the next buffer.
+    """
+    cdef int buffer = next_buffer(leaf)
+    cdef Py_ssize_t n = leaf.end - leaf.begin
+    cdef Gathering rows
+    if leaf.n_left_behind == 0:
+        return
+    rows.ws = ws
+    rows.records = ws.records[leaf.buffer] + leaf.begin
+    rows.out = ws.records[buffer] + leaf.begin + leaf.n_left_behind
+    n_threads = min(n_threads, <int>MAX_PARTS)
+    if n_threads == 1 or n < MIN_ROWS_FOR_TEAM:
+        copy_staying(ws, rows.records, n, n - leaf.n_left_behind, rows.out)
+    else:
+        rows.size = (n + n_threads - 1) // n_threads
+        parallel_shares(count_part, &rows, n, rows.size, n_threads)
+        parallel_shares(gather_part, &rows, n, rows.size, n_threads)
+    leaf.begin += leaf.n_left_behind
+    leaf.buffer = buffer
+    leaf.n_left_behind = 0
+
 
 cdef struct RootIndex:
     const uint32_t* ids

@@ -9,19 +9,18 @@ from libc.string cimport memcpy, memset
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
 from skgoss._engine.training.constraint_kernels cimport allowed_features, prepare_constraints
-from skgoss._engine.training.histogram cimport subtract_places
+from skgoss._engine.training.histogram cimport (
+    clear_rows_histogram, fill_rows_histogram, subtract_places, sum_tile, sums_with, updates_of)
 from skgoss._engine.training.layout cimport Histogram
+from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.split cimport FeatureSet, Split, search_features
-from skgoss._engine.training.sums cimport (
-    clear_rows_histogram, fill_rows_histogram, sums_with, updates_of)
 from skgoss._engine.training.tasks cimport (
     BOTH_SIDES, LARGER_SIDE, SMALLER_SIDE, Batch, Siblings, Task, TaskBody, add_task, run_tasks,
     task_work)
-from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_PRIORITY, FewRows, ForcedSplit, Leaf, Shared, Tile, Workspace, better,
-    encoding_of, free_slot, gather)
+    encoding_of, free_slot)
 
 cdef enum:
     MIN_VISITS = 500          # the least bins that a task visits

@@ -3,7 +3,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from skgoss._engine.binning.store cimport BinColumn
-from skgoss._engine.training.histogram cimport Turn
 from skgoss._engine.training.layout cimport Encoding
 from skgoss._engine.training.split cimport Split
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
@@ -45,6 +44,11 @@ cdef struct Division:
     const BinColumn* column
     const uint8_t* goes_left  # by code
     Py_ssize_t n_left         # of its rows, those that go left
+
+cdef struct Turn:
+    # Threads add their sums to a histogram one after the other.
+    int64_t lock
+    bint is_begun             # the histogram has sums
 
 cdef struct SumPart:
     # Some lanes of a leaf's rows, or all that is not in lanes: several tasks sum the rows.

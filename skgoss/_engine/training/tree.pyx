@@ -17,23 +17,22 @@ from libc.string cimport memset
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.signals cimport is_stopped
-from skgoss._engine.training.candidates cimport share_splits
 from skgoss._engine.training.children cimport (
     list_children, search_children, search_root, share_batch)
 from skgoss._engine.training.constraint_kernels cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.encoding cimport GradientStats, read_round, set_fine_scales
 from skgoss._engine.training.feature_subset cimport subset_rows
+from skgoss._engine.training.histogram cimport sum_together
+from skgoss._engine.training.kernel_collectives cimport share_splits
 from skgoss._engine.training.layout cimport Binned, Gradients, Sums
 from skgoss._engine.training.leaf_values cimport fill_leaves, fill_nodes
 from skgoss._engine.training.partition cimport (
-    index_root, move_together, return_rows, rows_to_children)
+    choose_left, index_root, move_together, recall_left, return_rows, rows_to_children, write_set)
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport (
     choose_summed, search_again, search_task, search_together)
 from skgoss._engine.training.split cimport SplitRules, node_stats
-from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
-from skgoss._engine.training.sums cimport sum_together
 from skgoss._engine.training.tasks cimport (
     MIN_WORK_PER_THREAD, WHOLE_DIVISION, Batch, Division, Task, add_task, run_tasks)
 from skgoss._engine.training.workspace cimport (

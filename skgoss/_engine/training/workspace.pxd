@@ -287,8 +287,6 @@ cdef inline int64_t gallop(
 
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil
 
-cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil
-
 cdef bint better(const Split* a, const Split* b) noexcept nogil
 
 cdef void heap_push(Workspace* ws, int leaf) noexcept nogil

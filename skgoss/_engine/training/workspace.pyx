@@ -1,15 +1,11 @@
-"""The histograms of a workspace, the rows of its leaves, and its heap of leaves."""
+"""The histograms of a workspace, and its heap of leaves."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport malloc
 
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
-from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.split cimport Split
-
-cdef enum:
-    MAX_PARTS = 64            # of a leaf whose rows several threads bring together
 
 # ------------------------------------------------------------------ histogram slots
 
@@ -57,81 +53,6 @@ cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept
     if ws.encoding.packed and leaf.stats.sums.count <= ws.encoding.block_rows:
         return &ws.block_encoding
     return &ws.encoding
-
-
-# ------------------------------------------------------------------ rows of leaves
-
-cdef Py_ssize_t copy_staying(
-    const Workspace* ws, const uint64_t* records, Py_ssize_t n, Py_ssize_t n_staying,
-    uint64_t* out,
-) noexcept nogil:
-    """Of some records of a leaf, copy those that no sparse column has moved; returns how many.
-
-    They are at most ``n_staying``, for which there is room.
-    """
-    cdef Py_ssize_t n_copied = 0
-    cdef Py_ssize_t i
-    # Every record is stored, and the next one over it if it has left: no branch to mispredict.
-    for i in range(n):
-        if n_copied == n_staying:
-            break
-        out[n_copied] = records[i]
-        n_copied += ws.stays[records[i] & ws.encoding.id_mask]
-    return n_copied
-
-
-cdef struct Gathering:
-    # A leaf whose rows threads bring together, each a part of them.
-    const Workspace* ws
-    const uint64_t* records
-    uint64_t* out
-    Py_ssize_t size           # of a part
-    Py_ssize_t[MAX_PARTS] n_staying
-
-
-cdef void count_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Gathering* leaf = <Gathering*>context
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t i
-    for i in range(first, end):
-        n += leaf.ws.stays[leaf.records[i] & leaf.ws.encoding.id_mask]
-    leaf.n_staying[first // leaf.size] = n
-
-
-cdef void gather_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Gathering* leaf = <Gathering*>context
-    cdef Py_ssize_t part = first // leaf.size
-    cdef Py_ssize_t n_before = 0
-    cdef Py_ssize_t i
-    for i in range(part):
-        n_before += leaf.n_staying[i]
-    copy_staying(
-        leaf.ws, leaf.records + first, end - first, leaf.n_staying[part], leaf.out + n_before)
-
-
-cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
-    """Bring the rows of a leaf together, where stored rows of sparse columns have left it.
-
-    Those others fill the first part of its range in the next buffer.
-    """
-    cdef int buffer = next_buffer(leaf)
-    cdef Py_ssize_t n = leaf.end - leaf.begin
-    cdef Gathering rows
-    if leaf.n_left_behind == 0:
-        return
-    rows.ws = ws
-    rows.records = ws.records[leaf.buffer] + leaf.begin
-    rows.out = ws.records[buffer] + leaf.begin + leaf.n_left_behind
-    n_threads = min(n_threads, <int>MAX_PARTS)
-    if n_threads == 1 or n < MIN_ROWS_FOR_TEAM:
-        copy_staying(ws, rows.records, n, n - leaf.n_left_behind, rows.out)
-    else:
-        rows.size = (n + n_threads - 1) // n_threads
-        parallel_shares(count_part, &rows, n, rows.size, n_threads)
-        parallel_shares(gather_part, &rows, n, rows.size, n_threads)
-    leaf.begin += leaf.n_left_behind
-    leaf.buffer = buffer
-    leaf.n_left_behind = 0
 
 
 # ------------------------------------------------------------------ the heap of leaves

@@ -3,10 +3,10 @@
 from skgoss.fit.callbacks import (
     early_stopping,
     log_evaluation,
+    print_evaluation,
     record_evaluation,
     reset_parameter,
 )
-from skgoss.fit.lightgbm3 import print_evaluation
 from skgoss.training.callback_api import CallbackEnv, EarlyStopException
 from skgoss.training.evaluation import EvalResult
 

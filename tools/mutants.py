@@ -44,11 +44,9 @@ TESTS = {
     "fit/fit": ("fit/test_fit", "fit/test_shared_bins", "booster/test_booster"),
     "fit/ensemble": ("fit/test_ensemble", "fit/test_folds"),
     "fit/entry": ("fit/test_folds", "fit/test_splits", "parameters/test_presets"),
-    "fit/lightgbm3": ("users/test_lightgbm_habits", "users/test_migrating"),
     "fit/preset_search": ("parameters/test_presets", "fit/test_time_limit"),
     "fit/splits": ("fit/test_splits", "fit/test_folds"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
-    "fit/train_arguments": ("booster/test_train", "booster/test_cv"),
     "model_selection/searches": (
         *("model_selection/test_searches", "model_selection/test_candidates"),
     ),

@@ -13,7 +13,7 @@ from skgoss.binning.bin_values import Bins, LosslessSettings, StorageSettings, s
 from skgoss.binning.find_bins import BinMapper, BinningOptions, find_bin_mappers
 from skgoss.binning.storage import Storage
 from skgoss.columns.columns import Columns
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from skgoss._engine.binning import bin_bounds, category_kernels, listed_rows
 from skgoss.binning import distributed_sample, forced_bins
 from skgoss.columns.columns import Columns, row_positions
-from skgoss.columns.row_partition import RowPartition, joined
 from skgoss.columns.stacked import StackedColumns, pieces
+from skgoss.distributed.row_partition import RowPartition, joined
 
 # Bins are 16-bit numbers. If there are more categories, the rarest have no bin.
 MAX_CATEGORY_BINS = 65535

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.floats import as_floats
 from skgoss.columns.queries import Queries
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.collectives import ALONE, Collectives
+from skgoss.distributed.row_partition import RowPartition
 
 Floats = NDArray[np.float64]
 

@@ -17,12 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
 from skgoss import parameters
+from skgoss.booster.train_arguments import (
+    NAME_OF_ROUNDS,
+    TRAIN,
+    TrainOptions,
+    check_label,
+)
 from skgoss.columns import categories, containers
 from skgoss.columns.columns import Columns
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound, MakeModel
-from skgoss.fit.train_arguments import NAME_OF_ROUNDS, TRAIN, TrainOptions, check_label
 from skgoss.model import dump, explanation, predictions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel, whole

@@ -11,15 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
 from skgoss import parameters
+from skgoss.booster import lightgbm3
 from skgoss.booster.booster import Booster
 from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv_booster import CVBooster
-from skgoss.columns import queries
-from skgoss.dataset.dataset import Dataset
-from skgoss.fit import lightgbm3, splits
-from skgoss.fit.arguments import FitArguments
-from skgoss.fit.fit import Fit
-from skgoss.fit.train_arguments import (
+from skgoss.booster.train_arguments import (
     DEFAULT_ROUNDS,
     TrainOptions,
     check_flags,
@@ -28,6 +24,11 @@ from skgoss.fit.train_arguments import (
     check_training_set,
     functions_of,
 )
+from skgoss.columns import queries
+from skgoss.dataset.dataset import Dataset
+from skgoss.fit import splits
+from skgoss.fit.arguments import FitArguments
+from skgoss.fit.fit import Fit
 from skgoss.objectives.metrics import names_and_functions
 from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from skgoss.booster import lightgbm3
 from skgoss.booster.booster import Booster
 from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv import cv as cv
 from skgoss.booster.cv_booster import CVBooster as CVBooster
-from skgoss.dataset.dataset import Dataset
-from skgoss.fit import entry, lightgbm3
-from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
-from skgoss.fit.train_arguments import (
+from skgoss.booster.train_arguments import (
     DEFAULT_ROUNDS,
     TrainOptions,
     check_flags,
@@ -21,6 +19,9 @@ from skgoss.fit.train_arguments import (
     check_training_set,
     functions_of,
 )
+from skgoss.dataset.dataset import Dataset
+from skgoss.fit import entry
+from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
 from skgoss.parameters import signatures
 from skgoss.utils.messages import type_name
 from skgoss.utils.public import set_module

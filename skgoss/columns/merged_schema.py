@@ -17,9 +17,9 @@ from skgoss.columns.categories import (
     with_n_categories,
 )
 from skgoss.columns.columns import Columns
-from skgoss.columns.row_partition import Parts, check_equal, names_of_parts
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import StackedColumns
+from skgoss.distributed.row_partition import Parts, check_equal, names_of_parts
 
 
 def merged(

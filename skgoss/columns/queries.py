@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.columns import by_row
-from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.floats import check_no_name, check_unmasked
-from skgoss.columns.row_partition import Parts, RowPartition, names_of_parts
+from skgoss.distributed.collectives import ALONE, Collectives
+from skgoss.distributed.row_partition import Parts, RowPartition, names_of_parts
 from skgoss.utils.messages import warn
 
 # A single query with more documents than this gives a warning; scikit-learn's checks

@@ -14,10 +14,10 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss.columns import by_row
-from skgoss.columns.collectives import ALONE
 from skgoss.columns.factorize import is_missing
 from skgoss.columns.floats import as_floats, check_unmasked
-from skgoss.columns.row_partition import Parts, RowPartition
+from skgoss.distributed.collectives import ALONE
+from skgoss.distributed.row_partition import Parts, RowPartition
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]

@@ -15,9 +15,9 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
-from skgoss.columns.collectives import Collectives
-from skgoss.columns.row_partition import Parts
 from skgoss.columns.stacked import Stack
+from skgoss.distributed.collectives import Collectives
+from skgoss.distributed.row_partition import Parts
 from skgoss.fit.arguments import OF_ROWS, InputSet
 from skgoss.sources import input_rows
 from skgoss.utils.messages import type_name

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
-from skgoss.columns.collectives import Collectives
+from skgoss.distributed.collectives import Collectives
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.queries import Queries
 from skgoss.columns.queries import make as make_queries
-from skgoss.columns.row_partition import Parts
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import lightgbm3
-from skgoss.fit.callbacks import shown_reads
+from skgoss.distributed.collectives import ALONE, Collectives
+from skgoss.distributed.row_partition import Parts
+from skgoss.fit.callbacks import shown_reads, with_shown_metrics
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
 from skgoss.utils.messages import type_name, warn
@@ -80,7 +79,7 @@ class FitArguments:
 
     def with_messages(self) -> FitArguments:
         """The arguments with the callback that ``verbose`` stands for."""
-        told = lightgbm3.messages("verbose", self.verbose, self.callbacks)
+        told = with_shown_metrics("verbose", self.verbose, self.callbacks)
         return replace(self, **told, verbose=False)
 
     @property

@@ -31,7 +31,7 @@ from skgoss.training.callback_api import (
 )
 from skgoss.training.evaluation import EvalResult
 from skgoss.training.loop import Recorder
-from skgoss.utils.messages import LISTENER, warn
+from skgoss.utils.messages import LISTENER, type_name, warn
 from skgoss.utils.public import set_module
 
 LOGGER = logging.getLogger("skgoss")
@@ -161,6 +161,32 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     """
     period = _whole("log_evaluation", "period", period)
     return _LogEvaluation(period, bool(show_stdv))
+
+
+# The name that log_evaluation had before LightGBM 3.3.
+print_evaluation = log_evaluation
+
+
+def with_shown_metrics(name: str, value: Any, callbacks: Any) -> dict[str, Any]:
+    """The arguments of a fit that also prints metrics, as an argument ``name`` says.
+
+    Its value is a number of rounds, or True for each round. Early stopping prints
+    messages, too.
+    """
+    period = checked_period(name, value)
+    if period <= 0:
+        return {"callbacks": callbacks}
+    return {
+        "callbacks": [*checked(callbacks), log_evaluation(period)],
+        "early_stopping_messages": True,
+    }
+
+
+def checked_period(name: str, value: Any) -> int:
+    """The period of `log_evaluation`; TypeError if the argument is not a number."""
+    if not isinstance(value, int | np.bool_ | np.integer | None):
+        raise TypeError(f"{name} must be a bool or an int, got {type_name(value)}.")
+    return int(value or 0)
 
 
 class _LogEvaluation:

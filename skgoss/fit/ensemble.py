@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from skgoss.binning.rows import Rows
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.fit.splits import Pair
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold

@@ -25,9 +25,9 @@ from skgoss.columns import (
     targets,
 )
 from skgoss.columns.columns import RELEASED, Columns
-from skgoss.columns.row_partition import Parts, RowPartition
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset, Prepared, Request
+from skgoss.distributed.row_partition import Parts, RowPartition
 from skgoss.fit import several_outputs, splits
 from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets
 from skgoss.fit.callbacks import shown_reads

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.columns import targets
-from skgoss.columns.row_partition import RowPartition
 from skgoss.columns.targets import TargetColumns
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.fit.arguments import InputSet
 from skgoss.fit.task import Classification, Objective, Task
 from skgoss.objectives import metrics

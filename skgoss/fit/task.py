@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.columns import queries, targets
-from skgoss.columns.row_partition import Parts, RowPartition
+from skgoss.distributed.row_partition import Parts, RowPartition
 from skgoss.fit.arguments import InputSet
 from skgoss.model.fitted import FittedModel
 from skgoss.objectives.link import Link

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from skgoss.columns import containers
 from skgoss.columns.categories import Categories, Vocabulary
-from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
+from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.model.category_sets import CategorySets, numbers_in
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header

@@ -24,8 +24,8 @@ from skgoss._engine.objectives import (
 from skgoss._engine.objectives.ranking_kernels import (
     average_precision as precision_of_queries,
 )
-from skgoss.columns.collectives import ALONE, Collectives
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.collectives import ALONE, Collectives
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import ranking
 from skgoss.objectives.distributions import kernel_target
 from skgoss.objectives.objectives import spec_of

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.objectives import exact_sum
-from skgoss.columns.collectives import ALONE, Collectives
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.collectives import ALONE, Collectives
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import ranking
 from skgoss.objectives.distributions import DISTRIBUTIONS, Distribution
 from skgoss.objectives.link import Link

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.objectives import exact_sum
-from skgoss.columns.collectives import Collectives
-from skgoss.columns.row_partition import RowPartition
-from skgoss.objectives.order_statistics import nearest, ordered_keys, reduced
+from skgoss.distributed.collectives import Collectives
+from skgoss.distributed.order_statistics import nearest, ordered_keys, reduced
+from skgoss.distributed.row_partition import RowPartition
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.objectives import exact_sum, ranking_kernels
-from skgoss.columns.collectives import ALONE, Collectives
 from skgoss.columns.queries import Queries
+from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]

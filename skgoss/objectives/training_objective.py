@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.objectives import exact_sum, function_kernels, loss_kernels
 from skgoss.columns.queries import Queries
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
 from skgoss.objectives.distributions import kernel_target
 from skgoss.objectives.likelihoods import most_likely

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.parameters.settings import Settings

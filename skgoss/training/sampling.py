@@ -17,8 +17,8 @@ from skgoss._engine.training.sampling_kernels import (
     one_side_sample,
 )
 from skgoss.columns.queries import Queries
-from skgoss.columns.row_partition import RowPartition
-from skgoss.objectives.order_statistics import largest_of_smallest
+from skgoss.distributed.order_statistics import largest_of_smallest
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.parameters.settings import Settings
 
 Singles = NDArray[np.float32]

@@ -9,9 +9,9 @@ from ranks import deal, run
 from sklearn.base import clone
 
 from skgoss import Booster, LGBMRegressor
-from skgoss.columns.collectives import ALONE
-from skgoss.columns.row_partition import Parts
 from skgoss.columns.stacked import Stack
+from skgoss.distributed.collectives import ALONE
+from skgoss.distributed.row_partition import Parts
 from skgoss.fit.arguments import FitArguments
 
 

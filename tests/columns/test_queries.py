@@ -9,7 +9,7 @@ from ranks import rows_of, run
 
 from skgoss.columns import queries
 from skgoss.columns.queries import Queries
-from skgoss.columns.row_partition import Parts
+from skgoss.distributed.row_partition import Parts
 
 
 def test_sizes_and_marks_are_the_same_queries():

@@ -7,7 +7,7 @@ from ranks import deal, run
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.columns import targets
-from skgoss.columns.row_partition import Parts
+from skgoss.distributed.row_partition import Parts
 from skgoss.fit.arguments import FitArguments
 
 

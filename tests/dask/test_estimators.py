@@ -37,7 +37,6 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 joblib = pytest.importorskip("joblib")
 
-from skgoss.columns.collectives import ALONE  # noqa: E402
 from skgoss.dask import (  # noqa: E402
     DaskLGBMClassifier,
     DaskLGBMRanker,
@@ -47,6 +46,7 @@ from skgoss.dask import (  # noqa: E402
     parts,
 )
 from skgoss.dask import distributed_internals as internals  # noqa: E402
+from skgoss.distributed.collectives import ALONE  # noqa: E402
 from skgoss.fit.arguments import FitArguments, InputSet  # noqa: E402
 
 ON_CLUSTER = {

@@ -26,9 +26,9 @@ from skgoss import (
     record_evaluation,
     train,
 )
-from skgoss.columns.collectives import ALONE
 from skgoss.columns.columns import RELEASED
-from skgoss.columns.row_partition import Parts
+from skgoss.distributed.collectives import ALONE
+from skgoss.distributed.row_partition import Parts
 from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit_data import FitData

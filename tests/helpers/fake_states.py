@@ -5,7 +5,7 @@ from __future__ import annotations
 from ranks import Meeting, ThreadCollectives, run
 
 from skgoss import parameters
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.training import loop
 from skgoss.training.evaluation import EvalResult
 

@@ -6,8 +6,8 @@ from ranks import deal, rows_of, run
 
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.booster.booster import init_model
-from skgoss.columns.row_partition import Parts
 from skgoss.columns.stacked import Stack
+from skgoss.distributed.row_partition import Parts
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.arguments import input_sets as sets_of_fit
 from skgoss.fit.fit_data import FitData

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skgoss.columns.collectives import Collectives
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.collectives import Collectives
+from skgoss.distributed.row_partition import RowPartition
 
 
 class Meeting:

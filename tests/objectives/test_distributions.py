@@ -19,7 +19,7 @@ from skgoss import (
     train,
 )
 from skgoss._engine.objectives import exact_sum, loss_kernels
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives.distributions import (
     DISTRIBUTIONS,
     derivatives,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ranks import by_partition
 
-from skgoss.objectives import order_statistics
+from skgoss.distributed import order_statistics
 from skgoss.objectives.percentiles import GroupedRows, percentile, percentiles
 
 

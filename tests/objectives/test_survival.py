@@ -26,7 +26,7 @@ from skgoss import (
 )
 from skgoss._engine.objectives import exact_sum, loss_kernels
 from skgoss.columns import lifetimes
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import metric_functions
 from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target
 from skgoss.objectives.likelihoods import most_likely

@@ -9,9 +9,9 @@ from reading import columns as read_columns
 
 from skgoss import LGBMRegressor, parameters
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.columns.collectives import ALONE
 from skgoss.columns.queries import Queries
-from skgoss.objectives import order_statistics
+from skgoss.distributed import order_statistics
+from skgoss.distributed.collectives import ALONE
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.training_objective import make_objective
 from skgoss.training import sampling

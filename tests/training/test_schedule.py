@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.training import schedule
 from skgoss.training.evaluation import EvalResult
 from skgoss.training.lockstep import Lockstep

@@ -1,4 +1,4 @@
-"""Collective operations that kernels without the GIL call: see `skgoss.columns.collectives`.
+"""Collective operations that kernels without the GIL call: see `skgoss.distributed.collectives`.
 
 In a process that holds all rows, the pointer to `KernelCollectives` is NULL.
 """

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training.sampling_kernels import count_digits, rows_with_digit
-from skgoss.columns.collectives import Collectives
+from skgoss.distributed.collectives import Collectives
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

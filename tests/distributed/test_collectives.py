@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
 
-from skgoss.columns.collectives import ALONE, add_to, compressed
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.collectives import ALONE, add_to, compressed
+from skgoss.distributed.row_partition import RowPartition
 
 
 @pytest.mark.parametrize("n_ranks", [1, 2, 3, 5])

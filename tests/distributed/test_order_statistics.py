@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from ranks import by_partition
 
-from skgoss.objectives import order_statistics
+from skgoss.distributed import order_statistics
 
 
 def test_keys_are_ordered_as_values():

@@ -1,6 +1,6 @@
 """Which rows each of the processes holds that fit a model together.
 
-Their ranks and how they communicate: see `skgoss.columns.collectives`.
+`skgoss.distributed.collectives` explains ranks and how they communicate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns.collectives import ALONE, Collectives
+from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.utils.locks import cached_property
 
 

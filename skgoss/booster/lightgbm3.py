@@ -1,7 +1,7 @@
 """What exists for scripts of LightGBM 2 and 3 only.
 
-LightGBM 4 does not have some arguments of `train`, `cv` and ``fit`` of the estimators.
-The functions of this module translate them into options and callbacks.
+LightGBM 4 does not have some arguments of `train` and `cv`. The functions of this
+module translate them into options and callbacks.
 """
 
 from __future__ import annotations
@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.callbacks import (
     checked,
+    checked_period,
     log_evaluation,
     record_evaluation,
     reset_parameter,
+    with_shown_metrics,
 )
 from skgoss.training.callback_api import Callback
-from skgoss.utils.messages import type_name
-
-# The name that log_evaluation had before LightGBM 3.3.
-print_evaluation = log_evaluation
 
 
 def train_callbacks(
@@ -37,33 +33,15 @@ def train_callbacks(
         calls.append(record_evaluation(evals_result))
     if learning_rates is not None:
         calls.append(reset_parameter(learning_rate=learning_rates))
-    return messages("verbose_eval", verbose_eval, calls)
+    return with_shown_metrics("verbose_eval", verbose_eval, calls)
 
 
 def cv_callbacks(
     callbacks: Any, verbose_eval: bool | int | None, show_stdv: bool
 ) -> list[Callback]:
     """The callbacks of `cv`. It prints no messages of early stopping."""
-    period = _period("verbose_eval", verbose_eval)
+    period = checked_period("verbose_eval", verbose_eval)
     return [*checked(callbacks), log_evaluation(period, show_stdv)]
-
-
-def _period(name: str, value: Any) -> int:
-    """The period of `log_evaluation`."""
-    if not isinstance(value, int | np.bool_ | np.integer | None):
-        raise TypeError(f"{name} must be a bool or an int, got {type_name(value)}.")
-    return int(value or 0)
-
-
-def messages(name: str, value: Any, callbacks: Any) -> dict[str, Any]:
-    """Callbacks that also print the metrics; early stopping prints messages, too."""
-    period = _period(name, value)
-    if period <= 0:
-        return {"callbacks": callbacks}
-    return {
-        "callbacks": [*checked(callbacks), log_evaluation(period)],
-        "early_stopping_messages": True,
-    }
 
 
 def describe_columns(

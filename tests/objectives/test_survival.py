@@ -52,7 +52,6 @@ STRUCTURED = np.array(
 STRATA = RNG.integers(1, 4, N)
 STRATIFIED = np.column_stack([Y, STRATA])
 WEIGHT = RNG.integers(1, 4, N) * 1.0
-NAMES = ("cox", "cox_efron")
 SMALL = {"n_estimators": 8, "num_leaves": 5}
 
 

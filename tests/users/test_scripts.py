@@ -1,10 +1,11 @@
 """Scripts that train by `lgb.train` and `lgb.cv`, with `lightgbm` and with `skgoss`.
 
-They are of the kinds that people publish. Here are those that fit models to a task;
-`test_scripts_handling.py` has those that handle data sets, boosters and callbacks.
+They are of the kinds that people publish. `users/test_scripts_old.py` has old ones.
 """
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
@@ -14,128 +15,32 @@ from scripts import (
     curve,
     days,
     diabetes,
-    digits,
     fraud,
     sales,
     script,
     searches,
     tumours,
 )
-from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import (
-    accuracy_score,
     average_precision_score,
     f1_score,
     log_loss,
     mean_absolute_error,
-    mean_pinball_loss,
     mean_poisson_deviance,
     mean_squared_error,
-    mean_tweedie_deviance,
     ndcg_score,
     roc_auc_score,
 )
-from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, TimeSeriesSplit
+
+from skgoss import UnusedParameterWarning
 
 
 def rmse(y, prediction):
     return mean_squared_error(y, prediction) ** 0.5
 
 
-# --- Validation -----------------------------------------------------------------------
-
-
-@script(
-    noise={"share of gain": 1e-5}, above={"auc": 0.8}, below={"auc without it": 0.65}
-)
-def test_adversarial_validation(lgb):
-    """Can a model tell the rows of the test set? Leave out the column that tells it."""
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(0)
-    train = pd.DataFrame(rng.normal(size=(400, 6)), columns=list("abcdef"))
-    test = pd.DataFrame(rng.normal(size=(300, 6)), columns=list("abcdef"))
-    test["c"] += 1.5
-    both = pd.concat([train, test], ignore_index=True)
-    is_test = np.r_[np.zeros(len(train)), np.ones(len(test))]
-    params = {"objective": "binary", "metric": "auc", "num_leaves": 7, "verbose": -1}
-    params |= LEAVES
-
-    def separability(frame):
-        data = lgb.Dataset(frame, label=is_test)
-        history = lgb.cv(params, data, num_boost_round=15, nfold=5, seed=1)
-        return history["valid auc-mean"][-1], history["valid auc-stdv"][-1]
-
-    auc, spread = separability(both)
-    model = lgb.train(params, lgb.Dataset(both, is_test), num_boost_round=15)
-    importance = pd.Series(model.feature_importance("gain"), index=both.columns)
-    guilty = importance.idxmax()
-    assert guilty == "c"
-    return {
-        "auc": auc,
-        "spread": spread,
-        "share of gain": importance[guilty] / importance.sum(),
-        "auc without it": separability(both.drop(columns=guilty))[0],
-    }
-
-
-@script(
-    above={"auc out of fold": 0.97},
-    below={"log loss": 0.2, "log loss of the stack": 0.2},
-)
-def test_stacking_out_of_fold(lgb):
-    """Two models predict the rows of each fold; a logistic regression weighs them."""
-    X, X_test, y, y_test = tumours()
-    base = {"objective": "binary", "verbosity": -1, "seed": 42} | LEAVES
-    recipes = [
-        base | {"num_leaves": 4, "learning_rate": 0.2},
-        base | {"num_leaves": 15, "learning_rate": 0.1, "lambda_l2": 5.0},
-    ]
-    folds = StratifiedKFold(n_splits=4, shuffle=True, random_state=7)
-    oof = np.zeros((len(y), len(recipes)))
-    test = np.zeros((len(y_test), len(recipes)))
-    for column, params in enumerate(recipes):
-        for trn_idx, val_idx in folds.split(X, y):
-            trn = lgb.Dataset(X[trn_idx], label=y[trn_idx])
-            model = lgb.train(params, trn, 30)
-            oof[val_idx, column] = model.predict(X[val_idx], raw_score=True)
-            test[:, column] += model.predict(X_test, raw_score=True) / folds.n_splits
-    stack = LogisticRegression(C=0.05).fit(oof, y)
-    return {
-        "auc out of fold": roc_auc_score(y, oof.mean(axis=1)),
-        "log loss": log_loss(y_test, 1 / (1 + np.exp(-test.mean(axis=1)))),
-        "log loss of the stack": log_loss(y_test, stack.predict_proba(test)),
-    }
-
-
-@script(below={"rmse": "rmse of the mean"})
-def test_rounds_found_by_cv(lgb):
-    """Cross-validation tells the number of rounds; all rows get a few more."""
-    X, X_test, y, y_test = curve()
-    params = {"objective": "regression", "metric": "rmse", "learning_rate": 0.3}
-    params |= {"num_leaves": 15, "verbose": -1}
-    data = lgb.Dataset(X, label=y)
-    history = lgb.cv(
-        params,
-        data,
-        num_boost_round=200,
-        nfold=5,
-        stratified=False,
-        shuffle=True,
-        seed=2018,
-        callbacks=[lgb.early_stopping(10, verbose=False)],
-    )
-    rounds = len(history["valid rmse-mean"])
-    assert rounds < 200
-    assert rounds == np.argmin(history["valid rmse-mean"]) + 1
-    model = lgb.train(params, lgb.Dataset(X, y), num_boost_round=int(rounds * 1.1))
-    return {
-        "rounds": rounds,
-        "cv": min(history["valid rmse-mean"]),
-        "stdv": history["valid rmse-stdv"][-1],
-        "rmse": rmse(y_test, model.predict(X_test)),
-        "rmse of the mean": rmse(y_test, np.full(len(y_test), y.mean())),
-    }
+# --- Tasks ----------------------------------------------------------------------------
 
 
 @script(below={"mae": "mae of yesterday"})
@@ -203,30 +108,6 @@ def test_null_importances(lgb):
         "recall": np.isin([0, 1, 2, 3], kept).mean(),
         "auc of the kept": auc(kept),
     }
-
-
-@script(above={"auc": 0.97, "auc with pseudo labels": 0.97})
-def test_pseudo_labels(lgb):
-    """Rows of the test set of which the model is sure are added to the training set."""
-    X, X_test, y, y_test = tumours()
-    X_few, y_few = X[:120], y[:120]
-    params = {"objective": "binary", "num_leaves": 7, "verbosity": -1}
-    params |= {"min_data": 1, "min_hessian": 1.0, "learning_rate": 0.2}
-    first = lgb.train(params, lgb.Dataset(X_few, y_few), num_boost_round=40)
-    guess = first.predict(X[120:])
-    sure = (guess > 0.95) | (guess < 0.05)
-    X_more = np.vstack([X_few, X[120:][sure]])
-    y_more = np.concatenate([y_few, (guess[sure] > 0.5).astype(int)])
-    second = lgb.train(params, lgb.Dataset(X_more, y_more), num_boost_round=40)
-    return {
-        "sure": sure.mean(),
-        "right": accuracy_score(y[120:][sure], guess[sure] > 0.5),
-        "auc": roc_auc_score(y_test, first.predict(X_test)),
-        "auc with pseudo labels": roc_auc_score(y_test, second.predict(X_test)),
-    }
-
-
-# --- Targets --------------------------------------------------------------------------
 
 
 @script(above={"ap": 0.3, "f1": 0.3})
@@ -299,97 +180,6 @@ def test_ranking(lgb):
     }
 
 
-# Steps of leaves in which most sales are zero are shortened.
-@script(
-    noise={"deviance": 0.05, "rmse in training": 0.05},
-    below={"deviance": "deviance of the mean"},
-)
-def test_tweedie_sales(lgb):
-    """Turnover that is often zero."""
-    X, X_test, _, _, _, _, y, y_test = sales()
-    params = {"objective": "tweedie", "tweedie_variance_power": 1.3, "metric": "rmse"}
-    params |= {"learning_rate": 0.1, "num_leaves": 7, "lambda_l2": 0.1, "verbosity": -1}
-    train = lgb.Dataset(X, label=y, categorical_feature=[0])
-    model = lgb.train(params, train, num_boost_round=40, valid_sets=[train])
-    mean = np.full(len(y_test), y.mean())
-    assert model.best_iteration <= 0  # nothing has stopped: all rounds are used
-    prediction = model.predict(X_test, num_iteration=model.best_iteration)
-    return {
-        "rmse in training": model.best_score["training"]["rmse"],
-        "deviance": mean_tweedie_deviance(y_test, prediction, power=1.3),
-        "deviance of the mean": mean_tweedie_deviance(y_test, mean, power=1.3),
-    }
-
-
-@script(above={"covered": 0.65}, below={"covered": 0.95, "loss": "naive"})
-def test_pair_of_quantiles(lgb):
-    """Two models, one for each end of an interval."""
-    X, X_test, y, y_test = curve()
-    ends, loss, naive = {}, [], []
-    for alpha in 0.1, 0.9:
-        params = {"objective": "quantile", "alpha": alpha, "verbosity": -1}
-        params.update(num_leaves=7, metric="quantile")
-        ends[alpha] = lgb.train(params, lgb.Dataset(X, y), 60).predict(X_test)
-        loss.append(mean_pinball_loss(y_test, ends[alpha], alpha=alpha))
-        quantile = np.full(len(y_test), np.quantile(y, alpha))
-        naive.append(mean_pinball_loss(y_test, quantile, alpha=alpha))
-    return {
-        "covered": np.mean((ends[0.1] <= y_test) & (y_test <= ends[0.9])),
-        "loss": np.mean(loss),
-        "naive": np.mean(naive),
-    }
-
-
-@script(below={"log loss": 0.7, "error": 0.1})
-def test_ten_classes(lgb):
-    """A softmax of ten classes; predictions have a column for each."""
-    X, X_test, y, y_test = digits()
-    params = {
-        "objective": "multiclass",
-        "num_class": 10,
-        "metric": ["multi_logloss", "multi_error"],
-        "num_leaves": 6,
-        "learning_rate": 0.1,
-        "verbose": -1,
-        "nthread": 1,
-        **LEAVES,
-    }
-    train = lgb.Dataset(X, y)
-    valid = lgb.Dataset(X_test, y_test, reference=train)
-    model = lgb.train(params, train, num_boost_round=10, valid_sets=[valid])
-    p = model.predict(X_test)
-    assert p.shape == (len(y_test), 10)
-    assert model.num_model_per_iteration() == 10
-    return {
-        "log loss": log_loss(y_test, p),
-        "as told": model.best_score["valid_0"]["multi_logloss"],
-        "error": model.best_score["valid_0"]["multi_error"],
-        "error by hand": np.mean(p.argmax(axis=1) != y_test),
-    }
-
-
-@script(above={"scaled": 0.3, "balanced": 0.3, "recall": "plain recall"})
-def test_few_positives(lgb):
-    """Positive rows weigh more: by a number, and by their share."""
-    X, X_test, y, y_test = fraud()
-    base = {"objective": "binary", "metric": "average_precision", "num_leaves": 7}
-    base |= {"verbosity": -1, **LEAVES}
-    train = lgb.Dataset(X, y)
-
-    def predict(**more):
-        return lgb.train(base | more, train, num_boost_round=15).predict(X_test)
-
-    plain = predict()
-    scaled = predict(scale_pos_weight=(y == 0).sum() / y.sum())
-    balanced = predict(is_unbalance=True)
-    return {
-        "scaled": average_precision_score(y_test, scaled),
-        "balanced": average_precision_score(y_test, balanced),
-        "recall": np.mean(scaled[y_test == 1] > 0.5),
-        "plain recall": np.mean(plain[y_test == 1] > 0.5),
-    }
-
-
 @script(below={"deviance": "deviance of the mean"})
 def test_counts_with_exposure(lgb):
     """Counts over different numbers of days, whose logarithm is where to start.
@@ -407,32 +197,6 @@ def test_counts_with_exposure(lgb):
         "deviance": mean_poisson_deviance(y_test, expected),
         "deviance of the mean": mean_poisson_deviance(y_test, mean),
     }
-
-
-# Weights are copies of rows, when bins are found, too.
-@script(
-    noise={"weighted": 0.05},
-    below={"rmse": "rmse of the line", "weighted": "rmse of the line"},
-)
-def test_start_from_a_linear_model(lgb):
-    """Trees learn what a linear model leaves over; late rows weigh more."""
-    X, X_test, y, y_test = curve()
-    line = Ridge().fit(X, y)
-    weight = np.linspace(0.5, 2, len(y))
-    params = {"objective": "l2", "num_leaves": 7, "verbose": -1}
-    train = lgb.Dataset(X, y, init_score=line.predict(X))
-    model = lgb.train(params, train, num_boost_round=40)
-    weighted = lgb.Dataset(X, y, weight=weight, init_score=line.predict(X))
-    heavier = lgb.train(params, weighted, num_boost_round=40)
-    start = line.predict(X_test)
-    return {
-        "rmse": rmse(y_test, start + model.predict(X_test)),
-        "weighted": rmse(y_test, start + heavier.predict(X_test)),
-        "rmse of the line": rmse(y_test, start),
-    }
-
-
-# --- Kinds of boosting ----------------------------------------------------------------
 
 
 @script(above={"auc": 0.75, "auc of codes": 0.75})
@@ -455,111 +219,6 @@ def test_categories_of_pandas(lgb):
         "as told": model.best_score["valid_0"]["auc"],
         "auc of codes": roc_auc_score(y_test, by_codes.predict(codes_test)),
     }
-
-
-@script(
-    noise={"auc": 0.02, "log loss": 0.02, "in training": 0.02},
-    above={"auc": 0.85},
-    below={"log loss": "log loss of the share"},
-)
-def test_dart(lgb):
-    """Trees are dropped at random; there is no early stopping."""
-    X, X_test, y, y_test = fraud()
-    params = {
-        "objective": "binary",
-        "boosting": "dart",
-        "drop_rate": 0.1,
-        "learning_rate": 0.2,
-        "num_leaves": 15,
-        "metric": "binary_logloss",
-        "seed": 7,
-        "verbosity": -1,
-    }
-    train = lgb.Dataset(X, y)
-    model = lgb.train(params, train, num_boost_round=40, valid_sets=[train])
-    p = model.predict(X_test)
-    return {
-        "in training": model.best_score["training"]["binary_logloss"],
-        "auc": roc_auc_score(y_test, p),
-        "log loss": log_loss(y_test, p),
-        "log loss of the share": log_loss(y_test, np.full(len(y_test), y.mean())),
-    }
-
-
-@script(
-    noise={"rmse": 0.1, "old words": 0.1},
-    below={"rmse": "rmse of the mean", "old words": "rmse of the mean"},
-)
-def test_goss(lgb):
-    """One-side sampling, asked for in the words of version 4 and in the older ones."""
-    X, X_test, y, y_test = curve()
-    base = {"objective": "regression", "num_leaves": 15, "verbosity": -1}
-    base |= {"top_rate": 0.3, "other_rate": 0.2, "learning_rate": 0.1}
-
-    def score(**words):
-        model = lgb.train(base | words, lgb.Dataset(X, y), num_boost_round=60)
-        return rmse(y_test, model.predict(X_test))
-
-    return {
-        "rmse": score(data_sample_strategy="goss"),
-        "old words": score(boosting_type="goss"),
-        "rmse of the mean": rmse(y_test, np.full(len(y_test), y.mean())),
-    }
-
-
-@script(noise={"rmse": 0.1}, below={"rmse": "rmse of the mean"})
-def test_random_forest(lgb):
-    """A forest: bags of rows and columns, no learning rate."""
-    X, X_test, y, y_test = curve()
-    params = {
-        "objective": "regression",
-        "boosting": "random_forest",
-        "bagging_fraction": 0.632,
-        "bagging_freq": 1,
-        "feature_fraction": 0.8,
-        "num_leaves": 64,
-        "min_data_in_leaf": 3,
-        "verbosity": -1,
-    }
-    model = lgb.train(params, lgb.Dataset(X, y), num_boost_round=50)
-    return {
-        "rmse": rmse(y_test, model.predict(X_test)),
-        "rmse of the mean": rmse(y_test, np.full(len(y_test), y.mean())),
-    }
-
-
-@script(below={"rmse": "rmse of the mean", "falls": 1e-12})
-def test_monotone_constraints(lgb):
-    """Predictions rise with two columns, whatever the others are."""
-    X, X_test, y, y_test = curve()
-    params = {"objective": "regression", "num_leaves": 7}
-    params |= {"monotone_constraints": [0, 0, 0, 1, 1, 0, 0, 0], "verbosity": -1}
-    model = lgb.train(params, lgb.Dataset(X, y), num_boost_round=50)
-    steps = np.repeat(X_test[:50], 20, axis=0)
-    steps[:, 3] = np.tile(np.linspace(0, 1, 20), 50)
-    path = model.predict(steps).reshape(50, 20)
-    return {
-        "rmse": rmse(y_test, model.predict(X_test)),
-        "rmse of the mean": rmse(y_test, np.full(len(y_test), y.mean())),
-        "falls": -min(np.diff(path, axis=1).min(), 0),
-    }
-
-
-@script(above={"auc": 0.95})
-def test_leaves_as_columns(lgb):
-    """The leaves of each row, one-hot, are the columns of a logistic regression."""
-    X, X_test, y, y_test = tumours()
-    params = {"objective": "binary", "num_leaves": 6, "verbosity": -1} | LEAVES
-    model = lgb.train(params, lgb.Dataset(X, y), num_boost_round=20)
-    leaves, leaves_test = (model.predict(Z, pred_leaf=True) for Z in (X, X_test))
-    assert leaves.shape == (len(y), 20)
-    encoder = OneHotEncoder(handle_unknown="ignore").fit(leaves)
-    linear = LogisticRegression(C=0.5, max_iter=200).fit(encoder.transform(leaves), y)
-    p = linear.predict_proba(encoder.transform(leaves_test))[:, 1]
-    return {"auc": roc_auc_score(y_test, p), "log loss": log_loss(y_test, p)}
-
-
-# --- Ensembles and searches -----------------------------------------------------------
 
 
 @script(below={"rmse": "rmse of the mean", "cv": "rmse of the mean"})
@@ -592,33 +251,365 @@ def test_ensemble_of_subsets(lgb):
     }
 
 
-@script(above={"auc": 0.85, "gain of the search": 0.0})
-def test_random_search_with_one_data_set(lgb):
-    """Ten draws of parameters; the data set is binned once for all of them."""
-    X, X_test, y, y_test = fraud()
-    rng = np.random.default_rng(3)
-    train = lgb.Dataset(X[:1700], y[:1700], params={"feature_pre_filter": False})
-    valid = train.create_valid(X[1700:], y[1700:])
-    tried = []
-    for _ in range(10):
-        params = {
-            "objective": "binary",
-            "metric": "auc",
-            "num_leaves": int(rng.integers(3, 32)),
-            "min_data_in_leaf": 1,
-            "min_sum_hessian_in_leaf": float(rng.uniform(5, 20)),
-            "learning_rate": float(10 ** rng.uniform(-2, -1)),
-            "lambda_l2": float(10 ** rng.uniform(-3, 1)),
-            "feature_pre_filter": False,
-            "verbosity": -1,
-        }
-        model = lgb.train(params, train, num_boost_round=25, valid_sets=[valid])
-        tried.append((model.best_score["valid_0"]["auc"], params, model))
-    aucs = [auc for auc, _, _ in tried]
-    best = tried[int(np.argmax(aucs))][2]
+# --- Boosters -------------------------------------------------------------------------
+
+
+@script(below={"l2": "l2 of the mean"})
+def test_rounds_by_hand(lgb):
+    """A loop over `update` that takes a round back when it was of no use."""
+    X, X_test, y, y_test = diabetes()
+    train = lgb.Dataset(X, y)
+    valid = lgb.Dataset(X_test, y_test, reference=train)
+    params = {"objective": "regression", "metric": "l2", "num_leaves": 15}
+    booster = lgb.Booster({**params, "learning_rate": 0.3, "verbose": -1}, train)
+    booster.add_valid(valid, "held out")
+    best, taken_back = np.inf, 0
+    for _ in range(30):
+        booster.update()
+        [(name, metric, value, higher)] = booster.eval_valid()
+        assert (name, metric, higher) == ("held out", "l2", False)
+        if value > best * 1.002:
+            booster.rollback_one_iter()
+            taken_back += 1
+            booster.reset_parameter({"learning_rate": 0.3 * 0.8**taken_back})
+        best = min(best, value)
+        if taken_back == 5:
+            break
+    [(_, _, in_training, _)] = booster.eval_train()
     return {
-        "best": max(aucs),
-        "worst": min(aucs),
-        "gain of the search": max(aucs) - np.median(aucs),
-        "auc": roc_auc_score(y_test, best.predict(X_test)),
+        "rounds": booster.current_iteration(),
+        "taken back": taken_back,
+        "in training": in_training,
+        "l2": mean_squared_error(y_test, booster.predict(X_test)),
+        "l2 of the mean": np.mean((y_test - y.mean()) ** 2),
     }
+
+
+@script(below={"rmse": "rmse before"})
+def test_updates_with_gradients_of_ones_own(lgb):
+    """`update` takes a function of the scores: here the loss is log(cosh(error))."""
+    X, X_test, y, y_test = curve()
+
+    def logcosh(preds, data):
+        slope = np.tanh(preds - data.get_label())
+        return slope, 1 - 0.9 * slope**2
+
+    train = lgb.Dataset(X, y, init_score=np.full(len(y), np.median(y)))
+    params = {"objective": "none", "num_leaves": 7, "verbosity": -1} | LEAVES
+    booster = lgb.Booster(params=params, train_set=train)
+    for _ in range(60):
+        if booster.update(fobj=logcosh):
+            break
+    return {
+        "rounds": booster.num_trees(),
+        "rmse": rmse(y_test, np.median(y) + booster.predict(X_test)),
+        "rmse before": rmse(y_test, np.full(len(y_test), np.median(y))),
+    }
+
+
+@script(near=1e-5, above={"share of five": 0.9})
+def test_what_the_model_uses(lgb):
+    """Importances as a table and a plot, the trees as a dict and as a data frame."""
+    pd = pytest.importorskip("pandas")
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    X, _, y, _ = curve()
+    columns = [f"x{i}" for i in range(8)]
+    params = {"objective": "regression", "num_leaves": 7, "verbosity": -1}
+    train = lgb.Dataset(pd.DataFrame(X, columns=columns), y)
+    model = lgb.train(params, train, num_boost_round=20)
+    table = pd.DataFrame(
+        {
+            "feature": model.feature_name(),
+            "gain": model.feature_importance(importance_type="gain"),
+            "split": model.feature_importance(),
+        }
+    ).sort_values("gain", ascending=False)
+    bars = lgb.plot_importance(model, max_num_features=5, importance_type="gain")
+    labels = [tick.get_text() for tick in bars.get_yticklabels()]
+    assert labels == list(table["feature"][:5])[::-1]
+    pyplot.close("all")
+    frame = model.trees_to_dataframe()
+    splits = frame[frame["split_feature"].notna()]
+    assert splits["split_feature"].value_counts().to_dict() == {
+        name: n for name, n in zip(table["feature"], table["split"], strict=True) if n
+    }
+    dumped = json.loads(json.dumps(model.dump_model()))
+    assert dumped["feature_names"] == columns
+    root = dumped["tree_info"][0]["tree_structure"]
+    return {
+        "share of five": table["gain"][:5].sum() / table["gain"].sum(),
+        "splits": len(splits),
+        "gain of x3": table.set_index("feature")["gain"]["x3"],
+        "first threshold": root["threshold"],
+        "first column": root["split_feature"],
+        "rows": root["internal_count"],
+        "leaves": sum(tree["num_leaves"] for tree in dumped["tree_info"]),
+    }
+
+
+# --- Data sets ------------------------------------------------------------------------
+
+
+# Weights are copies of rows, when bins are found, too.
+@script(noise={"ndcg": 0.01}, above={"ndcg": 0.8}, below={"apart": 1e-12})
+def test_containers_of_labels(lgb):
+    """Labels, weights and groups in lists, arrays and Series make the same model."""
+    pd = pytest.importorskip("pandas")
+    X, X_test, y, y_test, group, group_test = searches()
+    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": 5, "verbose": -1}
+    params |= {"num_leaves": 7, "label_gain": [0, 1, 3, 7, 15]} | LEAVES
+    query = pd.Series(np.repeat(np.arange(len(group)), group))
+    weight = 1 + query % 3
+    rows = pd.DataFrame({"label": y}, index=np.arange(len(y)) * 2)
+    predictions, told = [], []
+    for label, sizes, weights in [
+        (y, group, weight.to_numpy()),
+        (list(y), list(group), list(weight)),
+        (rows["label"], query.value_counts(sort=False), weight),
+        (rows, group.astype(np.int32), weight.astype("float32")),
+    ]:
+        train = lgb.Dataset(X, label, weight=weights, group=sizes)
+        valid = lgb.Dataset(X_test, y_test, train, group=group_test)
+        model = lgb.train(params, train, 15, [valid])
+        predictions.append(model.predict(X_test))
+        told.append(model.best_score["valid_0"]["ndcg@5"])
+    return {
+        "ndcg": told[0],
+        "apart": max(np.ptp(predictions, axis=0).max(), np.ptp(told)),
+    }
+
+
+@script(above={"auc": 0.65}, below={"l2": 0.24})
+def test_groups_that_stay_together(lgb):
+    """Folds by town, so that no town is in both parts."""
+    X, _, y, _ = clients()
+    X = X.reset_index(drop=True)
+    towns = X["town"].cat.codes.to_numpy()
+    params = {"objective": "binary", "metric": ["auc", "l2"], "verbosity": -1}
+    params |= {"max_cat_to_onehot": 10, "num_leaves": 7, **LEAVES}
+    history = lgb.cv(
+        params,
+        lgb.Dataset(X.drop(columns="town"), label=y.to_numpy()),
+        num_boost_round=10,
+        folds=GroupKFold(n_splits=5).split(X, y, groups=towns),
+    )
+    lists = {"valid auc-mean", "valid auc-stdv", "valid l2-mean", "valid l2-stdv"}
+    assert set(history) == lists
+    return {
+        "auc": max(history["valid auc-mean"]),
+        "stdv": history["valid auc-stdv"][-1],
+        "l2": min(history["valid l2-mean"]),
+    }
+
+
+@script(above={"auc out of fold": 0.85, "auc": 0.85})
+def test_boosters_of_cv(lgb):
+    """The models of the folds predict what they have not seen, and the test set."""
+    X, X_test, y, y_test = fraud()
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    params = {"objective": "binary", "metric": "auc", "num_leaves": 7, "verbose": -1}
+    params |= LEAVES | {"min_sum_hessian_in_leaf": 10, "lambda_l2": 5}
+    result = lgb.cv(
+        params,
+        lgb.Dataset(X, y),
+        num_boost_round=100,
+        folds=folds,
+        eval_train_metric=True,
+        return_cvbooster=True,
+        callbacks=[lgb.early_stopping(10, verbose=False)],
+    )
+    models = result["cvbooster"]
+    assert len(models.boosters) == 4
+    assert len(result["train auc-mean"]) == models.best_iteration
+    oof = np.zeros(len(y))
+    for (_, rows), booster in zip(folds, models.boosters, strict=True):
+        oof[rows] = booster.predict(X[rows], num_iteration=models.best_iteration)
+    predictions = models.predict(X_test, num_iteration=models.best_iteration)
+    importances = np.mean(models.feature_importance(importance_type="gain"), axis=0)
+    return {
+        "rounds": models.best_iteration,
+        "auc out of fold": roc_auc_score(y, oof),
+        "auc": roc_auc_score(y_test, np.mean(predictions, axis=0)),
+        "in training": result["train auc-mean"][-1],
+        "strongest": importances.argmax(),
+    }
+
+
+# --- Callbacks, metrics, parameters ---------------------------------------------------
+
+
+class Pruned(Exception):
+    """The trial is not worth more rounds."""
+
+
+class Trial:
+    """Keeps what is reported, and ends trials that are worse than the others."""
+
+    def __init__(self, finished):
+        self.finished, self.values = finished, {}
+
+    def report(self, value, step):
+        self.values[step] = value
+
+    def should_prune(self):
+        step = max(self.values)
+        others = [values[step] for values in self.finished if step in values]
+        return step >= 5 and len(others) > 1 and self.values[step] > np.median(others)
+
+
+class PruningCallback:
+    """Reports the metric of a validation set; raises where the trial shall end."""
+
+    def __init__(self, trial, metric, valid_name="valid_0"):
+        self.trial, self.metric, self.valid_name = trial, metric, valid_name
+
+    def __call__(self, env):
+        # What `cv` tells has five entries, and other names.
+        is_cv = len(env.evaluation_result_list[0]) == 5 and bool(
+            env.evaluation_result_list[0][4]
+        )
+        name = "valid" if is_cv else self.valid_name
+        for result in env.evaluation_result_list:
+            if result[0] == name and result[1] in (self.metric, f"valid {self.metric}"):
+                self.trial.report(result[2], step=env.iteration)
+                if self.trial.should_prune():
+                    raise Pruned(f"Pruned in iteration {env.iteration}.")
+                return
+        raise ValueError(f"No {self.metric!r} in {env.evaluation_result_list}.")
+
+
+@script(above={"pruned": 0}, below={"best": "l2 of the mean"})
+def test_pruning(lgb):
+    """A callback looks at each round's metric and raises when a trial is hopeless."""
+    X, X_test, y, y_test = diabetes()
+    finished, rounds, pruned = [], [], 0
+    for trial_number, rate in enumerate([0.1, 0.2, 0.01, 0.3, 0.05, 0.15]):
+        trial = Trial(finished)
+        train = lgb.Dataset(X, y)
+        params = {"objective": "regression", "metric": "l2", "learning_rate": rate}
+        params |= {"num_leaves": 5, "verbosity": -1}
+        callbacks = [PruningCallback(trial, "l2")]
+        try:
+            if trial_number % 2:
+                lgb.cv(
+                    params, train, 20, nfold=3, stratified=False, callbacks=callbacks
+                )
+            else:
+                valid = lgb.Dataset(X_test, y_test, reference=train)
+                lgb.train(params, train, 20, valid_sets=[valid], callbacks=callbacks)
+        except Pruned:
+            pruned += 1
+        finished.append(trial.values)
+        rounds.append(len(trial.values))
+    return {
+        "pruned": pruned,
+        "rounds": sum(rounds),
+        "best": min(min(values.values()) for values in finished),
+        "l2 of the mean": np.mean((y_test - y.mean()) ** 2),
+    }
+
+
+@pytest.mark.parametrize("package", ["lightgbm", "skgoss"])
+def test_pruning_by_optuna(package):
+    """Optuna's own callback, where it is installed."""
+    optuna = pytest.importorskip("optuna")
+    integration = pytest.importorskip("optuna_integration.lightgbm")
+    lgb = pytest.importorskip(package)
+    X, X_test, y, y_test = diabetes()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+    def objective(trial):
+        rate = trial.suggest_float("learning_rate", 0.01, 0.3, log=True)
+        params = {"objective": "regression", "metric": "l2", "learning_rate": rate}
+        train = lgb.Dataset(X, y)
+        valid = lgb.Dataset(X_test, y_test, reference=train)
+        pruning = integration.LightGBMPruningCallback(trial, "l2")
+        params |= {"num_leaves": 5, "verbosity": -1}
+        model = lgb.train(params, train, 20, valid_sets=[valid], callbacks=[pruning])
+        return model.best_score["valid_0"]["l2"]
+
+    study = optuna.create_study(
+        sampler=optuna.samplers.RandomSampler(0),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=2),
+    )
+    study.optimize(objective, n_trials=8)
+    states = [trial.state.name for trial in study.trials]
+    assert "PRUNED" in states
+    assert study.best_value < np.mean((y_test - y.mean()) ** 2)
+
+
+# The option ends nothing without early_stopping_round, but the callback does.
+@script(below={"first": 0.5, "any": 0.5}, warns=(UnusedParameterWarning,))
+def test_metrics_in_lists(lgb):
+    """Several metrics: the first one stops, or any of them."""
+    X, X_test, y, y_test = tumours()
+    base = {"objective": "binary", "num_leaves": 7, "learning_rate": 0.15}
+    base |= {"verbose": -1}
+    base |= LEAVES
+    train = lgb.Dataset(X, y, free_raw_data=False)
+    valid = lgb.Dataset(X_test, y_test, reference=train, free_raw_data=False)
+    fit = {"train_set": train, "num_boost_round": 200, "valid_sets": valid}
+    first = lgb.train(
+        base | {"metric": ["binary_logloss", "auc"], "first_metric_only": True},
+        **fit,
+        callbacks=[lgb.early_stopping(10, first_metric_only=True, verbose=False)],
+    )
+    anyone = lgb.train(
+        base | {"metric": "auc,binary_logloss", "early_stopping_round": 10}, **fit
+    )
+    assert list(first.best_score["valid_0"]) == ["binary_logloss", "auc"]
+    return {
+        "first": first.best_score["valid_0"]["binary_logloss"],
+        "rounds of the first": first.best_iteration,
+        "any": anyone.best_score["valid_0"]["binary_logloss"],
+        "rounds of any": anyone.best_iteration,
+    }
+
+
+@script(above={"auc": 0.97})
+def test_many_aliases(lgb):
+    """Words of other versions and libraries for the same parameters; devices, files."""
+    X, X_test, y, y_test = tumours()
+    params = {
+        "application": "binary",
+        "boost": "gbdt",
+        "metric_types": "auc",
+        "num_rounds": 30,
+        "eta": 0.15,
+        "max_leaf_nodes": 9,
+        "min_samples_leaf": 1,
+        "min_hessian": 5,
+        "reg_alpha": 0.1,
+        "l2_regularization": 0.5,
+        "max_bins": 127,
+        "random_seed": 3,
+        "nthreads": 1,
+        "verbose": -1,
+        "task": "train",
+        "device": "cpu",
+        "is_training_metric": True,
+        "tree_learner": "serial",
+        "two_round": False,
+    }
+    given = dict(params)
+    model = lgb.train(params, lgb.Dataset(X, y))
+    assert params == given
+    assert model.current_iteration() == 30
+    plain = {
+        "objective": "binary",
+        "learning_rate": 0.15,
+        "num_leaves": 9,
+        "min_data_in_leaf": 1,
+        "min_sum_hessian_in_leaf": 5.0,
+        "lambda_l1": 0.1,
+        "lambda_l2": 0.5,
+        "max_bin": 127,
+        "verbosity": -1,
+    }
+    same = lgb.train(plain, lgb.Dataset(X, y), num_boost_round=30)
+    p = model.predict(X_test)
+    np.testing.assert_array_equal(p, same.predict(X_test))
+    return {"auc": roc_auc_score(y_test, p), "log loss": log_loss(y_test, p)}

@@ -9,12 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scripts import LEAVES, digits, fraud, script, tumours
-from sklearn.metrics import mean_squared_error, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
-
-
-def rmse(y, prediction):
-    return mean_squared_error(y, prediction) ** 0.5
 
 
 class Before4:

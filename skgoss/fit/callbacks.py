@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import copy
 import logging
-import math
 import numbers
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from skgoss.training.callback_api import (
     Listener,
 )
 from skgoss.training.evaluation import EvalResult
-from skgoss.training.loop import Recorder
+from skgoss.training.loop import BestRound, Recorder, Watch
 from skgoss.utils.messages import LISTENER, type_name, warn
 from skgoss.utils.public import set_module
 
@@ -412,28 +411,8 @@ def _whole(callback: str, name: str, value: Any) -> int:
     return int(value)
 
 
-class _Watch:
-    """The best value so far of one metric of one set, which is never NaN."""
-
-    def __init__(self, result: EvalResult, min_deltas: Mapping[str, float]) -> None:
-        self.dataset, self.metric, _, maximize, *_ = result
-        self.sign = 1.0 if maximize else -1.0
-        self.min_delta = min_deltas[self.metric]
-        self.iteration = -1
-        self.value = math.nan
-        self.results: list[EvalResult] = []
-
-    def see(self, iteration: int, value: float, results: list[EvalResult]) -> None:
-        better = self.sign * (value - self.value) > self.min_delta
-        is_first_number = math.isnan(self.value) and not math.isnan(value)
-        if better or is_first_number:
-            self.iteration, self.value, self.results = iteration, value, results
-
-
-class EarlyStopping(Listener):
+class EarlyStopping(BestRound):
     """The callback of `early_stopping`, with checked arguments."""
-
-    order = 30
 
     def __init__(
         self,
@@ -443,65 +422,46 @@ class EarlyStopping(Listener):
         min_delta: float | list[float],
         eval_names: Sequence[str] | None = None,
     ) -> None:
+        super().__init__(min_delta, first_metric_only)
         self.eval_names = eval_names
         self.stopping_rounds = stopping_rounds
-        self.first_metric_only = first_metric_only
         self.verbose = verbose
-        self.min_delta = min_delta if isinstance(min_delta, list) else [min_delta]
-        self.watches: dict[tuple[str, str], _Watch] = {}
 
     @property
     def enabled(self) -> bool:
         """Whether the callback can stop a fit."""
         return self.stopping_rounds > 0
 
-    def on_other_ranks(self) -> EarlyStopping:
+    def on_other_ranks(self) -> Self:
         """The callback of other ranks, which decides the same and prints nothing."""
-        other = copy.copy(self)
+        other = super().on_other_ranks()
         other.verbose = False
         return other
 
     def __call__(self, env: CallbackEnv) -> None:
         if not self.enabled:
             return
-        if env.iteration == env.begin_iteration:
-            self._begin(env)
-        results = env.evaluation_result_list
-        watched = [
-            (self.watches[dataset, metric], value)
-            for dataset, metric, value, *_ in results
-            if (dataset, metric) in self.watches
-        ]
-        for watch, value in watched:
-            watch.see(env.iteration, value, results)
-        for watch, _ in watched:
-            waited = env.iteration - watch.iteration
-            if watch.results and waited >= self.stopping_rounds:
-                self._stop("Early stopping, best iteration is:", watch)
-
-    def at_end(self) -> None:
-        """Keep the rounds up to the best one, if boosting has not stopped early."""
-        for watch in self.watches.values():
-            if watch.results:
-                self._stop("Did not meet early stopping. Best iteration is:", watch)
-
-    def _begin(self, env: CallbackEnv) -> None:
-        self.watches = self._watched(env)
-        if self.watches and self.verbose:
+        super().__call__(env)
+        is_first = env.iteration == env.begin_iteration
+        if is_first and self.watches and self.verbose:
             say(
                 "Training until validation scores don't improve for"
                 f" {self.stopping_rounds} rounds"
             )
+        for watch in self.watches.values():
+            waited = env.iteration - watch.iteration
+            if watch.results and waited >= self.stopping_rounds:
+                raise self._stop(watch, "Early stopping, best iteration is:")
 
-    def _watched(self, env: CallbackEnv) -> dict[tuple[str, str], _Watch]:
-        """The metrics that can stop the fit, by evaluation set and name."""
+    def _watched(self, env: CallbackEnv) -> list[EvalResult]:
+        """The metrics of the first round that can stop the fit."""
         if env.params.get("boosting_type") == "dart":
             warn(
                 "Early stopping is not available in dart mode, because later rounds"
                 " change earlier trees: all rounds are kept."
             )
-            return {}
-        results = env.evaluation_result_list
+            return []
+        results = super()._watched(env)
         if not results:
             raise ValueError(
                 "For early stopping, at least one dataset and eval metric is required"
@@ -527,31 +487,18 @@ class EarlyStopping(Listener):
                 " an evaluation set of other rows. Or pass no evaluation set and set"
                 " early_stopping_round, which holds out rows."
             )
-        if self.first_metric_only:
-            others = [r for r in others if r.metric_name == results[0].metric_name]
-        deltas = self._deltas([metric for _, metric, *_ in results])
-        watches = [_Watch(result, deltas) for result in others]
-        return {(watch.dataset, watch.metric): watch for watch in watches}
+        return others
 
-    def _deltas(self, metrics: list[str]) -> dict[str, float]:
-        """The smallest improvement of each metric."""
-        names = list(dict.fromkeys(metrics))
-        deltas = self.min_delta
-        if len(deltas) <= 1:
-            return dict.fromkeys(names, deltas[0] if deltas else 0.0)
-        if len(deltas) != len(names):
-            raise ValueError(
-                f"early_stopping: min_delta has {len(deltas)} values for the"
-                f" {len(names)} metrics {', '.join(names)}; pass one for each."
-            )
-        return dict(zip(names, deltas, strict=True))
-
-    def _stop(self, why: str, watch: _Watch) -> None:
+    def _stop(
+        self,
+        watch: Watch,
+        why: str = "Did not meet early stopping. Best iteration is:",
+    ) -> EarlyStopException:
         if self.verbose:
             say(f"{why}\n[{watch.iteration + 1}]\t{show(watch.results)}")
             if self.first_metric_only:
                 say(f"Evaluated only: {watch.metric}")
-        raise EarlyStopException(watch.iteration, watch.results)
+        return super()._stop(watch)
 
 
 class _Bar:

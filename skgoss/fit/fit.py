@@ -198,10 +198,6 @@ class Fit:
         if arguments.callbacks is not None:
             calls = callbacks.for_one_fit(arguments.callbacks)
         patience = options.early_stopping_round or 0
-        if options.folds is not None and options.early_stopping_round is None:
-            # The best round of each fold is kept, if there is one, but none ends early.
-            has_best = options.boosting_type != "dart" and self.plan.make_metrics()
-            patience = options.n_estimators if has_best else 0
         is_told = options.verbosity >= 1 or arguments.early_stopping_messages
         if patience > 0:
             calls.append(

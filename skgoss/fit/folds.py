@@ -18,7 +18,7 @@ from skgoss.fit.splits import Pair
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.training import loop
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.loop import Recorder, Trained
+from skgoss.training.loop import BestRound, Recorder, Trained
 from skgoss.training.schedule import at_once, run_all
 
 
@@ -87,10 +87,14 @@ def _models(
 
     After Ctrl-C, they are those that have ended, or else those that have begun.
     """
-    n, folds = len(pairs), Folds(fit.data.rows, pairs)
+    n, folds, options = len(pairs), Folds(fit.data.rows, pairs), fit.data.settings
     n_at_once, n_threads = threads_of_folds(fit, n)
     # A share for what follows, which is another fit or little.
-    whole = fit.limit.of_share(0.6 if fit.data.settings.refit else 1.0)
+    whole = fit.limit.of_share(0.6 if options.refit else 1.0)
+    # Without early stopping, no fold ends early. Rounds of dropout change earlier ones.
+    keeps_best = (
+        options.early_stopping_round is None and options.boosting_type != "dart"
+    )
     begun: dict[int, FoldModel] = {}
     ended: set[int] = set()
 
@@ -99,7 +103,11 @@ def _models(
             return
         of_fold = folds.begun(fit, number, n_threads)
         state, test = of_fold.state, pairs[number][1]
-        model, calls = make_model(of_fold), of_fold.new_callbacks()
+        calls = of_fold.new_callbacks()
+        model = make_model(of_fold) if calls else None
+        if keeps_best:
+            deltas = options.early_stopping_min_delta
+            calls.append(BestRound(deltas, options.first_metric_only))
         limit = whole.of_share(1 / -(-(n - number) // n_at_once))
         is_over = limit.after_round(state.settings.n_estimators)
         result = loop.train(state, model, callbacks=calls, after_round=is_over)

@@ -132,8 +132,9 @@ class Listener:
     before_iteration = False
     may_lag = True
 
-    def at_end(self) -> None:
-        """The last round is over, and no callback has ended the fit."""
+    def at_end(self) -> EarlyStopException | None:
+        """The last round is over; returns what ends the fit earlier after all."""
+        return None
 
     def close(self) -> None:
         """The fit has ended, perhaps by an error."""

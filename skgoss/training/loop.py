@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from math import isnan, nan
+from typing import Any, NamedTuple, Self
 
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import OutOfFold
@@ -142,17 +144,16 @@ def run(
             shown = env._replace(iteration=first + index)
             if caller.after_round(shown, index, is_new=is_new):
                 break
-        caller.at_end()
+        stop = caller.at_end()
     except Exception as error:
         stop = caller.stop_from(error)
         if stop is None:
             raise
         recorder.complete(env or env_of(iteration=first, evaluation_result_list=[]))
-        return stop
     finally:
         caller.close()
-    _warn_of_fewer_rounds(boosting, n_grown, n_rounds)
-    return None
+    _warn_of_fewer_rounds(boosting, None if stop else n_grown, n_rounds)
+    return stop
 
 
 def _warn_of_fewer_rounds(
@@ -160,8 +161,9 @@ def _warn_of_fewer_rounds(
 ) -> None:
     """Warn that rounds end before the number that the user has asked for.
 
-    Who asks for few rounds does not miss the others. ``n_rounds`` of a search are
-    stages, of which nobody has asked for any.
+    ``n_grown`` of them could grow; None: all could, or a callback has ended them. Who
+    asks for few rounds does not miss the others. ``n_rounds`` of a search are stages,
+    of which nobody has asked for any.
     """
     settings, is_first = boosting.settings, boosting.partition.collectives.rank == 0
     is_asked = n_rounds is None and "n_estimators" in settings.passed
@@ -248,6 +250,88 @@ class Recorder:
             self(env)
 
 
+class Watch:
+    """The best value so far of one metric of one set, which is never NaN."""
+
+    def __init__(self, result: EvalResult, min_deltas: Mapping[str, float]) -> None:
+        self.dataset, self.metric, _, maximize, *_ = result
+        self.sign = 1.0 if maximize else -1.0
+        self.min_delta = min_deltas[self.metric]
+        self.iteration = -1
+        self.value = nan
+        self.results: list[EvalResult] = []
+
+    def see(self, iteration: int, value: float, results: list[EvalResult]) -> None:
+        """Compare the value of a round with the best one."""
+        is_better = self.sign * (value - self.value) > self.min_delta
+        is_first_number = isnan(self.value) and not isnan(value)
+        if is_better or is_first_number:
+            self.iteration, self.value, self.results = iteration, value, results
+
+
+class BestRound(Listener):
+    """The callback that keeps the rounds up to the best one.
+
+    That is the best round of the first metric that is ever a number. A metric must
+    change by more than ``min_delta`` to be better: by its number in the list, or by the
+    only one.
+    """
+
+    order = 30
+
+    def __init__(
+        self, min_delta: float | list[float], first_metric_only: bool = False
+    ) -> None:
+        self.min_delta = min_delta if isinstance(min_delta, list) else [min_delta]
+        self.first_metric_only = first_metric_only
+        self.watches: dict[tuple[str, str], Watch] = {}
+
+    def on_other_ranks(self) -> Self:
+        """The callback of other ranks, which decides the same and prints nothing."""
+        return copy.copy(self)
+
+    def __call__(self, env: CallbackEnv) -> None:
+        results = env.evaluation_result_list
+        if env.iteration == env.begin_iteration:
+            self._begin(results, self._watched(env))
+        for dataset, metric, value, *_ in results:
+            watch = self.watches.get((dataset, metric))
+            if watch is not None:
+                watch.see(env.iteration, value, results)
+
+    def at_end(self) -> EarlyStopException | None:
+        """Keep the rounds up to the best one."""
+        for watch in self.watches.values():
+            if watch.results:
+                return self._stop(watch)
+        return None
+
+    def _watched(self, env: CallbackEnv) -> list[EvalResult]:
+        """The metrics of the first round that are watched."""
+        return env.evaluation_result_list
+
+    def _begin(self, results: list[EvalResult], watched: list[EvalResult]) -> None:
+        """Watch some of the metrics of the first round."""
+        names = list(dict.fromkeys(metric for _, metric, *_ in results))
+        deltas = self.min_delta or [0.0]
+        if len(deltas) == 1:
+            deltas = deltas * len(names)
+        elif results and len(deltas) != len(names):
+            raise ValueError(
+                f"early_stopping: min_delta has {len(deltas)} values for the"
+                f" {len(names)} metrics {', '.join(names)}; pass one for each."
+            )
+        by_name = dict(zip(names, deltas, strict=False))
+        watches = [Watch(result, by_name) for result in watched]
+        if self.first_metric_only:
+            watches = [watch for watch in watches if watch.metric == names[0]]
+        self.watches = {(watch.dataset, watch.metric): watch for watch in watches}
+
+    def _stop(self, watch: Watch) -> EarlyStopException:
+        """What ends the rounds after the best one."""
+        return EarlyStopException(watch.iteration, watch.results)
+
+
 class CallbackList:
     """The callbacks of a fit that are called before and after each round.
 
@@ -288,11 +372,13 @@ class CallbackList:
                 callback(env)
         return self._after_round is not None and self._after_round(index)
 
-    def at_end(self) -> None:
-        """The last round is over, and no callback has ended the fit."""
+    def at_end(self) -> EarlyStopException | None:
+        """The last round is over; returns what ends the fit earlier after all."""
         for callback in self.after:
-            if isinstance(callback, Listener):
-                callback.at_end()
+            stop = callback.at_end() if isinstance(callback, Listener) else None
+            if stop is not None:
+                return stop
+        return None
 
     def stop_from(self, error: Any) -> EarlyStopException | None:
         """What ends the rounds after an error; None if it is a failure.
@@ -389,13 +475,14 @@ class DistributedCallbacks(CallbackList):
             self._is_over = super().after_round(env, index, is_new=is_new)
         return self._is_over
 
-    def at_end(self) -> None:
+    def at_end(self) -> EarlyStopException | None:
         has_heard = self._is_over and not self._is_first
         with self._calling():
-            super().at_end()
+            stop = super().at_end()
         if not has_heard:
             self._is_over = True
-            self._synchronize()
+            self._synchronize(stop)
+        return stop
 
     def stop_from(self, error: Any) -> EarlyStopException | None:
         stop = super().stop_from(error)

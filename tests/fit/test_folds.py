@@ -107,6 +107,20 @@ def test_models_of_a_mean_have_their_mean_best_rounds():
     assert max(rounds) < 40
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"first_metric_only": True}, {"early_stopping_min_delta": [0.0, 1e9]}],
+)
+def test_folds_keep_their_best_rounds_without_patience(options):
+    """As with a patience that no fold uses up."""
+    options |= {"learning_rate": 0.5, "metric": ["l1", "l2"]}
+    model, patient = fit(**options), fit(**options, early_stopping_round=30)
+    rounds = np.argmin([v["l1"] for v in model.evals_result_.values()], axis=1) + 1
+    assert model.n_iter_ == rounds.sum() < 30 * FOLDS
+    assert model.evals_result_ == patient.evals_result_
+    np.testing.assert_array_equal(model.oof_prediction_, patient.oof_prediction_)
+
+
 def test_continuing_a_model_keeps_its_rounds():
     X, y = numbers()
     first = LGBMRegressor(**SMALL).fit(X, y)

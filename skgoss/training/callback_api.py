@@ -140,22 +140,6 @@ class Listener:
         """The fit has ended, perhaps by an error."""
 
 
-def record(history: History, results: Sequence[EvalResult]) -> None:
-    """Append the metrics of a round.
-
-    A metric of cross-validation has two lists, as in LightGBM: its name with '-mean',
-    and with '-stdv'.
-    """
-    for result in results:
-        dataset_name, metric_name, value, _, *deviation = result
-        by_metric = history.setdefault(dataset_name, {})
-        if deviation:
-            by_metric.setdefault(f"{metric_name}-mean", []).append(value)
-            by_metric.setdefault(f"{metric_name}-stdv", []).append(*deviation)
-        else:
-            by_metric.setdefault(metric_name, []).append(value)
-
-
 def may_lag(callbacks: Sequence[Callback]) -> bool:
     """Whether no callback needs the model of its round.
 

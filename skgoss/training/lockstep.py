@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from skgoss.training.callback_api import History, record
+from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvalResult, EvaluationSet
+from skgoss.training.loop import record
 from skgoss.training.run import Run
 from skgoss.training.schedule import Schedule
 
@@ -19,7 +20,7 @@ AHEAD = 8
 
 
 class Lockstep:
-    """Runs that advance together, with the interface of `Rounds` for the loop.
+    """Runs that advance together, and grow in a loop as one fit does: see `Growing`.
 
     Use it as a context manager: its threads end with the `with` body. ``n_at_once``
     of the runs advance at the same time, and may be ``ahead`` rounds of the one that

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from math import isnan, nan
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
+from skgoss.columns.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import OutOfFold
+from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
@@ -19,10 +21,8 @@ from skgoss.training.callback_api import (
     History,
     Listener,
     may_lag,
-    record,
 )
-from skgoss.training.evaluation import EvalResult, by_name
-from skgoss.training.lockstep import Lockstep
+from skgoss.training.evaluation import EvalResult, EvaluationSet, by_name
 from skgoss.training.rounds import Rounds
 from skgoss.utils.messages import warn
 
@@ -93,8 +93,26 @@ def train(
     return result(boosting, stop, history)
 
 
+class Growing(Protocol):
+    """What grows in a loop: the rounds of one fit, or of several in lockstep."""
+
+    settings: Settings
+    first_round: int
+    partition: RowPartition
+
+    @property
+    def sets(self) -> Sequence[EvaluationSet]:
+        """The evaluation sets."""
+
+    def boost(self) -> bool:
+        """See `Rounds`, as for `evaluate`."""
+
+    def evaluate(self) -> list[EvalResult]:
+        """The metrics after the last round."""
+
+
 def run(
-    boosting: Rounds | Lockstep,
+    boosting: Growing,
     model: Any,
     *,
     history: History,
@@ -157,7 +175,7 @@ def run(
 
 
 def _warn_of_fewer_rounds(
-    boosting: Rounds | Lockstep, n_grown: int | None, n_rounds: int | None
+    boosting: Growing, n_grown: int | None, n_rounds: int | None
 ) -> None:
     """Warn that rounds end before the number that the user has asked for.
 
@@ -223,6 +241,22 @@ def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
 
 
 # --- The callbacks of a fit ----------------------------------------------------------
+
+
+def record(history: History, results: Sequence[EvalResult]) -> None:
+    """Append the metrics of a round.
+
+    A metric of cross-validation has two lists, as in LightGBM: its name with '-mean',
+    and with '-stdv'.
+    """
+    for result in results:
+        dataset_name, metric_name, value, _, *deviation = result
+        by_metric = history.setdefault(dataset_name, {})
+        if deviation:
+            by_metric.setdefault(f"{metric_name}-mean", []).append(value)
+            by_metric.setdefault(f"{metric_name}-stdv", []).append(*deviation)
+        else:
+            by_metric.setdefault(metric_name, []).append(value)
 
 
 class Recorder:
@@ -427,7 +461,7 @@ class DistributedCallbacks(CallbackList):
 
     def __init__(
         self,
-        boosting: Rounds | Lockstep,
+        boosting: Growing,
         callbacks: Sequence[Callback],
         recorder: Recorder,
         after_round: Callable[[int], bool] | None = None,

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from math import inf, isnan
 from threading import Lock
 
-from skgoss.training.callback_api import History, record
+from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvalResult, loss_of
+from skgoss.training.loop import record
 from skgoss.training.rounds import Rounds
 
 

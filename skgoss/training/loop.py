@@ -10,7 +10,7 @@ from functools import partial
 from math import isnan, nan
 from typing import Any, NamedTuple, Protocol, Self
 
-from skgoss.columns.row_partition import RowPartition
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.parameters.settings import Settings

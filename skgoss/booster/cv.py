@@ -34,7 +34,8 @@ from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop
 from skgoss.training.callback_api import EarlyStopException, History, may_lag
-from skgoss.training.lockstep import AHEAD, Lockstep
+from skgoss.training.lockstep import Lockstep
+from skgoss.training.rounds import AHEAD
 from skgoss.training.run import Run
 from skgoss.training.schedule import at_once
 from skgoss.utils import threads

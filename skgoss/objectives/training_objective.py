@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -293,9 +292,9 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Fields:
         rows = replace(rows, y=y)
     if spec.weighs_rows:
         exponent = np.ones(len(y)) if weight is None else weight
-        derivatives = partial(_cross_entropy_lambda, y, exponent)
+        derivatives: loss_kernels.Loss = loss_kernels.Intensity(y, exponent)
     else:
-        derivatives = partial(_pointwise, name, y, [spec.constants(settings)])
+        derivatives = loss_kernels.Pointwise(name, y, [spec.constants(settings)])
     return {
         "y": y,
         "derivatives": derivatives,
@@ -356,12 +355,13 @@ def _classes(
     prior = weights[:, 0] / weights.sum(axis=1)
     sigmoid = settings.sigmoid
     label_weight, weight = None, rows.weight
+    derivatives: loss_kernels.Loss
     if name == "multiclass":
-        derivatives = partial(_softmax, y)
+        derivatives = loss_kernels.Softmax(y)
         average = np.array([correct_rounding.log(max(p, MIN_PRIOR)) for p in prior])
     else:
         parameters = [(sigmoid, code) for code in codes]
-        derivatives = partial(_pointwise, "binary", y, parameters)
+        derivatives = loss_kernels.Pointwise("binary", y, parameters)
         average = np.array(list(map(log_odds, prior.tolist()))) / sigmoid
         if settings.is_unbalance or settings.scale_pos_weight != 1:
             label_weight = _label_weight(settings, y, codes, weights)
@@ -411,66 +411,3 @@ def _label_weight(
         per_class.append(np.where(y == code, positive, negative))
     by_class = np.array(per_class, dtype=np.float64)
     return by_class if len(codes) > 1 else by_class[0]
-
-
-# --- Gradients of losses --------------------------------------------------------------
-
-
-def _pointwise(
-    loss: str,
-    y: Floats,
-    parameters: Sequence[tuple[float, float]],
-    scores: Floats,
-    gradient_out: Singles,
-    hessian_out: Singles | None,
-    n_threads: int,
-) -> None:
-    """A loss of single scores: for regression, and for one class against the rest."""
-    for k, (a, b) in enumerate(parameters):
-        loss_kernels.pointwise(
-            loss_kernels.LOSSES[loss],
-            scores[k],
-            y,
-            a,
-            b,
-            n_threads,
-            gradient_out[k],
-            None if hessian_out is None else hessian_out[k],
-        )
-
-
-def _softmax(
-    y: Floats,
-    scores: Floats,
-    gradient_out: Singles,
-    hessian_out: Singles | None,
-    n_threads: int,
-) -> None:
-    """The cross entropy of K classes that share one softmax."""
-    assert hessian_out is not None
-    n_classes = len(scores)
-    rows = loss_kernels.softmax_rows_per_block(n_classes)
-    loss_kernels.softmax(
-        scores,
-        y,
-        n_classes / max(n_classes - 1, 1),
-        np.empty((n_threads, (n_classes + 2) * rows)),
-        n_threads,
-        gradient_out,
-        hessian_out,
-    )
-
-
-def _cross_entropy_lambda(
-    y: Floats,
-    weight: Floats,
-    scores: Floats,
-    gradient_out: Singles,
-    hessian_out: Singles | None,
-    n_threads: int,
-) -> None:
-    """The cross entropy of 'cross_entropy_lambda', in which weights are exponents."""
-    assert hessian_out is not None
-    loss_kernels.cross_entropy_lambda(
-        scores[0], y, weight, n_threads, gradient_out[0], hessian_out[0]
-    )

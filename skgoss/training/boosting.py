@@ -7,12 +7,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model.linear_kernels import group_rows, paths
+from skgoss._engine.objectives.loss_kernels import Loss
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.binning.binned_dataset import BinnedDataset
@@ -28,11 +29,12 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvalResult, EvaluationSet
-from skgoss.training.rounds import Rounds
+from skgoss.training.rounds import AHEAD, Rounds
 from skgoss.training.spread import Spread, row_hashes
 from skgoss.utils.cancellation import CURRENT_SCOPE
 
 Floats = NDArray[np.float64]
+Grown = TypeVar("Grown")
 
 # So many times columns and thresholds are drawn for a round without a split.
 _DRAWS = 30
@@ -228,6 +230,8 @@ class Boosting(LockedRounds):
         # must communicate at the same time.
         self._size = (0, 0.0) if self.can_split else objective.size()
         self._n_before_failure = 0  # the number of rounds before one that has failed
+        # The rounds that will be asked for, and those grown before they were.
+        self._n_expected = self._n_ahead = 0
         self.constraints = None
         if not settings.given.isdisjoint(constraints.OPTIONS):
             self.constraints = constraints.tree_constraints(self.settings, dataset)
@@ -341,10 +345,32 @@ class Boosting(LockedRounds):
         if self.can_split:
             self.grower = self._grower(self.grower.forest)
 
+    @property
+    def grows_ahead(self) -> bool:
+        # Of these rounds, Python does nothing but ask the scope that they are in.
+        objective = self.objective
+        return (
+            self.can_split
+            and self.adds_while_growing
+            and self.sampler is None
+            and isinstance(objective.derivatives, Loss)
+            and objective.trains_all
+            and not (objective.renews_leaves or self.settings.linear_tree)
+            and not (self.sets or self.unlisted_sets)
+            and self.partition.collectives.n_ranks == 1
+        )
+
     def expect(self, n_rounds: int) -> None:
-        """Do nothing: a round needs the scores of the one before."""
+        self._n_expected = n_rounds
+        if n_rounds == 0 and self._n_ahead:
+            # Nobody has asked for these rounds.
+            self._n_before_failure = self._n_grown - self._n_ahead
+            self._n_ahead, self._has_failed = 0, True
 
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
+        if self._n_ahead:
+            self._n_ahead -= 1
+            return True
         if (scope := CURRENT_SCOPE.get()) is not None:
             scope.check()
         with self._lock:
@@ -357,6 +383,8 @@ class Boosting(LockedRounds):
                 if self.settings is not self._used_settings:
                     self._apply_changed_settings()
                 grew = self._boost_round(self.first_round + before)
+                if grew and self._n_expected > 1:
+                    self._grow_ahead(None if scope is None else scope.check)
             except BaseException:
                 self._n_before_failure, self._has_failed = before, True
                 raise
@@ -617,25 +645,49 @@ class Boosting(LockedRounds):
         n_trees, options = self.grower.forest.n_trees, self.settings
         shares = options.colsample_bytree, options.feature_fraction_bynode
         draws = _DRAWS if options.extra_trees or min(shares) < 1 else 1
+        for draw in range(draws):
+            if draw:
+                self.grower.forest.drop(n_trees)
+            if self._call_grower(
+                self.grower.grow,
+                self.gradient,
+                sample.hessian,
+                self.copy_weight,
+                sample.rows,
+                scores,
+                round_index + (draw << 32),
+                None if self.spread is None else self.spread.last.l2,
+            ):
+                return True
+        return False
+
+    def _grow_ahead(self, check: Callable[[], None] | None) -> None:
+        """Grow rounds after the one that was asked for, as long as they have splits.
+
+        What is cold between rounds is Python's part of them.
+        """
+        n_rounds = min(self._n_expected, AHEAD)
+        self._n_ahead = self._call_grower(
+            self.grower.grow_rounds,
+            self.objective.derivatives,
+            self.gradient,
+            self.hessian,
+            self.copy_weight,
+            self.scores,
+            self.first_round + self._n_grown,
+            n_rounds - 1,
+            check,
+        )
+        self._n_expected -= 1 + self._n_ahead
+
+    def _call_grower(self, grow: Callable[..., Grown], *arguments: Any) -> Grown:
         try:
-            for draw in range(draws):
-                if draw:
-                    self.grower.forest.drop(n_trees)
-                if self.grower.grow(
-                    self.gradient,
-                    sample.hessian,
-                    self.copy_weight,
-                    sample.rows,
-                    scores,
-                    round_index + (draw << 32),
-                    None if self.spread is None else self.spread.last.l2,
-                ):
-                    return True
-            return False
+            return grow(*arguments)
         except FloatingPointError as error:
             raise ValueError(
-                f"objective {self.objective.name!r} gave NaN or infinite gradients in "
-                f"round {round_index}. Scale huge targets or weights down."
+                f"objective {self.objective.name!r} gave NaN or infinite gradients in"
+                f" round {self.first_round + self._n_grown}. Scale huge targets or"
+                " weights down."
             ) from error
 
     def _keep_average(self, is_stump: NDArray[np.bool_]) -> None:

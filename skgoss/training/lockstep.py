@@ -14,10 +14,6 @@ from skgoss.training.loop import record
 from skgoss.training.run import Run
 from skgoss.training.schedule import Schedule
 
-# Rounds that runs may be ahead of the callbacks: enough that no thread waits for a slow
-# round of another. They are lost if a callback stops. Not tuned.
-AHEAD = 8
-
 
 class Lockstep:
     """Runs that advance together, and grow in a loop as one fit does: see `Growing`.

@@ -74,9 +74,16 @@ def train(
     before the first round.
     """
     history = {} if history is None else history
+    n_expected = n_rounds or boosting.settings.n_estimators
     is_watched = boosting.sets or after_round is not None
-    if boosting.grows_ahead and not is_watched and may_lag(callbacks):
-        boosting.expect(n_rounds or boosting.settings.n_estimators)
+    goes_ahead = (
+        n_expected > 1
+        and not is_watched
+        and may_lag(callbacks)
+        and boosting.grows_ahead
+    )
+    if goes_ahead:
+        boosting.expect(n_expected)
     try:
         stop = run(
             boosting,
@@ -88,7 +95,7 @@ def train(
             n_rounds=n_rounds,
         )
     finally:
-        if boosting.grows_ahead:
+        if goes_ahead:
             boosting.expect(0)
     return result(boosting, stop, history)
 

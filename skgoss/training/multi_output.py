@@ -22,7 +22,7 @@ from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
 from skgoss.training.boosting import Boosting, FinishedRounds, LockedRounds
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.lockstep import AHEAD
+from skgoss.training.rounds import AHEAD
 from skgoss.training.schedule import Schedule
 
 # Whether a round has grown, and the finished rounds after it.
@@ -46,8 +46,6 @@ class MultiOutput(LockedRounds):
     ``n_at_once`` of them grow their trees at the same time; if it is 1, in the thread
     that calls.
     """
-
-    grows_ahead = True
 
     def __init__(
         self,
@@ -107,6 +105,10 @@ class MultiOutput(LockedRounds):
         for output in self.outputs:
             output.reset_parameter(params)
         return self
+
+    @property
+    def grows_ahead(self) -> bool:
+        return True
 
     def expect(self, n_rounds: int) -> None:
         self._n_expected = n_rounds

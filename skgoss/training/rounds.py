@@ -16,6 +16,11 @@ from skgoss.objectives.metrics import CustomMetric
 from skgoss.parameters.settings import Settings
 from skgoss.training.evaluation import EvalResult, EvaluationSet
 
+# Rounds that may grow ahead of the callbacks: enough that no thread waits for a slow
+# round of another, and that Python's part of a round, which is cold after the kernels,
+# counts for little. They are lost if a callback stops. Not tuned.
+AHEAD = 8
+
 
 class Rounds(ABC):
     """What boosts: the interface of `Boosting` and `MultiOutput`."""
@@ -30,9 +35,6 @@ class Rounds(ABC):
     unlisted_sets: list[EvaluationSet]  # those that are evaluated only when asked for
     # Makes an evaluation set of the training rows, for `eval_train`.
     make_training_set: Callable[[], EvaluationSet] | None
-
-    # Whether several rounds may grow at once.
-    grows_ahead = False
 
     @abstractmethod
     def current_iteration(self) -> int:
@@ -57,6 +59,11 @@ class Rounds(ABC):
         the round fails, it has not happened. RuntimeError if a round is going on;
         ``begin`` is called as soon as none is.
         """
+
+    @property
+    @abstractmethod
+    def grows_ahead(self) -> bool:
+        """Whether several rounds may grow at once, if nobody watches them."""
 
     @abstractmethod
     def expect(self, n_rounds: int) -> None:

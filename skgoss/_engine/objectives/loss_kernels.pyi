@@ -1,24 +1,30 @@
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 LOSSES: dict[str, int]
 VALUES: dict[str, int]
 DISTRIBUTIONS: dict[str, int]
-def pointwise(
-    loss: int, scores: NDArray[np.float64], y: NDArray[np.float64], a: float, b: float,
-    n_threads: int, gradient_out: NDArray[np.float32],
-    hessian_out: NDArray[np.float32] | None,
-) -> None: ...
-def cross_entropy_lambda(
-    scores: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64],
-    n_threads: int, gradient_out: NDArray[np.float32], hessian_out: NDArray[np.float32],
-) -> None: ...
-def softmax_rows_per_block(n_classes: int) -> int: ...
-def softmax(
-    scores: NDArray[np.float64], y: NDArray[np.float64], factor: float,
-    work: NDArray[np.float64], n_threads: int, gradient_out: NDArray[np.float32],
-    hessian_out: NDArray[np.float32],
-) -> None: ...
+
+class Loss:
+    def __call__(
+        self, scores: NDArray[np.float64], gradient_out: NDArray[np.float32],
+        hessian_out: NDArray[np.float32] | None, n_threads: int,
+    ) -> None: ...
+
+class Pointwise(Loss):
+    def __init__(
+        self, name: str, y: NDArray[np.float64],
+        parameters: Sequence[tuple[float, float]],
+    ) -> None: ...
+
+class Intensity(Loss):
+    def __init__(self, y: NDArray[np.float64], weight: NDArray[np.float64]) -> None: ...
+
+class Softmax(Loss):
+    def __init__(self, y: NDArray[np.float64]) -> None: ...
+
 def distribution(
     kind: int, scores: NDArray[np.float64], y: NDArray[np.float64],
     n_threads: int, gradient_out: NDArray[np.float32], hessian_out: NDArray[np.float32],

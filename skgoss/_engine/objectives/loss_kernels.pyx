@@ -14,9 +14,6 @@ from skgoss._engine.threads cimport parallel_shares
 import numpy as np
 
 cdef extern from "loss_kernels.h" nogil:
-    ctypedef void (*pointwise_loss)(
-        const double*, const double*, double, double, int64_t, float*, float*
-    ) noexcept nogil
     const pointwise_loss* LOSS_KERNELS
     const char* const* LOSS_NAMES
     ctypedef void (*loss_values)(
@@ -39,9 +36,6 @@ cdef extern from "loss_kernels.h" nogil:
     ) noexcept
 
 cdef extern from "distribution_kernels.h" nogil:
-    ctypedef void (*distribution_derivatives)(
-        const double*, const double*, int64_t, int64_t, float*, float*
-    ) noexcept nogil
     const distribution_derivatives* DERIVATIVE_KERNELS
     ctypedef void (*distribution_likelihood)(
         const double*, const double*, int64_t, int64_t, double*
@@ -60,23 +54,6 @@ cdef enum:
     MIN_SUMMED_FOR_TEAM = 500000
 
 
-cdef struct Derivatives:
-    # What derivatives are computed from, each loss by some of it, and where they go.
-    pointwise_loss pointwise
-    distribution_derivatives distribution
-    const double* score       # of scores 0 to K - 1, n each; so are the derivatives
-    const double* y
-    const double* weight
-    int64_t n
-    int64_t n_scores
-    double a
-    double b
-    double* work              # of each thread, `work_size` doubles
-    int64_t work_size
-    float* gradient
-    float* hessian
-
-
 cdef void pointwise_block(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
@@ -84,32 +61,6 @@ cdef void pointwise_block(
     of.pointwise(
         of.score + start, of.y + start, of.a, of.b, end - start, of.gradient + start,
         of.hessian + start if of.hessian != NULL else NULL)
-
-
-def pointwise(
-    int loss, const double[::1] scores, const double[::1] y, double a, double b,
-    int n_threads, float[::1] gradient_out, float[::1] hessian_out,
-):
-    """First and second derivative of a loss in the score, row by row.
-
-    - ``loss``: a value of ``LOSSES``.
-    - ``scores``, ``y``, (n,).
-    - ``a``, ``b``: the loss's parameters: see loss_kernels.h.
-    - ``gradient_out``, (n,).
-    - ``hessian_out``, (n,) or None: not written, and may be None, if the hessian is 1.
-    """
-    cdef int64_t n = scores.shape[0]
-    cdef Derivatives of
-    if n == 0:
-        return
-    of.pointwise = LOSS_KERNELS[loss]
-    of.score, of.y, of.a, of.b = &scores[0], &y[0], a, b
-    of.gradient = &gradient_out[0]
-    of.hessian = &hessian_out[0] if hessian_out is not None else NULL
-    if n < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    with nogil:
-        parallel_shares(pointwise_block, &of, n, BLOCK, n_threads)
 
 
 cdef void intensity_block(
@@ -121,28 +72,6 @@ cdef void intensity_block(
         of.hessian + start)
 
 
-def cross_entropy_lambda(
-    const double[::1] scores, const double[::1] y, const double[::1] weight,
-    int n_threads, float[::1] gradient_out, float[::1] hessian_out,
-):
-    """Derivatives of the cross entropy of y and 1 - exp(-weight log(1 + exp(score)))."""
-    cdef int64_t n = scores.shape[0]
-    cdef Derivatives of
-    if n == 0:
-        return
-    of.score, of.y, of.weight = &scores[0], &y[0], &weight[0]
-    of.gradient, of.hessian = &gradient_out[0], &hessian_out[0]
-    if n < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    with nogil:
-        parallel_shares(intensity_block, &of, n, BLOCK, n_threads)
-
-
-def softmax_rows_per_block(int n_classes) -> int:
-    """Rows of a block of ``softmax``, which needs n_classes + 2 doubles for each."""
-    return softmax_block(n_classes)
-
-
 cdef void softmax_rows_of_block(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
@@ -152,30 +81,111 @@ cdef void softmax_rows_of_block(
         of.work + thread * of.work_size, of.gradient + start, of.hessian + start)
 
 
-def softmax(
-    const double[:, ::1] scores, const double[::1] y, double factor, double[:, ::1] work,
-    int n_threads, float[:, ::1] gradient_out, float[:, ::1] hessian_out,
-):
-    """Derivatives of the cross entropy of softmax(scores), class-major.
+cdef class Loss:
+    """A loss whose derivatives kernels compute, also between the rounds of a fit.
 
-    - ``scores``, ``gradient_out``, ``hessian_out``, (K, n).
-    - ``y``, (n,): class codes 0..K-1.
-    - ``factor``: multiplies the hessian p (1 - p).
-    - ``work``, (n_threads, (K + 2) * softmax_rows_per_block(K)).
+    It is called with the scores, where gradients and hessians go, all (K, n), and the number of
+    threads. Hessians may be None where they are always 1: then they are not written.
     """
-    cdef int64_t n_classes = scores.shape[0]
-    cdef int64_t n = scores.shape[1]
-    cdef Derivatives of
-    if n == 0:
-        return
-    of.score, of.y, of.a, of.n, of.n_scores = &scores[0, 0], &y[0], factor, n, n_classes
-    of.work, of.work_size = &work[0, 0], work.shape[1]
-    of.gradient, of.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
-    if n * n_classes < MIN_ROWS_FOR_TEAM:
-        n_threads = 1
-    with nogil:
-        parallel_shares(
-            softmax_rows_of_block, &of, n, of.work_size // (n_classes + 2), n_threads)
+
+    def __call__(
+        self, const double[:, ::1] scores, float[:, ::1] gradient_out,
+        float[:, ::1] hessian_out, int n_threads,
+    ):
+        self.derive(scores, gradient_out, hessian_out, n_threads)
+
+    cdef int derive(
+        self, const double[:, ::1] scores, float[:, ::1] gradient_out,
+        float[:, ::1] hessian_out, int n_threads,
+    ) except -1:
+        cdef Derivatives of
+        of.n_scores, of.n = scores.shape[0], scores.shape[1]
+        if of.n == 0:
+            return 0
+        if of.n * of.n_scores < MIN_ROWS_FOR_TEAM:
+            n_threads = 1
+        of.score, of.gradient = &scores[0, 0], &gradient_out[0, 0]
+        of.hessian = &hessian_out[0, 0] if hessian_out is not None else NULL
+        of.y = &self.y[0]
+        return self._derive(&of, n_threads)
+
+    cdef int _derive(self, Derivatives* of, int n_threads) except -1:
+        raise NotImplementedError
+
+
+cdef class Pointwise(Loss):
+    """A loss of single scores, which the scores have with different parameters.
+
+    - ``name``: of ``LOSSES``.
+    - ``y``, (n,).
+    - ``parameters``: two for each score: see loss_kernels.h.
+    """
+
+    cdef pointwise_loss rows
+    cdef double[:, ::1] parameters
+    cdef object name
+
+    def __init__(self, name, const double[::1] y, parameters):
+        self.name, self.y, self.rows = name, y, LOSS_KERNELS[<int>LOSSES[name]]
+        self.parameters = np.array(parameters, dtype=np.float64)
+
+    def __reduce__(self):
+        return Pointwise, (self.name, np.asarray(self.y), np.asarray(self.parameters))
+
+    cdef int _derive(self, Derivatives* of, int n_threads) except -1:
+        cdef int k
+        of.pointwise = self.rows
+        for k in range(of.n_scores):
+            of.a, of.b = self.parameters[k, 0], self.parameters[k, 1]
+            with nogil:
+                parallel_shares(pointwise_block, of, of.n, BLOCK, n_threads)
+            of.score += of.n
+            of.gradient += of.n
+            of.hessian = of.hessian + of.n if of.hessian != NULL else NULL
+        return 0
+
+
+cdef class Intensity(Loss):
+    """The cross entropy of ``y`` and 1 - exp(-weight log(1 + exp(score))), both (n,)."""
+
+    cdef const double[::1] weight
+
+    def __init__(self, const double[::1] y, const double[::1] weight):
+        self.y, self.weight = y, weight
+
+    def __reduce__(self):
+        return Intensity, (np.asarray(self.y), np.asarray(self.weight))
+
+    cdef int _derive(self, Derivatives* of, int n_threads) except -1:
+        of.weight = &self.weight[0]
+        with nogil:
+            parallel_shares(intensity_block, of, of.n, BLOCK, n_threads)
+        return 0
+
+
+cdef class Softmax(Loss):
+    """The cross entropy of classes that share one softmax; hessians are K / (K - 1) p (1 - p).
+
+    ``y``, (n,): the classes, 0 to K - 1.
+    """
+
+    cdef double[:, ::1] work  # of each thread: K + 2 doubles for each row of a block
+
+    def __init__(self, const double[::1] y):
+        self.y = y
+
+    def __reduce__(self):
+        return Softmax, (np.asarray(self.y),)
+
+    cdef int _derive(self, Derivatives* of, int n_threads) except -1:
+        cdef int64_t n_rows = softmax_block(of.n_scores)
+        of.work_size = (of.n_scores + 2) * n_rows
+        if self.work is None or self.work.shape[0] < n_threads:
+            self.work = np.empty((n_threads, of.work_size))
+        of.work, of.a = &self.work[0, 0], of.n_scores / max(of.n_scores - 1.0, 1.0)
+        with nogil:
+            parallel_shares(softmax_rows_of_block, of, of.n, n_rows, n_threads)
+        return 0
 
 
 cdef void distribution_block(

@@ -1,6 +1,9 @@
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.objectives.loss_kernels import Loss
 from skgoss._engine.training.forest import Forest
 
 MAX_RELATIVE_WORK: float
@@ -21,4 +24,10 @@ class TreeGrower:
         scores: NDArray[np.float64] | None, round_index: int,
         more_l2: NDArray[np.float64] | None = ...,
     ) -> bool: ...
+    def grow_rounds(
+        self, loss: Loss, gradient: NDArray[np.float32],
+        hessian: NDArray[np.float32] | None, weight: NDArray[np.float64] | None,
+        scores: NDArray[np.float64], round_index: int, n_rounds: int,
+        check: Callable[[], None] | None = ...,
+    ) -> int: ...
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

@@ -12,6 +12,7 @@ import numpy as np
 
 from skgoss._engine.binning.packing import PIECE
 from skgoss._engine.binning.store cimport BinStore
+from skgoss._engine.objectives.loss_kernels cimport Loss
 from skgoss._engine.random cimport DIRECTION, below, draw, key
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.threads cimport parallel_for, parallel_shares
@@ -161,6 +162,7 @@ cdef class TreeGrower:
     cdef KernelCollectives collectives  # None: all rows are here
     cdef double[::1] self_concordance  # of each score
     cdef double[::1] more_l2  # of each score
+    cdef double[::1] no_more_l2
     cdef int64_t n_rows       # of all processes
     cdef bint shares_trees    # one tree a round for all scores
 
@@ -172,7 +174,7 @@ cdef class TreeGrower:
         cdef int i
         self.dataset = dataset
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
-        self.more_l2 = np.zeros(n_scores)
+        self.no_more_l2 = np.zeros(n_scores)
         self._read_partition(partition, min_shared_places)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
@@ -607,6 +609,36 @@ cdef class TreeGrower:
         - ``round_index``: part of the keys of the random numbers.
         - ``more_l2``, (n_scores,): is added to ``reg_lambda``, but not of shared trees; None: 0.
         """
+        self.shared.watch = start_watch()
+        return self._grow_round(gradient, hessian, weight, rows, scores, round_index, more_l2)
+
+    def grow_rounds(
+        self, Loss loss, float[:, ::1] gradient, float[:, ::1] hessian,
+        const double[:, ::1] weight, double[:, ::1] scores, uint64_t round_index,
+        int n_rounds, check=None,
+    ):
+        """Grow the trees of several rounds, each by the derivatives of the scores before it.
+
+        Returns the number of the rounds before one of which no tree has a split; all if there
+        is none. ``check()`` is called before each round. See `grow` for the other arguments.
+        """
+        cdef int i
+        self.shared.watch = start_watch()
+        for i in range(n_rounds):
+            if check is not None:
+                check()
+            loss.derive(scores, gradient, hessian, self.n_threads)
+            if not self._grow_round(
+                gradient, hessian, weight, None, scores, round_index + i, None
+            ):
+                return i
+        return n_rounds
+
+    cdef bint _grow_round(
+        self, const float[:, ::1] gradient, const float[:, ::1] hessian,
+        const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
+        uint64_t round_index, more_l2,
+    ) except -1:
         cdef int n_scores = gradient.shape[0]
         cdef int first = 0
         cdef Forest forest = self.forest
@@ -616,8 +648,7 @@ cdef class TreeGrower:
         cdef bint one_a_thread
         cdef int n, i
         cdef const uint32_t[::1] ids = self._numbers(rows)
-        self.more_l2 = np.zeros(n_scores) if more_l2 is None else more_l2
-        self.shared.watch = start_watch()
+        self.more_l2 = self.no_more_l2 if more_l2 is None else more_l2
         if self.shares_trees:
             self._grow_shared(gradient, hessian, weight, rows, ids, scores, round_index)
             first = n_scores

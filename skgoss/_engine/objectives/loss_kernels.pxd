@@ -1,0 +1,36 @@
+from libc.stdint cimport int64_t
+
+cdef extern from "loss_kernels.h" nogil:
+    ctypedef void (*pointwise_loss)(
+        const double*, const double*, double, double, int64_t, float*, float*
+    ) noexcept nogil
+
+cdef extern from "distribution_kernels.h" nogil:
+    ctypedef void (*distribution_derivatives)(
+        const double*, const double*, int64_t, int64_t, float*, float*
+    ) noexcept nogil
+
+
+cdef struct Derivatives:
+    # What derivatives are computed from, each loss by some of it, and where they go.
+    pointwise_loss pointwise
+    distribution_derivatives distribution
+    const double* score       # of scores 0 to K - 1, n each; so are the derivatives
+    const double* y
+    const double* weight
+    int64_t n
+    int64_t n_scores
+    double a
+    double b
+    double* work              # of each thread, `work_size` doubles
+    int64_t work_size
+    float* gradient
+    float* hessian
+
+
+cdef class Loss:
+    cdef const double[::1] y
+    cdef int derive(
+        self, const double[:, ::1] scores, float[:, ::1] gradient_out,
+        float[:, ::1] hessian_out, int n_threads) except -1
+    cdef int _derive(self, Derivatives* of, int n_threads) except -1

@@ -361,11 +361,7 @@ class Boosting(LockedRounds):
         )
 
     def expect(self, n_rounds: int) -> None:
-        self._n_expected = n_rounds
-        if n_rounds == 0 and self._n_ahead:
-            # Nobody has asked for these rounds.
-            self._n_before_failure = self._n_grown - self._n_ahead
-            self._n_ahead, self._has_failed = 0, True
+        self._n_expected, self._n_ahead = n_rounds, 0
 
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
         if self._n_ahead:

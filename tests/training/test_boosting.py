@@ -10,8 +10,10 @@ import pytest
 import twin
 from twin import Fit, fit, smooth_target, table
 
-from skgoss import LGBMRegressor
+import skgoss
+from skgoss import Booster, Dataset, LGBMRegressor
 from skgoss.model.ensemble import Tree
+from skgoss.utils.cancellation import Cancelled, CancelScope
 
 # --- The very trees of the twin -------------------------------------------------------
 # Gradients that are small whole numbers fit the engine's integers as they are, so the
@@ -455,3 +457,60 @@ def test_other_columns_are_drawn_for_a_round_without_a_split(options):
     # Where no column has a split, boosting ends.
     noise = LGBMRegressor(n_estimators=20, **common, **options)
     assert noise.fit(X, np.sign(y) * 1e-3).n_estimators_ == 1
+
+
+# --- Rounds that nobody watches -------------------------------------------------------
+# The grower goes on with them by itself; `update` asks for them one by one.
+
+
+def grown(params, y, n_rounds, *, is_watched):
+    """The trees of a fit, or the error that ended it, and the number of rounds."""
+    data = Dataset(table(400, 4, 5), y, weight=np.linspace(0.5, 2.0, 400))
+    params = {"verbose": -1, "num_leaves": 7, "seed": 3, **params}
+    booster = Booster(params, data) if is_watched else None
+    try:
+        if booster is None:
+            booster = skgoss.train(params, data, n_rounds)
+        else:
+            for _ in range(n_rounds):
+                if booster.update():
+                    break
+    except ValueError as error:
+        return str(error)
+    return booster.model_to_string().split("\nparameters")[0]
+
+
+LABELS = np.arange(400) % 3
+AMOUNTS = np.abs(smooth_target(table(400, 4, 5), 5)) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("params", "y"),
+    [
+        ({"objective": "binary"}, LABELS > 0),
+        ({"objective": "binary", "is_unbalance": True, "sigmoid": 2.0}, LABELS > 0),
+        ({"objective": "multiclass", "num_class": 3, "num_threads": 2}, LABELS),
+        ({"objective": "multiclassova", "num_class": 3}, LABELS),
+        ({"objective": "regression", "feature_fraction": 0.5}, AMOUNTS),
+        ({"objective": "huber", "extra_trees": True}, AMOUNTS),
+        ({"objective": "tweedie", "enable_bundle": False}, AMOUNTS),
+        ({"objective": "cross_entropy_lambda"}, AMOUNTS / AMOUNTS.max()),
+        ({"objective": "regression", "min_split_gain": 3.0}, AMOUNTS),  # ends early
+        # A loss that overflows after a few rounds: the error names the round.
+        ({"objective": "regression", "learning_rate": 1e9}, AMOUNTS),
+    ],
+)
+def test_rounds_that_nobody_watches_are_those_of_updates(params, y):
+    ahead = grown(params, y, 30, is_watched=False)
+    assert ahead == grown(params, y, 30, is_watched=True)
+    assert ("in round" in ahead) == (params.get("learning_rate") == 1e9)
+    if "min_split_gain" in params:
+        assert 0 < ahead.count("\nTree=") < 30
+
+
+def test_rounds_ahead_end_with_their_scope():
+    asked = []
+    scope = CancelScope(lambda: len(asked) == 5 or asked.append(None))
+    with scope.entered(), pytest.raises(Cancelled):
+        skgoss.train({"verbose": -1}, Dataset(table(400, 4, 5), AMOUNTS), 30)
+    assert len(asked) == 5

@@ -2,7 +2,7 @@
 
 They lie column by column, for the partition of rows, and row by row, for histograms. A
 row consists of *lanes*, bytes with the codes of feature groups; of *shorts*, bins of
-two bytes; and of *entries*, places in a histogram. ``_engine/training/layout.h``
+two bytes; and of *entries*, bins of a histogram. ``_engine/training/layout.h``
 describes them.
 
 Sparse columns that are rarely stored in the same rows share the codes of one column:
@@ -74,7 +74,7 @@ class PackedRows(NamedTuple):
     shorts: NDArray[np.uint16]
     # Where the entries of each row begin, and the end; None: no row has any.
     entry_start: NDArray[np.int64] | None
-    entries: NDArray[np.uint32]  # the places of the entries of all rows
+    entries: NDArray[np.uint32]  # the histogram bins of the entries of all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +86,15 @@ class Storage:
     """
 
     store: BinStore  # the bins column by column, for the partition and for scores
-    # (n_used,): the bin of a sparse column that is not stored, and has no place in a
+    # (n_used,): the bin of a sparse column that is not stored, and has no bin in a
     # histogram; -1: all bins have one.
     default_bin: NDArray[np.int32]
-    offset: NDArray[np.int64]  # (n_used + 1,): the first place of each used column
+    # (n_used + 1,): the first histogram bin of each used column.
+    offset: NDArray[np.int64]
     # (n_used,): the length of the run of columns from this one on that have two bins
     # each, and the same default bin.
     singles: NDArray[np.int32]
-    feature_at: NDArray[np.int32]  # (n_places,): the used column of each place
+    feature_at: NDArray[np.int32]  # (n_hist_bins,): the used column of each
     # (n_groups,): a group's codes are digits, worth ``radix``, of the numbers in
     # ``rows[:, lane]``.
     lane: NDArray[np.int32]
@@ -103,9 +104,9 @@ class Storage:
     # ``piece_start[g]``.
     pieces: NDArray[Any]
     piece_start: NDArray[np.int64]  # (n_groups + 1,)
-    place_of_code: NDArray[np.int32]  # (n_groups, LANE_CODES)
-    # The places of the columns that are shorts or have entries.
-    place_pieces: NDArray[Any]
+    hist_bin_of_code: NDArray[np.int32]  # (n_groups, LANE_CODES)
+    # The histogram bins of the columns that are shorts or have entries.
+    hist_bin_pieces: NDArray[Any]
     n_threads: int
     memory: Memory = IN_MEMORY  # where lanes, shorts and entries are made
 
@@ -141,7 +142,7 @@ class Storage:
 
     @property
     def entries(self) -> NDArray[np.uint32]:
-        """The places of the entries of all rows."""
+        """The histogram bins of the entries of all rows."""
         return self.pack().entries
 
     def _pack(self) -> PackedRows:
@@ -181,7 +182,7 @@ class Storage:
         return np.flatnonzero(arrays.column >= len(arrays.bytes))
 
     def _entries(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32]]:
-        """Where the entries of each row begin, and their places."""
+        """Where the entries of each row begin, and their histogram bins."""
         arrays = self.store.arrays
         sparse = np.flatnonzero(arrays.column < 0)
         if len(sparse) == 0:
@@ -203,7 +204,7 @@ class Storage:
 
     @property
     def row_updates(self) -> float:
-        """The mean number of places that a row is added to."""
+        """The mean number of histogram bins that a row is added to."""
         store = self.store
         n_dense = len(self.lane) + len(store.arrays.shorts)
         if not store.has_sparse:
@@ -212,7 +213,7 @@ class Storage:
 
     @property
     def group(self) -> NDArray[np.int32]:
-        """The group of each used column; -1: it is accumulated by place."""
+        """The group of each used column; -1: it is accumulated by histogram bin."""
         column = self.store.arrays.column
         return np.where(column < len(self.lane), column, -1)
 
@@ -310,7 +311,7 @@ def lay_out(
 ) -> Storage:
     """Store the bins of used columns, column by column and row by row.
 
-    The places of histograms depend on the mappers and on how many rows the ``source``
+    The bins of histograms depend on the mappers and on how many rows the ``source``
     knows of in all processes, so all processes have the same.
     """
     bin_store, groups = _store(source, mappers, settings, n_threads)
@@ -330,8 +331,8 @@ def lay_out(
         n_codes=groups.n_codes,
         pieces=pieces,
         piece_start=piece_start,
-        place_of_code=_places(groups, offset),
-        place_pieces=_joined_pieces(np.flatnonzero(~in_lanes), offset)[0],
+        hist_bin_of_code=_bins_of_codes(groups, offset),
+        hist_bin_pieces=_joined_pieces(np.flatnonzero(~in_lanes), offset)[0],
         n_threads=n_threads,
     )
 
@@ -419,7 +420,7 @@ def _fill_bundles(
 def _pieces(
     groups: FeatureGroups, offset: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Runs of codes whose places are consecutive, group by group."""
+    """Runs of codes whose histogram bins are consecutive, group by group."""
     member = np.flatnonzero(groups.group >= 0)
     member = member[np.lexsort((groups.first_code[member], groups.group[member]))]
     group, code = groups.group[member], groups.first_code[member]
@@ -436,9 +437,9 @@ def _joined_pieces(
     offset: NDArray[np.int64],
     follows: NDArray[np.bool_] | bool = True,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The places of used columns, and the first column of each piece.
+    """The histogram bins of used columns, and the first column of each piece.
 
-    A column is in the piece of the one before it if it ``follows``, and its places
+    A column is in the piece of the one before it if it ``follows``, and its bins
     come next.
     """
     is_first = np.ones(len(member), dtype=bool)
@@ -452,15 +453,17 @@ def _joined_pieces(
     return pieces, first
 
 
-def _places(groups: FeatureGroups, offset: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The place of each code of each group."""
-    places = np.full((len(groups.n_codes), LANE_CODES), -1, dtype=np.int32)
+def _bins_of_codes(
+    groups: FeatureGroups, offset: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The histogram bin of each code of each group."""
+    hist_bins = np.full((len(groups.n_codes), LANE_CODES), -1, dtype=np.int32)
     column = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
-    place = np.flatnonzero(groups.group[column] >= 0)
-    column = column[place]
-    code = groups.first_code[column] + place - offset[column]
-    places[groups.group[column], code] = place
-    return places
+    hist_bin = np.flatnonzero(groups.group[column] >= 0)
+    column = column[hist_bin]
+    code = groups.first_code[column] + hist_bin - offset[column]
+    hist_bins[groups.group[column], code] = hist_bin
+    return hist_bins
 
 
 def _singles(

@@ -189,7 +189,7 @@ def test_what_does_not_depend_on_rows_is_shared():
     taken = data.take(np.arange(0, N_ROWS, 2))
     assert taken.mappers is data.mappers
     assert taken.upper_bounds is data.upper_bounds
-    assert taken.storage.place_of_code is data.storage.place_of_code
+    assert taken.storage.hist_bin_of_code is data.storage.hist_bin_of_code
     assert data.take(np.arange(N_ROWS)) is data
 
 

@@ -101,7 +101,7 @@ def check(case, n_ranks, *, n_threads=1, seed=0):
         # Every process has all columns, or each some of them or none.
         for fewest in (10**9, 0):
             own, own_scores = case.grow(
-                rows, partition, n_threads, min_shared_places=fewest
+                rows, partition, n_threads, min_shared_hist_bins=fewest
             )
             assert own == model
             assert np.array_equal(own_scores, scores[:, rows])

@@ -69,7 +69,7 @@ def places_of_rows(data: BinnedDataset) -> bytes:
     """The rows, and the places that their lanes, shorts and entries name."""
     held, every = data.storage, np.arange(data.n_rows)
     codes = held.rows[:, held.lane] // held.radix % held.n_codes
-    columns = [held.place_of_code[i, code] for i, code in enumerate(codes.T)]
+    columns = [held.hist_bin_of_code[i, code] for i, code in enumerate(codes.T)]
     columns += [*(held.shorts + held.offset[held.in_shorts]).T]
     found = [(every[column >= 0], column[column >= 0]) for column in columns]
     if held.entry_start is not None:

@@ -11,6 +11,6 @@ def pack_rows(
 def pack_entries(
     sparse_start: NDArray[np.int64], sparse_rows: NDArray[np.uint32],
     bin_start: NDArray[np.int64], bins: NDArray[np.uint16], chosen: NDArray[np.int64],
-    sparse_place: NDArray[np.int64], entry_start_out: NDArray[np.int64],
+    sparse_hist_bin: NDArray[np.int64], entry_start_out: NDArray[np.int64],
     entries_out: NDArray[np.uint32],
 ) -> None: ...

@@ -88,17 +88,17 @@ def pack_rows(
 def pack_entries(
     const int64_t[::1] sparse_start, const uint32_t[::1] sparse_rows,
     const int64_t[::1] bin_start, const uint16_t[::1] bins, const int64_t[::1] chosen,
-    const int64_t[::1] sparse_place, int64_t[::1] entry_start_out,
+    const int64_t[::1] sparse_hist_bin, int64_t[::1] entry_start_out,
     uint32_t[::1] entries_out,
 ) -> None:
-    """Write each row's places: those of the sparse columns that store it.
+    """Write each row's histogram bins: those of the sparse columns that store it.
 
     - ``sparse_start``, (n_columns + 1,).
     - ``sparse_rows``: stored rows, column by column.
     - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
       without any, all are 0.
     - ``chosen``, (n_chosen,): numbers of sparse columns.
-    - ``sparse_place``, (n_chosen,): the place of each one's stored bin 0.
+    - ``sparse_hist_bin``, (n_chosen,): the histogram bin of each one's stored bin 0.
     - ``entry_start_out``, (n_rows + 1,): where the entries of each row begin.
     - ``entries_out``: as long as the chosen columns.
     """
@@ -124,7 +124,7 @@ def pack_entries(
             stored = stored_bins(bins, bin_start, j)
             for i in range(sparse_start[j], sparse_start[j + 1]):
                 entries_out[at[sparse_rows[i]]] = <uint32_t>(
-                    sparse_place[k] + stored_bin(stored, i - sparse_start[j]))
+                    sparse_hist_bin[k] + stored_bin(stored, i - sparse_start[j]))
                 at[sparse_rows[i]] += 1
         for i in range(n_rows, 0, -1):
             at[i] = at[i - 1]

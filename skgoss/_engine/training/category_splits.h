@@ -76,11 +76,11 @@ static inline void sort_few(Categories list, int n)
     }
 }
 
-/* Moves what comes before a pivot to the front, and the pivot behind it; returns its place.
+/* Moves what comes before a pivot to the front, and the pivot behind it; returns its position.
    Without branches, as half of them would be mispredicted. */
 static inline int part_categories(Categories list, int n)
 {
-    /* Ranks may follow the bins, so the place of the pivot is as good as random. */
+    /* Ranks may follow the bins, so the position of the pivot is as good as random. */
     int at = (int)((n * 2654435769u >> 8) % (uint32_t)n), front = 0;
     double pivot = list.rank[at];
     int32_t pivot_bin = list.bin[at];

@@ -15,7 +15,7 @@ from skgoss._engine.training.constraint_kernels cimport start_constraints
 from skgoss._engine.training.encoding cimport (
     GradientStats, Roots, encode_round, is_fine, read_round)
 from skgoss._engine.training.histogram cimport (
-    add_few_rows, is_to_sum, start_tiles, subtract_places, sum_rows, sum_together)
+    add_few_rows, is_to_sum, start_tiles, subtract_bins, sum_rows, sum_together)
 from skgoss._engine.training.kernel_collectives cimport (
     choose_columns, reduce_histograms, share_splits)
 from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
@@ -28,10 +28,10 @@ from skgoss._engine.training.workspace cimport (
     NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, take_slot)
 
 cdef enum:
-    # A leaf gets a histogram unless it has more places per update than this: where rows are
+    # A leaf gets a histogram unless it has more bins per update than this: where rows are
     # summed in tiles, and where they are put into an empty histogram one by one.
-    PLACES_PER_TILED_UPDATE = 2
-    PLACES_PER_UPDATE = 8
+    BINS_PER_TILED_UPDATE = 2
+    BINS_PER_UPDATE = 8
 
 
 cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf) noexcept nogil:
@@ -140,9 +140,9 @@ cdef int search_root(
 
 # ------------------------------------------------------------------ children
 
-cdef bint has_few(const Workspace* ws, const Leaf* leaf, int places_per_update) noexcept nogil:
+cdef bint has_few(const Workspace* ws, const Leaf* leaf, int bins_per_update) noexcept nogil:
     """Whether a leaf has so few rows that a histogram costs more than they do."""
-    return leaf.stats.sums.count * ws.data.row_updates * places_per_update < ws.data.n_places
+    return leaf.stats.sums.count * ws.data.row_updates * bins_per_update < ws.data.n_hist_bins
 
 
 cdef void subtract_rows(Workspace* ws, const Siblings* siblings) noexcept nogil:
@@ -150,8 +150,8 @@ cdef void subtract_rows(Workspace* ws, const Siblings* siblings) noexcept nogil:
     cdef const Leaf* smaller = siblings.smaller
     cdef const Encoding* encoding = encoding_of(ws, siblings.larger)
     cdef Histogram* histogram = &ws.slots[siblings.larger.slot]
-    subtract_places(
-        encoding_of(ws, smaller), siblings.parent_encoding, encoding, 0, ws.data.n_places, NULL,
+    subtract_bins(
+        encoding_of(ws, smaller), siblings.parent_encoding, encoding, 0, ws.data.n_hist_bins, NULL,
         histogram)
     add_few_rows(
         &ws.data, encoding, ws.records[smaller.buffer] + smaller.begin,
@@ -234,7 +234,7 @@ cdef int list_children(
     children. Among processes every leaf has a histogram.
     """
     cdef bint tiled = ws.n_tiles > 0
-    cdef int share = PLACES_PER_TILED_UPDATE if tiled else PLACES_PER_UPDATE
+    cdef int share = BINS_PER_TILED_UPDATE if tiled else BINS_PER_UPDATE
     if start_siblings(shared, ws, parent, left, right, out) < 0:
         return NO_MEMORY
     if shared.collectives == NULL and tiled and has_few(ws, out.larger, share):

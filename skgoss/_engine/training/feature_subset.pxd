@@ -13,8 +13,8 @@ cdef struct SubsetSource:
     const int32_t* group          # by feature; read of those in lanes
     const int32_t* in_lanes       # these features, by lane, group and code
     int n_in_lanes
-    const int32_t* by_place       # the others
-    int n_by_place
+    const int32_t* by_hist_bin       # the others
+    int n_by_hist_bin
     const int32_t* in_shorts      # of these, in the order of a row's shorts
     int64_t most_entries          # that all rows can have
 
@@ -29,18 +29,18 @@ cdef struct SubsetBuffers:
     int32_t* n_codes
     int64_t* piece_start
     Piece* pieces
-    int32_t* place_of_code
+    int32_t* hist_bin_of_code
     uint16_t* shorts
-    int64_t* short_place
+    int64_t* short_hist_bin
     int64_t* entry_start
     uint32_t* entries
-    Piece* place_pieces
+    Piece* hist_bin_pieces
     uint8_t* chosen               # by feature; zero between trees
     const uint8_t** codes         # of each group, by row
     int32_t* n_source_codes       # of each group, among all features
     uint8_t* digit                # LANE_CODES for each group: what a source code counts in its lane
     int32_t* short_number         # of each short among all of them
-    int32_t* place                # by place of all features; -1: not one of the tree's
+    int32_t* hist_bin             # by histogram bin of all features; -1: not one of the tree's
     int64_t* block_entries
 
 cdef enum:

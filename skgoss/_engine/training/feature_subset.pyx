@@ -3,7 +3,7 @@
 A histogram over rows that hold other features, too, would read bytes in vain. So the rows are
 laid out as ``layout.h`` describes it, anew for each tree. Rows and features keep their numbers;
 of rows that are not sampled, shorts and entries are not filled. Features that are not sampled
-have no places and no codes; the features of a bundle get new codes.
+have no histogram bins and no codes; the features of a bundle get new codes.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -29,11 +29,11 @@ cdef enum:
     MIN_ENTRIES_FOR_TEAM = 20000
 
 
-# ------------------------------------------------------------------ places, groups, lanes
+# ------------------------------------------------------------------ histogram bins, groups, lanes
 
 cdef int64_t count_visits(const Binned* data) noexcept nogil:
-    """Visits of places that a search takes the time of: categories are ranked, too."""
-    cdef int64_t n_visits = data.n_places
+    """Visits of bins that a search takes the time of: categories are ranked, too."""
+    cdef int64_t n_visits = data.n_hist_bins
     cdef int feature
     for feature in range(data.n_features):
         if data.categorical[feature]:
@@ -42,10 +42,10 @@ cdef int64_t count_visits(const Binned* data) noexcept nogil:
     return n_visits
 
 
-cdef void assign_places(
+cdef void number_hist_bins(
     const Binned* all_rows, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Number the places of the chosen features, in the features' order."""
+    """Number the histogram bins of the chosen features, in the features' order."""
     cdef int64_t at = 0
     cdef int64_t end
     cdef int feature
@@ -57,7 +57,7 @@ cdef void assign_places(
                 buffers.feature_at[at] = feature
                 at += 1
     buffers.offset[out.n_features] = at
-    out.n_places = at
+    out.n_hist_bins = at
     out.offset = buffers.offset
     out.n_visits = count_visits(out)
     out.feature_at = buffers.feature_at
@@ -84,7 +84,7 @@ cdef void start_group(
     buffers.codes[group] = <const uint8_t*>column.codes
     buffers.n_source_codes[group] = all_rows.n_codes[source.group[feature]]
     buffers.n_codes[group] = column.default_bin >= 0
-    buffers.place_of_code[group * LANE_CODES] = -1
+    buffers.hist_bin_of_code[group * LANE_CODES] = -1
     memset(buffers.digit + group * LANE_CODES, 0, LANE_CODES)
     out.n_groups += 1
 
@@ -95,12 +95,12 @@ cdef int add_codes(
 ) noexcept nogil:
     """Give a feature's stored bins codes in a group; returns the number of pieces."""
     cdef int32_t first = buffers.n_codes[group]
-    cdef int32_t* place_of_code = buffers.place_of_code + group * LANE_CODES + first
+    cdef int32_t* hist_bin_of_code = buffers.hist_bin_of_code + group * LANE_CODES + first
     cdef uint8_t* digit = buffers.digit + group * LANE_CODES + column.first_code
     cdef Piece piece
     cdef int i
     for i in range(n_stored):
-        place_of_code[i] = <int32_t>(at + i)
+        hist_bin_of_code[i] = <int32_t>(at + i)
         digit[i] = <uint8_t>(first + i)
     piece.at = at
     piece.code = first
@@ -132,7 +132,7 @@ cdef void list_groups(
     out.n_codes = buffers.n_codes
     out.piece_start = buffers.piece_start
     out.pieces = buffers.pieces
-    out.place_of_code = buffers.place_of_code
+    out.hist_bin_of_code = buffers.hist_bin_of_code
 
 
 cdef bint is_plain(const SubsetBuffers* buffers, int group) noexcept nogil:
@@ -229,29 +229,29 @@ cdef void pack_rows(
 
 # ------------------------------------------------------------------ shorts and entries
 
-cdef int number_places(
+cdef int renumber_hist_bins(
     const Binned* all_rows, const SubsetSource* source, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Number the places of shorts and entries anew; returns how many features have them."""
+    """Number the histogram bins of shorts and entries anew; returns how many features have such."""
     cdef Piece piece
     cdef int n_chosen = 0
     cdef int feature, i
     cdef int64_t at, to
     piece.code = 0
-    out.n_place_pieces = 0
-    for i in range(source.n_by_place):
-        feature = source.by_place[i]
+    out.n_hist_bin_pieces = 0
+    for i in range(source.n_by_hist_bin):
+        feature = source.by_hist_bin[i]
         to = out.offset[feature]
         for at in range(all_rows.offset[feature], all_rows.offset[feature + 1]):
-            buffers.place[at] = <int32_t>to if buffers.chosen[feature] else -1
+            buffers.hist_bin[at] = <int32_t>to if buffers.chosen[feature] else -1
             to += 1
         if buffers.chosen[feature]:
             n_chosen += 1
             piece.at = out.offset[feature]
             piece.length = <int32_t>(out.offset[feature + 1] - out.offset[feature])
-            out.n_place_pieces = add_piece(
-                buffers.place_pieces, out.n_place_pieces, 0, piece)
-    out.place_pieces = buffers.place_pieces
+            out.n_hist_bin_pieces = add_piece(
+                buffers.hist_bin_pieces, out.n_hist_bin_pieces, 0, piece)
+    out.hist_bin_pieces = buffers.hist_bin_pieces
     return n_chosen
 
 
@@ -285,17 +285,17 @@ cdef void pack_shorts(
     out.n_shorts = 0
     for k in range(all_rows.n_shorts):
         if buffers.chosen[source.in_shorts[k]]:
-            buffers.short_place[out.n_shorts] = out.offset[source.in_shorts[k]]
+            buffers.short_hist_bin[out.n_shorts] = out.offset[source.in_shorts[k]]
             buffers.short_number[out.n_shorts] = k
             out.n_shorts += 1
     if out.n_shorts == 0:
         return
-    buffers.short_place[out.n_shorts] = out.n_places
+    buffers.short_hist_bin[out.n_shorts] = out.n_hist_bins
     if n * out.n_shorts <= MIN_ENTRIES_FOR_TEAM:
         n_threads = 1
     parallel_shares(copy_shorts, &loop, n, ENTRY_BLOCK, n_threads)
     out.shorts = buffers.shorts
-    out.short_place = buffers.short_place
+    out.short_hist_bin = buffers.short_hist_bin
 
 
 cdef int64_t count_block(
@@ -312,7 +312,7 @@ cdef int64_t count_block(
         if sampled.ids == NULL or (at < sampled.n and sampled.ids[at] == row):
             at += 1
             for e in range(all_rows.entry_start[row], all_rows.entry_start[row + 1]):
-                n += buffers.place[all_rows.entries[e]] >= 0
+                n += buffers.hist_bin[all_rows.entries[e]] >= 0
         buffers.entry_start[row + 1] = n
     return n
 
@@ -324,16 +324,16 @@ cdef void fill_block(
     """The entries of a block's rows, from ``begin`` on."""
     cdef int64_t n = begin
     cdef int64_t e, end
-    cdef int32_t place
+    cdef int32_t hist_bin
     cdef Py_ssize_t row
     for row in range(first, last):
         end = begin + buffers.entry_start[row + 1]
         buffers.entry_start[row + 1] = end
         e = all_rows.entry_start[row]
         while n < end:
-            place = buffers.place[all_rows.entries[e]]
-            buffers.entries[n] = <uint32_t>place
-            n += place >= 0
+            hist_bin = buffers.hist_bin[all_rows.entries[e]]
+            buffers.entries[n] = <uint32_t>hist_bin
+            n += hist_bin >= 0
             e += 1
 
 
@@ -387,25 +387,25 @@ cdef Binned subset_rows(
     const Binned* all_rows, const SubsetSource* source, const int32_t* features, int n,
     const Gradients* sampled, int n_threads, SubsetBuffers* buffers,
 ) noexcept nogil:
-    """The sampled rows, with the places of n ``features`` alone, in ascending order.
+    """The sampled rows, with the histogram bins of n ``features`` alone, in ascending order.
 
     They are valid until ``buffers`` is used for the next tree.
     """
     cdef Binned out = all_rows[0]
-    cdef int i, n_by_place
+    cdef int i, n_by_hist_bin
     for i in range(n):
         buffers.chosen[features[i]] = True
-    assign_places(all_rows, buffers, &out)
+    number_hist_bins(all_rows, buffers, &out)
     list_groups(all_rows, source, buffers, &out)
     share_lanes(source, buffers, &out)
     pack_rows(&out, buffers, n_threads)
-    out.place_sums = out.n_lanes * out.lane_stride
-    n_by_place = number_places(all_rows, source, buffers, &out)
+    out.hist_bin_sums = out.n_lanes * out.lane_stride
+    n_by_hist_bin = renumber_hist_bins(all_rows, source, buffers, &out)
     pack_shorts(all_rows, source, sampled, n_threads, buffers, &out)
     out.row_updates = out.n_groups + out.n_shorts
     out.entry_start = NULL
     out.entries = NULL
-    if n_by_place > out.n_shorts:
+    if n_by_hist_bin > out.n_shorts:
         out.row_updates += filter_entries(
             all_rows, sampled, n_threads, buffers, &out) / <double>max(sampled.n, 1)
     for i in range(n):

@@ -249,7 +249,7 @@ WITH_DEFAULT(longs_with_default, int64_t)
 WITH_DEFAULT(ints_with_default, int32_t)
 
 /* The bins of a feature. `room`: 3 n_bins integers, where the sums are put if one bin has
-   no place of its own and is what the others leave of `node`. */
+   no sums of its own in a histogram and is what the others leave of `node`. */
 static SIMD_INLINE Bins feature_bins(const Binned *data, const Histogram *histogram,
                                      int feature, const Sums *node, const Encoding *encoding,
                                      int64_t *room)

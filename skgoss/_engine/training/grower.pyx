@@ -16,7 +16,7 @@ from skgoss._engine.objectives.loss_kernels cimport Loss
 from skgoss._engine.random cimport DIRECTION, below, draw, key
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.threads cimport parallel_for, parallel_shares
-from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_PLACES, KernelCollectives
+from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_HIST_BINS, KernelCollectives
 from skgoss._engine.training.feature_subset cimport (
     ENTRY_BLOCK, SubsetBuffers, SubsetSource, count_visits)
 from skgoss._engine.training.forest cimport Forest
@@ -29,7 +29,7 @@ from skgoss._engine.training.split cimport (
 from skgoss._engine.training.tasks cimport Batch, Division, Siblings
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, PLACE_BYTES, UNBOUNDED,
+    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, HIST_BIN_BYTES, UNBOUNDED,
     Bounding, Constraints, FewRows, ForcedSplit, Leaf, LeafPart, Node, Pool, Round, Scratch,
     Settings, Shared, Tile, TileSums, Workspace, histogram_in, position_of)
 
@@ -143,8 +143,8 @@ cdef class TreeGrower:
     - ``copies``, (n_rows,), uint32: how many copies each row stands for; None: one.
     - ``self_concordance``, float or (n_scores,): of the loss, see `Objective`.
     - ``partition``: the `RowPartition` of the data set; None: it has all rows.
-    - ``min_shared_places``: processes share the columns of a tree if its histograms have so
-      many places: each adds up and searches some of them.
+    - ``min_shared_hist_bins``: processes share the columns of a tree if its histograms have so
+      many bins: each adds up and searches some of them.
     """
 
     cdef Shared shared
@@ -169,13 +169,13 @@ cdef class TreeGrower:
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
         constraints=None, copies=None, self_concordance=0.0, partition=None,
-        int64_t min_shared_places=MIN_SHARED_PLACES,
+        int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS,
     ):
         cdef int i
         self.dataset = dataset
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
         self.no_more_l2 = np.zeros(n_scores)
-        self._read_partition(partition, min_shared_places)
+        self._read_partition(partition, min_shared_hist_bins)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
         self.shares_trees = n_scores > 1 and settings.multi_strategy == "multi_output_tree"
@@ -208,7 +208,7 @@ cdef class TreeGrower:
         self.blocks = block
         return block + 1
 
-    cdef _read_partition(self, partition, int64_t min_shared_places):
+    cdef _read_partition(self, partition, int64_t min_shared_hist_bins):
         self.n_rows = self.dataset.n_rows
         if partition is None or partition.is_alone:
             return
@@ -217,7 +217,7 @@ cdef class TreeGrower:
         self.shared.collectives = <void*>self.collectives
         self.shared.n_ranks = partition.collectives.n_ranks
         self.shared.rank = partition.collectives.rank
-        self.shared.min_shared_places = min_shared_places
+        self.shared.min_shared_hist_bins = min_shared_hist_bins
 
     cdef _read_dataset(self, dataset):
         """Point `shared.data` to the arrays of a data set."""
@@ -243,7 +243,7 @@ cdef class TreeGrower:
         data.singles = <const int32_t*>self._address(storage.singles, np.int32)
         data.offset = <const int64_t*>self._address(storage.offset, np.int64)
         data.feature_at = <const int32_t*>self._address(storage.feature_at, np.int32)
-        data.n_places = data.room = data.offset[data.n_features]
+        data.n_hist_bins = data.room = data.offset[data.n_features]
         data.n_visits = count_visits(data)
         data.row_updates = storage.row_updates
         self.shared.max_bins = dataset.n_bins.max()
@@ -283,7 +283,7 @@ cdef class TreeGrower:
         data.n_codes = <const int32_t*>self._address(storage.n_codes, np.int32)
         data.piece_start = <const int64_t*>self._address(storage.piece_start, np.int64)
         data.pieces = <const Piece*>self._address(storage.pieces, PIECE)
-        data.place_of_code = <const int32_t*>self._address(storage.place_of_code, np.int32)
+        data.hist_bin_of_code = <const int32_t*>self._address(storage.hist_bin_of_code, np.int32)
         # The numbers of values that a lane takes. Strides that are no power of two keep
         # the lanes apart in the cache.
         size = np.multiply.reduceat(
@@ -293,18 +293,18 @@ cdef class TreeGrower:
 
     cdef _read_shorts_and_entries(self, storage):
         cdef Binned* data = &self.shared.data
-        data.place_sums = data.n_lanes * data.lane_stride
-        data.sums_size = data.place_sums + FOLD_ROOM
-        if len(storage.place_pieces) == 0:
+        data.hist_bin_sums = data.n_lanes * data.lane_stride
+        data.sums_size = data.hist_bin_sums + FOLD_ROOM
+        if len(storage.hist_bin_pieces) == 0:
             return
-        data.place_pieces = <const Piece*>self._address(storage.place_pieces, PIECE)
-        data.n_place_pieces = len(storage.place_pieces)
+        data.hist_bin_pieces = <const Piece*>self._address(storage.hist_bin_pieces, PIECE)
+        data.n_hist_bin_pieces = len(storage.hist_bin_pieces)
         in_shorts = storage.in_shorts
         data.n_shorts = len(in_shorts)
         if data.n_shorts > 0:
             data.shorts = <const uint16_t*>self._address(storage.shorts, np.uint16)
-            short_place = np.append(storage.offset[in_shorts], data.n_places)
-            data.short_place = <const int64_t*>self._address(short_place, np.int64)
+            short_hist_bin = np.append(storage.offset[in_shorts], data.n_hist_bins)
+            data.short_hist_bin = <const int64_t*>self._address(short_hist_bin, np.int64)
         if storage.entry_start is not None:
             data.entry_start = <const int64_t*>self._address(storage.entry_start, np.int64)
             data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
@@ -354,14 +354,14 @@ cdef class TreeGrower:
         in_lanes = storage.in_lanes
         out.in_lanes = <const int32_t*>self._address(in_lanes, np.int32)
         out.n_in_lanes = len(in_lanes)
-        by_place = np.setdiff1d(np.arange(data.n_features), in_lanes)
-        out.by_place = <const int32_t*>self._address(by_place, np.int32)
-        out.n_by_place = len(by_place)
+        by_hist_bin = np.setdiff1d(np.arange(data.n_features), in_lanes)
+        out.by_hist_bin = <const int32_t*>self._address(by_hist_bin, np.int32)
+        out.n_by_hist_bin = len(by_hist_bin)
         out.in_shorts = <const int32_t*>self._address(storage.in_shorts, np.int32)
         data.room = sum_of_largest(np.diff(storage.offset), n_most)
-        data.place_sums = min(n_most, data.n_groups) * data.lane_stride
-        data.sums_size = data.place_sums + FOLD_ROOM
-        if data.n_place_pieces > 0:
+        data.hist_bin_sums = min(n_most, data.n_groups) * data.lane_stride
+        data.sums_size = data.hist_bin_sums + FOLD_ROOM
+        if data.n_hist_bin_pieces > 0:
             data.sums_size += data.room + 1
 
     cdef _read_constraints(self, constraints):
@@ -411,11 +411,11 @@ cdef class TreeGrower:
         cdef size_t n_features = self.shared.data.n_features
         out.seen = <uint8_t*>self._allocate(n_features)
         out.touched = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-        if self.shared.data.n_place_pieces > 0:
+        if self.shared.data.n_hist_bin_pieces > 0:
             self._allocate_histogram(&out.histogram)
         if self.shared.max_bins > LANE_CODES:
             out.histogram.held = <uint64_t*>self._allocate(
-                (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
+                (self.shared.data.n_hist_bins // 64 + 1) * sizeof(uint64_t))
 
     cdef _allocate_batch(self, Batch* out, int first_thread, int max_divisions):
         """Room to divide so many leaves together."""
@@ -463,8 +463,8 @@ cdef class TreeGrower:
         self._allocate_constraints(ws)
 
     cdef _allocate_histogram(self, Histogram* out):
-        cdef int64_t n_places = self.shared.data.room
-        out[0] = histogram_in(self._allocate(PLACE_BYTES * n_places), n_places)
+        cdef int64_t n_hist_bins = self.shared.data.room
+        out[0] = histogram_in(self._allocate(HIST_BIN_BYTES * n_hist_bins), n_hist_bins)
 
     cdef _allocate_scratch(self, Scratch* out):
         """What is needed while a leaf is divided, but for the mask of its rows."""
@@ -538,16 +538,16 @@ cdef class TreeGrower:
         out.n_source_codes = <int32_t*>self._room(n_groups, np.int32)
         out.codes = <const uint8_t**>self._room(n_groups, np.uintp)
         out.digit = <uint8_t*>self._room(n_groups * LANE_CODES, np.uint8)
-        out.place_of_code = <int32_t*>self._room(n_groups * LANE_CODES, np.int32)
+        out.hist_bin_of_code = <int32_t*>self._room(n_groups * LANE_CODES, np.int32)
         out.piece_start = <int64_t*>self._room(n_groups + 1, np.int64)
         out.pieces = <Piece*>self._room(source.max_features, PIECE)
-        if data.n_place_pieces == 0:
+        if data.n_hist_bin_pieces == 0:
             return
         n_shorts = min(source.max_features, data.n_shorts)
-        out.place = <int32_t*>self._room(data.n_places, np.int32)
-        out.place_pieces = <Piece*>self._room(source.max_features, PIECE)
+        out.hist_bin = <int32_t*>self._room(data.n_hist_bins, np.int32)
+        out.hist_bin_pieces = <Piece*>self._room(source.max_features, PIECE)
         out.shorts = <uint16_t*>self._room(n_rows * n_shorts, np.uint16)
-        out.short_place = <int64_t*>self._room(n_shorts + 1, np.int64)
+        out.short_hist_bin = <int64_t*>self._room(n_shorts + 1, np.int64)
         out.short_number = <int32_t*>self._room(n_shorts, np.int32)
         if data.entries == NULL:
             return

@@ -214,7 +214,7 @@ SIMD_KERNEL(spill_wide, (int64_t *restrict sums, int n_bins, int first,
     memset(sums, 0, WIDE_PARTS * n_bins * sizeof *sums);
 }
 
-/* Moves a piece's accumulators to its places in a histogram. */
+/* Moves a piece's accumulators to its bins of a histogram. */
 static inline void spill_piece(const Encoding *encoding, int first, int64_t *sums,
                                const Piece *piece, const Histogram *out)
 {
@@ -364,9 +364,9 @@ static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *r
     for (int k = 0; k < n_rows; k++)
         row[k] = data->shorts + (ptrdiff_t)(records[k] & id_mask) * data->n_shorts;
     for (; j + 3 < last; j += 4) {
-        const int64_t *place = data->short_place + j;
-        int64_t *a = sums + parts * place[0], *b = sums + parts * place[1];
-        int64_t *c = sums + parts * place[2], *d = sums + parts * place[3];
+        const int64_t *first_bin = data->short_hist_bin + j;
+        int64_t *a = sums + parts * first_bin[0], *b = sums + parts * first_bin[1];
+        int64_t *c = sums + parts * first_bin[2], *d = sums + parts * first_bin[3];
         for (int k = 0; k < n_rows; k++) {
             add_parts(x + parts * k, parts, a + parts * row[k][j]);
             add_parts(x + parts * k, parts, b + parts * row[k][j + 1]);
@@ -376,7 +376,7 @@ static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *r
     }
     for (; j < last; j++)
         for (int k = 0; k < n_rows; k++)
-            add_parts(x + parts * k, parts, sums + parts * (data->short_place[j] + row[k][j]));
+            add_parts(x + parts * k, parts, sums + parts * (data->short_hist_bin[j] + row[k][j]));
 }
 
 /* Asks for the shorts from `first` to `last` of a row. */
@@ -413,7 +413,7 @@ static SIMD_INLINE void add_short_block(const Binned *data, const uint64_t *reco
     }
 }
 
-/* Adds rows to the packed accumulators of the places of their shorts. */
+/* Adds rows to the packed accumulators of the histogram bins of their shorts. */
 static void add_packed_shorts(const Binned *data, const Encoding *encoding,
                               const uint64_t *records, ptrdiff_t n, int64_t *sums)
 {
@@ -452,9 +452,9 @@ static SIMD_INLINE void prefetch_entries(const Binned *data, const uint64_t *rec
     }
 }
 
-/* Adds to accumulators of `parts` the places that a row names itself. A loop of as many steps as
-   a row has entries would end where the processor does not expect it, for almost every row. So
-   several are added at once, and what is beyond the last one goes to a place of no feature. */
+/* Adds to accumulators of `parts` the histogram bins that a row names itself. A loop of as many
+   steps as a row has entries would end where the processor does not expect it, for almost every
+   row. So several are added at once, and what is beyond the last one goes to a bin of no feature. */
 static SIMD_INLINE void add_row_entries(const Binned *data, ptrdiff_t row, const int64_t *x,
                                         const int parts, int64_t *sums)
 {
@@ -463,13 +463,13 @@ static SIMD_INLINE void add_row_entries(const Binned *data, ptrdiff_t row, const
     do {
         for (int k = 0; k < ENTRIES_AT_ONCE; k++, at++) {
             int64_t is_one = -(int64_t)(at < end);
-            int64_t place = ((int64_t)entries[at & is_one] - data->room) & is_one;
-            add_parts(x, parts, sums + parts * (data->room + place));
+            int64_t from_end = ((int64_t)entries[at & is_one] - data->room) & is_one;
+            add_parts(x, parts, sums + parts * (data->room + from_end));
         }
     } while (at < end);
 }
 
-/* Adds rows to the packed accumulators of the places that their entries name. */
+/* Adds rows to the packed accumulators of the histogram bins that their entries name. */
 static void add_packed_entries(const Binned *data, const Encoding *encoding,
                                const uint64_t *records, ptrdiff_t n, int64_t *sums)
 {
@@ -501,20 +501,20 @@ static inline void add_block(const Binned *data, const Encoding *encoding,
                              const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
                              int64_t *sums)
 {
-    int64_t *places = sums + encoding->parts * data->place_sums;
+    int64_t *by_hist_bin = sums + encoding->parts * data->hist_bin_sums;
     if (encoding->packed) {
         if (data->n_lanes > 0)
             add_packed_bytes(data, encoding, records, n, sums);
-        if (data->n_place_pieces > 0) {
-            add_packed_shorts(data, encoding, records, n, places);
-            add_packed_entries(data, encoding, records, n, places);
+        if (data->n_hist_bin_pieces > 0) {
+            add_packed_shorts(data, encoding, records, n, by_hist_bin);
+            add_packed_entries(data, encoding, records, n, by_hist_bin);
         }
     } else {
         if (data->n_lanes > 0)
             add_wide_bytes(data, records, n, pairs, sums);
-        if (data->n_place_pieces > 0) {
-            add_wide_shorts(data, records, n, pairs, places);
-            add_wide_entries(data, records, n, pairs, places);
+        if (data->n_hist_bin_pieces > 0) {
+            add_wide_shorts(data, records, n, pairs, by_hist_bin);
+            add_wide_entries(data, records, n, pairs, by_hist_bin);
         }
     }
 }

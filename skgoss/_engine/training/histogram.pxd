@@ -12,7 +12,7 @@ cdef enum:
     FOLD_ROOM = 256         # digits of a shared lane, at the end of the accumulators
 
 
-cdef void subtract_places(
+cdef void subtract_bins(
     const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
     int64_t last, const Histogram* part, Histogram* out,
 ) noexcept nogil

@@ -1,7 +1,7 @@
 """Histograms of integer gradients, and how the rows of a leaf are summed in them.
 
 The histogram of a node is the exact sum of its rows by feature and bin (`accumulate`), and the
-difference of the histograms of a node and a child is exact (`subtract_places`), as the numbers are
+difference of the histograms of a node and a child is exact (`subtract_bins`), as the numbers are
 integers: see `encoding`. The formats are described in ``layout.h``.
 
 This is where training spends most of its time. Rows are read row by row, all lanes of a row at
@@ -9,7 +9,7 @@ once, as LightGBM does with `force_row_wise`; then their shorts, and the entries
 features have in a row.
 
 Large leaves are summed at once, by one thread or several. Small ones are summed, and searched,
-tile by tile: lanes so few that the sums of all their places stay in the nearest cache. Leaves of
+tile by tile: lanes so few that the sums of all their bins stay in the nearest cache. Leaves of
 very few rows never have a whole histogram, which would cost more than summing them again.
 """
 
@@ -23,7 +23,7 @@ from skgoss._engine.training.layout cimport (
 from skgoss._engine.training.tasks cimport (
     Batch, Siblings, SumPart, Task, Turn, add_part, add_task, run_tasks, task_work)
 from skgoss._engine.training.workspace cimport (
-    NO_MEMORY, PLACE_BYTES, FewRows, Leaf, Shared, Tile, TileSums, Workspace, encoding_of,
+    NO_MEMORY, HIST_BIN_BYTES, FewRows, Leaf, Shared, Tile, TileSums, Workspace, encoding_of,
     histogram_in)
 
 cdef extern from "histogram.h" nogil:
@@ -56,16 +56,16 @@ cdef enum:
     MIN_TILES = 4
     # The least updates of a task.
     MIN_WORK = 12000
-    # A task has so many times more updates than places to move its sums to.
-    UPDATES_PER_PLACE = 20
+    # A task has so many times more updates than histogram bins to move its sums to.
+    UPDATES_PER_BIN = 20
     LANES_AT_ONCE = 8         # by which rows are read
 
 # ------------------------------------------------------------------ row by row
 
-cdef inline void change_place(
+cdef inline void change_bin(
     const Encoding* encoding, int64_t x, Sums sums, int64_t at, Histogram* out,
 ) noexcept nogil:
-    """Add a row's sums to one place of a histogram; ``x``: the same sums, packed."""
+    """Add a row's sums to one bin of a histogram; ``x``: the same sums, packed."""
     cdef uint64_t bit = <uint64_t>1 << (at % 64)
     if out.held != NULL:
         # Rows are taken out all together.
@@ -98,7 +98,7 @@ cdef void add_few_rows(
 ) noexcept nogil:
     """Put a few rows into a histogram, or take them out of it where ``sign`` is -1.
 
-    Lists the features whose places were touched in ``touched`` unless ``seen``, a byte of
+    Lists the features whose bins were touched in ``touched`` unless ``seen``, a byte of
     zero by feature, is NULL.
     """
     cdef Py_ssize_t i, row
@@ -126,17 +126,17 @@ cdef void add_few_rows(
                 if k + 1 < data.lane_start[lane + 1]:
                     digit = value % data.n_codes[group]
                     value = value // data.n_codes[group]
-                at = data.place_of_code[group * LANE_CODES + digit]
+                at = data.hist_bin_of_code[group * LANE_CODES + digit]
                 if at >= 0:
-                    change_place(encoding, x, sums, at, out)
+                    change_bin(encoding, x, sums, at, out)
                     touch(data, at, seen, touched, n_touched)
         for k in range(data.n_shorts):
-            at = <int>data.short_place[k] + data.shorts[row * data.n_shorts + k]
-            change_place(encoding, x, sums, at, out)
+            at = <int>data.short_hist_bin[k] + data.shorts[row * data.n_shorts + k]
+            change_bin(encoding, x, sums, at, out)
             touch(data, at, seen, touched, n_touched)
         if data.entries != NULL:
             for e in range(data.entry_start[row], data.entry_start[row + 1]):
-                change_place(encoding, x, sums, data.entries[e], out)
+                change_bin(encoding, x, sums, data.entries[e], out)
                 touch(data, data.entries[e], seen, touched, n_touched)
 
 
@@ -169,7 +169,7 @@ cdef inline void spill_group(
     const Binned* data, const Encoding* encoding, bint first, int64_t* sums, int group,
     Histogram* out,
 ) noexcept nogil:
-    """Move the accumulators of a group's codes to their places; drop those of none."""
+    """Move the accumulators of a group's codes to their histogram bins; drop those of none."""
     cdef int parts = encoding.parts
     cdef int64_t i
     for i in range(data.piece_start[group], data.piece_start[group + 1]):
@@ -197,14 +197,14 @@ cdef void spill_all(
     const Binned* data, const Encoding* encoding, bint first, int64_t* sums, Histogram* out,
 ) noexcept nogil:
     """Move all accumulators to a histogram; ``first``: whatever that has."""
-    cdef int64_t* places = sums + encoding.parts * data.place_sums
+    cdef int64_t* by_hist_bin = sums + encoding.parts * data.hist_bin_sums
     cdef int i
     for i in range(data.n_lanes):
         spill_lane(data, encoding, first, sums, i, out)
-    for i in range(data.n_place_pieces):
+    for i in range(data.n_hist_bin_pieces):
         spill_piece(
-            encoding, first, places + encoding.parts * data.place_pieces[i].at,
-            &data.place_pieces[i], out)
+            encoding, first, by_hist_bin + encoding.parts * data.hist_bin_pieces[i].at,
+            &data.hist_bin_pieces[i], out)
 
 
 cdef void accumulate(
@@ -254,11 +254,11 @@ cdef void accumulate_in_turn(
 
 # ------------------------------------------------------------------ sums of histograms
 
-cdef void add_places(
+cdef void add_bins(
     const Encoding* encoding, int64_t first, int64_t last, int sign, const Histogram* part,
     Histogram* out,
 ) noexcept nogil:
-    """Add the sums of some places to those of another histogram, or subtract them."""
+    """Add the sums of some bins to those of another histogram, or subtract them."""
     cdef int n = <int>(last - first)
     add_longs(n, sign, part.gradient + first, out.gradient + first)
     if not encoding.compact:
@@ -266,10 +266,10 @@ cdef void add_places(
         add_ints(n, sign, part.count + first, out.count + first)
 
 
-cdef void copy_places(
+cdef void copy_bins(
     const Encoding* encoding, int64_t first, int64_t last, const Histogram* part, Histogram* out,
 ) noexcept nogil:
-    """Copy the sums of some places."""
+    """Copy the sums of some bins."""
     memcpy(out.gradient + first, part.gradient + first, (last - first) * sizeof(int64_t))
     if not encoding.compact:
         memcpy(out.hessian + first, part.hessian + first, (last - first) * sizeof(int64_t))
@@ -280,18 +280,18 @@ cdef void add_piece(
     const Encoding* encoding, const Piece* piece, bint adds, const Histogram* sums,
     Histogram* out,
 ) noexcept nogil:
-    """Add the sums of a piece's places to those of another histogram, or copy them."""
+    """Add the sums of a piece's bins to those of another histogram, or copy them."""
     if adds:
-        add_places(encoding, piece.at, piece.at + piece.length, 1, sums, out)
+        add_bins(encoding, piece.at, piece.at + piece.length, 1, sums, out)
     else:
-        copy_places(encoding, piece.at, piece.at + piece.length, sums, out)
+        copy_bins(encoding, piece.at, piece.at + piece.length, sums, out)
 
 
 cdef void add_pieces(
     const Binned* data, const Encoding* encoding, bint adds, const Histogram* sums,
     Histogram* out,
 ) noexcept nogil:
-    """Add the sums of all places that rows reach to those of another histogram, or copy them."""
+    """Add the sums of all bins that rows reach to those of another histogram, or copy them."""
     cdef int lane, i, group
     cdef int64_t p
     for lane in range(data.n_lanes):
@@ -299,15 +299,15 @@ cdef void add_pieces(
             group = data.lane_groups[i]
             for p in range(data.piece_start[group], data.piece_start[group + 1]):
                 add_piece(encoding, &data.pieces[p], adds, sums, out)
-    for i in range(data.n_place_pieces):
-        add_piece(encoding, &data.place_pieces[i], adds, sums, out)
+    for i in range(data.n_hist_bin_pieces):
+        add_piece(encoding, &data.hist_bin_pieces[i], adds, sums, out)
 
 
-cdef void subtract_places(
+cdef void subtract_bins(
     const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
     int64_t last, const Histogram* part, Histogram* out,
 ) noexcept nogil:
-    """Subtract the sums of some places from those of another histogram.
+    """Subtract the sums of some bins from those of another histogram.
 
     The other's sums are written as ``before`` says; they are packed if ``after`` is compact.
     ``part``: NULL: none, only pack.
@@ -322,7 +322,7 @@ cdef void subtract_places(
             n, part_code, part.gradient + first, out.gradient + first, out.hessian + first,
             out.count + first)
     else:
-        add_places(after, first, last, -1, part, out)
+        add_bins(after, first, last, -1, part, out)
 
 
 # ------------------------------------------------------------------ tiles
@@ -332,8 +332,8 @@ cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nog
     cdef const Binned* data = &ws.data
     cdef int64_t at = piece.at
     cdef int32_t feature
-    tile.first_place = min(tile.first_place, at)
-    tile.end_place = max(tile.end_place, at + piece.length)
+    tile.first_hist_bin = min(tile.first_hist_bin, at)
+    tile.end_hist_bin = max(tile.end_hist_bin, at + piece.length)
     while at < piece.at + piece.length:
         feature = data.feature_at[at]
         at = data.offset[feature + 1]
@@ -348,7 +348,7 @@ cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nog
 cdef void list_tile(
     Workspace* ws, int first_lane, int n_lanes, int32_t* features, Tile* tile,
 ) noexcept nogil:
-    """Describe a tile: its lanes, and the features and places that are in them."""
+    """Describe a tile: its lanes, and the features and histogram bins that are in them."""
     cdef const Binned* data = &ws.data
     cdef int lane, i, group
     cdef int64_t p
@@ -356,8 +356,8 @@ cdef void list_tile(
     tile.n_lanes = min(n_lanes, data.n_lanes - first_lane)
     tile.features = features
     tile.n_features = 0
-    tile.first_place = data.n_places
-    tile.end_place = 0
+    tile.first_hist_bin = data.n_hist_bins
+    tile.end_hist_bin = 0
     tile.consecutive = True
     for lane in range(first_lane, first_lane + tile.n_lanes):
         for i in range(data.lane_start[lane], data.lane_start[lane + 1]):
@@ -376,7 +376,7 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
     cdef int thread
     cdef Tile* tile
     ws.n_tiles = 0
-    if data.n_place_pieces > 0:
+    if data.n_hist_bin_pieces > 0:
         return 0
     while lane < data.n_lanes:
         tile = &ws.tiles[ws.n_tiles]
@@ -384,7 +384,7 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
         if tile.n_features > 0:
             ws.n_tiles += 1
             features = features + tile.n_features
-            room = max(room, tile.end_place - tile.first_place)
+            room = max(room, tile.end_hist_bin - tile.first_hist_bin)
         lane += n_lanes
     for thread in range(ws.thread, ws.thread + ws.n_threads):
         if make_room(&shared.tile_sums[thread], room) < 0:
@@ -393,12 +393,12 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
 
 
 cdef int make_room(TileSums* sums, int64_t room) noexcept nogil:
-    """Let a thread have so many places for the sums of a tile."""
+    """Let a thread have so many histogram bins for the sums of a tile."""
     if room <= sums.room:
         return 0
     free(sums.values)
     sums.room = 0
-    sums.values = <int64_t*>malloc(PLACE_BYTES * room)
+    sums.values = <int64_t*>malloc(HIST_BIN_BYTES * room)
     if sums.values == NULL:
         return NO_MEMORY
     sums.room = room
@@ -414,12 +414,12 @@ cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept n
     return part
 
 
-cdef Histogram sums_of(const TileSums* sums, int64_t first_place) noexcept nogil:
-    """A thread's sums as a histogram that has places from ``first_place`` on."""
+cdef Histogram sums_of(const TileSums* sums, int64_t first_hist_bin) noexcept nogil:
+    """A thread's sums as a histogram that has the bins from ``first_hist_bin`` on."""
     cdef Histogram out = histogram_in(sums.values, sums.room)
-    out.gradient -= first_place
-    out.hessian -= first_place
-    out.count -= first_place
+    out.gradient -= first_hist_bin
+    out.hessian -= first_hist_bin
+    out.count -= first_hist_bin
     return out
 
 
@@ -428,7 +428,7 @@ cdef Histogram sum_tile(
 ) noexcept nogil:
     """The sums of a leaf's rows: in its slot, or with the thread until its next call."""
     cdef Binned part = lanes_of(&ws.data, tile.first_lane, tile.n_lanes)
-    cdef Histogram out = sums_of(&shared.tile_sums[thread], tile.first_place)
+    cdef Histogram out = sums_of(&shared.tile_sums[thread], tile.first_hist_bin)
     if leaf.slot >= 0:
         out = ws.slots[leaf.slot]
     accumulate(
@@ -459,7 +459,7 @@ cdef Binned part_of(const Binned* data, const SumPart* part) noexcept nogil:
     cdef Binned out
     if part.n_lanes > 0:
         out = lanes_of(data, part.first_lane, part.n_lanes)
-        out.n_place_pieces = 0
+        out.n_hist_bin_pieces = 0
     else:
         out = data[0]
         out.n_lanes = 0
@@ -515,14 +515,14 @@ cdef void list_sums(Batch* batch, int unit, double size) noexcept nogil:
     cdef double n_tasks = max(n_rows * data.row_updates / size, 1.0)
     cdef double task_updates = max(n_rows * data.row_updates / n_tasks, 1.0)
     cdef int n_parts = <int>max(
-        1.0, min(n_tasks, UPDATES_PER_PLACE * data.n_places / task_updates))
+        1.0, min(n_tasks, UPDATES_PER_BIN * data.n_hist_bins / task_updates))
     cdef int n_lanes = rounded_up(rounded_up(data.n_lanes, n_parts) // n_parts, LANES_AT_ONCE)
     cdef int n_chunks
     cdef int lane = 0
     n_parts = rounded_up(data.n_lanes, max(n_lanes, 1)) // max(n_lanes, 1)
-    n_parts = max(n_parts + (data.n_place_pieces > 0), 1)
+    n_parts = max(n_parts + (data.n_hist_bin_pieces > 0), 1)
     n_chunks = <int>max(1.0, min(n_tasks / n_parts + 0.5, <double>n_rows))
-    if data.n_place_pieces > 0:
+    if data.n_hist_bin_pieces > 0:
         list_part(batch, unit, 0, 0, n_rows, n_chunks)
     while lane < data.n_lanes:
         list_part(batch, unit, lane, min(n_lanes, data.n_lanes - lane), n_rows, n_chunks)
@@ -583,7 +583,7 @@ cdef void fill_rows_histogram(
 cdef void clear_rows_histogram(
     Shared* shared, const Workspace* ws, const Leaf* leaf,
 ) noexcept nogil:
-    """Take them out again: sooner than to clear all places."""
+    """Take them out again: sooner than to clear all bins."""
     add_few_rows(
         &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
         leaf.end - leaf.begin, ws.pairs, -1, &shared.few[ws.thread].histogram, NULL, NULL, NULL)

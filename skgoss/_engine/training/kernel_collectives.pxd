@@ -5,8 +5,8 @@ from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 
 cdef enum:
-    # It takes less time if every process adds up and searches all of fewer places.
-    MIN_SHARED_PLACES = 5000
+    # It takes less time if every process adds up and searches all of fewer histogram bins.
+    MIN_SHARED_HIST_BINS = 5000
 
 
 cdef class KernelCollectives:

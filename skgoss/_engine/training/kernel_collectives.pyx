@@ -117,8 +117,8 @@ cdef int all_gather(
 
 # ------------------------------------------------------------------ columns
 
-cdef int64_t places_of(const Workspace* ws, int first, int last) noexcept nogil:
-    """How many places some of the features have that the tree sums."""
+cdef int64_t count_hist_bins(const Workspace* ws, int first, int last) noexcept nogil:
+    """How many histogram bins some of the features have that the tree sums."""
     cdef int64_t n = 0
     cdef int i
     for i in range(first, last):
@@ -129,17 +129,17 @@ cdef int64_t places_of(const Workspace* ws, int first, int last) noexcept nogil:
 cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
     """Choose which of the features that a tree sums are added up and searched here.
 
-    If there are many places, each process gets about as many of them; else, all of them.
+    If there are many histogram bins, each process gets about as many of them; else, all of them.
     Splits that depend on other leaves, or that are forced, need the sums of all features.
     """
-    cdef int64_t n_places = places_of(ws, 0, ws.n_summed)
+    cdef int64_t n_hist_bins = count_hist_bins(ws, 0, ws.n_summed)
     cdef int64_t before = 0
     cdef int rank = 0
     cdef int i
     ws.first_searched = 0
     ws.n_searched = ws.n_summed
     ws.shares_columns = (
-        n_places >= shared.min_shared_places
+        n_hist_bins >= shared.min_shared_hist_bins
         and shared.collectives != NULL
         and ws.children != NULL
         and shared.constraints.n_forced == 0
@@ -147,10 +147,10 @@ cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
     if not ws.shares_columns:
         return
     for i in range(ws.n_summed):
-        while before * shared.n_ranks >= rank * n_places and rank < shared.n_ranks:
+        while before * shared.n_ranks >= rank * n_hist_bins and rank < shared.n_ranks:
             ws.column_cuts[rank] = i
             rank += 1
-        before += places_of(ws, i, i + 1)
+        before += count_hist_bins(ws, i, i + 1)
     for rank in range(rank, shared.n_ranks + 1):
         ws.column_cuts[rank] = ws.n_summed
     ws.first_searched = ws.column_cuts[shared.rank]
@@ -245,7 +245,7 @@ cdef int reduce_histograms(
     Where processes share columns, this one gets the sums of those that it searches.
     """
     cdef int n_pieces = shared.n_ranks if ws.shares_columns else 1
-    cdef Py_ssize_t size = 3 * ws.data.n_places * n_leaves + n_pieces * n_others
+    cdef Py_ssize_t size = 3 * ws.data.n_hist_bins * n_leaves + n_pieces * n_others
     cdef int64_t* values = reserve_message(ws, size + n_pieces)
     cdef Py_ssize_t* ends = <Py_ssize_t*>(values + size)
     cdef Py_ssize_t n = 0

@@ -14,8 +14,9 @@
        gradient | hessian | count
 
    of one 64-bit addition a bin. `block_rows` addends can be summed before a field may overflow
-   into the next one; then the accumulators are spilled into a histogram of separate sums. Where all rows fit in one block the round is `compact`: histograms
-   stay packed, in `Histogram.gradient`, and a bin costs a third of the work.
+   into the next one; then the accumulators are spilled into a histogram of separate sums. Where
+   all rows fit in one block the round is `compact`: histograms stay packed, in
+   `Histogram.gradient`, and a bin costs a third of the work.
    In a wide round a record is the row number alone, and the integers lie in an array of pairs.
    An accumulator has four integers (`parts`): gradient, hessian, count and 0.
    Formats depend on the rows of all processes (`n_everywhere` of `n_rows_everywhere`, and
@@ -23,17 +24,17 @@
    A row that stands for copies holds the sums of the copies' integers; its fields need more
    bits, so blocks have fewer rows.
 
-   A histogram has a place for each stored bin of each feature: all bins but the default
-   one, whose sums are what is left of the node's. A row reaches its places in three ways:
+   A histogram has a histogram bin for each stored bin of each feature: all bins but the default
+   one, whose sums are what is left of the node's. A row reaches its histogram bins in three ways:
    - Its lanes are bytes, accumulated by lane. A lane holds one group of features or several,
      as digits of a number: group g's code counts `radix[g]`. A group's codes are the bins of
      one feature, or 0 and the stored bins of features that exclude each other (a bundle).
      Pieces say where runs of codes go in a histogram.
-   - Its shorts are bins of two bytes, of features with too many bins for one; `short_place`
-     has the places of their bin 0.
-   - Its entries are numbers of places themselves, of sparse features.
-   Shorts and entries are accumulated by place.
-   `held` has a bit for each place that rows reach, where these are few among many places;
+   - Its shorts are bins of two bytes, of features with too many bins for one; `short_hist_bin`
+     has the histogram bins of their bin 0.
+   - Its entries are numbers of histogram bins themselves, of sparse features.
+   Shorts and entries are accumulated by histogram bin.
+   `held` has a bit for each histogram bin that rows reach, where these are few among many;
    NULL: nothing says which. */
 #ifndef SKGOSS_LAYOUT_H
 #define SKGOSS_LAYOUT_H
@@ -62,7 +63,7 @@ typedef struct {
     const int32_t *singles;
     const int64_t *offset;
     const int32_t *feature_at;
-    int64_t n_places;
+    int64_t n_hist_bins;
     int64_t n_visits;
     int64_t room;
 
@@ -77,16 +78,16 @@ typedef struct {
     const int32_t *n_codes;
     const int64_t *piece_start;
     const Piece *pieces;
-    const int32_t *place_of_code;
+    const int32_t *hist_bin_of_code;
 
     const uint16_t *shorts;
     int n_shorts;
-    const int64_t *short_place;
+    const int64_t *short_hist_bin;
     const int64_t *entry_start;
     const uint32_t *entries;
-    const Piece *place_pieces;
-    int n_place_pieces;
-    int64_t place_sums;
+    const Piece *hist_bin_pieces;
+    int n_hist_bin_pieces;
+    int64_t hist_bin_sums;
     ptrdiff_t sums_size;
     double row_updates;
     const uint32_t *position;

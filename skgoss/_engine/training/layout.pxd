@@ -17,14 +17,14 @@ cdef extern from "layout.h" nogil:
         int n_features
         const int32_t* n_bins
         const int32_t* missing_bin   # -1: the feature has none
-        const int32_t* default_bin   # the bin without a place; -1: none
+        const int32_t* default_bin   # the bin that histograms leave out; -1: none
         const uint8_t* categorical
-        const int32_t* singles       # how many features from here on have one place each
-        const int64_t* offset        # first place of each feature; [n_features]: n_places
-        const int32_t* feature_at    # of each place
-        int64_t n_places
-        int64_t n_visits             # of places by a search; one of a category counts several
-        int64_t room                 # places that histograms have memory for
+        const int32_t* singles       # how many features from here on have one histogram bin each
+        const int64_t* offset        # first histogram bin of each feature; and n_hist_bins
+        const int32_t* feature_at    # of each histogram bin
+        int64_t n_hist_bins
+        int64_t n_visits             # of bins by a search; one of a category counts several
+        int64_t room                 # bins that histograms have memory for
 
         const uint8_t* rows          # lanes, row-major, row_bytes apart
         Py_ssize_t row_bytes
@@ -37,18 +37,18 @@ cdef extern from "layout.h" nogil:
         const int32_t* n_codes       # of each group
         const int64_t* piece_start   # of each group; [n_groups] is their number
         const Piece* pieces
-        const int32_t* place_of_code  # LANE_CODES for each group; -1: no place
+        const int32_t* hist_bin_of_code  # LANE_CODES for each group; -1: none
 
         const uint16_t* shorts       # row-major, n_shorts of each row
         int n_shorts
-        const int64_t* short_place   # of bin 0 of each short; [n_shorts]: n_places
+        const int64_t* short_hist_bin   # of bin 0 of each short; [n_shorts]: n_hist_bins
         const int64_t* entry_start   # by row; NULL: there are no entries
-        const uint32_t* entries      # places
-        const Piece* place_pieces    # places of shorts and entries; their codes are not used
-        int n_place_pieces
-        int64_t place_sums           # where their accumulators begin
+        const uint32_t* entries      # histogram bins
+        const Piece* hist_bin_pieces    # bins of shorts and entries; without codes
+        int n_hist_bin_pieces
+        int64_t hist_bin_sums           # where their accumulators begin
         Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
-        double row_updates           # places a row reaches, on average
+        double row_updates           # bins that a row is added to, on average
         # Of each row, where its gradient and score are; NULL: at its number.
         const uint32_t* position
 

@@ -179,7 +179,7 @@ cdef Py_ssize_t partition_in_place(
 ) noexcept nogil:
     """Write the records of one side to ``kept_out``, which may be where they are.
 
-    Those of the other side follow in ``others_out``, behind as many places. Returns how many
+    Those of the other side follow in ``others_out``, behind room for as many. Returns how many
     are kept. ``mask``: a byte for eight rows of a block.
     """
     cdef Py_ssize_t n_kept = 0
@@ -324,7 +324,7 @@ cdef void keep_larger(
 
 
 cdef void begin_move(Workspace* ws, Leaf* parent, Leaf* left, Leaf* right) noexcept nogil:
-    """Let the children have the place of their parent's rows in the other buffer."""
+    """Let the children have the range of their parent's rows, in the other buffer."""
     gather(ws, parent, ws.n_threads)
     left.buffer = right.buffer = next_buffer(parent)
     left.begin = left.end = right.begin = parent.begin
@@ -404,7 +404,7 @@ cdef struct Slices:
     bint sampled
     Py_ssize_t size
     Py_ssize_t n_most
-    uint64_t* records         # what each slice moves, at its place
+    uint64_t* records         # what each slice moves, from its first row on
     Py_ssize_t[MAX_SLICES] n_moved
 
 

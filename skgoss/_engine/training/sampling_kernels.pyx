@@ -187,7 +187,7 @@ cdef struct Goss:
     uint64_t row_key
     int n_threads
     Py_ssize_t n_blocks
-    # Of the rows that are kept; each block of rows has its place.
+    # Of the rows that are kept; each block of rows has its range.
     uint32_t* rows
     uint32_t* keys
     uint32_t* draws

@@ -223,7 +223,7 @@ cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -
 
 
 cdef int make_slots(ScorePlan* plan, int32_t n_nodes) except -1:
-    """Empty a hash table of sources, two places a node or more."""
+    """Empty a hash table of sources, two entries a node or more."""
     cdef int64_t n_slots = 4
     while n_slots < 2 * n_nodes:
         n_slots *= 2

@@ -10,7 +10,7 @@ from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
 from skgoss._engine.training.constraint_kernels cimport allowed_features, prepare_constraints
 from skgoss._engine.training.histogram cimport (
-    clear_rows_histogram, fill_rows_histogram, subtract_places, sum_tile, sums_with, updates_of)
+    clear_rows_histogram, fill_rows_histogram, subtract_bins, sum_tile, sums_with, updates_of)
 from skgoss._engine.training.layout cimport Histogram
 from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.sampling_kernels cimport sample_features
@@ -139,7 +139,7 @@ cdef void subtract_features(
         while last + 1 < n and (
                 ws.data.offset[features[last + 1]] == ws.data.offset[features[last] + 1]):
             last = last + 1
-        subtract_places(
+        subtract_bins(
             encoding_of(ws, siblings.smaller), siblings.parent_encoding,
             encoding_of(ws, siblings.larger), ws.data.offset[features[at]],
             ws.data.offset[features[last] + 1], smaller, &ws.slots[siblings.larger.slot])

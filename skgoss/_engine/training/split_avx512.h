@@ -152,7 +152,7 @@ SIMD_FOR_AVX512 static inline __m512i longs_on_top(__m512i x, __m512i *before)
 }
 
 /* The packed sums up to each bin in [first, last), on top of `before`, and the last of them in
-   the sixteen places behind. Returns that one, everywhere. */
+   the sixteen values behind. Returns that one, everywhere. */
 SIMD_FOR_AVX512 static __m512i sum_bins_avx512(const int64_t *packed, int first, int last,
                                                __m512i before, int64_t *sum_out)
 {

@@ -207,7 +207,7 @@ cdef double work_of(const Workspace* ws, int index) noexcept nogil:
     """Updates and visits of bins that a split of a leaf takes at most."""
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef double updates = leaf.stats.sums.count * ws.data.row_updates
-    cdef double visits = 2.0 * ws.data.n_places
+    cdef double visits = 2.0 * ws.data.n_hist_bins
     if leaf.slot < 0:
         visits = min(visits, max(2.0 * updates, <double>WORK_OF_FEW_ROWS))
     return updates + visits

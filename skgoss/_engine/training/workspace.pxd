@@ -78,12 +78,12 @@ cdef struct Tile:
     int32_t* features         # in these lanes, of those that the tree sums
     int n_features
     bint consecutive          # whether their numbers are
-    int64_t first_place       # the places of these lanes are in between
-    int64_t end_place
+    int64_t first_hist_bin       # the bins of these lanes are in between, in histograms
+    int64_t end_hist_bin
 
 cdef struct TileSums:
     int64_t* values           # of gradients, hessians and counts
-    int64_t room              # places
+    int64_t room              # in histogram bins
 
 cdef struct Pool:
     # What all threads that divide leaves of a tree take from: histograms, masks and sets.
@@ -233,7 +233,7 @@ cdef struct Shared:
     void* collectives         # a `KernelCollectives`; NULL: all rows are here
     int n_ranks
     int rank
-    int64_t min_shared_places  # histograms of so many are added up and searched by columns
+    int64_t min_shared_hist_bins  # histograms of so many are added up and searched by columns
 
 cdef struct Round:
     Gradients gradients
@@ -242,9 +242,9 @@ cdef struct Round:
 
 
 cdef enum:
-    PLACE_BYTES = 20          # of a histogram
+    HIST_BIN_BYTES = 20          # of a histogram
 
-cdef Histogram histogram_in(void* memory, int64_t n_places) noexcept nogil
+cdef Histogram histogram_in(void* memory, int64_t n_hist_bins) noexcept nogil
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
 

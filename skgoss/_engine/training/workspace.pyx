@@ -9,12 +9,12 @@ from skgoss._engine.training.split cimport Split
 
 # ------------------------------------------------------------------ histogram slots
 
-cdef Histogram histogram_in(void* memory, int64_t n_places) noexcept nogil:
-    """A histogram in PLACE_BYTES for each place."""
+cdef Histogram histogram_in(void* memory, int64_t n_hist_bins) noexcept nogil:
+    """A histogram in HIST_BIN_BYTES for each bin."""
     cdef Histogram out
     out.gradient = <int64_t*>memory
-    out.hessian = out.gradient + n_places
-    out.count = <int32_t*>(out.hessian + n_places)
+    out.hessian = out.gradient + n_hist_bins
+    out.count = <int32_t*>(out.hessian + n_hist_bins)
     out.held = NULL
     return out
 
@@ -29,7 +29,7 @@ cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
         pool.n_free -= 1
         slot = ws.free_slots[pool.n_free]
     else:
-        memory = malloc(PLACE_BYTES * data.room + 1)
+        memory = malloc(HIST_BIN_BYTES * data.room + 1)
         if memory != NULL:
             slot = pool.n_slots
             pool.n_slots += 1

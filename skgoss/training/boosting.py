@@ -294,7 +294,7 @@ class Boosting(LockedRounds):
         if finished.ensemble is not None:
             return finished.ensemble
         if self.can_split:
-            forest = self.grower.forest.part(0, finished.n * self.n_scores)
+            forest = self.grower.forest.copy(0, finished.n * self.n_scores)
             if forest.n_drops != finished.n_drops:
                 return None
             grown = ensemble_builder.ensemble(
@@ -461,7 +461,7 @@ class Boosting(LockedRounds):
         scores = _initial_scores(finished.start, self.init_score, self.dataset.n_rows)
         if not self.can_split:
             return scores
-        forest = self.grower.forest.part(0, finished.n * self.n_scores)
+        forest = self.grower.forest.copy(0, finished.n * self.n_scores)
         if forest.n_drops != finished.n_drops:
             return None
         total = np.zeros_like(scores) if self.average_output else scores
@@ -494,7 +494,7 @@ class Boosting(LockedRounds):
         if self.spread is not None and other.spread is not None:
             self.spread.take(other.spread)
         if self.can_split:
-            self.grower = self._grower(other.grower.forest.part())
+            self.grower = self._grower(other.grower.forest.copy())
 
     def _undo_failed_round(self) -> None:
         if self._has_failed:
@@ -709,7 +709,7 @@ class Boosting(LockedRounds):
         sample, ``counts``, are the numbers of rows that each sampled row stands for.
         """
         forest = self.grower.forest
-        nodes, leaves, *_ = forest.part(forest.n_trees - 1).arrays()
+        nodes, leaves, *_ = forest.copy(forest.n_trees - 1).arrays()
         weight = None if self.weight is None else self.weight[0]
         if counts is not None:
             weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
@@ -875,7 +875,7 @@ class Boosting(LockedRounds):
         forest = self.grower.forest
         first = forest.n_trees - self.n_scores
         linear_leaves = self.linear[-1] if len(self.linear) == self._n_grown else None
-        trees = BinnedTrees(*forest.part(first).arrays())
+        trees = BinnedTrees(*forest.copy(first).arrays())
         return trees._replace(linear=linear_leaves)
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:

@@ -132,7 +132,7 @@ def test_trees_of_a_forest_give_the_bits_of_their_arrays():
     forest, found = state.grower.forest, np.zeros((3, rows.n_rows))
     add_trees(forest, 6, rows.store, rows.missing_bin, 2, found)
     expected = np.zeros_like(found)
-    trees = BinnedTrees(*forest.part(6).arrays())
+    trees = BinnedTrees(*forest.copy(6).arrays())
     trees.add(rows, 1.0, 1, expected)
     assert len(trees.words)
     assert found.any()

@@ -3,8 +3,8 @@
 
    Bin 0 holds missing, rare and unknown categories and never goes left. Of few bins each
    category is tried against the rest. Of many, the categories are put in order of
-   G / (H + cat_smooth), as the best set of them is then a first or last part of the order
-   (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958); parts of at most
+   G / (H + cat_smooth), as the best set of them is then a prefix or suffix of the order
+   (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958); those of at most
    max_cat_threshold categories are tried from both ends, the low one first, with
    leaf outputs that cat_l2 holds back. The rules are LightGBM's, but that a limit on rows is
    one on their exact number and on their curvature, where LightGBM knows the latter alone.
@@ -78,7 +78,7 @@ static inline void sort_few(Categories list, int n)
 
 /* Moves what comes before a pivot to the front, and the pivot behind it; returns its position.
    Without branches, as half of them would be mispredicted. */
-static inline int part_categories(Categories list, int n)
+static inline int partition_categories(Categories list, int n)
 {
     /* Ranks may follow the bins, so the position of the pivot is as good as random. */
     int at = (int)((n * 2654435769u >> 8) % (uint32_t)n), front = 0;
@@ -98,13 +98,13 @@ static inline int part_categories(Categories list, int n)
 }
 
 /* Puts the first `n_low` and the last `n_high` categories of a list where they belong, sorted:
-   quicksort that leaves parts alone of which none is asked. */
+   quicksort that leaves ranges alone of which none is asked. */
 static inline void sort_ends(Categories list, int n, int n_low, int n_high)
 {
     while (n > FEW_CATEGORIES && (n_low > 0 || n_high > 0)) {
-        int before = part_categories(list, n), after = n - before - 1;
+        int before = partition_categories(list, n), after = n - before - 1;
         Categories rest = {list.rank + before + 1, list.bin + before + 1};
-        if (before < after) { /* the shorter part is done first, so the stack stays short */
+        if (before < after) { /* the shorter range is done first, so the stack stays short */
             sort_ends(list, before, n_low, n_high - after - 1);
             list = rest;
             n = after;

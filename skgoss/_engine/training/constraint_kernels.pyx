@@ -3,7 +3,7 @@
 
 Under monotone constraints a tree must be monotone in some features. Two leaves are
 neighbors if a row can go from one to the other by a change of such a feature alone: they
-share bins of all other features, and part at a node that splits it. A tree is monotone if
+share bins of all other features, and are separated at a node that splits it. A tree is monotone if
 and only if the outputs of all pairs of neighbors are in order. Leaves whose outputs are
 in order stay so when one of them is split, as long as both of its children keep to the
 outputs of its neighbors: bounding is INTERMEDIATE. If each child keeps to its own ones, it
@@ -300,7 +300,7 @@ cdef void bound_children(
         bound_by_neighbors(shared, ws, ws.n_leaves, ws.n_leaves)
 
 
-cdef void part_at_middle(Leaf* low, Leaf* high) noexcept nogil:
+cdef void separate_at_middle(Leaf* low, Leaf* high) noexcept nogil:
     """Keep all that comes below two leaves on its side of the middle of their outputs."""
     cdef double middle = (low.stats.output + high.stats.output) / 2
     low.stats.upper = min(low.stats.upper, middle)
@@ -320,9 +320,9 @@ cdef void order_children(
     sign = shared.constraints.sign[parent.best.feature]
     if shared.constraints.bounding == BASIC:
         if sign > 0:
-            part_at_middle(left, right)
+            separate_at_middle(left, right)
         elif sign < 0:
-            part_at_middle(right, left)
+            separate_at_middle(right, left)
         return
     ws.above[index * stride + last] = sign
     ws.above[last * stride + index] = -sign
@@ -366,4 +366,4 @@ cdef void bound_leaves(const Shared* shared, Workspace* ws) noexcept nogil:
     for low in range(ws.n_leaves):
         for high in range(ws.n_leaves):
             if ws.above[low * stride + high] > 0:
-                part_at_middle(&ws.leaves[low], &ws.leaves[high])
+                separate_at_middle(&ws.leaves[low], &ws.leaves[high])

@@ -13,7 +13,7 @@
 /* Rows of a step; extremes have as many parts. */
 #define STAT_WIDTH 64
 
-/* Square roots of magnitudes, in units, are counted in such parts of 1. */
+/* Square roots of magnitudes, in units, are counted in such fractions of 1. */
 #define ROOT_LEVELS 256.0f
 
 /* Extremes of some rows' weighted gradients and hessians, each row taken once. */

@@ -17,8 +17,8 @@ cdef extern from "encoding.h" nogil:
 
 
 cdef enum:
-    MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
-    MIN_COUNT_BITS = 8      # spilling smaller blocks costs more than a wide round
+    MAX_COUNT_BITS = 12     # of a packed round with hessians: room for 4095 rows
+    MIN_COUNT_BITS = 8      # spilling more often costs more than a wide round
 
 
 cdef int read_round(

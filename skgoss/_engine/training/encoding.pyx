@@ -16,7 +16,7 @@ from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.kernel_collectives cimport all_reduce_doubles
 from skgoss._engine.training.histogram cimport sum_records
 from skgoss._engine.training.layout cimport (
-    WIDE_PARTS, Encoding, Gradients, Sums)
+    WIDE_WIDTH, Encoding, Gradients, Sums)
 from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Workspace
 
 cdef extern from "encoding.h" nogil:
@@ -48,7 +48,7 @@ cdef enum:
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_TYPICAL_UNITS = 16  # packed numbers that are typically fewer units are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
-    MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
+    MAX_PACKED_BITS = 38    # sums of as many rows as fit stay below 2**51, exact as doubles
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
 
 
@@ -90,40 +90,40 @@ cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogi
     return 0
 
 
-cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept nogil:
-    total.gradient_max = max(total.gradient_max, part.gradient_max)
-    total.hessian_max = max(total.hessian_max, part.hessian_max)
-    total.hessian_min = min(total.hessian_min, part.hessian_min)
-    total.zero += part.zero
+cdef void merge_stats(const GradientStats* stats, GradientStats* total) noexcept nogil:
+    total.gradient_max = max(total.gradient_max, stats.gradient_max)
+    total.hessian_max = max(total.hessian_max, stats.hessian_max)
+    total.hessian_min = min(total.hessian_min, stats.hessian_min)
+    total.zero += stats.zero
 
 
 cdef struct Statistics:
     const Gradients* rows
-    GradientStats* parts
+    GradientStats* by_block
 
 
-cdef void block_stats(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void read_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef Statistics* all = <Statistics*>context
-    gradient_stats(all.rows, first, end - first, &all.parts[first // STAT_BLOCK])
+    gradient_stats(all.rows, first, end - first, &all.by_block[first // STAT_BLOCK])
 
 
 cdef GradientStats round_stats(const Gradients* rows, int n_threads) noexcept nogil:
     """Extremes of a round's weighted gradients and hessians."""
     cdef Py_ssize_t n_blocks = (rows.n + STAT_BLOCK - 1) // STAT_BLOCK
-    cdef GradientStats total, part
+    cdef GradientStats total, stats
     cdef Statistics all = Statistics(rows, NULL)
     cdef Py_ssize_t block
     memset(&total, 0, sizeof(GradientStats))
     if n_threads > 1 and n_blocks > 1:
-        all.parts = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
-    if all.parts == NULL:
-        gradient_stats(rows, 0, rows.n, &part)
-        merge_stats(&part, &total)
+        all.by_block = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
+    if all.by_block == NULL:
+        gradient_stats(rows, 0, rows.n, &stats)
+        merge_stats(&stats, &total)
         return total
-    parallel_shares(block_stats, &all, rows.n, STAT_BLOCK, n_threads)
+    parallel_shares(read_block, &all, rows.n, STAT_BLOCK, n_threads)
     for block in range(n_blocks):
-        merge_stats(&all.parts[block], &total)
-    free(all.parts)
+        merge_stats(&all.by_block[block], &total)
+    free(all.by_block)
     return total
 
 
@@ -170,8 +170,8 @@ cdef Encoding choose_encoding(
     cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
     memset(&encoding, 0, sizeof(Encoding))
     encoding.id_mask = <uint64_t>-1
-    encoding.block_rows = rows.n_rows_everywhere
-    encoding.parts = WIDE_PARTS
+    encoding.capacity = rows.n_rows_everywhere
+    encoding.width = WIDE_WIDTH
     encoding.constant_hessian = constant and rows.copies == NULL
     if wide or stats.hessian_min < 0:
         encoding.gradient_unit = 1.0 / fine_scale(stats.gradient_max, rows.n_copies)
@@ -184,15 +184,15 @@ cdef Encoding choose_encoding(
             1.0, -fixed_point_exponent(stats.hessian_max, hessian_bits))
         encoding.packed = assign_bits(rows, gradient_bits, hessian_bits, &encoding)
     if encoding.packed:
-        encoding.parts = 1
-    encoding.compact = encoding.packed and rows.n_everywhere <= encoding.block_rows
+        encoding.width = 1
+    encoding.compact = encoding.packed and rows.n_everywhere <= encoding.capacity
     return encoding
 
 
 cdef bint assign_bits(
     const Gradients* rows, int gradient_bits, int hessian_bits, Encoding* encoding,
 ) noexcept nogil:
-    """Find room for records and for the sums of a block; whether there is any.
+    """Find room for records and for sums of many of them; whether there is any.
 
     ``gradient_bits``, ``hessian_bits``: of a copy's integers; no bits for a hessian of 1,
     which is the number of copies.
@@ -205,15 +205,15 @@ cdef bint assign_bits(
     cdef int bits = min(
         row_bits, MAX_COUNT_BITS_CONSTANT if encoding.constant_hessian else MAX_COUNT_BITS)
     cdef int least_bits = min(bits, MIN_COUNT_BITS)
-    cdef int block_bits
-    cdef Py_ssize_t block_rows
+    cdef int capacity_bits
+    cdef Py_ssize_t capacity
     while bits >= least_bits and id_bits >= row_bits:
-        block_rows = (<Py_ssize_t>1 << bits) - 1
-        block_bits = bit_length(min(block_rows * rows.most_copies, rows.n_copies))
-        if bits + n_weighed * block_bits <= spare_bits:
+        capacity = (<Py_ssize_t>1 << bits) - 1
+        capacity_bits = bit_length(min(capacity * rows.most_copies, rows.n_copies))
+        if bits + n_weighed * capacity_bits <= spare_bits:
             encoding.count_bits = bits
-            encoding.block_rows = block_rows
-            encoding.gradient_up = bits + (n_weighed - 1) * (block_bits + hessian_bits)
+            encoding.capacity = capacity
+            encoding.gradient_up = bits + (n_weighed - 1) * (capacity_bits + hessian_bits)
             encoding.hessian_down = id_bits
             encoding.gradient_down = 63 - gradient_bits - copy_bits
             encoding.hessian_mask = (<uint64_t>1 << (encoding.gradient_down - id_bits)) - 1
@@ -268,13 +268,13 @@ cdef struct EncodeLoop:
 cdef void encode_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef EncodeLoop* loop = <EncodeLoop*>context
     cdef EncodedRows* total = &loop.total
-    cdef EncodedRows part = encode_block(
+    cdef EncodedRows found = encode_block(
         loop.rows, first, end - first, loop.encoding, loop.records, loop.pairs)
-    fetch_add(&total.roots.n, part.roots.n)
-    fetch_add(&total.roots.gradient, part.roots.gradient)
-    fetch_add(&total.roots.hessian, part.roots.hessian)
-    fetch_add(&total.sums.gradient, part.sums.gradient)
-    fetch_add(&total.sums.hessian, part.sums.hessian)
+    fetch_add(&total.roots.n, found.roots.n)
+    fetch_add(&total.roots.gradient, found.roots.gradient)
+    fetch_add(&total.roots.hessian, found.roots.hessian)
+    fetch_add(&total.sums.gradient, found.sums.gradient)
+    fetch_add(&total.sums.hessian, found.sums.hessian)
 
 
 cdef EncodedRows encode(
@@ -369,8 +369,8 @@ cdef int encode_round(
     found = encode(gradients, &ws.encoding, ws.n_threads, records_out, ws.pairs)
     roots_out[0] = found.roots
     sums_out[0] = found.sums
-    ws.block_encoding = ws.encoding
-    ws.block_encoding.compact = True
+    ws.compact_encoding = ws.encoding
+    ws.compact_encoding.compact = True
     ws.rules.gradient_unit = ws.encoding.gradient_unit
     ws.rules.hessian_unit = ws.encoding.hessian_unit
     return 0

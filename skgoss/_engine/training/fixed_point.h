@@ -1,4 +1,4 @@
-/* Fixed-point numbers: rounding to integers, packed sums and their parts. */
+/* Fixed-point numbers: rounding to integers, packed sums and their fields. */
 #ifndef SKGOSS_FIXED_POINT_H
 #define SKGOSS_FIXED_POINT_H
 
@@ -43,7 +43,7 @@ static SIMD_INLINE double exact_double(int64_t x)
     return shifted - shift;
 }
 
-/* The parts of a sum of packed addends. */
+/* The fields of a sum of packed addends. */
 static SIMD_INLINE Sums unpack(int64_t packed, const Encoding *encoding)
 {
     int count_bits = encoding->count_bits, up = encoding->gradient_up;
@@ -56,7 +56,7 @@ static SIMD_INLINE Sums unpack(int64_t packed, const Encoding *encoding)
     return sums;
 }
 
-/* The sum of packed addends that has these parts. */
+/* The sum of packed addends that has these fields. */
 static SIMD_INLINE int64_t pack(Sums sums, const Encoding *encoding)
 {
     uint64_t hessian = encoding->constant_hessian ? 0 : (uint64_t)sums.hessian;

@@ -1,6 +1,6 @@
 """The trees of a fit while it grows them; readers get copies.
 
-One thread adds trees and drops them, while others may read: by `Forest.part`. Without the
+One thread adds trees and drops them, while others may read: by `Forest.copy`. Without the
 GIL a critical section keeps them apart. It may end where Python is called, so nothing in it
 calls Python.
 """
@@ -127,22 +127,22 @@ cdef class Forest:
         self.leaf_start[self.n_trees] = self.n_leaves
         return 0
 
-    def part(self, int64_t first_tree=0, stop_tree=None):
+    def copy(self, int64_t first_tree=0, stop_tree=None):
         """A copy of some trees, by default of all from one tree on, while others may grow.
 
         It has fewer trees if some of those were dropped. Its `n_drops` tells: it is that
         of the moment of the copy.
         """
-        cdef Forest part = Forest()
+        cdef Forest copied = Forest()
         cdef int64_t stop = self.n_trees if stop_tree is None else stop_tree
         cdef int status
         with cython.critical_section(self):
             stop = min(stop, self.n_trees)
             first_tree = min(first_tree, stop)
-            status = part._copy(self, first_tree, stop - first_tree)
+            status = copied._copy(self, first_tree, stop - first_tree)
         if status < 0:
             raise MemoryError("could not allocate memory for growing trees")
-        return part
+        return copied
 
     cdef int _copy(self, Forest other, int64_t first_tree, int64_t n_trees):
         """Copy trees of another forest into this one, which is empty; 0 or NO_MEMORY."""

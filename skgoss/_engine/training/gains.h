@@ -310,7 +310,7 @@ typedef struct {
     double sign; /* of the difference that the outputs may have, right minus left */
 } Limits;
 
-/* The gain of two sides with bounded outputs; whether they may part: in the right
+/* The gain of two sides with bounded outputs; whether they may be separated: in the right
    order, and not equal, which rounding could make look like a gain. */
 static SIMD_INLINE double bounded_gain(double gl, double hl, double cl, double gr, double hr,
                                        double cr, double parent_output, Limits limits,

@@ -22,7 +22,7 @@ from skgoss._engine.training.feature_subset cimport (
 from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport FOLD_ROOM
 from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
+    LANE_CODES, WIDE_WIDTH, Binned, Gradients, Histogram, Piece)
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, SplitRules,
     split_rules)
@@ -30,11 +30,11 @@ from skgoss._engine.training.tasks cimport Batch, Division, Siblings
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
     ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, HIST_BIN_BYTES, UNBOUNDED,
-    Bounding, Constraints, FewRows, ForcedSplit, Leaf, LeafPart, Node, Pool, Round, Scratch,
+    Bounding, Constraints, FewRows, ForcedSplit, Leaf, LeafVisit, Node, Pool, Round, Scratch,
     Settings, Shared, Tile, TileSums, Workspace, histogram_in, position_of)
 
 
-# Trees that sample features read rows of these alone if this takes at most this part of the
+# Trees that sample features read rows of these alone if this takes at most this share of the
 # time of reading all features: see `Storage.subset_work`.
 MAX_RELATIVE_WORK = 0.9
 
@@ -126,9 +126,9 @@ cdef sum_of_largest(values, int n):
     return int(np.sort(values)[len(values) - n:].sum())
 
 
-cdef struct MemoryBlock:
+cdef struct Allocation:
     # Memory for as long as a grower lives follows.
-    MemoryBlock* previous
+    Allocation* previous
     int64_t padding           # what follows is aligned as `calloc` does
 
 
@@ -150,7 +150,7 @@ cdef class TreeGrower:
     cdef Shared shared
     cdef Gradients gradients  # of a round, but for the arguments of `grow`
     cdef readonly Forest forest
-    cdef MemoryBlock* blocks        # the newest of those allocated
+    cdef Allocation* allocations  # the newest of those allocated
     cdef Workspace* workspaces
     cdef Batch* batches       # of all threads, then of each tree that one thread grows
     cdef int n_workspaces
@@ -201,12 +201,12 @@ cdef class TreeGrower:
 
     cdef void* _allocate(self, size_t size) except NULL:
         """Memory of zeros for as long as the grower lives."""
-        cdef MemoryBlock* block = <MemoryBlock*>calloc(sizeof(MemoryBlock) + size + 64, 1)
-        if block == NULL:
+        cdef Allocation* allocation = <Allocation*>calloc(sizeof(Allocation) + size + 64, 1)
+        if allocation == NULL:
             raise MemoryError(f"could not allocate {size} bytes for growing trees")
-        block.previous = self.blocks
-        self.blocks = block
-        return block + 1
+        allocation.previous = self.allocations
+        self.allocations = allocation
+        return allocation + 1
 
     cdef _read_partition(self, partition, int64_t min_shared_hist_bins):
         self.n_rows = self.dataset.n_rows
@@ -400,7 +400,7 @@ cdef class TreeGrower:
             shared.all_features[i] = i
         for i in range(n):
             shared.accumulators[i] = <int64_t*>self._allocate(
-                WIDE_PARTS * (shared.data.sums_size + 1) * sizeof(int64_t))
+                WIDE_WIDTH * (shared.data.sums_size + 1) * sizeof(int64_t))
             shared.scratch[i] = <double*>self._allocate(
                 n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
             if n > 1:
@@ -453,8 +453,8 @@ cdef class TreeGrower:
         ws.leaves = <Leaf*>self._allocate(max_leaves * sizeof(Leaf))
         ws.heap = <int*>self._allocate(max_leaves * sizeof(int))
         ws.leaf_sums = <int64_t*>self._allocate(2 * max_leaves * sizeof(int64_t))
-        ws.leaf_parts = <LeafPart*>self._allocate(
-            self.n_threads * max_leaves * sizeof(LeafPart))
+        ws.leaf_visits = <LeafVisit*>self._allocate(
+            self.n_threads * max_leaves * sizeof(LeafVisit))
         ws.leaf_value = <double*>self._allocate(max_leaves * sizeof(double))
         ws.leaf_weight = <double*>self._allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
@@ -577,7 +577,7 @@ cdef class TreeGrower:
             ws.monotone[side].row_of = ws.row_of
 
     def __dealloc__(self):
-        cdef MemoryBlock* block
+        cdef Allocation* allocation
         cdef int i
         for i in range(self.n_workspaces if self.workspaces != NULL else 0):
             free_workspace(&self.workspaces[i], self.shared.settings.max_leaves)
@@ -585,11 +585,11 @@ cdef class TreeGrower:
             free(self.shared.tile_sums[i].values)
         for i in range(1 + self.n_workspaces if self.batches != NULL else 0):
             free(self.batches[i].tasks)
-            free(self.batches[i].parts)
-        while self.blocks != NULL:
-            block = self.blocks
-            self.blocks = block.previous
-            free(block)
+            free(self.batches[i].lane_ranges)
+        while self.allocations != NULL:
+            allocation = self.allocations
+            self.allocations = allocation.previous
+            free(allocation)
 
     def grow(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,

@@ -206,12 +206,12 @@ SIMD_KERNEL(spill_wide, (int64_t *restrict sums, int n_bins, int first,
 {
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++) {
-        const int64_t *part = sums + WIDE_PARTS * b;
-        gradient_out[b] = (gradient_out[b] & keep) + part[0];
-        hessian_out[b] = (hessian_out[b] & keep) + part[1];
-        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)part[2];
+        const int64_t *sum = sums + WIDE_WIDTH * b;
+        gradient_out[b] = (gradient_out[b] & keep) + sum[0];
+        hessian_out[b] = (hessian_out[b] & keep) + sum[1];
+        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)sum[2];
     }
-    memset(sums, 0, WIDE_PARTS * n_bins * sizeof *sums);
+    memset(sums, 0, WIDE_WIDTH * n_bins * sizeof *sums);
 }
 
 /* Moves a piece's accumulators to its bins of a histogram. */
@@ -229,11 +229,11 @@ static inline void spill_piece(const Encoding *encoding, int first, int64_t *sum
 }
 
 /* Adds an addend to an accumulator, in one vector addition. */
-static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *sums)
+static SIMD_INLINE void add_addend(const int64_t *x, const int width, int64_t *sums)
 {
 #if defined(__GNUC__)
-    typedef int64_t Wide __attribute__((vector_size(WIDE_PARTS * sizeof(int64_t))));
-    if (parts == 1) {
+    typedef int64_t Wide __attribute__((vector_size(WIDE_WIDTH * sizeof(int64_t))));
+    if (width == 1) {
         *sums += *x;
     } else {
         Wide sum, more;
@@ -243,7 +243,7 @@ static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *su
         memcpy(sums, &sum, sizeof sum);
     }
 #else
-    for (int k = 0; k < parts; k++)
+    for (int k = 0; k < width; k++)
         sums[k] += x[k];
 #endif
 }
@@ -254,10 +254,10 @@ static SIMD_INLINE void list_addends(const uint64_t *records, ptrdiff_t n, ptrdi
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         const int64_t *pair = pairs + 2 * records[i];
-        const int64_t x[WIDE_PARTS] = {pair[0], pair[1], 1, 0};
+        const int64_t x[WIDE_WIDTH] = {pair[0], pair[1], 1, 0};
         if (i + PREFETCH_AHEAD < n_left)
             prefetch(pairs + 2 * records[i + PREFETCH_AHEAD], 0);
-        memcpy(addends_out + WIDE_PARTS * i, x, sizeof x);
+        memcpy(addends_out + WIDE_WIDTH * i, x, sizeof x);
     }
 }
 
@@ -277,7 +277,7 @@ static SIMD_INLINE void add_wide_quad(const uint8_t *row, const int64_t *x, ptrd
                                       int64_t *lanes)
 {
     for (int k = 0; k < 4; k++)
-        add_parts(x, WIDE_PARTS, lanes + k * step + (ptrdiff_t)row[k] * WIDE_PARTS);
+        add_addend(x, WIDE_WIDTH, lanes + k * step + (ptrdiff_t)row[k] * WIDE_WIDTH);
 }
 
 /* Adds n rows, of n_left, to the lanes from `first` to `last`, two rows at once as in a packed
@@ -287,7 +287,7 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
                                       const int64_t *addends, int first, int last,
                                       ptrdiff_t stride, int64_t *lanes)
 {
-    const ptrdiff_t step = WIDE_PARTS * stride, row_bytes = data->row_bytes;
+    const ptrdiff_t step = WIDE_WIDTH * stride, row_bytes = data->row_bytes;
     const uint8_t *rows = data->rows + first;
     const int n_lanes = last - first, n_quads = n_lanes / 4;
     lanes += first * step;
@@ -299,23 +299,23 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
         }
         const uint8_t *row = rows + (ptrdiff_t)records[i] * row_bytes;
         const uint8_t *next = rows + (ptrdiff_t)records[i + 1] * row_bytes;
-        int64_t x[WIDE_PARTS], y[WIDE_PARTS], *at = lanes;
-        memcpy(x, addends + WIDE_PARTS * i, sizeof x);
-        memcpy(y, addends + WIDE_PARTS * (i + 1), sizeof y);
+        int64_t x[WIDE_WIDTH], y[WIDE_WIDTH], *at = lanes;
+        memcpy(x, addends + WIDE_WIDTH * i, sizeof x);
+        memcpy(y, addends + WIDE_WIDTH * (i + 1), sizeof y);
         for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * step) {
             add_wide_quad(row + 4 * quad, x, step, at);
             add_wide_quad(next + 4 * quad, y, step, at);
         }
         for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += step) {
-            add_parts(x, WIDE_PARTS, at + WIDE_PARTS * row[lane]);
-            add_parts(y, WIDE_PARTS, at + WIDE_PARTS * next[lane]);
+            add_addend(x, WIDE_WIDTH, at + WIDE_WIDTH * row[lane]);
+            add_addend(y, WIDE_WIDTH, at + WIDE_WIDTH * next[lane]);
         }
     }
     if (i < n) {
         const uint8_t *row = rows + (ptrdiff_t)records[i] * row_bytes;
         for (int lane = 0; lane < n_lanes; lane++)
-            add_parts(addends + WIDE_PARTS * i, WIDE_PARTS,
-                      lanes + lane * step + WIDE_PARTS * row[lane]);
+            add_addend(addends + WIDE_WIDTH * i, WIDE_WIDTH,
+                      lanes + lane * step + WIDE_WIDTH * row[lane]);
     }
 }
 
@@ -324,8 +324,8 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
 static SIMD_INLINE void add_wide_strided(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                          const int64_t *pairs, ptrdiff_t stride, int64_t *lanes)
 {
-    const int tile = lanes_per_tile(data->n_lanes, stride * WIDE_PARTS, WIDE_TILE);
-    int64_t addends[WIDE_PARTS * ROW_BLOCK];
+    const int tile = lanes_per_tile(data->n_lanes, stride * WIDE_WIDTH, WIDE_TILE);
+    int64_t addends[WIDE_WIDTH * ROW_BLOCK];
     for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
         ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
         list_addends(records + first, m, n - first, pairs, addends);
@@ -354,29 +354,29 @@ SIMD_KERNEL(add_wide_bytes, (const Binned *data, const uint64_t *records, ptrdif
    time. */
 static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *records,
                                            const int n_rows, uint64_t id_mask,
-                                           const int64_t *addends, const int parts, int first,
+                                           const int64_t *addends, const int width, int first,
                                            int last, int64_t *sums)
 {
     const uint16_t *row[ROWS_AT_ONCE];
-    int64_t x[ROWS_AT_ONCE * WIDE_PARTS];
+    int64_t x[ROWS_AT_ONCE * WIDE_WIDTH];
     int j = first;
-    memcpy(x, addends, n_rows * parts * sizeof *x);
+    memcpy(x, addends, n_rows * width * sizeof *x);
     for (int k = 0; k < n_rows; k++)
         row[k] = data->shorts + (ptrdiff_t)(records[k] & id_mask) * data->n_shorts;
     for (; j + 3 < last; j += 4) {
         const int64_t *first_bin = data->short_hist_bin + j;
-        int64_t *a = sums + parts * first_bin[0], *b = sums + parts * first_bin[1];
-        int64_t *c = sums + parts * first_bin[2], *d = sums + parts * first_bin[3];
+        int64_t *a = sums + width * first_bin[0], *b = sums + width * first_bin[1];
+        int64_t *c = sums + width * first_bin[2], *d = sums + width * first_bin[3];
         for (int k = 0; k < n_rows; k++) {
-            add_parts(x + parts * k, parts, a + parts * row[k][j]);
-            add_parts(x + parts * k, parts, b + parts * row[k][j + 1]);
-            add_parts(x + parts * k, parts, c + parts * row[k][j + 2]);
-            add_parts(x + parts * k, parts, d + parts * row[k][j + 3]);
+            add_addend(x + width * k, width, a + width * row[k][j]);
+            add_addend(x + width * k, width, b + width * row[k][j + 1]);
+            add_addend(x + width * k, width, c + width * row[k][j + 2]);
+            add_addend(x + width * k, width, d + width * row[k][j + 3]);
         }
     }
     for (; j < last; j++)
         for (int k = 0; k < n_rows; k++)
-            add_parts(x + parts * k, parts, sums + parts * (data->short_hist_bin[j] + row[k][j]));
+            add_addend(x + width * k, width, sums + width * (data->short_hist_bin[j] + row[k][j]));
 }
 
 /* Asks for the shorts from `first` to `last` of a row. */
@@ -392,9 +392,9 @@ static SIMD_INLINE void prefetch_shorts(const Binned *data, uint64_t row, int fi
    larger ones: their accumulators are seldom near, and more of them can be waited for at once. */
 static SIMD_INLINE void add_short_block(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                         ptrdiff_t n_left, uint64_t id_mask,
-                                        const int64_t *addends, const int parts, int64_t *sums)
+                                        const int64_t *addends, const int width, int64_t *sums)
 {
-    const int tile = SHORTS_PER_TILE / parts;
+    const int tile = SHORTS_PER_TILE / width;
     const int far = 2 * data->n_rows * data->n_shorts > NEAR_BYTES;
     const ptrdiff_t n_ahead = PREFETCH_AHEAD << far, last_ahead = n_left - n_ahead - ROWS_AT_ONCE;
     for (int first = 0; first < data->n_shorts; first += tile) {
@@ -404,11 +404,11 @@ static SIMD_INLINE void add_short_block(const Binned *data, const uint64_t *reco
             const uint64_t *ahead = records + (i <= last_ahead ? i + n_ahead : i);
             for (int k = 0; k < ROWS_AT_ONCE; k++)
                 prefetch_shorts(data, ahead[k] & id_mask, first, last, far);
-            add_rows_of_shorts(data, records + i, ROWS_AT_ONCE, id_mask, addends + parts * i,
-                               parts, first, last, sums);
+            add_rows_of_shorts(data, records + i, ROWS_AT_ONCE, id_mask, addends + width * i,
+                               width, first, last, sums);
         }
         for (; i < n; i++)
-            add_rows_of_shorts(data, records + i, 1, id_mask, addends + parts * i, parts, first,
+            add_rows_of_shorts(data, records + i, 1, id_mask, addends + width * i, width, first,
                                last, sums);
     }
 }
@@ -430,11 +430,11 @@ static void add_packed_shorts(const Binned *data, const Encoding *encoding,
 SIMD_KERNEL(add_wide_shorts, (const Binned *data, const uint64_t *records, ptrdiff_t n,
              const int64_t *pairs, int64_t *sums), (data, records, n, pairs, sums))
 {
-    int64_t addends[WIDE_PARTS * ROW_BLOCK];
+    int64_t addends[WIDE_WIDTH * ROW_BLOCK];
     for (ptrdiff_t first = 0; first < n && data->n_shorts > 0; first += ROW_BLOCK) {
         ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
         list_addends(records + first, m, n - first, pairs, addends);
-        add_short_block(data, records + first, m, n - first, ~(uint64_t)0, addends, WIDE_PARTS,
+        add_short_block(data, records + first, m, n - first, ~(uint64_t)0, addends, WIDE_WIDTH,
                         sums);
     }
 }
@@ -452,11 +452,11 @@ static SIMD_INLINE void prefetch_entries(const Binned *data, const uint64_t *rec
     }
 }
 
-/* Adds to accumulators of `parts` the histogram bins that a row names itself. A loop of as many
-   steps as a row has entries would end where the processor does not expect it, for almost every
-   row. So several are added at once, and what is beyond the last one goes to a bin of no feature. */
+/* Adds an addend to the histogram bins that a row names itself. A loop of as many steps as a row
+   has entries would end where the processor does not expect it, for almost every row. So several
+   are added at once, and what is beyond the last one goes to a bin of no feature. */
 static SIMD_INLINE void add_row_entries(const Binned *data, ptrdiff_t row, const int64_t *x,
-                                        const int parts, int64_t *sums)
+                                        const int width, int64_t *sums)
 {
     const uint32_t *entries = data->entries;
     int64_t at = data->entry_start[row], end = data->entry_start[row + 1];
@@ -464,7 +464,7 @@ static SIMD_INLINE void add_row_entries(const Binned *data, ptrdiff_t row, const
         for (int k = 0; k < ENTRIES_AT_ONCE; k++, at++) {
             int64_t is_one = -(int64_t)(at < end);
             int64_t from_end = ((int64_t)entries[at & is_one] - data->room) & is_one;
-            add_parts(x, parts, sums + parts * (data->room + from_end));
+            add_addend(x, width, sums + width * (data->room + from_end));
         }
     } while (at < end);
 }
@@ -489,19 +489,19 @@ SIMD_KERNEL(add_wide_entries, (const Binned *data, const uint64_t *records, ptrd
     if (data->entries == NULL || data->entry_start[data->n_rows] == 0)
         return;
     for (ptrdiff_t i = 0; i < n; i++) {
-        int64_t x[WIDE_PARTS];
+        int64_t x[WIDE_WIDTH];
         prefetch_entries(data, records, i, n, ~(uint64_t)0);
         list_addends(records + i, 1, n - i, pairs, x);
-        add_row_entries(data, (ptrdiff_t)records[i], x, WIDE_PARTS, sums);
+        add_row_entries(data, (ptrdiff_t)records[i], x, WIDE_WIDTH, sums);
     }
 }
 
 /* Adds n rows to accumulators, which have room for them. `pairs`: of a wide round. */
-static inline void add_block(const Binned *data, const Encoding *encoding,
+static inline void add_rows(const Binned *data, const Encoding *encoding,
                              const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
                              int64_t *sums)
 {
-    int64_t *by_hist_bin = sums + encoding->parts * data->hist_bin_sums;
+    int64_t *by_hist_bin = sums + encoding->width * data->hist_bin_sums;
     if (encoding->packed) {
         if (data->n_lanes > 0)
             add_packed_bytes(data, encoding, records, n, sums);
@@ -536,37 +536,37 @@ SIMD_KERNEL(sum_packed, (const uint64_t *records, ptrdiff_t n, const Encoding *e
     out->count = n;
 }
 
-/* For each value d of the highest digit, one block of `radix` sums: their total is that of d,
-   and the blocks are added up for the digits that remain. */
-static SIMD_INLINE void fold_parts(int64_t *sums, int radix, int n, const int parts,
+/* For each value d of the highest digit, one run of `radix` sums: their total is that of d,
+   and the runs are added up for the digits that remain. */
+static SIMD_INLINE void fold_sums(int64_t *sums, int radix, int n, const int width,
                                    int64_t *restrict digit_out)
 {
-    const ptrdiff_t size = (ptrdiff_t)radix * parts;
+    const ptrdiff_t size = (ptrdiff_t)radix * width;
     for (int d = 0; d < n; d++) {
-        int64_t *block = sums + d * size;
-        int64_t total[WIDE_PARTS] = {0};
-        for (ptrdiff_t j = 0; j < size; j += parts)
-            for (int k = 0; k < parts; k++)
-                total[k] += block[j + k];
-        memcpy(digit_out + d * parts, total, parts * sizeof *total);
+        int64_t *run = sums + d * size;
+        int64_t total[WIDE_WIDTH] = {0};
+        for (ptrdiff_t j = 0; j < size; j += width)
+            for (int k = 0; k < width; k++)
+                total[k] += run[j + k];
+        memcpy(digit_out + d * width, total, width * sizeof *total);
         if (d == 0)
             continue;
         for (ptrdiff_t j = 0; j < size; j++) {
-            sums[j] += block[j];
-            block[j] = 0;
+            sums[j] += run[j];
+            run[j] = 0;
         }
     }
 }
 
 /* Splits the sums by a number's digits into those of its highest digit, of n values worth
    `radix` each, and those of the rest, which stay first. */
-SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int parts, int64_t *digit_out),
-            (sums, radix, n, parts, digit_out))
+SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int width, int64_t *digit_out),
+            (sums, radix, n, width, digit_out))
 {
-    if (parts == 1)
-        fold_parts(sums, radix, n, 1, digit_out);
+    if (width == 1)
+        fold_sums(sums, radix, n, 1, digit_out);
     else
-        fold_parts(sums, radix, n, WIDE_PARTS, digit_out);
+        fold_sums(sums, radix, n, WIDE_WIDTH, digit_out);
 }
 
 /* Adds values to sums, or subtracts them where sign is negative. */

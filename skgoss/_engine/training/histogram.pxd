@@ -13,8 +13,8 @@ cdef enum:
 
 
 cdef void subtract_bins(
-    const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
-    int64_t last, const Histogram* part, Histogram* out,
+    const Encoding* child_encoding, const Encoding* before, const Encoding* after, int64_t first,
+    int64_t last, const Histogram* child, Histogram* out,
 ) noexcept nogil
 
 cdef void add_few_rows(

@@ -19,9 +19,9 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_PARTS, Binned, Encoding, Histogram, Piece, Sums, unpack)
+    LANE_CODES, WIDE_WIDTH, Binned, Encoding, Histogram, Piece, Sums, unpack)
 from skgoss._engine.training.tasks cimport (
-    Batch, Siblings, SumPart, Task, Turn, add_part, add_task, run_tasks, task_work)
+    Batch, Siblings, LaneRange, Task, Turn, add_lane_range, add_task, run_tasks, task_work)
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, HIST_BIN_BYTES, FewRows, Leaf, Shared, Tile, TileSums, Workspace, encoding_of,
     histogram_in)
@@ -32,10 +32,10 @@ cdef extern from "histogram.h" nogil:
         const Histogram* out)
     int64_t packed_addend(uint64_t record, const Encoding* encoding)
     void sum_packed(const uint64_t* records, Py_ssize_t n, const Encoding* encoding, Sums* out)
-    void add_block(
+    void add_rows(
         const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
         const int64_t* pairs, int64_t* sums)
-    void fold_digit(int64_t* sums, int radix, int n, int parts, int64_t* digit_out)
+    void fold_digit(int64_t* sums, int radix, int n, int width, int64_t* digit_out)
     void pack_sums(
         int n, const Encoding* encoding, int64_t* gradient_inout, const int64_t* hessian,
         const int32_t* count)
@@ -161,7 +161,7 @@ cdef Sums sum_records(
 
 cdef inline int64_t* aligned(int64_t* sums) noexcept nogil:
     """The first accumulator that, as all that follow, lies in one cache line."""
-    cdef uintptr_t size = WIDE_PARTS * sizeof(int64_t)
+    cdef uintptr_t size = WIDE_WIDTH * sizeof(int64_t)
     return <int64_t*>((<uintptr_t>sums + size - 1) // size * size)
 
 
@@ -170,11 +170,11 @@ cdef inline void spill_group(
     Histogram* out,
 ) noexcept nogil:
     """Move the accumulators of a group's codes to their histogram bins; drop those of none."""
-    cdef int parts = encoding.parts
+    cdef int width = encoding.width
     cdef int64_t i
     for i in range(data.piece_start[group], data.piece_start[group + 1]):
-        spill_piece(encoding, first, sums + parts * data.pieces[i].code, &data.pieces[i], out)
-    memset(sums, 0, parts * sizeof(int64_t))
+        spill_piece(encoding, first, sums + width * data.pieces[i].code, &data.pieces[i], out)
+    memset(sums, 0, width * sizeof(int64_t))
 
 
 cdef void spill_lane(
@@ -182,13 +182,13 @@ cdef void spill_lane(
     Histogram* out,
 ) noexcept nogil:
     """Move a lane's accumulators; a shared lane is folded group by group."""
-    cdef int parts = encoding.parts
-    cdef int64_t* digit = lanes + parts * (data.sums_size - FOLD_ROOM)
-    cdef int64_t* sums = lanes + parts * lane * data.lane_stride
+    cdef int width = encoding.width
+    cdef int64_t* digit = lanes + width * (data.sums_size - FOLD_ROOM)
+    cdef int64_t* sums = lanes + width * lane * data.lane_stride
     cdef int i, group
     for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
         group = data.lane_groups[i]
-        fold_digit(sums, data.radix[group], data.n_codes[group], parts, digit)
+        fold_digit(sums, data.radix[group], data.n_codes[group], width, digit)
         spill_group(data, encoding, first, digit, group, out)
     spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
 
@@ -197,13 +197,13 @@ cdef void spill_all(
     const Binned* data, const Encoding* encoding, bint first, int64_t* sums, Histogram* out,
 ) noexcept nogil:
     """Move all accumulators to a histogram; ``first``: whatever that has."""
-    cdef int64_t* by_hist_bin = sums + encoding.parts * data.hist_bin_sums
+    cdef int64_t* by_hist_bin = sums + encoding.width * data.hist_bin_sums
     cdef int i
     for i in range(data.n_lanes):
         spill_lane(data, encoding, first, sums, i, out)
     for i in range(data.n_hist_bin_pieces):
         spill_piece(
-            encoding, first, by_hist_bin + encoding.parts * data.hist_bin_pieces[i].at,
+            encoding, first, by_hist_bin + encoding.width * data.hist_bin_pieces[i].at,
             &data.hist_bin_pieces[i], out)
 
 
@@ -213,7 +213,7 @@ cdef void accumulate(
 ) noexcept nogil:
     """Let a histogram be the sums of the rows of ``records``.
 
-    ``sums``: of the calling thread, zero before and after. There are WIDE_PARTS * (sums_size + 1),
+    ``sums``: of the calling thread, zero before and after. There are WIDE_WIDTH * (sums_size + 1),
     so that they can be aligned.
     """
     cdef int64_t* accumulators = sums if encoding.packed else aligned(sums)
@@ -221,8 +221,8 @@ cdef void accumulate(
     cdef Py_ssize_t n_added
     while first or n > 0:
         # No more rows than the accumulators have room for.
-        n_added = min(n, encoding.block_rows)
-        add_block(data, encoding, records, n_added, pairs, accumulators)
+        n_added = min(n, encoding.capacity)
+        add_rows(data, encoding, records, n_added, pairs, accumulators)
         spill_all(data, encoding, first, accumulators, out)
         first = False
         records += n_added
@@ -231,21 +231,22 @@ cdef void accumulate(
 
 cdef void accumulate_in_turn(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums, Histogram* own, Turn* turn, Histogram* out,
+    const int64_t* pairs, int64_t* sums, Histogram* partial, Turn* turn, Histogram* out,
 ) noexcept nogil:
     """Add the sums of the rows of ``records`` to a histogram that other threads add to.
 
-    ``own``: a histogram of the calling thread, for more than one block of rows.
+    ``partial``: a histogram of the calling thread, for more rows than its accumulators have
+    room for.
     """
     cdef int64_t* accumulators = sums if encoding.packed else aligned(sums)
-    cdef bint in_blocks = n > encoding.block_rows
-    if in_blocks:
-        accumulate(data, encoding, records, n, pairs, sums, own)
+    cdef bint is_spilled = n > encoding.capacity
+    if is_spilled:
+        accumulate(data, encoding, records, n, pairs, sums, partial)
     else:
-        add_block(data, encoding, records, n, pairs, accumulators)
+        add_rows(data, encoding, records, n, pairs, accumulators)
     spin_lock(&turn.lock)
-    if in_blocks:
-        add_pieces(data, encoding, turn.is_begun, own, out)
+    if is_spilled:
+        add_pieces(data, encoding, turn.is_begun, partial, out)
     else:
         spill_all(data, encoding, not turn.is_begun, accumulators, out)
     turn.is_begun = True
@@ -255,25 +256,25 @@ cdef void accumulate_in_turn(
 # ------------------------------------------------------------------ sums of histograms
 
 cdef void add_bins(
-    const Encoding* encoding, int64_t first, int64_t last, int sign, const Histogram* part,
+    const Encoding* encoding, int64_t first, int64_t last, int sign, const Histogram* other,
     Histogram* out,
 ) noexcept nogil:
     """Add the sums of some bins to those of another histogram, or subtract them."""
     cdef int n = <int>(last - first)
-    add_longs(n, sign, part.gradient + first, out.gradient + first)
+    add_longs(n, sign, other.gradient + first, out.gradient + first)
     if not encoding.compact:
-        add_longs(n, sign, part.hessian + first, out.hessian + first)
-        add_ints(n, sign, part.count + first, out.count + first)
+        add_longs(n, sign, other.hessian + first, out.hessian + first)
+        add_ints(n, sign, other.count + first, out.count + first)
 
 
 cdef void copy_bins(
-    const Encoding* encoding, int64_t first, int64_t last, const Histogram* part, Histogram* out,
+    const Encoding* encoding, int64_t first, int64_t last, const Histogram* other, Histogram* out,
 ) noexcept nogil:
     """Copy the sums of some bins."""
-    memcpy(out.gradient + first, part.gradient + first, (last - first) * sizeof(int64_t))
+    memcpy(out.gradient + first, other.gradient + first, (last - first) * sizeof(int64_t))
     if not encoding.compact:
-        memcpy(out.hessian + first, part.hessian + first, (last - first) * sizeof(int64_t))
-        memcpy(out.count + first, part.count + first, (last - first) * sizeof(int32_t))
+        memcpy(out.hessian + first, other.hessian + first, (last - first) * sizeof(int64_t))
+        memcpy(out.count + first, other.count + first, (last - first) * sizeof(int32_t))
 
 
 cdef void add_piece(
@@ -304,25 +305,25 @@ cdef void add_pieces(
 
 
 cdef void subtract_bins(
-    const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
-    int64_t last, const Histogram* part, Histogram* out,
+    const Encoding* child_encoding, const Encoding* before, const Encoding* after, int64_t first,
+    int64_t last, const Histogram* child, Histogram* out,
 ) noexcept nogil:
     """Subtract the sums of some bins from those of another histogram.
 
     The other's sums are written as ``before`` says; they are packed if ``after`` is compact.
-    ``part``: NULL: none, only pack.
+    ``child``: NULL: none, only pack.
     """
     cdef int n = <int>(last - first)
     if after.compact and not before.compact:
         pack_sums(n, after, out.gradient + first, out.hessian + first, out.count + first)
-    if part == NULL:
+    if child == NULL:
         return
-    if part_code.compact and not after.compact:
+    if child_encoding.compact and not after.compact:
         subtract_packed(
-            n, part_code, part.gradient + first, out.gradient + first, out.hessian + first,
+            n, child_encoding, child.gradient + first, out.gradient + first, out.hessian + first,
             out.count + first)
     else:
-        add_bins(after, first, last, -1, part, out)
+        add_bins(after, first, last, -1, child, out)
 
 
 # ------------------------------------------------------------------ tiles
@@ -407,11 +408,11 @@ cdef int make_room(TileSums* sums, int64_t room) noexcept nogil:
 
 cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept nogil:
     """The rows as if they had some neighboring lanes only."""
-    cdef Binned part = data[0]
-    part.rows = data.rows + first_lane
-    part.lane_start = data.lane_start + first_lane
-    part.n_lanes = n_lanes
-    return part
+    cdef Binned out = data[0]
+    out.rows = data.rows + first_lane
+    out.lane_start = data.lane_start + first_lane
+    out.n_lanes = n_lanes
+    return out
 
 
 cdef Histogram sums_of(const TileSums* sums, int64_t first_hist_bin) noexcept nogil:
@@ -427,12 +428,12 @@ cdef Histogram sum_tile(
     const Shared* shared, const Workspace* ws, const Tile* tile, const Leaf* leaf, int thread,
 ) noexcept nogil:
     """The sums of a leaf's rows: in its slot, or with the thread until its next call."""
-    cdef Binned part = lanes_of(&ws.data, tile.first_lane, tile.n_lanes)
+    cdef Binned lanes = lanes_of(&ws.data, tile.first_lane, tile.n_lanes)
     cdef Histogram out = sums_of(&shared.tile_sums[thread], tile.first_hist_bin)
     if leaf.slot >= 0:
         out = ws.slots[leaf.slot]
     accumulate(
-        &part, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
+        &lanes, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
         leaf.end - leaf.begin, ws.pairs, shared.accumulators[thread], &out)
     return out
 
@@ -454,11 +455,11 @@ cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil:
 
 # ------------------------------------------------------------------ leaves, by several threads
 
-cdef Binned part_of(const Binned* data, const SumPart* part) noexcept nogil:
+cdef Binned range_of(const Binned* data, const LaneRange* lanes) noexcept nogil:
     """The rows as if they had nothing else."""
     cdef Binned out
-    if part.n_lanes > 0:
-        out = lanes_of(data, part.first_lane, part.n_lanes)
+    if lanes.n_lanes > 0:
+        out = lanes_of(data, lanes.first_lane, lanes.n_lanes)
         out.n_hist_bin_pieces = 0
     else:
         out = data[0]
@@ -471,61 +472,61 @@ cdef void sum_task(Shared* shared, Batch* batch, Task* task, int thread) noexcep
 
     Threads that have the same lanes add their sums to the histogram one after the other.
     """
-    cdef const Siblings* siblings = &batch.siblings[task.unit]
-    cdef SumPart* part = &batch.parts[task.part]
+    cdef const Siblings* siblings = &batch.siblings[task.index]
+    cdef LaneRange* lanes = &batch.lane_ranges[task.kind]
     cdef Workspace* ws = siblings.ws
     cdef const Leaf* leaf = siblings.smaller
     cdef const Encoding* encoding = encoding_of(ws, leaf)
-    cdef Binned data = part_of(&ws.data, part)
+    cdef Binned data = range_of(&ws.data, lanes)
     cdef const uint64_t* records = ws.records[leaf.buffer] + leaf.begin + task.first
     cdef Py_ssize_t n = task.end - task.first
-    if part.n_tasks == 1:
+    if lanes.n_tasks == 1:
         accumulate(
             &data, encoding, records, n, ws.pairs, shared.accumulators[thread],
             &ws.slots[leaf.slot])
     else:
         accumulate_in_turn(
             &data, encoding, records, n, ws.pairs, shared.accumulators[thread],
-            &shared.partial[thread], &part.turn, &ws.slots[leaf.slot])
+            &shared.partial[thread], &lanes.turn, &ws.slots[leaf.slot])
 
 
-cdef void list_part(
-    Batch* batch, int unit, int first_lane, int n_lanes, Py_ssize_t n_rows, int n_tasks,
+cdef void list_lane_sums(
+    Batch* batch, int index, int first_lane, int n_lanes, Py_ssize_t n_rows, int n_tasks,
 ) noexcept nogil:
     """List the tasks that sum some lanes of a leaf's rows."""
-    cdef int part = add_part(batch, first_lane, n_lanes, n_tasks)
+    cdef int lanes = add_lane_range(batch, first_lane, n_lanes, n_tasks)
     cdef int i
-    for i in range(n_tasks if part >= 0 else 0):
-        add_task(batch, unit, part, i * n_rows // n_tasks, (i + 1) * n_rows // n_tasks)
+    for i in range(n_tasks if lanes >= 0 else 0):
+        add_task(batch, index, lanes, i * n_rows // n_tasks, (i + 1) * n_rows // n_tasks)
 
 
-cdef inline int rounded_up(int n, int unit) noexcept nogil:
-    """The multiple of a unit that is not below n."""
-    return (n + unit - 1) // unit * unit
+cdef inline int rounded_up(int n, int divisor) noexcept nogil:
+    """The multiple of a divisor that is not below n."""
+    return (n + divisor - 1) // divisor * divisor
 
 
-cdef void list_sums(Batch* batch, int unit, double size) noexcept nogil:
+cdef void list_sums(Batch* batch, int index, double size) noexcept nogil:
     """List the tasks that sum a leaf's rows, of about ``size`` updates each.
 
     The fewer rows a task has, the fewer lanes, so that moving its sums costs little.
     """
-    cdef const Siblings* siblings = &batch.siblings[unit]
+    cdef const Siblings* siblings = &batch.siblings[index]
     cdef const Binned* data = &siblings.ws.data
     cdef Py_ssize_t n_rows = siblings.smaller.end - siblings.smaller.begin
     cdef double n_tasks = max(n_rows * data.row_updates / size, 1.0)
     cdef double task_updates = max(n_rows * data.row_updates / n_tasks, 1.0)
-    cdef int n_parts = <int>max(
+    cdef int n_ranges = <int>max(
         1.0, min(n_tasks, UPDATES_PER_BIN * data.n_hist_bins / task_updates))
-    cdef int n_lanes = rounded_up(rounded_up(data.n_lanes, n_parts) // n_parts, LANES_AT_ONCE)
+    cdef int n_lanes = rounded_up(rounded_up(data.n_lanes, n_ranges) // n_ranges, LANES_AT_ONCE)
     cdef int n_chunks
     cdef int lane = 0
-    n_parts = rounded_up(data.n_lanes, max(n_lanes, 1)) // max(n_lanes, 1)
-    n_parts = max(n_parts + (data.n_hist_bin_pieces > 0), 1)
-    n_chunks = <int>max(1.0, min(n_tasks / n_parts + 0.5, <double>n_rows))
+    n_ranges = rounded_up(data.n_lanes, max(n_lanes, 1)) // max(n_lanes, 1)
+    n_ranges = max(n_ranges + (data.n_hist_bin_pieces > 0), 1)
+    n_chunks = <int>max(1.0, min(n_tasks / n_ranges + 0.5, <double>n_rows))
     if data.n_hist_bin_pieces > 0:
-        list_part(batch, unit, 0, 0, n_rows, n_chunks)
+        list_lane_sums(batch, index, 0, 0, n_rows, n_chunks)
     while lane < data.n_lanes:
-        list_part(batch, unit, lane, min(n_lanes, data.n_lanes - lane), n_rows, n_chunks)
+        list_lane_sums(batch, index, lane, min(n_lanes, data.n_lanes - lane), n_rows, n_chunks)
         lane += n_lanes
 
 
@@ -548,7 +549,7 @@ cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil:
     cdef double updates = 0
     cdef double size
     cdef int i
-    batch.n_parts = 0
+    batch.n_lane_ranges = 0
     for i in range(batch.n_siblings):
         if is_to_sum(&batch.siblings[i]):
             updates += updates_of(&batch.siblings[i])

@@ -13,16 +13,16 @@
 
        gradient | hessian | count
 
-   of one 64-bit addition a bin. `block_rows` addends can be summed before a field may overflow
+   of one 64-bit addition a bin. `capacity` addends can be summed before a field may overflow
    into the next one; then the accumulators are spilled into a histogram of separate sums. Where
-   all rows fit in one block the round is `compact`: histograms stay packed, in
+   no more rows are meant than that, the round is `compact`: histograms stay packed, in
    `Histogram.gradient`, and a bin costs a third of the work.
    In a wide round a record is the row number alone, and the integers lie in an array of pairs.
-   An accumulator has four integers (`parts`): gradient, hessian, count and 0.
+   An accumulator has four integers (`width`): gradient, hessian, count and 0.
    Formats depend on the rows of all processes (`n_everywhere` of `n_rows_everywhere`, and
    their copies), so that the sums of processes can be added.
    A row that stands for copies holds the sums of the copies' integers; its fields need more
-   bits, so blocks have fewer rows.
+   bits, so the capacity is smaller.
 
    A histogram has a histogram bin for each stored bin of each feature: all bins but the default
    one, whose sums are what is left of the node's. A row reaches its histogram bins in three ways:
@@ -45,7 +45,7 @@
 #define LANE_CODES 256
 
 /* Integers of an accumulator of a wide round, which is one vector. */
-#define WIDE_PARTS 4
+#define WIDE_WIDTH 4
 
 typedef struct {
     int64_t at;
@@ -112,14 +112,14 @@ typedef struct {
     int packed;
     int compact;
     int constant_hessian;
-    int parts;
+    int width;
     int gradient_down;
     int gradient_up;
     int hessian_down;
     int count_bits;
     uint64_t hessian_mask;
     uint64_t id_mask;
-    ptrdiff_t block_rows;
+    ptrdiff_t capacity;
     double gradient_unit;
     double hessian_unit;
 } Encoding;

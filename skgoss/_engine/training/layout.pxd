@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 cdef extern from "layout.h" nogil:
     enum:
         LANE_CODES
-        WIDE_PARTS                   # integers of an accumulator of a wide round
+        WIDE_WIDTH                   # integers of an accumulator of a wide round
 
     ctypedef struct Piece:
         int64_t at
@@ -74,14 +74,14 @@ cdef extern from "layout.h" nogil:
         int packed
         int compact
         int constant_hessian
-        int parts                    # integers of an accumulator
+        int width                    # integers of an accumulator
         int gradient_down
         int gradient_up
         int hessian_down
         int count_bits
         uint64_t hessian_mask
         uint64_t id_mask
-        Py_ssize_t block_rows
+        Py_ssize_t capacity          # rows that an accumulator has room for
         double gradient_unit
         double hessian_unit
 

@@ -14,7 +14,7 @@ from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step)
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, Leaf, LeafPart, Node, Round, Shared, Workspace, gallop)
+    MIN_ROWS_FOR_TEAM, Leaf, LeafVisit, Node, Round, Shared, Workspace, gallop)
 
 cdef extern from "leaf_values.h" nogil:
     void add_leaf_rows(
@@ -32,45 +32,45 @@ cdef enum:
 
 cdef void visit_leaf(
     const Workspace* ws, const Round* round, bint adds, int index, uint64_t end_row,
-    LeafPart* part,
+    LeafVisit* visit,
 ) noexcept nogil:
     """Visit a leaf's next rows, those below ``end_row``."""
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef const uint64_t* records = ws.records[leaf.buffer]
     cdef uint64_t id_mask = ws.encoding.id_mask
-    cdef Py_ssize_t begin = part.next
-    part.next = gallop(records, begin, leaf.end, id_mask, end_row)
+    cdef Py_ssize_t begin = visit.next
+    visit.next = gallop(records, begin, leaf.end, id_mask, end_row)
     if adds:
         add_leaf_value(
-            ws.leaf_value[index], ws.data.position, records + begin, part.next - begin, id_mask,
+            ws.leaf_value[index], ws.data.position, records + begin, visit.next - begin, id_mask,
             round.score)
     else:
         add_leaf_rows(
-            &round.gradients, ws.data.position, records + begin, part.next - begin, id_mask,
-            ws.gradient_scale, ws.hessian_scale, &part.sums)
+            &round.gradients, ws.data.position, records + begin, visit.next - begin, id_mask,
+            ws.gradient_scale, ws.hessian_scale, &visit.sums)
 
 
 cdef void visit_rows(
     const Workspace* ws, const Round* round, bint adds, Py_ssize_t row, Py_ssize_t end_row,
-    LeafPart* parts,
+    LeafVisit* leaf_visits,
 ) noexcept nogil:
     """Sum some rows by leaf, or add the leaves' values to their scores."""
     cdef Py_ssize_t step = max(ROWS_PER_WINDOW, ROWS_PER_VISIT * <Py_ssize_t>ws.n_leaves)
     cdef const Leaf* leaf
     cdef int index
-    memset(parts, 0, ws.n_leaves * sizeof(LeafPart))
+    memset(leaf_visits, 0, ws.n_leaves * sizeof(LeafVisit))
     for index in range(ws.n_leaves):
         leaf = &ws.leaves[index]
-        parts[index].next = gallop(
+        leaf_visits[index].next = gallop(
             ws.records[leaf.buffer], leaf.begin, leaf.end, ws.encoding.id_mask, row)
     while row < end_row:
         row = min(row + step, end_row)
         for index in range(ws.n_leaves):
-            visit_leaf(ws, round, adds, index, row, &parts[index])
+            visit_leaf(ws, round, adds, index, row, &leaf_visits[index])
 
 
 cdef inline int team(const Workspace* ws, const Round* round) noexcept nogil:
-    """How many threads visit the rows, each a part of them."""
+    """How many threads visit the rows, each a share of them."""
     return ws.n_threads if round.gradients.n > MIN_ROWS_FOR_TEAM else 1
 
 
@@ -78,39 +78,39 @@ cdef struct Visits:
     Workspace* ws
     const Round* round
     bint adds
-    int n_parts
+    int n_shares
     Py_ssize_t n_rows
     Py_ssize_t max_leaves
 
 
-cdef void visit_part(void* context, Py_ssize_t part, Py_ssize_t end, int thread) noexcept nogil:
+cdef void visit_share(void* context, Py_ssize_t share, Py_ssize_t end, int thread) noexcept nogil:
     cdef Visits* visits = <Visits*>context
     visit_rows(
-        visits.ws, visits.round, visits.adds, part * visits.n_rows // visits.n_parts,
-        end * visits.n_rows // visits.n_parts, visits.ws.leaf_parts + part * visits.max_leaves)
+        visits.ws, visits.round, visits.adds, share * visits.n_rows // visits.n_shares,
+        end * visits.n_rows // visits.n_shares, visits.ws.leaf_visits + share * visits.max_leaves)
 
 
 cdef void visit_all(
     Shared* shared, Workspace* ws, const Round* round, bint adds,
 ) noexcept nogil:
-    cdef int n_parts = team(ws, round)
+    cdef int n_shares = team(ws, round)
     cdef Visits visits = Visits(
-        ws, round, adds, n_parts, shared.data.n_rows, shared.settings.max_leaves)
-    parallel_shares(visit_part, &visits, n_parts, 1, n_parts)
+        ws, round, adds, n_shares, shared.data.n_rows, shared.settings.max_leaves)
+    parallel_shares(visit_share, &visits, n_shares, 1, n_shares)
 
 
 cdef void sum_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """The exact sums of the gradients and hessians of the leaves' rows."""
-    cdef const LeafPart* of_leaf
-    cdef int n_parts = team(ws, round)
-    cdef int leaf, part
+    cdef const LeafVisit* of_leaf
+    cdef int n_shares = team(ws, round)
+    cdef int leaf, share
     for leaf in range(ws.n_leaves):
-        gather(ws, &ws.leaves[leaf], n_parts)
+        gather(ws, &ws.leaves[leaf], n_shares)
     memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))
     visit_all(shared, ws, round, False)
-    for part in range(n_parts):
+    for share in range(n_shares):
         for leaf in range(ws.n_leaves):
-            of_leaf = &ws.leaf_parts[part * <Py_ssize_t>shared.settings.max_leaves + leaf]
+            of_leaf = &ws.leaf_visits[share * <Py_ssize_t>shared.settings.max_leaves + leaf]
             ws.leaf_sums[2 * leaf] += of_leaf.sums.gradient
             ws.leaf_sums[2 * leaf + 1] += of_leaf.sums.hessian
 

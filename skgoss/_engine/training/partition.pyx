@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
 from skgoss._engine.binning.store cimport BinColumn, bin_of_code, bin_of_stored
-from skgoss._engine.threads cimport parallel_shares
+from skgoss._engine.threads cimport LoopBody, parallel_shares
 from skgoss._engine.training.histogram cimport (
     clear_rows_histogram, fill_rows_histogram, sums_with)
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Encoding, Histogram, Sums
@@ -42,8 +42,7 @@ cdef enum:
     MIN_CHUNK = 1024          # rows that a thread decides or moves at a time, at least
     WORK_PER_ROW = 4          # of deciding or moving one, in updates
     MIN_STORED_FOR_TEAM = 4000
-    MAX_SLICES = 64
-    MAX_PARTS = 64            # of a leaf whose rows several threads bring together
+    MAX_SHARES = 64           # of rows, one for each thread
     # Finding a stored row costs as much as moving so many from a leaf to its children.
     ROWS_PER_STORED = 4
 
@@ -217,33 +216,51 @@ cdef Py_ssize_t copy_staying(
     return n_copied
 
 
-cdef struct Gathering:
-    # A leaf whose rows threads bring together, each a part of them.
-    const Workspace* ws
-    const uint64_t* records
+cdef struct Shares:
+    # Threads look for records, each among a share of some rows; then these follow one another.
+    Workspace* ws
+    const BinColumn* column   # whose stored rows are looked through; NULL: the rows of a leaf
+    bint sampled              # the rows of the root
+    const uint64_t* records   # of the leaf
+    uint64_t* moved           # what each share moves, from its first row on
+    Py_ssize_t n_most         # rows that move
     uint64_t* out
-    Py_ssize_t size           # of a part
-    Py_ssize_t[MAX_PARTS] n_staying
+    Py_ssize_t size           # rows of a share
+    Py_ssize_t[MAX_SHARES] n_found
+    Py_ssize_t[MAX_SHARES] n_before
 
 
-cdef void count_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Gathering* leaf = <Gathering*>context
+cdef Py_ssize_t run_shares(
+    LoopBody find, LoopBody copy, Shares* shares, Py_ssize_t n, int n_threads,
+) noexcept nogil:
+    """Look through n rows, and copy what is found to `out`; returns how many."""
+    cdef Py_ssize_t n_found = 0
+    cdef Py_ssize_t i
+    shares.size = (n + n_threads - 1) // n_threads
+    parallel_shares(find, shares, n, shares.size, n_threads)
+    for i in range((n + shares.size - 1) // shares.size):
+        shares.n_before[i] = n_found
+        n_found += shares.n_found[i]
+    parallel_shares(copy, shares, n, shares.size, n_threads)
+    return n_found
+
+
+cdef void count_staying(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Shares* shares = <Shares*>context
+    cdef const Workspace* ws = shares.ws
     cdef Py_ssize_t n = 0
     cdef Py_ssize_t i
     for i in range(first, end):
-        n += leaf.ws.stays[leaf.records[i] & leaf.ws.encoding.id_mask]
-    leaf.n_staying[first // leaf.size] = n
+        n += ws.stays[shares.records[i] & ws.encoding.id_mask]
+    shares.n_found[first // shares.size] = n
 
 
-cdef void gather_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Gathering* leaf = <Gathering*>context
-    cdef Py_ssize_t part = first // leaf.size
-    cdef Py_ssize_t n_before = 0
-    cdef Py_ssize_t i
-    for i in range(part):
-        n_before += leaf.n_staying[i]
+cdef void copy_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Shares* shares = <Shares*>context
+    cdef Py_ssize_t share = first // shares.size
     copy_staying(
-        leaf.ws, leaf.records + first, end - first, leaf.n_staying[part], leaf.out + n_before)
+        shares.ws, shares.records + first, end - first, shares.n_found[share],
+        shares.out + shares.n_before[share])
 
 
 cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
@@ -253,19 +270,17 @@ cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
     """
     cdef int buffer = next_buffer(leaf)
     cdef Py_ssize_t n = leaf.end - leaf.begin
-    cdef Gathering rows
+    cdef Shares shares
     if leaf.n_left_behind == 0:
         return
-    rows.ws = ws
-    rows.records = ws.records[leaf.buffer] + leaf.begin
-    rows.out = ws.records[buffer] + leaf.begin + leaf.n_left_behind
-    n_threads = min(n_threads, <int>MAX_PARTS)
+    shares.ws = ws
+    shares.records = ws.records[leaf.buffer] + leaf.begin
+    shares.out = ws.records[buffer] + leaf.begin + leaf.n_left_behind
+    n_threads = min(n_threads, <int>MAX_SHARES)
     if n_threads == 1 or n < MIN_ROWS_FOR_TEAM:
-        copy_staying(ws, rows.records, n, n - leaf.n_left_behind, rows.out)
+        copy_staying(ws, shares.records, n, n - leaf.n_left_behind, shares.out)
     else:
-        rows.size = (n + n_threads - 1) // n_threads
-        parallel_shares(count_part, &rows, n, rows.size, n_threads)
-        parallel_shares(gather_part, &rows, n, rows.size, n_threads)
+        run_shares(count_staying, copy_share, &shares, n, n_threads)
     leaf.begin += leaf.n_left_behind
     leaf.buffer = buffer
     leaf.n_left_behind = 0
@@ -331,7 +346,7 @@ cdef void begin_move(Workspace* ws, Leaf* parent, Leaf* left, Leaf* right) noexc
     right.end = parent.end
 
 
-cdef void part_rows(
+cdef void partition_rows(
     Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left, Leaf* right,
 ) noexcept nogil:
     """Move the rows of a leaf to its children.
@@ -371,48 +386,45 @@ cdef bint moves_stored_rows(
     )
 
 
-cdef Py_ssize_t move_slice(
-    Workspace* ws, const BinColumn* column, bint sampled, Py_ssize_t first, Py_ssize_t last,
-    Py_ssize_t n_most, uint64_t* records_out,
+cdef Py_ssize_t move_stored(
+    const Shares* shares, Py_ssize_t first, Py_ssize_t last, uint64_t* records_out,
 ) noexcept nogil:
-    """Copy the records of a part of the stored rows, if they leave; returns how many.
+    """Of some stored rows, copy the records of those that leave; returns how many.
 
     They are at most ``n_most``, for which there is room.
     """
+    cdef Workspace* ws = shares.ws
+    cdef const BinColumn* column = shares.column
     cdef bint others_left = ws.scratch.goes_left[column.default_bin]
     cdef const uint64_t* root = ws.records[ROOT_BUFFER]
     cdef Py_ssize_t n = 0
     cdef bint leaves
     cdef uint32_t row
     cdef int64_t i
-    # Without branches to mispredict, as in `gather`.
+    # Every record is stored, and the next one over it if it stays: no branch to mispredict.
     for i in range(first, last):
-        if n == n_most:
+        if n == shares.n_most:
             break
         row = column.rows[i]
         leaves = ws.stays[row] & (
             ws.scratch.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        records_out[n] = root[ws.root_position[row] if sampled else row]
+        records_out[n] = root[ws.root_position[row] if shares.sampled else row]
         ws.stays[row] ^= leaves
         n += leaves
     return n
 
 
-cdef struct Slices:
-    Workspace* ws
-    const BinColumn* column
-    bint sampled
-    Py_ssize_t size
-    Py_ssize_t n_most
-    uint64_t* records         # what each slice moves, from its first row on
-    Py_ssize_t[MAX_SLICES] n_moved
+cdef void move_share(void* context, Py_ssize_t first, Py_ssize_t last, int thread) noexcept nogil:
+    cdef Shares* shares = <Shares*>context
+    shares.n_found[first // shares.size] = move_stored(
+        shares, first, last, shares.moved + first)
 
 
-cdef void move_part(void* context, Py_ssize_t first, Py_ssize_t last, int thread) noexcept nogil:
-    cdef Slices* slices = <Slices*>context
-    slices.n_moved[first // slices.size] = move_slice(
-        slices.ws, slices.column, slices.sampled, first, last, slices.n_most,
-        slices.records + first)
+cdef void copy_moved(void* context, Py_ssize_t first, Py_ssize_t last, int thread) noexcept nogil:
+    cdef Shares* shares = <Shares*>context
+    cdef Py_ssize_t share = first // shares.size
+    memcpy(shares.out + shares.n_before[share], shares.moved + first,
+           shares.n_found[share] * sizeof(uint64_t))
 
 
 cdef void move_stored_rows(
@@ -421,32 +433,27 @@ cdef void move_stored_rows(
 ) noexcept nogil:
     """Let the stored rows leave for the small child; the others stay.
 
-    Threads fill slices of the other buffer, which has room for the rows that stay.
+    Threads first move them to the other buffer, which has room for the rows that stay.
     """
-    cdef Slices slices
-    cdef int n_slices = min(ws.n_threads, <int>MAX_SLICES)
-    cdef int part
+    cdef Shares shares
+    cdef int n_threads = min(ws.n_threads, <int>MAX_SHARES)
+    cdef Py_ssize_t n_moved
     large.begin = parent.begin
     large.end = parent.end
     large.buffer = parent.buffer
     small.buffer = next_buffer(parent)
-    small.begin = small.end = parent.begin + parent.n_left_behind
-    slices.n_most = min(parent.end - small.begin, small.stats.sums.count)
-    if (n_slices == 1 or column.length < MIN_STORED_FOR_TEAM
+    small.begin = parent.begin + parent.n_left_behind
+    shares.ws, shares.column, shares.sampled = ws, column, sampled
+    shares.n_most = min(parent.end - small.begin, small.stats.sums.count)
+    shares.moved = ws.records[next_buffer(small)] + small.begin
+    shares.out = ws.records[small.buffer] + small.begin
+    if (n_threads == 1 or column.length < MIN_STORED_FOR_TEAM
             or column.length > parent.end - small.begin):
-        small.end += move_slice(
-            ws, column, sampled, 0, column.length, slices.n_most,
-            ws.records[small.buffer] + small.begin)
+        n_moved = move_stored(&shares, 0, column.length, shares.out)
     else:
-        slices.ws, slices.column, slices.sampled = ws, column, sampled
-        slices.records = ws.records[next_buffer(small)] + small.begin
-        slices.size = (column.length + n_slices - 1) // n_slices
-        parallel_shares(move_part, &slices, column.length, slices.size, n_slices)
-        for part in range((column.length + slices.size - 1) // slices.size):
-            memcpy(ws.records[small.buffer] + small.end, slices.records + part * slices.size,
-                   slices.n_moved[part] * sizeof(uint64_t))
-            small.end += slices.n_moved[part]
-    large.n_left_behind = parent.n_left_behind + small.end - small.begin
+        n_moved = run_shares(move_share, copy_moved, &shares, column.length, n_threads)
+    small.end = small.begin + n_moved
+    large.n_left_behind = parent.n_left_behind + n_moved
 
 
 cdef bint move_few_rows(
@@ -470,14 +477,14 @@ cdef void rows_to_children(
 ) noexcept nogil:
     """Move the rows of a leaf to its children, all of them or only the stored ones."""
     if not move_few_rows(shared, ws, parent, column, left, right):
-        part_rows(ws, parent, column, left, right)
+        partition_rows(ws, parent, column, left, right)
 
 
 # ------------------------------------------------------------------ several threads
 
 cdef void decide_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Decide which of some rows of a leaf go left."""
-    cdef Division* division = &batch.divisions[task.unit]
+    cdef Division* division = &batch.divisions[task.index]
     cdef Workspace* ws = division.ws
     task.n_left = decide(
         division.column, ws.records[division.parent.buffer] + division.parent.begin + task.first,
@@ -487,7 +494,7 @@ cdef void decide_task(Shared* shared, Batch* batch, Task* task, int thread) noex
 
 cdef void move_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Move some rows of a leaf to its children."""
-    cdef Division* division = &batch.divisions[task.unit]
+    cdef Division* division = &batch.divisions[task.index]
     cdef Workspace* ws = division.ws
     cdef uint64_t* out = ws.records[division.left.buffer] + division.parent.begin
     move_records(
@@ -497,10 +504,10 @@ cdef void move_task(Shared* shared, Batch* batch, Task* task, int thread) noexce
 
 
 cdef void list_chunks(
-    Shared* shared, Batch* batch, int unit, Py_ssize_t size,
+    Shared* shared, Batch* batch, int index, Py_ssize_t size,
 ) noexcept nogil:
     """List the tasks that decide where the rows of a leaf go, unless few rows move."""
-    cdef Division* division = &batch.divisions[unit]
+    cdef Division* division = &batch.divisions[index]
     cdef Workspace* ws = division.ws
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t n
@@ -511,7 +518,7 @@ cdef void list_chunks(
     division.goes_left = by_code(ws, division.column)
     n = division.parent.end - division.parent.begin
     while first < n:
-        add_task(batch, unit, 0, first, min(first + size, n))
+        add_task(batch, index, 0, first, min(first + size, n))
         first += size
 
 
@@ -524,7 +531,7 @@ cdef void count_left(Batch* batch) noexcept nogil:
         batch.divisions[i].n_left = 0
     for i in range(batch.n_tasks):
         task = &batch.tasks[i]
-        division = &batch.divisions[task.unit]
+        division = &batch.divisions[task.index]
         task.n_before = division.n_left
         division.n_left += task.n_left
         division.left.end = division.right.begin = division.left.begin + division.n_left

@@ -178,7 +178,7 @@ SIMD_KERNEL(keep_between, (const uint32_t *values, uint32_t low, uint32_t high, 
 }
 
 /* Adds 1 to the numbers that equal `threshold`, but for the first `n_left` of them. */
-SIMD_KERNEL(part_equals, (uint32_t threshold, ptrdiff_t n, uint32_t *values, int64_t *n_left),
+SIMD_KERNEL(raise_equals, (uint32_t threshold, ptrdiff_t n, uint32_t *values, int64_t *n_left),
             (threshold, n, values, n_left))
 {
     uint32_t n_equal = 0;

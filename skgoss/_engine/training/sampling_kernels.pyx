@@ -35,7 +35,7 @@ cdef extern from "sampling_kernels.h" nogil:
     void keep_between(
         const uint32_t* values, uint32_t low, uint32_t high, Py_ssize_t n,
         uint8_t* kept_out, int64_t* n_below)
-    void part_equals(uint32_t threshold, Py_ssize_t n, uint32_t* values, int64_t* n_left)
+    void raise_equals(uint32_t threshold, Py_ssize_t n, uint32_t* values, int64_t* n_left)
     void find_range(
         const uint32_t* values, Py_ssize_t n, uint32_t* low_out, uint32_t* high_out)
     void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* values)
@@ -340,7 +340,7 @@ cdef void drop_equals(const Goss* goss, Threshold threshold, uint32_t* values) n
     cdef Py_ssize_t block
     if not threshold.all_equal:
         for block in range(goss.n_blocks):
-            part_equals(threshold.value, goss.n_kept[block], values + block * BLOCK, &n_left)
+            raise_equals(threshold.value, goss.n_kept[block], values + block * BLOCK, &n_left)
 
 
 cdef struct Sifting:

@@ -199,7 +199,7 @@ cdef struct Scoring:
     double* score
 
 
-cdef void score_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void score_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef Scoring* scoring = <Scoring*>context
     score_rows(
         scoring.plan, first, <const uint8_t**>(scoring.room + thread * scoring.share),
@@ -207,15 +207,15 @@ cdef void score_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread
 
 
 cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -1:
-    """Add the values of a tree to the scores of all rows, part by part."""
-    cdef Py_ssize_t n_parts = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
+    """Add the values of a tree to the scores of all rows, block by block."""
+    cdef Py_ssize_t n_blocks = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
     cdef Py_ssize_t share = plan.sources.n * (sizeof(void*) + LEAF_TILE)
     cdef Scoring scoring
-    n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_parts))
+    n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_blocks))
     plan.room.n = 0
     scoring = Scoring(plan, <char*>more(&plan.room, n_threads * share, 1), share, score_inout)
     with nogil:
-        parallel_shares(score_part, &scoring, plan.n_rows, SCORE_ROWS, n_threads)
+        parallel_shares(score_block, &scoring, plan.n_rows, SCORE_ROWS, n_threads)
     return 0
 
 

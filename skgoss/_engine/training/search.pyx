@@ -215,19 +215,19 @@ cdef void search_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
 
 cdef void search_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Some features of siblings, or a tile."""
-    cdef Siblings* siblings = &batch.siblings[task.unit]
+    cdef Siblings* siblings = &batch.siblings[task.index]
     if siblings.is_summed:
-        finish_summed(shared, siblings, task.part, task.first, task.end, thread)
+        finish_summed(shared, siblings, task.kind, task.first, task.end, thread)
     else:
         finish_tile(shared, siblings, task.first, thread)
 
 
-cdef void list_features(Batch* batch, int unit, double size) noexcept nogil:
+cdef void list_features(Batch* batch, int index, double size) noexcept nogil:
     """List the tasks that search siblings whose rows are summed: bins of about this number.
 
     The siblings are searched apart where a feature has many bins.
     """
-    cdef const Siblings* siblings = &batch.siblings[unit]
+    cdef const Siblings* siblings = &batch.siblings[index]
     cdef const Workspace* ws = siblings.ws
     cdef int n_leaves = siblings.search_smaller + siblings.search_larger
     cdef int first = 0
@@ -238,10 +238,10 @@ cdef void list_features(Batch* batch, int unit, double size) noexcept nogil:
         if n_visits < size and i < ws.n_searched - 1:
             continue
         if n_leaves == 2 and n_visits > 2 * size:
-            add_task(batch, unit, LARGER_SIDE, first, i + 1)
-            add_task(batch, unit, SMALLER_SIDE, first, i + 1)
+            add_task(batch, index, LARGER_SIDE, first, i + 1)
+            add_task(batch, index, SMALLER_SIDE, first, i + 1)
         else:
-            add_task(batch, unit, BOTH_SIDES, first, i + 1)
+            add_task(batch, index, BOTH_SIDES, first, i + 1)
         first = i + 1
         n_visits = 0
 

@@ -309,7 +309,7 @@ static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStat
     return largest_gain(gain_out, n);
 }
 
-/* Leaves of the cuts the one that parts the rows as a cut after bin `bin` does. */
+/* Leaves of the cuts the one that divides the rows as a cut after bin `bin` does. */
 static SIMD_INLINE void keep_cut(int bin, Cuts *cuts)
 {
     int i = cuts->first;
@@ -401,10 +401,10 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int
     int32_t *restrict count = cuts->count;
     if (encoding->compact) {
         for (int i = 0; i < n; i++) {
-            Sums part = unpack(g[i], &local);
-            gradient[i] = (double)(default_left ? total_g - part.gradient : part.gradient);
-            hessian[i] = (double)(default_left ? total_h - part.hessian : part.hessian);
-            count[i] = (int32_t)(default_left ? total_c - part.count : part.count);
+            Sums sums = unpack(g[i], &local);
+            gradient[i] = (double)(default_left ? total_g - sums.gradient : sums.gradient);
+            hessian[i] = (double)(default_left ? total_h - sums.hessian : sums.hessian);
+            count[i] = (int32_t)(default_left ? total_c - sums.count : sums.count);
         }
     } else if (default_left) {
         for (int i = 0; i < n; i++) {

@@ -50,7 +50,7 @@ cdef struct Turn:
     int64_t lock
     bint is_begun             # the histogram has sums
 
-cdef struct SumPart:
+cdef struct LaneRange:
     # Some lanes of a leaf's rows, or all that is not in lanes: several tasks sum the rows.
     int first_lane
     int n_lanes               # 0: what is not in lanes
@@ -65,8 +65,8 @@ cdef enum TaskKind:
     WHOLE_DIVISION            # divide a leaf
 
 cdef struct Task:
-    int unit                  # which of the divisions or siblings of the batch
-    int part                  # which of the batch's `SumPart`s, or the `TaskKind`
+    int index                 # which of the divisions or siblings of the batch
+    int kind                  # the `TaskKind`, or which of the batch's `LaneRange`s
     Py_ssize_t first          # rows, or features
     Py_ssize_t end
     Py_ssize_t n_left         # of the rows, those that go left
@@ -83,9 +83,9 @@ cdef struct Batch:
     double work               # of all divisions: see `work_of`
     Siblings* siblings
     int n_siblings
-    SumPart* parts
-    int n_parts
-    int part_room
+    LaneRange* lane_ranges
+    int n_lane_ranges
+    int lane_range_room
     Task* tasks
     int n_tasks
     int task_room
@@ -95,10 +95,10 @@ ctypedef void (*TaskBody)(Shared*, Batch*, Task*, int) noexcept nogil
 
 
 cdef void add_task(
-    Batch* batch, int unit, int part, Py_ssize_t first, Py_ssize_t end,
+    Batch* batch, int index, int kind, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil
 
-cdef int add_part(Batch* batch, int first_lane, int n_lanes, int n_tasks) noexcept nogil
+cdef int add_lane_range(Batch* batch, int first_lane, int n_lanes, int n_tasks) noexcept nogil
 
 cdef double task_work(const Batch* batch, double work, double least) noexcept nogil
 

@@ -22,7 +22,7 @@ cdef void* grown(void* values, int n, int* room, size_t size) noexcept nogil:
 
 
 cdef void add_task(
-    Batch* batch, int unit, int part, Py_ssize_t first, Py_ssize_t end,
+    Batch* batch, int index, int kind, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil:
     """Add a task to the list; without memory the batch has failed."""
     cdef void* tasks = grown(batch.tasks, batch.n_tasks, &batch.task_room, sizeof(Task))
@@ -32,29 +32,30 @@ cdef void add_task(
         return
     batch.tasks = <Task*>tasks
     task = &batch.tasks[batch.n_tasks]
-    task.unit = unit
-    task.part = part
+    task.index = index
+    task.kind = kind
     task.first = first
     task.end = end
     batch.n_tasks += 1
 
 
-cdef int add_part(Batch* batch, int first_lane, int n_lanes, int n_tasks) noexcept nogil:
+cdef int add_lane_range(Batch* batch, int first_lane, int n_lanes, int n_tasks) noexcept nogil:
     """Add lanes that several tasks sum; their number, or -1 without memory."""
-    cdef void* parts = grown(batch.parts, batch.n_parts, &batch.part_room, sizeof(SumPart))
-    cdef SumPart* part
-    if parts == NULL:
+    cdef void* ranges = grown(
+        batch.lane_ranges, batch.n_lane_ranges, &batch.lane_range_room, sizeof(LaneRange))
+    cdef LaneRange* lanes
+    if ranges == NULL:
         batch.status = NO_MEMORY
         return -1
-    batch.parts = <SumPart*>parts
-    part = &batch.parts[batch.n_parts]
-    part.first_lane = first_lane
-    part.n_lanes = n_lanes
-    part.n_tasks = n_tasks
-    part.turn.lock = 0
-    part.turn.is_begun = False
-    batch.n_parts += 1
-    return batch.n_parts - 1
+    batch.lane_ranges = <LaneRange*>ranges
+    lanes = &batch.lane_ranges[batch.n_lane_ranges]
+    lanes.first_lane = first_lane
+    lanes.n_lanes = n_lanes
+    lanes.n_tasks = n_tasks
+    lanes.turn.lock = 0
+    lanes.turn.is_begun = False
+    batch.n_lane_ranges += 1
+    return batch.n_lane_ranges - 1
 
 
 cdef double task_work(const Batch* batch, double work, double least) noexcept nogil:

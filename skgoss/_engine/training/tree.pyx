@@ -300,7 +300,7 @@ cdef int begin_division(Shared* shared, Division* division) noexcept nogil:
 
 cdef void begin_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Begin to divide a leaf whose work threads share out."""
-    cdef Division* division = &batch.divisions[task.unit]
+    cdef Division* division = &batch.divisions[task.index]
     cdef int own_thread = division.ws.thread
     division.ws.thread = thread
     division.status = begin_division(shared, division)
@@ -318,12 +318,12 @@ cdef int divide_alone(Shared* shared, Division* division) noexcept nogil:
 
 
 cdef void batch_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Divide a leaf that needs no other threads, or search a part of siblings."""
+    """Divide a leaf that needs no other threads, or search some features of siblings."""
     cdef Division* division
-    if task.part != WHOLE_DIVISION:
+    if task.kind != WHOLE_DIVISION:
         search_task(shared, batch, task, thread)
         return
-    division = &batch.divisions[task.unit]
+    division = &batch.divisions[task.index]
     if division.ahead:
         division.ws.thread = thread
         division.ws.n_threads = 1
@@ -341,8 +341,8 @@ cdef double list_alone(Batch* batch) noexcept nogil:
         work += batch.divisions[i].work
         add_task(batch, i, WHOLE_DIVISION, 0, 0)
         at = batch.n_tasks - 1
-        while at > 0 and (batch.divisions[batch.tasks[at].unit].work
-                          > batch.divisions[batch.tasks[at - 1].unit].work):
+        while at > 0 and (batch.divisions[batch.tasks[at].index].work
+                          > batch.divisions[batch.tasks[at - 1].index].work):
             task = batch.tasks[at]
             batch.tasks[at] = batch.tasks[at - 1]
             batch.tasks[at - 1] = task

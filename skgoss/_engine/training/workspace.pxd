@@ -54,7 +54,7 @@ cdef struct Leaf:
     int32_t forced            # the forced split wanted here; -1: none
     int32_t priority          # forced splits come first, by their numbers
 
-cdef struct LeafPart:
+cdef struct LeafVisit:
     # What a thread has of a leaf whose rows it visits.
     Py_ssize_t next           # the record to visit next
     Sums sums                 # of those visited
@@ -158,7 +158,7 @@ cdef struct Workspace:
     int* waiting              # leaves taken out of the heap for a moment
     Py_ssize_t mask_used      # bytes of the scratch memory's mask, by leaves of the batch
     int64_t* leaf_sums        # of gradients and hessians, two for each leaf
-    LeafPart* leaf_parts      # of each thread, one for each leaf
+    LeafVisit* leaf_visits      # of each thread, one for each leaf
     int64_t* message          # to the processes
     Py_ssize_t message_room
     # Where there are many columns, each process adds up and searches some of `summed`:
@@ -176,7 +176,7 @@ cdef struct Workspace:
     int n_heap
     int n_leaves
     Encoding encoding
-    Encoding block_encoding   # of leaves whose rows fit in a block
+    Encoding compact_encoding   # of leaves that accumulators have room for
     SplitRules rules
     double gradient_scale     # of the leaves' own sums, finer than the histograms'
     double hessian_scale

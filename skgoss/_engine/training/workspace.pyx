@@ -49,9 +49,9 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
 
 
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
-    """How the sums of a leaf's histogram are written: packed if its rows fit in a block."""
-    if ws.encoding.packed and leaf.stats.sums.count <= ws.encoding.block_rows:
-        return &ws.block_encoding
+    """How the sums of a leaf's histogram are written: packed, if its rows have room."""
+    if ws.encoding.packed and leaf.stats.sums.count <= ws.encoding.capacity:
+        return &ws.compact_encoding
     return &ws.encoding
 
 

@@ -21,9 +21,9 @@ from skgoss.engine import CVBooster, cv, train
 from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.fit.callbacks import register_logger
 from skgoss.fit.time_limit import keep_on_interrupt
+from skgoss.parameters.other_libraries import OF_PACKAGE as _OF_PACKAGE
 from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.utils.messages import UnusedParameterWarning
-from skgoss.utils.messages import by_name as _by_name
 from skgoss.utils.messages import hint as _hint
 from skgoss.utils.optional import version as _version
 
@@ -73,21 +73,6 @@ __all__ = [
 
 __version__: str
 
-# What to use instead of names of other packages.
-_ELSEWHERE = {
-    "Dataset": "DMatrix DeviceQuantileDMatrix Pool QuantileDMatrix",
-    "LGBMClassifier or LGBMRegressor": "LightGBM TabularPredictor",
-    "LGBMClassifier.from_file(path), or Booster(model_file=path)": "load load_model",
-    "create_tree_digraph": "to_graphviz",
-    "model.explain(X)": "Explainer explain plot_shap shap_values",
-    "model.explain(X), or shap after import skgoss.as_lightgbm": "TreeExplainer",
-    "model.to_file(path), or booster.save_model(path)": "save save_model",
-    "preset='accurate', or a search of skgoss.model_selection": "LightGBMTuner tune",
-    "sklearn.inspection": "permutation_importance plot_partial_dependence",
-    "skgoss.model_selection": "GridSearchCV RandomizedSearchCV",
-    "sklearn.model_selection": "cross_val_score cross_validate KFold",
-}
-
 
 def __getattr__(name: str) -> Any:
     # What few programs use is imported when it is asked for.
@@ -100,7 +85,7 @@ def __getattr__(name: str) -> Any:
     if name in ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"):
         return getattr(import_module("skgoss.dask"), name)
     if name != "__version__":
-        instead = _by_name(_ELSEWHERE).get(name)
+        instead = _OF_PACKAGE.get(name)
         advice = f" Use {instead}." if instead else _hint(name, __all__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{advice}")
     if not (version := _version()):

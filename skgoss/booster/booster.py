@@ -33,7 +33,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel, whole
 from skgoss.model_files import model_file as model_files
 from skgoss.objectives.objectives import NOT_BUILT_IN
-from skgoss.parameters import docstrings
+from skgoss.parameters import docstrings, other_libraries
 from skgoss.sources import input_rows, text_files
 from skgoss.sources.source import Source
 from skgoss.training.evaluation import EvalResult, EvaluationSet
@@ -41,7 +41,6 @@ from skgoss.utils import disk, optional, threads
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import (
     Elsewhere,
-    by_name,
     type_name,
     warn,
     warn_unused,
@@ -53,28 +52,6 @@ if TYPE_CHECKING:
     import shap
 
 Feval = Callable[..., Any] | Sequence[Callable[..., Any]] | None
-
-# Methods and attributes of estimators, and of other libraries' boosters.
-_ELSEWHERE = {
-    "Booster(model_file=path)": "from_file load load_model",
-    "LGBMClassifier.from_booster(booster), which has labels": "classes_",
-    "LGBMClassifier.from_booster(booster).predict_set(X)": "predict_set",
-    "LGBMRegressor.from_booster(booster).predict_interval(X)": "predict_interval",
-    "best_iteration": "best_iteration_",
-    "best_score": "best_score_",
-    "current_iteration()": "n_estimators n_estimators_ num_boosted_rounds",
-    "dump_model()": "get_dump to_json",
-    "explain(X), or predict(X, pred_contrib=True)": "shap_values",
-    "feature_importance()": "feature_importances_ get_fscore get_score",
-    "feature_name()": "feature_name_ feature_names",
-    "num_feature()": "n_features_",
-    "params": "get_params params_ save_config",
-    "predict(X), whose results are probabilities": "predict_proba",
-    "record_evaluation(results) in callbacks of train": "evals_result evals_result_",
-    "save_model(path)": "save to_file",
-    "skgoss.train, or update for one round": "fit",
-    "the Booster itself": "booster_",
-}
 
 
 @set_module("skgoss")
@@ -130,7 +107,7 @@ class Booster(Elsewhere):
     True
     """
 
-    _elsewhere = by_name(_ELSEWHERE)
+    _elsewhere = other_libraries.OF_BOOSTER
 
     best_iteration: int
     best_score: dict[str, dict[str, float]]

@@ -52,19 +52,7 @@ _NAMES = ("train", "valid")
 
 
 @set_module("skgoss")
-@signatures.helpful(
-    {
-        "folds, or nfold for their number": "cv",
-        "folds, whose test rows are evaluated": "eval_set evals valid_sets",
-        "folds=GroupKFold(5).split(X, groups=groups)": "groups",
-        "metrics, or feval for a function": "custom_metric eval_metric scoring",
-        "nfold": "fold_count n_folds n_splits",
-        "num_boost_round": "iterations n_estimators num_round",
-        "seed, that of the folds, or random_state in params": "random_state",
-        "verbose_eval": "verbose",
-    },
-    "params",
-)
+@signatures.helpful("cv", "params")
 def cv(
     params: Mapping[str, Any] | None,
     train_set: Dataset,

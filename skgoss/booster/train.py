@@ -28,17 +28,7 @@ from skgoss.utils.public import set_module
 
 
 @set_module("skgoss")
-@signatures.helpful(
-    {
-        "Dataset(X, label=y, weight=sample_weight)": "sample_weight weight",
-        "callbacks=[log_evaluation()]": "verbose",
-        "num_boost_round": "iterations n_estimators num_round",
-        "metric in params, or feval": "custom_metric eval_metric metrics",
-        "valid_names": "eval_names",
-        "valid_sets=[Dataset(X_valid, label=y_valid)]": "eval_set evals",
-    },
-    "params",
-)
+@signatures.helpful("train", "params")
 def train(
     params: Mapping[str, Any] | None,
     train_set: Dataset,

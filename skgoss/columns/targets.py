@@ -176,13 +176,24 @@ def numbers(
         raise ValueError(
             f"{error} {owner} needs numbers as targets. For labels, use LGBMClassifier."
         ) from error
-    _check_finite(target[~np.isnan(target)] if may_be_missing else target, name)
+    present = np.where(np.isnan(target), 0.0, target) if may_be_missing else target
+    _check_finite(present, name)
     return target
 
 
 def _check_finite(values: NDArray[Any], name: str) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        assert_all_finite(values, input_name=name)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            assert_all_finite(values, input_name=name)
+    except ValueError as error:
+        if values.dtype.kind != "f":
+            raise
+        row = int(np.argmin(np.isfinite(values)))
+        is_nan = np.isnan(values[row])
+        advice = "Leave out rows without a target" if is_nan else "Replace it"
+        raise ValueError(
+            f"{str(error).rstrip('.')}: row {row} is {values[row]}. {advice}."
+        ) from error
 
 
 def check_sum(

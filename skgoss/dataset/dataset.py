@@ -28,14 +28,14 @@ from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.binning_inputs import OPTIONS, BinningInputs
 from skgoss.dataset.fields import CHECKS, Fields
 from skgoss.dataset.raw_data import RawData
-from skgoss.parameters import docstrings, signatures
+from skgoss.parameters import docstrings, other_libraries, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows, sequences
 from skgoss.sources.memory import FileState, Memory
 from skgoss.sources.text_files import FileOptions, TextSource
 from skgoss.utils import threads
 from skgoss.utils.locks import Lock
-from skgoss.utils.messages import Elsewhere, by_name, type_name, warn
+from skgoss.utils.messages import Elsewhere, type_name, warn
 from skgoss.utils.plain_values import Types, entries
 from skgoss.utils.public import set_module
 
@@ -194,14 +194,7 @@ class Dataset(Elsewhere):
     [10, 10]
     """
 
-    _elsewhere = by_name(
-        {
-            "data": "X",
-            "label": "labels target y",
-            "num_data()": "n_samples num_row shape",
-            "num_feature()": "n_features num_col",
-        }
-    )
+    _elsewhere = other_libraries.OF_DATASET
 
     label = _FieldAttribute()
     weight = _FieldAttribute()
@@ -209,17 +202,7 @@ class Dataset(Elsewhere):
     init_score = _FieldAttribute()
     position = _FieldAttribute()
 
-    @signatures.helpful(
-        {
-            "data": "X",
-            "feature_name": "columns",
-            "group, the sizes of the queries": "groups qid",
-            "init_score": "base_margin baseline",
-            "label": "labels target y",
-            "weight": "sample_weight sample_weights weights",
-        },
-        "params",
-    )
+    @signatures.helpful("Dataset", "params")
     def __init__(
         self,
         data: Any,

@@ -30,11 +30,11 @@ from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.objectives.words import MetricName, ObjectiveName
-from skgoss.parameters import docstrings, presets, signatures
+from skgoss.parameters import docstrings, other_libraries, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
-from skgoss.utils.messages import Elsewhere, by_name
+from skgoss.utils.messages import Elsewhere
 from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
@@ -50,51 +50,6 @@ Finish = Callable[[FittedModel, NDArray[np.float64]], Any]
 
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
-
-# What to use instead of methods and attributes of other estimators.
-_ELSEWHERE = {
-    "LGBMClassifier, whose predictions are of classes": "predict_proba",
-    "LGBMClassifier, whose predictions are of classes; predict_interval of"
-    " LGBMRegressor has intervals": "predict_set",
-    "LGBMRegressor, whose predictions are numbers; predict_set of LGBMClassifier has"
-    " sets of classes": "predict_interval",
-    "alpha, which may be a list, with objective='quantile'": "predict_quantiles",
-    "best_iteration_": "best_iteration get_best_iteration",
-    "best_score_": "best_score get_best_score",
-    "booster_": "booster get_booster",
-    "booster_, which holds all trees": "boosters_ estimators_ tree_",
-    "booster_.dump_model()": "dump_model get_dump to_json",
-    "booster_.model_to_string()": "model_to_string",
-    "booster_.num_trees()": "num_trees",
-    "classes_": "classes",
-    "evals_result_": "evals_result get_evals_result train_score_ validation_score_",
-    "evals_result_, oof_score_ and oof_score_error_": "cv_results_ leaderboard",
-    "explain(X), or predict(X, pred_contrib=True)": "shap shap_values",
-    "feature_importances_": (
-        "feature_importance feature_importance_ feature_importances"
-        " get_feature_importance"
-    ),
-    "feature_name_": "feature_name feature_names feature_names_",
-    "fit(X, y, init_model=model), which adds rounds": "partial_fit",
-    "fitted_": "is_fitted",
-    "from_file(path), a method of the class": "load load_model",
-    "get_params()": "get_all_params get_param get_xgb_params params",
-    "n_classes_": "n_classes",
-    "n_estimators_": "get_num_boosting_rounds n_trees_ tree_count_",
-    "numpy.log(predict_proba(X))": "predict_log_proba",
-    "oof_prediction_": "oob_prediction_ oof_pred oof_predictions_",
-    "oof_score_": "oof_scores_",
-    "oof_score_ of a model with folds": "oob_score_",
-    "predict(X, pred_leaf=True)": "apply calc_leaf_indexes",
-    "predict(X, raw_score=True, num_iteration=n)": "staged_decision_function",
-    "preset_params_": "preset_params",
-    "preset_params_, what a preset has chosen, or get_params()": "best_params_",
-    "score(X, y)": "eval_metrics evaluate",
-    "skgoss.plot_importance(model)": "plot_importance",
-    "skgoss.plot_tree(model)": "plot_tree",
-    "skgoss.to_onnx(model)": "to_onnx",
-    "to_file(path), which from_file reads": "save save_model",
-}
 
 
 @set_module("skgoss")
@@ -145,7 +100,7 @@ class LGBMModel(
     # for them: ``set_fit_request(groups=True)``.
     __metadata_request__fit = {"groups": False}  # noqa: RUF012
 
-    _elsewhere = by_name(_ELSEWHERE)
+    _elsewhere = other_libraries.OF_ESTIMATORS
 
     # What the estimator learns.
     _task: type[Task] = Task

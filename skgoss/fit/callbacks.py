@@ -123,7 +123,7 @@ def show(results: Sequence[EvalResult], show_stdv: bool = True) -> str:
 
 
 @set_module("skgoss")
-@signatures.helpful({"period": "every n_rounds verbose"})
+@signatures.helpful("log_evaluation")
 def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     """Create a callback that prints the metrics after each round.
 
@@ -318,12 +318,7 @@ class _ResetParameter:
 
 
 @set_module("skgoss")
-@signatures.helpful(
-    {
-        "first_metric_only=True, and pass this metric first": "metric monitor",
-        "stopping_rounds": "early_stopping_rounds patience rounds",
-    }
-)
+@signatures.helpful("early_stopping")
 def early_stopping(
     stopping_rounds: int,
     first_metric_only: bool = False,

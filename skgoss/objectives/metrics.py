@@ -28,9 +28,9 @@ from skgoss.objectives.objectives import (
     TargetRange,
 )
 from skgoss.objectives.user_functions import UserFunction, name_of, predictions
+from skgoss.parameters import other_libraries
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import (
-    by_name,
     closest,
     did_you_mean,
     warn_unused,
@@ -177,27 +177,6 @@ _NAME_OF = {
     for name, spec in OBJECTIVES.items()
     for alias in (name, *spec.aliases)
 } | {alias: name for name, spec in METRICS.items() for alias in (name, *spec.aliases)}
-
-# Names of other libraries for the same metrics.
-_OTHER_LIBRARIES = {
-    "roc_auc": "auc",
-    "r2_score": "r2",
-    "log_loss": "logloss",
-    "mlogloss": "logloss",
-    "merror": "error",
-}
-
-# What users ask for that is no metric here: what to use.
-_INSTEAD = {
-    "'auc'": "roc roc_auc roc_auc_score",
-    "'r2'": "explained_variance",
-    "'average_precision'": "aucpr pr_auc",
-    "'binary_error' or 'multi_error', which is 1 - accuracy": "acc accuracy",
-    "a function of labels and predictions": (
-        "balanced_accuracy brier_score brier_score_loss f1 f1_score gini max_error mcc"
-        " msle precision recall rmsle smape"
-    ),
-}
 
 # The names of a classifier's metrics for two classes, and for more than two.
 _NAMES_BY_CLASSES = (
@@ -419,7 +398,8 @@ def make(
             continue
         name, levels = _name_and_levels(word, synonyms)
         task = None if name is None else METRICS[name].task
-        if name is None or (word in _OTHER_LIBRARIES and task not in tasks):
+        is_foreign = word in other_libraries.ACCEPTED_METRICS
+        if name is None or (is_foreign and task not in tasks):
             warn_unused(
                 f"metric {passed!r} is not known and has no effect."
                 f"{_advice(passed, tasks)} Use one of {', '.join(METRICS)},"
@@ -449,7 +429,7 @@ def _advice(unknown: str, tasks: Sequence[str]) -> str:
     """What to use instead of an unknown metric, or "" if nothing is close."""
     names = [name for name in _NAME_OF if METRICS[_NAME_OF[name]].task in tasks]
     word = unknown.lower().removeprefix("neg_").removesuffix("_deviance")
-    instead = by_name(_INSTEAD)
+    instead = other_libraries.METRICS
     near = closest(word, [*names, *instead]) or closest(
         word.removeprefix("mean_"), [*names, *instead]
     )
@@ -462,7 +442,7 @@ def _name_and_levels(
     passed: str, synonyms: Mapping[str, str]
 ) -> tuple[str | None, tuple[int, ...] | None]:
     stem, at, tail = passed.partition("@")
-    stem = _OTHER_LIBRARIES.get(stem, stem)
+    stem = other_libraries.ACCEPTED_METRICS.get(stem, stem)
     stem = synonyms.get(_NAME_OF.get(stem, stem), stem)
     if stem not in _NAME_OF:
         return None, None

@@ -21,9 +21,10 @@ from skgoss.objectives import ranking
 from skgoss.objectives.distributions import DISTRIBUTIONS, Distribution
 from skgoss.objectives.link import Link
 from skgoss.objectives.percentiles import are_copies, percentile
+from skgoss.parameters import other_libraries
 from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
-from skgoss.utils.messages import by_name, did_you_mean, hint
+from skgoss.utils.messages import did_you_mean, hint
 
 Floats = NDArray[np.float64]
 
@@ -490,23 +491,6 @@ ALIASES: dict[str, str] = {
     alias: name for name, spec in OBJECTIVES.items() for alias in (name, *spec.aliases)
 }
 
-# Names of other libraries that are not like ours.
-_OTHER_LIBRARIES = {
-    "regression": "reg:squarederror squared_error",
-    "regression_l1": "reg:absoluteerror absolute_error",
-    "huber": "reg:pseudohubererror",
-    "quantile": "reg:quantileerror",
-    "poisson": "count:poisson",
-    "gamma": "reg:gamma",
-    "tweedie": "reg:tweedie",
-    "cross_entropy": "reg:logistic",
-    "cox": "survival:cox coxph cox_ph",
-    "aft_normal": "survival:aft",
-    "binary": "binary:logistic log_loss logloss",
-    "multiclass": "multi:softmax multi:softprob",
-    "lambdarank": "ndcg rank:map rank:ndcg rank:pairwise yetirank",
-}
-
 # LightGBM's words for an objective that is not built in, and for no metric.
 NOT_BUILT_IN = ("none", "null", "custom", "na")
 
@@ -520,7 +504,7 @@ def canonical_name(objective: str) -> str:
             "returns the gradient and the hessian."
         )
     if word not in ALIASES:
-        instead = did_you_mean(by_name(_OTHER_LIBRARIES).get(str(word), "").split())
+        instead = did_you_mean(other_libraries.OBJECTIVES.get(str(word), "").split())
         # CatBoost writes parameters behind a colon, as in 'Quantile:alpha=0.9'.
         advice = instead or hint(str(word).partition(":")[0], ALIASES)
         raise ValueError(

@@ -14,7 +14,7 @@ from skgoss.parameters.aliases import (
     preferred,
     warn_no_effect,
 )
-from skgoss.parameters.other_libraries import OF_PREDICTIONS, OF_REFIT
+from skgoss.parameters.other_libraries import OF_COVERAGE, OF_PREDICTIONS, OF_REFIT
 from skgoss.parameters.settings import derived_seeds, draw_seed
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import by_name, hint
@@ -80,16 +80,6 @@ ARGUMENTS = by_name(
         "It belongs to explain.": "interactions",
     }
 )
-# What other libraries call the coverage, or 1 minus it.
-_COVERAGE = by_name(
-    {
-        "Pass coverage=0.95.": "confidence confidence_level conf_level level",
-        "Pass 1 minus it as coverage, as in coverage=0.95 for 0.05.": (
-            "alpha significance significance_level"
-        ),
-    }
-)
-
 _ROUNDS = OPTION["n_estimators"].names
 # What a method refuses, and what to use instead of names without effect.
 _Advice = tuple[dict[str, str], dict[str, str]]
@@ -98,7 +88,7 @@ _OF_PREDICTIONS: _Advice = (
     OF_PREDICTIONS | dict.fromkeys(_ROUNDS, " Did you mean 'num_iteration'?"),
 )
 _OF_COVERAGE: _Advice = (
-    ARGUMENTS | _COVERAGE | dict.fromkeys(_ROUNDS, ARGUMENTS["num_iteration"]),
+    ARGUMENTS | OF_COVERAGE | dict.fromkeys(_ROUNDS, ARGUMENTS["num_iteration"]),
     OF_PREDICTIONS,
 )
 _OF_REFIT: _Advice = (

@@ -1,6 +1,7 @@
-"""Names of options that are not here: of LightGBM, XGBoost, CatBoost and scikit-learn.
+"""Names that are not ours, of LightGBM, XGBoost, CatBoost and scikit-learn.
 
-With what to use instead, or why they have no effect.
+Each table is for one place where users write such names: options, values of options,
+arguments, methods. It says what to use instead, or why a name has no effect.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from skgoss.utils.messages import by_name
+
+# --- Options --------------------------------------------------------------------------
 
 # Of estimators and `train`. Names that are close to ours need no row.
 _OF_FIT = {
@@ -98,6 +101,17 @@ OF_PREDICTIONS = _sentences(_OF_PREDICTIONS, " Use {}.")
 OF_REFIT = _sentences(_OF_REFIT, " Use {}.")
 
 
+# What other libraries call the coverage, or 1 minus it.
+OF_COVERAGE = by_name(
+    {
+        "Pass coverage=0.95.": "confidence confidence_level conf_level level",
+        "Pass 1 minus it as coverage, as in coverage=0.95 for 0.05.": (
+            "alpha significance significance_level"
+        ),
+    }
+)
+
+
 def _by_reason(table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """The names of options that do nothing, by the reason."""
     return {reason: tuple(names.split()) for reason, names in table.items()}
@@ -165,3 +179,204 @@ NOT_AVAILABLE = _by_reason(_NAMES_NOT_AVAILABLE)
 
 # Those of them that are an error, because without them the rows would be others.
 REFUSED = ("parser_config_file",)
+
+# --- Values of options ----------------------------------------------------------------
+
+# Names of objectives that are not like ours, by the objective to use.
+OBJECTIVES = by_name(
+    {
+        "regression": "reg:squarederror squared_error",
+        "regression_l1": "reg:absoluteerror absolute_error",
+        "huber": "reg:pseudohubererror",
+        "quantile": "reg:quantileerror",
+        "poisson": "count:poisson",
+        "gamma": "reg:gamma",
+        "tweedie": "reg:tweedie",
+        "cross_entropy": "reg:logistic",
+        "cox": "survival:cox coxph cox_ph",
+        "aft_normal": "survival:aft",
+        "aft_logistic": "loglogistic log_logistic",
+        # The logarithm of a Weibull time has an extreme value distribution.
+        "aft_extreme": "aft_weibull weibull weibull_aft",
+        "binary": "binary:logistic log_loss logloss",
+        "multiclass": "multi:softmax multi:softprob",
+        "lambdarank": "ndcg rank:map rank:ndcg rank:pairwise yetirank",
+    }
+)
+
+# Names of metrics that are accepted: they mean the same.
+ACCEPTED_METRICS = {
+    "roc_auc": "auc",
+    "r2_score": "r2",
+    "log_loss": "logloss",
+    "mlogloss": "logloss",
+    "merror": "error",
+}
+
+# What users ask for that is not a metric here: what to use.
+METRICS = by_name(
+    {
+        "'auc'": "roc roc_auc roc_auc_score",
+        "'r2'": "explained_variance",
+        "'average_precision'": "aucpr pr_auc",
+        "'binary_error' or 'multi_error', which is 1 - accuracy": "acc accuracy",
+        "a function of labels and predictions": (
+            "balanced_accuracy brier_score brier_score_loss f1 f1_score gini max_error"
+            " mcc msle precision recall rmsle smape"
+        ),
+    }
+)
+
+# --- Arguments, by function -----------------------------------------------------------
+
+_ARGUMENTS = {
+    "fit": {
+        "LGBMRanker, which ranks the rows of queries": "group qid",
+        "X and y": "df train train_data train_set",
+        "eval_X and eval_y": "X_val X_valid y_val y_valid",
+        "eval_init_score": "base_margin_eval_set",
+        "eval_metric": "metrics",
+        "eval_names": "valid_names",
+        "eval_sample_weight": "sample_weight_eval_set sample_weight_val",
+        "eval_set=[(X_valid, y_valid)]": "eval_data valid_sets validation_data",
+        "init_score": "base_margin",
+        "qid, the query of each row, of LGBMRanker": "group_id groups query_id",
+        "sample_weight": "weight weights",
+        "the parameter folds of the constructor": "cv num_bag_folds",
+        "the parameter preset of the constructor": "presets",
+        "verbose": "logging_level silent",
+    },
+    "train": {
+        "Dataset(X, label=y, weight=sample_weight)": "sample_weight weight",
+        "callbacks=[log_evaluation()]": "verbose",
+        "num_boost_round": "iterations n_estimators num_round",
+        "metric in params, or feval": "custom_metric eval_metric metrics",
+        "valid_names": "eval_names",
+        "valid_sets=[Dataset(X_valid, label=y_valid)]": "eval_set evals",
+    },
+    "cv": {
+        "folds, or nfold for their number": "cv",
+        "folds, whose test rows are evaluated": "eval_set evals valid_sets",
+        "folds=GroupKFold(5).split(X, groups=groups)": "groups",
+        "metrics, or feval for a function": "custom_metric eval_metric scoring",
+        "nfold": "fold_count n_folds n_splits",
+        "num_boost_round": "iterations n_estimators num_round",
+        "seed, that of the folds, or random_state in params": "random_state",
+        "verbose_eval": "verbose",
+    },
+    "Dataset": {
+        "data": "X",
+        "feature_name": "columns",
+        "group, the sizes of the queries": "groups qid",
+        "init_score": "base_margin baseline",
+        "label": "labels target y",
+        "weight": "sample_weight sample_weights weights",
+    },
+    "log_evaluation": {"period": "every n_rounds verbose"},
+    "early_stopping": {
+        "first_metric_only=True, and pass this metric first": "metric monitor",
+        "stopping_rounds": "early_stopping_rounds patience rounds",
+    },
+}
+ARGUMENTS = {function: by_name(names) for function, names in _ARGUMENTS.items()}
+
+# --- Names in the package, methods and attributes -------------------------------------
+
+OF_PACKAGE = by_name(
+    {
+        "Dataset": "DMatrix DeviceQuantileDMatrix Pool QuantileDMatrix",
+        "LGBMClassifier or LGBMRegressor": "LightGBM TabularPredictor",
+        "LGBMClassifier.from_file(path), or Booster(model_file=path)": (
+            "load load_model"
+        ),
+        "create_tree_digraph": "to_graphviz",
+        "model.explain(X)": "Explainer explain plot_shap shap_values",
+        "model.explain(X), or shap after import skgoss.as_lightgbm": "TreeExplainer",
+        "model.to_file(path), or booster.save_model(path)": "save save_model",
+        "preset='accurate', or a search of skgoss.model_selection": (
+            "LightGBMTuner tune"
+        ),
+        "sklearn.inspection": "permutation_importance plot_partial_dependence",
+        "skgoss.model_selection": "GridSearchCV RandomizedSearchCV",
+        "sklearn.model_selection": "cross_val_score cross_validate KFold",
+    }
+)
+OF_ESTIMATORS = by_name(
+    {
+        "LGBMClassifier, whose predictions are of classes": "predict_proba",
+        "LGBMClassifier, whose predictions are of classes; predict_interval of"
+        " LGBMRegressor has intervals": "predict_set",
+        "LGBMRegressor, whose predictions are numbers; predict_set of LGBMClassifier"
+        " has sets of classes": "predict_interval",
+        "alpha, which may be a list, with objective='quantile'": "predict_quantiles",
+        "best_iteration_": "best_iteration get_best_iteration",
+        "best_score_": "best_score get_best_score",
+        "booster_": "booster get_booster",
+        "booster_, which holds all trees": "boosters_ estimators_ tree_",
+        "booster_.dump_model()": "dump_model get_dump to_json",
+        "booster_.model_to_string()": "model_to_string",
+        "booster_.num_trees()": "num_trees",
+        "classes_": "classes",
+        "evals_result_": (
+            "evals_result get_evals_result train_score_ validation_score_"
+        ),
+        "evals_result_, oof_score_ and oof_score_error_": "cv_results_ leaderboard",
+        "explain(X), or predict(X, pred_contrib=True)": "shap shap_values",
+        "feature_importances_": (
+            "feature_importance feature_importance_ feature_importances"
+            " get_feature_importance"
+        ),
+        "feature_name_": "feature_name feature_names feature_names_",
+        "fit(X, y, init_model=model), which adds rounds": "partial_fit",
+        "fitted_": "is_fitted",
+        "from_file(path), a method of the class": "load load_model",
+        "get_params()": "get_all_params get_param get_xgb_params params",
+        "n_classes_": "n_classes",
+        "n_estimators_": "get_num_boosting_rounds n_trees_ tree_count_",
+        "numpy.log(predict_proba(X))": "predict_log_proba",
+        "oof_prediction_": "oob_prediction_ oof_pred oof_predictions_",
+        "oof_score_": "oof_scores_",
+        "oof_score_ of a model with folds": "oob_score_",
+        "predict(X, pred_leaf=True)": "apply calc_leaf_indexes",
+        "predict(X, raw_score=True, num_iteration=n)": "staged_decision_function",
+        "preset_params_": "preset_params",
+        "preset_params_, what a preset has chosen, or get_params()": "best_params_",
+        "score(X, y)": "eval_metrics evaluate",
+        "skgoss.plot_importance(model)": "plot_importance",
+        "skgoss.plot_tree(model)": "plot_tree",
+        "skgoss.to_onnx(model)": "to_onnx",
+        "to_file(path), which from_file reads": "save save_model",
+    }
+)
+OF_BOOSTER = by_name(
+    {
+        "Booster(model_file=path)": "from_file load load_model",
+        "LGBMClassifier.from_booster(booster), which has labels": "classes_",
+        "LGBMClassifier.from_booster(booster).predict_set(X)": "predict_set",
+        "LGBMRegressor.from_booster(booster).predict_interval(X)": "predict_interval",
+        "best_iteration": "best_iteration_",
+        "best_score": "best_score_",
+        "current_iteration()": "n_estimators n_estimators_ num_boosted_rounds",
+        "dump_model()": "get_dump to_json",
+        "explain(X), or predict(X, pred_contrib=True)": "shap_values",
+        "feature_importance()": "feature_importances_ get_fscore get_score",
+        "feature_name()": "feature_name_ feature_names",
+        "num_feature()": "n_features_",
+        "params": "get_params params_ save_config",
+        "predict(X), whose results are probabilities": "predict_proba",
+        "record_evaluation(results) in callbacks of train": (
+            "evals_result evals_result_"
+        ),
+        "save_model(path)": "save to_file",
+        "skgoss.train, or update for one round": "fit",
+        "the Booster itself": "booster_",
+    }
+)
+OF_DATASET = by_name(
+    {
+        "data": "X",
+        "label": "labels target y",
+        "num_data()": "n_samples num_row shape",
+        "num_feature()": "n_features num_col",
+    }
+)

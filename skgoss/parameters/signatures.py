@@ -20,9 +20,9 @@ from skgoss.parameters.aliases import (
 )
 from skgoss.parameters.descriptions import FIT
 from skgoss.parameters.domains import Option
-from skgoss.parameters.other_libraries import OF_FIT
+from skgoss.parameters.other_libraries import ARGUMENTS, OF_FIT
 from skgoss.parameters.table import FILE_OPTIONS
-from skgoss.utils.messages import by_name, hint
+from skgoss.utils.messages import hint
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
@@ -191,13 +191,11 @@ def show_inherited(cls: type) -> None:
 # --- Unknown arguments ----------------------------------------------------------------
 
 
-def helpful(
-    names: Mapping[str, str], options: str = ""
-) -> Callable[[Function], Function]:
+def helpful(names: str, options: str = "") -> Callable[[Function], Function]:
     """Let a function say what to write instead of an argument that it does not have.
 
-    ``names`` are those that users may expect, by what to use (see `by_name`), and
-    ``options`` is where options belong. The decorator keeps the signature.
+    ``names`` tells which of `other_libraries.ARGUMENTS` users may expect, and
+    ``options`` where options belong. The decorator keeps the signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -205,7 +203,7 @@ def helpful(
         arguments = signature.parameters.keys()
         of_files = _OF_FILES if options == "params" else ()
         owner = function.__qualname__.removesuffix(".__init__")
-        instead = by_name(names)
+        instead = ARGUMENTS[names]
 
         @functools.wraps(function)
         def named(*args: Any, **kwargs: Any) -> Any:
@@ -231,22 +229,4 @@ def helpful(
     return decorate
 
 
-of_fit = helpful(
-    {
-        "LGBMRanker, which ranks the rows of queries": "group qid",
-        "X and y": "df train train_data train_set",
-        "eval_X and eval_y": "X_val X_valid y_val y_valid",
-        "eval_init_score": "base_margin_eval_set",
-        "eval_metric": "metrics",
-        "eval_names": "valid_names",
-        "eval_sample_weight": "sample_weight_eval_set sample_weight_val",
-        "eval_set=[(X_valid, y_valid)]": "eval_data valid_sets validation_data",
-        "init_score": "base_margin",
-        "qid, the query of each row, of LGBMRanker": "group_id groups query_id",
-        "sample_weight": "weight weights",
-        "the parameter folds of the constructor": "cv num_bag_folds",
-        "the parameter preset of the constructor": "presets",
-        "verbose": "logging_level silent",
-    },
-    "the constructor",
-)
+of_fit = helpful("fit", "the constructor")

@@ -52,13 +52,16 @@ class UnusedParameterWarning(UserWarning):
 def closest(word: str, names: Iterable[str], n: int = 1) -> list[str]:
     """The names that are most like a word, the closest first.
 
-    Case does not count, nor what separates the parts of a name.
+    Case does not count, nor what separates the parts of a name. Among the close names,
+    those with the same letters come first: two letters are often swapped.
     """
     names_of: dict[str, str] = {}
     for name in names:
         names_of.setdefault(_plain(name), name)
-    near = difflib.get_close_matches(_plain(word), names_of, n=n)
-    return [names_of[name] for name in near]
+    plain = _plain(word)
+    near = difflib.get_close_matches(plain, names_of, n=max(n, 5))
+    near.sort(key=lambda name: sorted(name) != sorted(plain))
+    return [names_of[name] for name in near[:n]]
 
 
 def _plain(name: str) -> str:

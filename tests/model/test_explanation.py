@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,8 +201,11 @@ def test_trees_for_shap(model, shap):
 
 
 def test_what_shap_does_not_know(shap):
-    with pytest.raises(Exception, match="not yet supported by TreeExplainer"):
+    with pytest.raises(Exception, match="not yet supported by TreeExplainer") as caught:
         shap.TreeExplainer(LGBMRegressor(**OPTIONS).fit(X, Y))
+    # The message is shap's, so a page says what to do.
+    page = Path(__file__).parents[2] / "docs" / "explain.md"
+    assert str(caught.value).partition(":")[0] in " ".join(page.read_text().split())
     category = LGBMRegressor(categorical_feature=[0], **OPTIONS)
     category.fit(np.digitize(X, [-1, 0, 1]), X[:, 0])
     with pytest.raises(ValueError, match="splits on categories"):

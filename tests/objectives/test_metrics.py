@@ -528,6 +528,7 @@ def test_bad_names(words, n_classes, message):
 @pytest.mark.parametrize(
     ("words", "n_classes", "message"),
     [
+        (["mea", "auc"], None, r"Did you mean 'mae'\?"),
         (["rsme", "auc"], None, r"'rsme' is not known .* Did you mean 'rmse'\?"),
         (["accuracy", "auc"], 2, "metric 'accuracy' is not known .* or a function"),
         (["auc", "logloss"], None, "Did you mean 'binary_logloss'"),

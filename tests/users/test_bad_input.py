@@ -44,6 +44,17 @@ def test_y_must_be_finite(cls, value, words):
         refused(f"Input y {words}", cls, X=features, y=np.where(Y == 0, value, 1.0))
 
 
+def test_the_row_of_a_missing_target_is_named():
+    y = np.arange(40.0)
+    y[[7, 11]] = np.nan
+    refused("NaN: row 7 is nan. Leave out rows without a target.$", LGBMRegressor, y=y)
+    # Of several targets, some values may be missing, but none may be infinite.
+    several = np.column_stack([np.arange(40.0), y])
+    several[11, 1] = -np.inf
+    words = "column 1 of y contains infinity.*: row 11 is -inf. Replace it.$"
+    refused(words, LGBMRegressor, y=several)
+
+
 def test_labels_must_not_be_missing():
     labels = np.array(["a", None] * 20, dtype=object)
     refused("y contains missing values.* is None", LGBMClassifier, y=labels)

@@ -110,6 +110,7 @@ MISTAKES = {
     "classifier(loss='log_loss').fit(X, y)": ("'log_loss'", "Did you mean 'binary'?"),
     "regressor(loss='squared_error').fit(X, r)": ("Did you mean 'regression'?",),
     "regressor(objective='count:poisson').fit(X, y)": ("Did you mean 'poisson'?",),
+    "regressor(objective='weibull').fit(X, r)": ("Did you mean 'aft_extreme'?",),
     "classifier(device='gpu').fit(X, y)": ("device='gpu'", "no effect", "on CPUs"),
     "classifier(task_type='GPU').fit(X, y)": ("task_type='GPU'", "on CPUs"),
     "train({'task_type': 'GPU', **BINARY}, data(), 1)": ("task_type='GPU'", "on CPUs"),

@@ -1,17 +1,18 @@
-"""Write the tables of modules in docs/design.md, from what the modules begin with."""
+"""Write docs/modules.md: what each module is for, from what it begins with."""
 
 import ast
 import re
 from pathlib import Path
 
-DESIGN = Path(__file__).with_name("design.md")
-ROOT = DESIGN.parents[1]
-HEAD = "| module | job |\n|---|---|\n"
-# A heading names a folder. What it says of the folder stands between it and the table.
-ROOM = re.compile(
-    r"(^### `(skgoss[\w/]*)/`\n(?:(?!#|\|).*\n)*)" + re.escape(HEAD) + r"(?:\|.*\n)*",
-    re.MULTILINE,
-)
+MODULES = Path(__file__).with_name("modules.md")
+ROOT = MODULES.parents[1]
+HEAD = """# Modules
+
+What each module is for, by room; [design.md](design.md) describes the rooms and the way of a fit through them. A name
+stands for a `.py` or `.pyx` file with its `.pxd` and `.h`.
+
+<!-- `python docs/rooms.py` writes this page. -->
+"""
 # What tells the job of a module that has several files: the first that there is.
 SUFFIXES = (".py", ".pyx", ".pxd", ".h")
 
@@ -39,17 +40,18 @@ def job(path: Path) -> str:
     return sentence
 
 
-def table(folder: Path) -> str:
+def section(folder: Path) -> str:
     """The modules of a folder, with their jobs."""
     rows = (f"| `{stem}` | {job(path)} |\n" for stem, path in sources(folder).items())
-    return HEAD + "".join(rows)
+    name = folder.relative_to(ROOT).as_posix()
+    return f"\n## `{name}/`\n\n| module | job |\n|---|---|\n" + "".join(rows)
 
 
 def markdown() -> str:
-    """The page, with new tables."""
-    page = DESIGN.read_text(encoding="utf-8")
-    return ROOM.sub(lambda room: room[1] + table(ROOT / room[2]), page)
+    """The page."""
+    folders = sorted(path.parent for path in (ROOT / "skgoss").rglob("__init__.py"))
+    return HEAD + "".join(map(section, folders))
 
 
 if __name__ == "__main__":
-    DESIGN.write_text(markdown(), encoding="utf-8")
+    MODULES.write_text(markdown(), encoding="utf-8")

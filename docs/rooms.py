@@ -8,8 +8,9 @@ MODULES = Path(__file__).with_name("modules.md")
 ROOT = MODULES.parents[1]
 HEAD = """# Modules
 
-What each module is for, by room; [design.md](design.md) describes the rooms and the way of a fit through them. A name
-stands for a `.py` or `.pyx` file with its `.pxd` and `.h`.
+What each module is for, by room. [design.md](design.md) describes the rooms, and the
+way of a fit through them. A name stands for a `.py` or `.pyx` file with its `.pxd` and
+`.h`.
 
 <!-- `python docs/rooms.py` writes this page. -->
 """

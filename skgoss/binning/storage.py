@@ -492,8 +492,7 @@ class FeatureGroups:
     group: NDArray[np.int32]
     first_code: NDArray[np.int32]  # (n_used,): the code of a column's stored bin 0
     n_codes: NDArray[np.int32]  # (n_groups,)
-    # (n_groups,): see `Storage`.
-    lane: NDArray[np.int32]
+    lane: NDArray[np.int32]  # (n_groups,): the byte of a row that has its code
     radix: NDArray[np.int32]
 
 

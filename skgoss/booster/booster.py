@@ -1233,7 +1233,7 @@ def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Bo
 
 
 def _leaf(trees: Ensemble, tree_id: int, leaf_id: int) -> int:
-    """The place of a leaf among those of all trees."""
+    """The index of a leaf among those of all trees."""
     tree = _number("tree_id", tree_id, trees.n_trees, "trees")
     first, stop = trees.leaf_start[tree : tree + 2].tolist()
     return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")

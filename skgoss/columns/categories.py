@@ -124,8 +124,8 @@ class Categories:
     declared: set[int] | None
     # The categories of each column; filled in fit.
     vocabularies: dict[int, Vocabulary] = field(default_factory=dict)
-    # Categories of LightGBM's files, of the columns of strings and categories of a data
-    # frame, in their order: see `assign_unplaced`. None: all have a column.
+    # Categories of LightGBM's files, which do not say of which columns: the first are
+    # those of the first column of strings or categories. None: all have a column.
     unplaced: list[Vocabulary] | None = None
 
     def values(self, *, needs_encoding: bool) -> dict[int, list[Any]]:

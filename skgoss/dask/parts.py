@@ -211,12 +211,12 @@ def together(
         local = {i: held[t, i] for t, i in sorted(held) if t == table}
         parts[table] = Parts(collectives, {i: part.n_rows for i, part in local.items()})
         of_parts = _pieces(collectives, list(local.values()), sets[table].name)
-        places = [f"part {i}" for i, part in local.items() if part.n_rows > 0]
+        locations = [f"part {i}" for i, part in local.items() if part.n_rows > 0]
         for column in columns:
             if column.table == table:
                 pieces = [pieces.pop(column.number) for pieces in of_parts]
                 whole = (
-                    Stack(pieces, places)
+                    Stack(pieces, locations)
                     if column in stacked and len(pieces) > 1
                     else joined(pieces)
                 )

@@ -105,13 +105,13 @@ class LGBMModel(
     # What the estimator learns.
     _task: type[Task] = Task
 
-    # The unknown names that were passed to the constructor: see `get_params`.
+    # The unknown names that were passed to the constructor, which `get_params` returns.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
     # The options that were passed to the constructor or to `set_params`.
     _passed: tuple[str, ...] = ()
 
-    # What the fits of a search share: see `SharedFits`.
+    # The `SharedFits` of the search that fits this estimator, or None.
     _shared: Any = None
 
     n_features_in_: int

@@ -204,7 +204,7 @@ class Fit:
                 callbacks.EarlyStopping(
                     patience,
                     options.first_metric_only,
-                    # Folds are fitted side by side: see `folds.tell`.
+                    # Folds are fitted side by side; they tell their rounds at the end.
                     is_told and options.folds is None,
                     options.early_stopping_min_delta,
                 )

@@ -48,7 +48,7 @@ class Task:
     # estimator could call these, so models forget them.
     functions_take_dataset: ClassVar[bool] = False
     may_rank: ClassVar[bool] = False  # whether rows may have to have queries
-    # Whether ``y`` may have several columns: see `several_outputs`.
+    # Whether ``y`` may have several columns, with a fit for each of them.
     takes_several: ClassVar[bool] = False
 
     # The number of classes; None if the target holds numbers.

@@ -308,8 +308,9 @@ class FittedModel:
     def checks_names_of(self, X: Any) -> bool:
         """Whether names of a frame's columns must be those of the training set.
 
-        Without a frame on both sides, columns are taken by place. ValueError if ``X``
-        has the names that users gave the columns of an array, but in another order.
+        Without a frame on both sides, columns are taken by position. ValueError if
+        ``X`` has the names that users gave the columns of an array, but in another
+        order.
         """
         if self.is_foreign or isinstance(X, np.ndarray):
             return False

@@ -120,7 +120,7 @@ class LinearLeaves(NamedTuple):
 
 
 def spans(first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers of several spans of places, one span after the other."""
+    """The integers from ``first`` of each span, as many as its size, in one array."""
     before = np.cumsum(sizes) - sizes
     return np.repeat(first - before, sizes) + np.arange(sizes.sum())
 

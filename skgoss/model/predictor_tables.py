@@ -125,12 +125,12 @@ def _byte_columns(
     with_set = np.flatnonzero(set_of >= 0)
     with_set = with_set[np.lexsort((size[with_set], feature[with_set]))]
     sorted_feature = feature[with_set]
-    place = np.arange(len(with_set)) - np.searchsorted(sorted_feature, sorted_feature)
+    nth_set = np.arange(len(with_set)) - np.searchsorted(sorted_feature, sorted_feature)
     slot_bit = np.zeros(len(feature), dtype=np.uint8)
-    slot_bit[with_set] = place % 64
-    is_first = place % 64 == 0
+    slot_bit[with_set] = nth_set % 64
+    is_first = nth_set % 64 == 0
     table = np.cumsum(is_first) - 1
-    slot_bytes[with_set, 0] = n_numeric + 8 * table + place % 64 // 8
+    slot_bytes[with_set, 0] = n_numeric + 8 * table + nth_set % 64 // 8
     is_last = np.ones(len(with_set), dtype=bool)
     is_last[:-1] = is_first[1:]
     lengths = 32 * size[with_set[is_last]] + 1

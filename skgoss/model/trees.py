@@ -181,8 +181,8 @@ def _check_children(
             f" of its {leaves[at]} leaves"
         )
     of_leaf, of_node = len(left) + first_leaf, first_node
-    place = np.where(is_leaf, of_leaf[tree] + ~child, of_node[tree] + child)
-    n_parents = np.bincount(place.ravel(), minlength=len(left) + int(leaf_start[-1]))
+    child_at = np.where(is_leaf, of_leaf[tree] + ~child, of_node[tree] + child)
+    n_parents = np.bincount(child_at.ravel(), minlength=len(left) + int(leaf_start[-1]))
     n_parents[np.where(n_leaves > 1, of_node, of_leaf)] += 1
     if (n_parents != 1).any():
         at = int((n_parents != 1).argmax())

@@ -1,6 +1,6 @@
 """Models of other libraries: what their files tell, and their categories in training.
 
-Their sets hold the categories themselves, or the places of categories in the lists of
+Their sets hold the categories themselves, or their positions in the lists of
 ``pandas_categorical``. Which columns these lists belong to, a data frame tells.
 """
 

@@ -49,8 +49,8 @@ class Distribution:
     arguments: Callable[..., dict[str, Floats]]  # those of SciPy, from the parameters
     # About the scores of the distribution of targets with this mean and variance.
     start: Callable[[float, float], tuple[float, ...]]
-    self_concordance: tuple[float, ...]  # see ``Objective``, for each score
-    # See `with_errors`.
+    self_concordance: tuple[float, ...]  # limits the steps of each score
+    # What is added to each score if errors are larger by a factor, by its logarithm.
     by_errors: tuple[float, ...] = (0.0, -1.0)
     # The logarithm of the factor of the scale from which the first score learns.
     widening: float = 0.0

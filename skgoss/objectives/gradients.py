@@ -15,7 +15,7 @@ from skgoss.objectives.user_functions import UserFunction
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-# Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
+# Writes gradients and hessians: scores, gradients, hessians, number of threads.
 Derivatives = Callable[[Floats, Singles, Singles | None, int], None]
 
 

@@ -40,13 +40,13 @@ class EvalData(NamedTuple):
 
     # (n,) or (n, n_targets): the target: numbers, codes of classes, or grades.
     y: Floats
-    scores: Floats  # (n_scores, n): raw scores or predictions: see `MetricSpec`
+    scores: Floats  # (n_scores, n): raw scores if it uses them, else predictions
     weight: Floats | None  # (n,)
     # (n_queries + 1,): the first row of each query, and the number of rows; rows are
     # sorted by query.
     boundaries: NDArray[np.int64] | None
     n_threads: int
-    source: Any = None  # what functions of users get in place of targets: see `Rows`
+    source: Any = None  # the `Dataset` that functions f(predictions, dataset) get
     # What `cached` has computed from the same targets and weights; None: nothing.
     cache: dict[Any, Any] | None = None
     # Which of the rows of all processes these are; None: all.

@@ -202,7 +202,7 @@ class ObjectiveSpec:
     # The best constant raw score, or an estimate of it, for regression.
     start: Callable[[TrainingRows, Settings], float] = _mean
     constant_hessian: bool = False  # whether the hessian is 1 everywhere
-    # The constant of generalized self-concordance: see ``Objective``; None: 0.
+    # c such that |L'''| <= c L'', which limits the steps of leaves; None: no limit.
     self_concordance: Callable[[Settings], float | Floats] | None = None
     # The level of the percentile of residuals that replaces the value of a leaf; None:
     # leaf values are not replaced.

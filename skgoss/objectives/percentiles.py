@@ -86,8 +86,7 @@ class _Weighted:
         sums, in any order and for any number of copies in a row.
     """
 
-    # See `GroupedRows`.
-    start: Ints
+    start: Ints  # (n_groups + 1,): where the rows of each group begin, and the end
     rows: NDArray[np.integer]
     values: Floats
     # (2, m): the weights of the rows, whole numbers above 0, and the numbers of copies.

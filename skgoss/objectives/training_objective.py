@@ -94,7 +94,8 @@ class Objective:
     # because longer steps could increase the loss. 0: no limit, as for quadratic losses
     # and where no bound is known. An array has that of each score.
     self_concordance: float | Floats = 0.0
-    # See ``renewed_leaves``; None: leaf values are not replaced.
+    # The level of the percentile of residuals that replaces the value of a leaf; None:
+    # leaf values are not replaced.
     renewal_level: float | None = None
     # The queries of the rows, for objectives of rankings.
     queries: Queries | None = field(default=None, repr=False)

@@ -1,6 +1,6 @@
 """Names that are not ours, of LightGBM, XGBoost, CatBoost and scikit-learn.
 
-Each table is for one place where users write such names: options, values of options,
+Each table is for one kind of names that users write: options, values of options,
 arguments, methods. It says what to use instead, or why a name has no effect.
 """
 

@@ -63,8 +63,9 @@ class Search(NamedTuple):
     rate: float  # the learning rate of the last fit
     is_rate_open: bool  # whether the user has left it to the preset
     without: dict[str, Any]  # of the last fit if there are too few rows for folds
-    level: float  # of the tests on folds that compare candidates: see `race`
-    # Options from which later batches are drawn: see `_SPACE`.
+    level: float  # the level of the tests by which candidates leave a race
+    # Options from which later batches are drawn: name, lowest and highest value, and
+    # whether their logarithm is drawn.
     space: tuple[tuple[str, float, float, bool], ...] = ()
     late: Kinds = ()  # candidates that are compared only if there is little noise
     n_batches: int = 2
@@ -85,11 +86,14 @@ class Search(NamedTuple):
     def _drawn(self, random: np.random.Generator) -> dict[str, Any]:
         options: dict[str, Any] = {}
         for name, low, high, is_log in self.space:
+            default, fraction = DEFAULTS[name], random.random()
             low, high = (log(low), log(high)) if is_log else (low, high)
-            draw = low + (high - low) * random.random()
+            draw = low + (high - low) * fraction
             value = float(f"{exp(draw) if is_log else draw:.3g}")
-            is_whole = isinstance(DEFAULTS[name], int)
-            options[name] = type(DEFAULTS[name])(round(value) if is_whole else value)
+            if isinstance(default, bool):
+                options[name] = fraction > 0.5
+            else:
+                options[name] = round(value) if isinstance(default, int) else value
         return options
 
     def n_rows_of(self, n_rows: int) -> int:
@@ -166,7 +170,7 @@ _LARGEST_RATE = 0.3
 # without the learning rate. Name, smallest and largest value, whether draws are uniform
 # in the logarithm.
 _SPACE = (
-    ("extra_trees", -0.49, 1.49, False),
+    ("extra_trees", False, True, False),
     ("num_leaves", 4, 200, True),
     ("min_child_samples", 1, 64, True),
     ("feature_fraction_bynode", 0.4, 1.0, False),

@@ -51,7 +51,7 @@ class Settings:
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"Settings never change: use replaced({name}=...).")
 
-    def __getattr__(self, name: str) -> Any:  # for type checkers: see `table`
+    def __getattr__(self, name: str) -> Any:  # type checkers: any option
         raise AttributeError(f"There is no option {name!r}.")
 
     def __eq__(self, other: object) -> bool:

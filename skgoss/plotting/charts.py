@@ -98,25 +98,25 @@ def plot_importance(
             "There is no importance to plot: no column is used by a split. Use"
             " ignore_zero=False to plot columns that are not used."
         )
-    widths, places = importance[order], np.arange(len(order))
+    widths, positions = importance[order], np.arange(len(order))
     ax, figure = axes(ax, figsize, dpi)
     try:
-        ax.barh(places, widths, align="center", height=height, **kwargs)
+        ax.barh(positions, widths, align="center", height=height, **kwargs)
     except AttributeError as error:  # of an argument that matplotlib does not know
         name = next(name for name in kwargs if repr(name) in str(error))
         advice = hint(name, inspect.signature(plot_importance).parameters)
         raise TypeError(f"plot_importance has no argument {name!r}.{advice}") from error
     behind = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5}
-    for place, width in zip(places.tolist(), widths.tolist(), strict=True):
+    for position, width in zip(positions.tolist(), widths.tolist(), strict=True):
         ax.annotate(
             _importance_label(width, precision),
-            (width, place),
+            (width, position),
             xytext=(3, 0),
             textcoords="offset points",
             va="center",
             bbox=behind,  # lines of the grid do not cross the numbers
         )
-    ax.set_yticks(places)
+    ax.set_yticks(positions)
     ax.set_yticklabels(names[order], parse_math=False)
     largest = float(widths.max())
     ax.set_xlim(xlim or (0, 1.1 * largest if largest > 0 else 1.0))

@@ -49,7 +49,7 @@ class NodeLabel:
     title: str
     heading: list[str]  # the title for pictures: in short lines, with short names
     info: list[str]  # the formula of a linear leaf, and what ``show_info`` asks for
-    parent: int  # the place of the parent in the list of nodes; -1: none
+    parent: int  # the index of the parent in the list of nodes; -1: none
     edge: str  # which rows come from the parent, such as ``yes`` or ``no, missing``
     on_path: bool  # whether the example comes here
     constraint: int  # the monotone constraint of the column: 1, -1 or 0
@@ -285,7 +285,7 @@ def _edges(node: Node) -> tuple[str, str]:
 
 
 def _preorder(root: Node) -> Iterator[tuple[Node, int, str]]:
-    """Each node, the place of its parent in this order, and the label of its edge."""
+    """Each node, the index of its parent in this order, and the label of its edge."""
     stack = [(root, -1, "")]
     number = 0
     while stack:
@@ -299,7 +299,7 @@ def _preorder(root: Node) -> Iterator[tuple[Node, int, str]]:
 
 
 def _path(nodes: list[tuple[Node, int, str]], leaf: int | None) -> set[int]:
-    """The places of the nodes from the root to a leaf."""
+    """The indices of the nodes from the root to a leaf."""
     path: set[int] = set()
     if leaf is not None:
         at = [_key(node) for node, _, _ in nodes].index(f"leaf{leaf}")

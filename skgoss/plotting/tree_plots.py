@@ -204,9 +204,9 @@ def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resized: Figure | None) 
     if tree.has_constraints:
         width, height = max(width, _LEGEND[0]), height + _LEGEND[1]
     scale = _fit(ax, width, height, resized)
-    places = zip(layout.start, layout.bend, layout.middle, strict=True)
-    for node, text, edge, place in zip(tree.nodes, texts, edges, places, strict=True):
-        start, bend, middle = place
+    positions = zip(layout.start, layout.bend, layout.middle, strict=True)
+    for node, text, edge, at in zip(tree.nodes, texts, edges, positions, strict=True):
+        start, bend, middle = at
         pen: Style = {"linewidth": scale * (3.0 if node.on_path else 1.0)}
         text.set_position((start + _PADDING, middle)[::step])
         text.set_bbox(_box(node) | pen)

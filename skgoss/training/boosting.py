@@ -129,7 +129,8 @@ class FinishedRounds:
     start: Floats
     factors: Floats | None
     linear: list[list[LinearLeaves]]
-    levels: list[Floats]  # of distributions, (n_scores,): see `Spread`
+    # Of each round of a distribution: what is added to all scores, (n_scores,).
+    levels: list[Floats]
     n_drops: int
     ensemble: Ensemble | None = None
 
@@ -161,7 +162,7 @@ class Boosting(LockedRounds):
     adds_while_growing = True
     # Whether predictions are means of the trees and not sums.
     average_output = False
-    # Whether the steps of trees are limited: see `Objective.self_concordance`.
+    # Whether the steps of trees are limited, so that none increases the loss.
     limits_steps = True
 
     def __init__(
@@ -222,7 +223,7 @@ class Boosting(LockedRounds):
         self.linear: list[list[LinearLeaves]] = []
         # The number of constant rounds, where no column can be split.
         self.n_constant = 0
-        # The limits on steps: see `Objective.self_concordance`.
+        # 0: steps are not limited.
         limit = objective.self_concordance if self.limits_steps else 0.0
         self.self_concordance = np.broadcast_to(limit, self.n_scores).tolist()
         self.can_split = len(dataset.feature) > 0

@@ -112,7 +112,7 @@ class Growing(Protocol):
         """The evaluation sets."""
 
     def boost(self) -> bool:
-        """See `Rounds`, as for `evaluate`."""
+        """Grow the trees of a round; returns whether one of them could be split."""
 
     def evaluate(self) -> list[EvalResult]:
         """The metrics after the last round."""

@@ -37,7 +37,7 @@ class RoundOfSpread(NamedTuple):
     """What a round leaves behind."""
 
     level: Floats  # (n_scores,): is added to the scores of all rows
-    optimism: float  # see `Likelihood`
+    optimism: float  # new errors are larger than learned ones by its exponential
     unexplained: float  # the share of the squared errors of new rows that is left
     shrinkage: Floats  # (n_scores,): of average leaves of the next trees
     l2: Floats  # (n_scores,): what shrinks them

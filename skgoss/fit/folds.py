@@ -15,7 +15,7 @@ from skgoss.fit import callbacks, ensemble
 from skgoss.fit.ensemble import FoldModel
 from skgoss.fit.fit import Fit, MakeModel
 from skgoss.fit.splits import Pair
-from skgoss.objectives.survival import Baseline, PartialLikelihood
+from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
 from skgoss.training import loop
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.loop import BestRound, Recorder, Trained
@@ -185,6 +185,5 @@ def baseline(fit: Fit, result: Trained) -> Baseline | None:
     if not fit.has_baseline or tested is None:
         return None
     rows, scores = ensemble.tested_rows(fit.splits.rows, tested.scores)
-    is_efron = fit.objective == "cox_efron"
-    likelihood = PartialLikelihood(rows.y, rows.weight, efron=is_efron)
+    likelihood = PartialLikelihood(rows.y, rows.weight, efron=COX[fit.objective])
     return likelihood.baseline(scores)

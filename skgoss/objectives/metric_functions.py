@@ -275,7 +275,7 @@ def crps(data: EvalData, settings: Settings) -> float:
 
 
 def _partial_likelihood(data: EvalData, settings: Settings) -> PartialLikelihood:
-    efron = settings.objective == "cox_efron"
+    efron = COX.get(str(settings.objective), False)
     return data.cached(
         ("partial likelihood", efron),
         lambda: PartialLikelihood(data.y, data.weight, efron=efron),

@@ -1,6 +1,6 @@
 """Survival: Cox's partial likelihood, and the baseline hazard of its models.
 
-Targets are bounds of times: see `skgoss.columns.lifetimes`.
+Targets are bounds of event times, which `skgoss.columns.lifetimes` checks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from skgoss.utils.plain_values import entries, vector
 
 Floats = NDArray[np.float64]
 
-COX = ("cox", "cox_efron")
+# Cox's objectives, and whether ties are Efron's; else they are Breslow's.
+COX = {"cox": False, "cox_efron": True}
 
 # Risks are no smaller than exp(-60) of the largest one, as their sums have 92 bits.
 _SCORE_RANGE = 60.0

@@ -33,7 +33,7 @@ from skgoss.objectives.objectives import (
     make_link,
 )
 from skgoss.objectives.percentiles import GroupedRows, percentiles
-from skgoss.objectives.survival import PartialLikelihood
+from skgoss.objectives.survival import COX, PartialLikelihood
 from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
 from skgoss.utils.messages import warn
@@ -238,8 +238,7 @@ def make_objective(
         elif spec.distribution is not None:
             fields |= _distribution(name, rows)
         elif spec.task == "survival":
-            efron = name == "cox_efron"
-            derivatives = PartialLikelihood(rows.y, rows.weight, efron=efron)
+            derivatives = PartialLikelihood(rows.y, rows.weight, efron=COX[name])
             fields |= {"derivatives": derivatives, **_NO_START}
         else:
             fields |= _numbers(name, settings, rows)

@@ -2,7 +2,8 @@
 
 The loss, start scores, samples of rows and trees of an output depend on no other, so
 its trees are those of a fit of this output alone. Readers see one fit whose rounds have
-the trees of all outputs.
+the trees of all outputs. A tree that several classes share (``multi_strategy``) is not
+grown here, but by the engine: `TreeGrower.grow`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
+import pytest
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 
+import skgoss
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.estimators.base import LGBMModel
+from skgoss.objectives import objectives
 from skgoss.parameters import other_libraries
 from skgoss.parameters.aliases import CANONICAL_NAME
 
@@ -16,3 +23,43 @@ def test_names_of_other_libraries_lead_to_ours():
     names = {name for name in instead if name.isidentifier()}
     assert len(names) > 15
     assert names <= set(CANONICAL_NAME)
+
+
+def arguments(*functions) -> set[str]:
+    """The arguments that all of the functions have."""
+    return set.intersection(*(set(inspect.signature(f).parameters) for f in functions))
+
+
+# What we have, by the table of what we do not have.
+OURS = {
+    "OBJECTIVES": {*objectives.ALIASES},
+    "OF_PACKAGE": {*skgoss.__all__},
+    "OF_ESTIMATORS": {*dir(LGBMModel)},
+    "OF_BOOSTER": {*dir(Booster)},
+    "OF_DATASET": {*dir(Dataset)},
+}
+FUNCTIONS = {
+    "fit": [cls.fit for cls in (LGBMClassifier, LGBMRanker, LGBMRegressor)],
+    **{
+        name: [getattr(skgoss, name)]
+        for name in ("train", "cv", "Dataset", "log_evaluation", "early_stopping")
+    },
+}
+
+
+@pytest.mark.parametrize("table", OURS)
+def test_hints_are_for_names_that_are_not_ours(table):
+    names = set(getattr(other_libraries, table))
+    assert len(names) > 5
+    assert names & OURS[table] == set()
+
+
+@pytest.mark.parametrize("function", other_libraries.ARGUMENTS)
+def test_hints_are_for_arguments_that_are_not_ours(function):
+    names = other_libraries.ARGUMENTS[function]
+    assert len(names) > 1
+    assert names.keys() & arguments(*FUNCTIONS[function]) == set()
+
+
+def test_hints_name_objectives_of_ours():
+    assert {*other_libraries.OBJECTIVES.values()} <= {*objectives.OBJECTIVES}

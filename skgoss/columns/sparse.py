@@ -18,8 +18,8 @@ from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import INT32_MAX
 
 # Columns are made in spans of so many bytes, or in at most so many spans.
-BLOCK_BYTES = 24 << 20
-MAX_BLOCKS = 16
+SPAN_BYTES = 24 << 20
+MAX_SPANS = 16
 
 # A further thread pays off for so many more entries.
 ENTRIES_PER_THREAD = 1 << 16
@@ -353,7 +353,7 @@ class CompressedRows:
         n_read = np.zeros(X.shape[0], dtype=np.int32)
         total = counts.sum(axis=0, dtype=np.int64)[self.features]
         # An entry is the number of a row, and a value unless all are the same.
-        n_most = BLOCK_BYTES // (4 + (0 if is_constant else values.itemsize))
+        n_most = SPAN_BYTES // (4 + (0 if is_constant else values.itemsize))
         spans = _spans(total, max(n_most, X.shape[0]), int(self.matrix.start[-1]))
         room = max(total[span].sum() for span in spans) + 1
         rows = np.empty(room, dtype=np.int32)
@@ -388,7 +388,7 @@ def _spans(total: NDArray[np.int64], n_most: int, n_entries: int) -> list[slice]
 
     Making a span reads all rows, so it should have at least as many entries as rows.
     """
-    size = max(n_most, n_entries // MAX_BLOCKS)
+    size = max(n_most, n_entries // MAX_SPANS)
     span = np.maximum(np.cumsum(total) - 1, 0) // size
     edges = np.flatnonzero(np.diff(span, prepend=-1)).tolist()
     return list(map(slice, edges, [*edges[1:], len(total)]))

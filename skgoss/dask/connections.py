@@ -29,7 +29,7 @@ CONNECT = "skgoss-connect"
 # Seconds between questions whether the task of a rank runs: at first, and at most.
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
 # What a bridge reads from its socket at once, in bytes.
-BLOCK = 1 << 20
+CHUNK = 1 << 20
 
 
 def key_of(fit: str, rank: int) -> str:
@@ -150,7 +150,7 @@ async def _bridge(comm: Comm, far: socket.socket) -> None:
     far.setblocking(False)
 
     async def out() -> None:
-        while data := await loop.sock_recv(far, BLOCK):
+        while data := await loop.sock_recv(far, CHUNK):
             await comm.write(data)
         await comm.close()
         raise ConnectionResetError

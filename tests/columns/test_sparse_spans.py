@@ -16,10 +16,10 @@ N_ROWS, N_COLUMNS = 3000, 90
 
 
 @pytest.fixture(params=[1, 10**9])
-def block_entries(request, monkeypatch):
+def span_entries(request, monkeypatch):
     """Blocks of about as many entries as there are rows, or one of all."""
-    monkeypatch.setattr(ours, "BLOCK_BYTES", request.param)
-    monkeypatch.setattr(ours, "MAX_BLOCKS", 10**9)
+    monkeypatch.setattr(ours, "SPAN_BYTES", request.param)
+    monkeypatch.setattr(ours, "MAX_SPANS", 10**9)
     monkeypatch.setattr(ours, "ENTRIES_PER_THREAD", 100)
     return request.param
 
@@ -51,19 +51,19 @@ def assert_twins(found, X, features):
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, bool])
-def test_blocks_are_the_columns(dtype, index, n_threads, block_entries):
+def test_spans_are_the_columns(dtype, index, n_threads, span_entries):
     X = matrix(dtype, index)
     data = columns(BaseEstimator(), X, reset=True)
     for features in (np.arange(N_COLUMNS), np.array([3, 7, 50, 51, 89])):
         taken = data.take(features)
         assert taken.n_stored(n_threads) == X[:, features].nnz
         spans = []
-        for span, block in taken.by_span(n_threads):
+        for span, made in taken.by_span(n_threads):
             spans.append(span)
-            assert_twins(block, X, features[span])
+            assert_twins(made, X, features[span])
         assert [span.start for span in spans] == [0, *(s.stop for s in spans[:-1])]
         assert spans[-1].stop == len(features)
-        assert (len(spans) == 1) == (block_entries == 10**9)
+        assert (len(spans) == 1) == (span_entries == 10**9)
         assert_twins(taken.whole, X, features)
 
 
@@ -90,9 +90,9 @@ def test_rows_that_do_not_ascend_are_sorted_and_summed(broken):
             (np.repeat(X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape
         )
     data = columns(BaseEstimator(), X, reset=True)
-    [(span, block)] = data.by_span(2)
+    [(span, made)] = data.by_span(2)
     assert (span, data.n_stored(2)) == (slice(0, N_COLUMNS), 0)
-    assert_twins(block, expected, range(N_COLUMNS))
+    assert_twins(made, expected, range(N_COLUMNS))
 
 
 @pytest.mark.parametrize("name", ["data", "indices", "indptr"])
@@ -116,16 +116,16 @@ def test_arrays_that_kernels_do_not_read_are_converted(name, change):
 
 def test_a_matrix_without_entries():
     X = sparse.csr_array((5, 3))
-    [(span, block)] = columns(BaseEstimator(), X, reset=True).by_span(2)
-    assert_twins(block, X, range(3)[span])
+    [(span, made)] = columns(BaseEstimator(), X, reset=True).by_span(2)
+    assert_twins(made, X, range(3)[span])
 
 
 @pytest.mark.parametrize("subsample", [900, 10**6])
 @pytest.mark.parametrize("rows", [None, np.arange(0, N_ROWS, 3)])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("value", [None, 1, -2, np.inf])
-def test_bins_and_lists_do_not_depend_on_blocks(
-    value, weighted, rows, subsample, block_entries
+def test_bins_and_lists_do_not_depend_on_spans(
+    value, weighted, rows, subsample, span_entries
 ):
     X = matrix()
     weight = np.random.default_rng(1).integers(1, 4, N_ROWS) * 1.0 if weighted else None
@@ -159,7 +159,7 @@ def test_bins_and_lists_do_not_depend_on_blocks(
 
 
 @pytest.mark.parametrize("kind", ["values", "ones"])
-def test_a_fit_reads_no_more_than_blocks(kind, monkeypatch):
+def test_a_fit_reads_no_more_than_spans(kind, monkeypatch):
     X = matrix()
     if kind == "ones":
         X.data[:] = 1

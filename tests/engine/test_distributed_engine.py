@@ -113,6 +113,7 @@ MONOTONE = {"monotone_constraints": [0, 1, 0, -1, 0, 1]}
 
 
 GROWN = [
+    ("dense", 40, {"num_leaves": 4}),
     ("dense", 600, {}),
     ("dense", 9000, {"num_leaves": 63}),
     ("categories", 3000, {"min_data_per_group": 20}),
@@ -148,11 +149,6 @@ def test_ranks_grow_the_trees_of_one_process(case, n_ranks):
 def test_number_formats_are_those_of_all_rows(kind, constant, weighted, sampled):
     flags = {"constant": constant, "weighted": weighted, "sampled": sampled}
     check(Case(kind, 5000, 2, {}, **flags), 2, n_threads=2)
-
-
-def test_few_rows_and_many_ranks():
-    flags = {"constant": False, "weighted": False, "sampled": False}
-    check(Case("dense", 40, 3, {"num_leaves": 4}, **flags), 4, seed=5)
 
 
 def test_infinite_gradients_fail_on_all_ranks():

@@ -8,6 +8,7 @@ import pickle
 import mutations
 import numpy as np
 import pytest
+from model_files_alike import assert_same
 from mutations import drop, put
 from saving import WAYS, skops_io
 
@@ -22,14 +23,7 @@ KINDS = range(len(mutations.models()))
 def test_what_is_loaded_is_the_same_model(way, kind):
     model, X = mutations.models()[kind]
     again = WAYS[way](model)
-    for options in ({}, {"raw_score": True}, {"pred_leaf": True}):
-        np.testing.assert_array_equal(
-            again.predict(X, **options), model.predict(X, **options)
-        )
-    for name in ("best_iteration_", "best_score_", "evals_result_", "objective_"):
-        assert getattr(again, name) == getattr(model, name)
-    assert again.feature_name_ == model.feature_name_
-    assert again.get_params() == model.get_params()
+    assert_same(again, model, X)
     assert pickle.dumps(again._model.trees) == pickle.dumps(model._model.trees)
 
 

@@ -12,7 +12,6 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     ShuffleSplit,
-    StratifiedKFold,
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
@@ -294,33 +293,6 @@ def test_fits_by_time_in_pickles(options):
 # --- After the fit --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("task", DATA)
-def test_files_and_pickles(task, tmp_path):
-    model, (X, _) = fit(task, folds=FOLDS), DATA[task][1]()
-    model.to_file(tmp_path / "model.txt")
-    again = type(model).from_file(tmp_path / "model.txt")
-    for other in (again, pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(other.predict(X), model.predict(X))
-        np.testing.assert_array_equal(other.oof_prediction_, model.oof_prediction_)
-        assert other.oof_score_ == model.oof_score_
-
-
-@pytest.mark.parametrize("task", DATA)
-def test_lightgbm_reads_the_model(task, lightgbm):
-    model, (X, _) = fit(task, folds=FOLDS), DATA[task][1]()
-    theirs = lightgbm.Booster(model_str=model.booster_.model_to_string())
-    ours = model.predict(X, raw_score=True)
-    np.testing.assert_allclose(theirs.predict(X, raw_score=True), ours, rtol=1e-12)
-
-
-def test_shap_values_and_stages_sum_to_the_prediction():
-    model, (X, _) = fit(), numbers()
-    values = model.predict(X, pred_contrib=True)
-    np.testing.assert_allclose(values.sum(axis=1), model.predict(X))
-    *_, last = model.staged_predict(X)
-    np.testing.assert_array_equal(last, model.predict(X))
-
-
 # --- What is refused ------------------------------------------------------------------
 
 
@@ -335,34 +307,6 @@ def test_shap_values_and_stages_sum_to_the_prediction():
     ],
 )
 def test_wrong_folds(folds, message):
-    with pytest.raises(ValueError, match=message):
-        LGBMRegressor(folds=folds).fit(*numbers())
-
-
-class Broken:
-    """A splitter that does nothing."""
-
-    def __repr__(self):
-        return "Broken()"
-
-    def split(self, X, y=None, groups=None):
-        return None
-
-
-@pytest.mark.parametrize(
-    ("folds", "message"),
-    [
-        (KFold, r"a splitter of scikit-learn such as KFold\(5\).* Got <class"),
-        (KFold(2).split(np.zeros(240)), r"list of pairs .* Got <generator object"),
-        (GroupKFold(2), r"folds=GroupKFold\(.* Pass the argument groups"),
-        (StratifiedKFold(2), r"folds=StratifiedKFold\(.* cannot split the 240 rows"),
-        (Broken(), r"folds=Broken\(\) cannot split .*'NoneType'"),
-        ([(np.arange(9), [])], r"fold 0: test must be a list of numbers of rows"),
-        ([(np.zeros(9, int), [9])], r"fold 0: train must differ, but 0 comes twice"),
-        ([([0], [1]), 3], r"fold 1: cannot unpack"),
-    ],
-)
-def test_what_no_splitter_is_names_the_argument(folds, message):
     with pytest.raises(ValueError, match=message):
         LGBMRegressor(folds=folds).fit(*numbers())
 

@@ -13,13 +13,57 @@ SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
 SMALL |= {"min_data_per_group": 5, "cat_smooth": 1.0}
 
 
+ATTRIBUTES = (
+    *("best_iteration_", "best_score_", "evals_result_", "objective_"),
+    *("feature_name_", "n_features_in_", "n_estimators_"),
+)
+# What only some models have, where they have it.
+MORE = {
+    "predict_interval": lambda model, X: model.predict_interval(X, [0.5, 0.9]),
+    "predict_set": lambda model, X: model.predict_set(X, [0.5, 0.9]),
+    "predict_distribution": lambda model, X: model.predict_distribution(X).ppf(0.3),
+    "predict_survival_function": lambda model, X: model.predict_survival_function(
+        X, [0.2, 1.0]
+    ),
+    "oof_prediction_": lambda model, X: model.oof_prediction_,
+    "oof_score_": lambda model, X: model.oof_score_,
+    # Their texts tell the type of their values.
+    "classes_": lambda model, X: (model.classes_, repr(model.classes_)),
+    "feature_names_in_": lambda model, X: repr(model.feature_names_in_),
+}
+
+
+def more_of(model, X):
+    """What a model has besides predictions, and in whose absence it has an error."""
+    found = {}
+    for name, ask in MORE.items():
+        try:
+            found[name] = ask(model, X)
+        except (AttributeError, ValueError) as error:
+            found[name] = str(error)
+    return found
+
+
+def assert_same(again, model, X):
+    """The estimator, what it has learned and what it predicts."""
+    assert type(again) is type(model)
+    assert_same_bits(again, model, X)
+    for name in ATTRIBUTES:
+        assert getattr(again, name) == getattr(model, name), name
+    assert again.get_params() == model.get_params()
+    np.testing.assert_equal(more_of(again, X), more_of(model, X))
+    state = model._model.categories.__getstate__()
+    assert again._model.categories.__getstate__() == state
+    assert again.booster_._model.categories.__getstate__() == state
+
+
 def assert_same_bits(again, model, X):
     for options in ({}, {"raw_score": True}, {"pred_leaf": True}):
         np.testing.assert_array_equal(
             again.predict(X, **options), model.predict(X, **options), strict=True
         )
     if isinstance(model, LGBMClassifier):
-        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_equal(again.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(
         again.booster_.predict(X), model.booster_.predict(X), strict=True
     )

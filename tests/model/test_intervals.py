@@ -456,32 +456,6 @@ def test_later_changes_of_the_data_change_nothing(regressor):
 # --- Ways in, and files ---------------------------------------------------------------
 
 
-def test_pickles_copies_and_files(regressor, classifier, tmp_path):
-    for model, X in ((regressor, numbers()[0]), (classifier, classes()[0])):
-        predict = "predict_interval" if model is regressor else "predict_set"
-        expected = getattr(model, predict)(X, COVERAGES)
-        # A splitter cannot be written as text.
-        model = copy.deepcopy(model).set_params(folds=4)
-        model.to_file(tmp_path / "model.txt")
-        others = [
-            copy.deepcopy(model),
-            pickle.loads(pickle.dumps(model)),
-            type(model).from_file(tmp_path / "model.txt"),
-            type(model).from_booster(model.booster_),
-        ]
-        for other in others:
-            assert_array_equal(getattr(other, predict)(X, COVERAGES), expected)
-
-
-def test_skops(regressor):
-    skops = pytest.importorskip("skops.io")
-    X, _ = numbers()
-    dumped = skops.dumps(regressor)
-    trusted = skops.get_untrusted_types(data=dumped)
-    again = skops.loads(dumped, trusted=trusted)
-    assert_array_equal(again.predict_interval(X), regressor.predict_interval(X))
-
-
 def test_pipelines_and_train(regressor):
     X, y, X_new, _ = split(*numbers())
     pipe = make_pipeline(StandardScaler(), clone(regressor)).fit(X, y)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 from trees import TINY, frame, make, parse_lightgbm, random_data, random_tree
@@ -176,27 +174,6 @@ def test_only_used_columns_are_read():
     cut = frame(X)
     cut.address[5:] = 0
     np.testing.assert_array_equal(ensemble.raw_scores(cut), expected)
-
-
-def test_several_python_threads_at_once():
-    _, ensemble = make(17, [31] * 50)
-    X = random_data(np.random.default_rng(18), 2000, 5)
-    expected = ensemble.raw_scores(frame(X))
-    found = [None] * 4
-
-    def work(i):
-        found[i] = [
-            ensemble.raw_scores(frame(X), n_threads=1 + i % 2) for _ in range(3)
-        ]
-
-    workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    for scores in found:
-        for again in scores:
-            np.testing.assert_array_equal(again, expected)
 
 
 # ----------------------------------------------------------------------------- LightGBM

@@ -12,42 +12,25 @@ import lightgbm_models as peers
 import mutations
 import numpy as np
 import pytest
-from model_files_alike import SMALL, assert_same_bits, boosters, lightgbm_frames
+from model_files_alike import (
+    SMALL,
+    assert_same,
+    assert_same_bits,
+    boosters,
+    lightgbm_frames,
+)
 from saving import WAYS, skops_io
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.objectives.objectives import OBJECTIVES
-
-ATTRIBUTES = (
-    *("best_iteration_", "best_score_", "evals_result_", "objective_"),
-    *("feature_name_", "n_features_in_", "n_estimators_"),
-)
 
 
 def by_file(model, path):
     """The estimator that a file restores."""
     assert model.to_file(path) is model
     return type(model).from_file(path)
-
-
-def assert_same(again, model, X):
-    assert type(again) is type(model)
-    assert_same_bits(again, model, X)
-    for name in ATTRIBUTES:
-        assert getattr(again, name) == getattr(model, name), name
-    assert again.get_params() == model.get_params()
-    for name in ("classes_", "feature_names_in_"):
-        assert hasattr(again, name) == hasattr(model, name)
-        if hasattr(model, name):
-            np.testing.assert_array_equal(
-                getattr(again, name), getattr(model, name), strict=True
-            )
-    state = model._model.categories.__getstate__()
-    assert again._model.categories.__getstate__() == state
-    assert again.booster_._model.categories.__getstate__() == state
 
 
 # --- Estimators -----------------------------------------------------------------------
@@ -63,54 +46,6 @@ def test_models_of_all_kinds_come_back(kind, tmp_path):
     assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "m.txt").read_bytes()
     assert clone(again).get_params() == model.get_params()
     assert sorted(os.listdir(tmp_path)) == ["again.txt", "m.txt"]
-
-
-def of_objective(objective):
-    X, y = mutations.data()
-    options = SMALL | {"objective": objective, "sigmoid": 0.123456789}
-    if objective in ("multiclass", "multiclassova"):
-        return LGBMClassifier(**options).fit(X, np.digitize(y, [0, 1])), X
-    if OBJECTIVES[objective].task == "ranking":
-        grades = np.digitize(y, [0, 1, 2])
-        return LGBMRanker(**options).fit(X, grades, group=[len(y)]), X
-    y = np.abs(y) + 0.1
-    is_share = "cross_entropy" in objective or objective == "binary"
-    y = (y > 1) * 1.0 if is_share else y
-    if objective == "negative_binomial":
-        y = np.floor(y)
-    elif objective == "beta":
-        y = y / (1.0 + y)
-    elif OBJECTIVES[objective].task == "survival":
-        y = np.column_stack([np.arange(len(y)) % 3 > 0, y])
-    return LGBMModel(**options, reg_sqrt=True).fit(X, y), X
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_models_of_all_objectives_come_back(objective, tmp_path):
-    model, X = of_objective(objective)
-    assert_same(by_file(model, tmp_path / "m.txt"), model, X)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"boosting_type": "dart"},
-        {"data_sample_strategy": "goss"},
-        {"use_missing": False},
-        {"zero_as_missing": True},
-        {"linear_tree": True},
-        {"monotone_constraints": [1, -1, 0, 0, 0]},
-        {"early_stopping_round": 1, "n_estimators": 30, "learning_rate": 0.9},
-        {"max_depth": 1, "min_child_samples": 150},
-        {"reg_sqrt": True},
-    ],
-    ids=str,
-)
-def test_models_of_all_options_come_back(options, tmp_path):
-    X, y = mutations.data()
-    X = np.where(np.random.default_rng(1).random(X.shape) < 0.2, 0.0, X)
-    model = LGBMRegressor(**SMALL | options).fit(X, y, eval_set=[(X[:90], y[:90])])
-    assert_same(by_file(model, tmp_path / "m.txt"), model, X)
 
 
 def columns():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-import pickle
 import warnings
 
 import numpy as np
@@ -493,17 +491,7 @@ def test_scores_of_any_size_have_probabilities():
     np.testing.assert_array_equal(quantiles, [[np.inf, np.inf], [1, 2], [1, 1]])
 
 
-def test_models_of_files_and_pickles_know_the_baseline(model, tmp_path):
-    expected = model.predict_survival_function(X, [0.2, 1.0])
-    path = tmp_path / "model.txt"
-    model.booster_.save_model(path)
-    for restored in (
-        pickle.loads(pickle.dumps(model)),
-        copy.deepcopy(model),
-        LGBMRegressor.from_booster(Booster(model_file=path)),
-    ):
-        found = restored.predict_survival_function(X, [0.2, 1.0])
-        np.testing.assert_array_equal(found, expected)
+def test_a_baseline_without_a_time_is_refused(model):
     state = model._model.baseline.state()
     with pytest.raises(ValueError, match="baseline hazard must have arrays of one"):
         Baseline.from_state({**state, "time": state["time"][1:]})

@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -873,26 +872,6 @@ def test_what_attributes_hand_out_is_the_readers_own(name):
         if isinstance(value, np.ndarray | dict | list | tuple):
             spoil(value)
             assert pickle.dumps(model) == before, attribute
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_python_threads_fit_at_once(n_jobs):
-    rng = np.random.default_rng(45)
-    X = rng.standard_normal((4000, 12))
-    y = target(X)
-    labels = classes(y, 3)
-
-    def fit(i: int) -> Model:
-        options = {"n_estimators": 6, "n_jobs": n_jobs, "num_leaves": 15 + i % 2}
-        if i % 3 == 0:
-            return LGBMClassifier(**options).fit(X, labels)
-        return LGBMRegressor(**options).fit(X, y)
-
-    expected = [fit(i) for i in range(6)]
-    with ThreadPoolExecutor(4) as pool:
-        models = list(pool.map(fit, range(12)))
-    for i, model in enumerate(models):
-        assert_same_bits(model, expected[i % 6])
 
 
 class Rounds:

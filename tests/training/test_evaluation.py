@@ -182,14 +182,6 @@ def test_the_training_set_with_weights_of_its_own():
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"boosting_type": "rf", "subsample": 0.5}])
-def test_the_training_set_with_weights_of_its_own_stops_nothing(options):
-    model = classifier(early_stopping_round=1, subsample_freq=1, **options)
-    with pytest.warns(UserWarning, match="Only the training set is evaluated"):
-        model.fit(*TRAIN, eval_set=[TRAIN], eval_sample_weight=[np.ones(400)])
-    assert (model.n_iter_, model.best_iteration_) == (12, 0)
-
-
 def test_the_training_set_with_queries_or_scores_of_its_own():
     features = RNG.normal(size=(60, 3))
     y = RNG.integers(0, 3, size=60)
@@ -461,14 +453,6 @@ def test_stops_at_the_best_round_and_keeps_it():
     np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
 
 
-def test_rounds_up_to_the_best_are_kept_if_nothing_stops():
-    model = classifier(n_estimators=60, learning_rate=0.5, early_stopping_round=100)
-    model.fit(*TRAIN, eval_set=[VALID])
-    history = model.evals_result_["valid_0"]["binary_logloss"]
-    assert len(history) == 60
-    assert model.best_iteration_ == np.argmin(history) + 1 < 60
-
-
 @pytest.mark.parametrize("name", ["early_stopping_rounds", "n_iter_no_change"])
 def test_every_way_to_ask_for_it_is_the_same(name):
     options = {"n_estimators": 200, "learning_rate": 0.3}
@@ -653,15 +637,6 @@ def test_a_set_without_relevant_documents_stops_nothing(label_gain):
         assert 0.8 <= min(values) <= max(values) <= 1
 
 
-def test_refit_uses_all_rows_for_the_best_number_of_rounds():
-    options = {"n_estimators": 300, "learning_rate": 0.3, "early_stopping_round": 5}
-    part = classifier(**options).fit(X, Y)
-    whole = classifier(refit=True, **options).fit(X, Y)
-    assert whole.best_iteration_ == part.best_iteration_ == whole.n_iter_
-    plain = classifier(n_estimators=whole.n_iter_, learning_rate=0.3).fit(X, Y)
-    np.testing.assert_array_equal(whole.predict_proba(X), plain.predict_proba(X))
-
-
 @pytest.mark.parametrize(
     ("options", "given"),
     [
@@ -685,11 +660,19 @@ def test_the_training_set_by_any_name_stops_nothing():
     assert model.best_iteration_ == np.argmin(history) + 1 < 200
 
 
-@pytest.mark.parametrize("metrics", ["auc", ["auc", "binary_logloss"]])
-def test_the_training_set_alone_stops_nothing(metrics):
-    model = classifier(early_stopping_round=1, metric=metrics)
+@pytest.mark.parametrize("given", [{}, {"eval_sample_weight": [np.ones(400)]}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metric": "auc"},
+        {"metric": ["auc", "binary_logloss"]},
+        {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1},
+    ],
+)
+def test_the_training_set_alone_stops_nothing(options, given):
+    model = classifier(early_stopping_round=1, **options)
     with pytest.warns(UserWarning, match="Only the training set is evaluated"):
-        model.fit(*TRAIN, eval_set=[TRAIN])
+        model.fit(*TRAIN, eval_set=[TRAIN], **given)
     assert (model.n_iter_, model.best_iteration_) == (12, 0)
 
 
@@ -750,7 +733,10 @@ def test_start_scores_of_many_classes():
     ).any()
 
 
-@pytest.mark.parametrize("options", [{}, {"subsample": 0.6, "subsample_freq": 1}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"subsample": 0.5, "subsample_freq": 3, "colsample_bytree": 0.7}],
+)
 def test_a_model_goes_on_from_another(options):
     first = regressor(n_estimators=5, **options).fit(RX, RY)
     both = regressor(n_estimators=7, **options).fit(
@@ -773,14 +759,6 @@ def test_later_rows_need_not_hold_every_class():
     np.testing.assert_array_equal(
         both.predict_proba(X, num_iteration=12), first.predict_proba(X)
     )
-
-
-def test_bags_go_on_as_in_one_fit():
-    options = {"subsample": 0.5, "subsample_freq": 5, "colsample_bytree": 0.7}
-    first = regressor(n_estimators=7, **options).fit(RX, RY)
-    both = regressor(n_estimators=8, **options).fit(RX, RY, init_model=first)
-    whole = regressor(n_estimators=15, **options).fit(RX, RY)
-    np.testing.assert_allclose(both.predict(RX), whole.predict(RX), rtol=1e-9)
 
 
 def test_categories_keep_their_meaning_in_a_model_that_goes_on(pandas):

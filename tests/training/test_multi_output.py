@@ -196,26 +196,6 @@ def test_a_round_that_fails_has_not_happened(monkeypatch):
 # --- Models ---------------------------------------------------------------------------
 
 
-def test_files_and_pickles(regressor, classifier, tmp_path):
-    path = tmp_path / "model.txt"
-    for model in (regressor, classifier):
-        model.to_file(path)
-        expected, raw = model.predict(X), model.booster_.predict(X, raw_score=True)
-        for same in (
-            pickle.loads(pickle.dumps(model)),
-            copy.deepcopy(model),
-            type(model).from_file(path),
-            type(model).from_booster(Booster(model_str=path.read_text("utf-8"))),
-        ):
-            np.testing.assert_array_equal(same.predict(X), expected)
-            assert same.objective_ == model.objective_
-        booster = Booster(model_file=path)
-        np.testing.assert_array_equal(booster.predict(X), model.booster_.predict(X))
-        np.testing.assert_array_equal(booster.predict(X, raw_score=True), raw)
-    assert_lists_equal(same.predict_proba(X), classifier.predict_proba(X))
-    assert repr(booster).endswith("objective binary, multiclass>")
-
-
 def test_lightgbm_reads_the_files(regressor, classifier, tmp_path, lightgbm):
     path = tmp_path / "model.txt"
     regressor.to_file(path)
@@ -234,26 +214,10 @@ def test_lightgbm_reads_the_files(regressor, classifier, tmp_path, lightgbm):
         np.testing.assert_allclose(theirs, raw, rtol=1e-12)
 
 
-def test_shap_values(regressor, classifier):
-    for model in (regressor, classifier):
-        raw = model.booster_.predict(X, raw_score=True)
-        values = model.predict(X, pred_contrib=True).reshape(len(X), raw.shape[1], -1)
-        np.testing.assert_allclose(values.sum(axis=2), raw, rtol=1e-10, atol=1e-10)
-    pytest.importorskip("shap")
+@pytest.mark.usefixtures("shap")
+def test_names_of_explained_outputs(classifier):
     names = ["0", "1: 0", "1: 1", "1: 2", "1: 3", "2"]
     assert classifier.explain(X).output_names == names
-
-
-def test_onnx(regressor, classifier):
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    proto = skgoss.to_onnx(regressor, X)
-    found = runtime.InferenceSession(proto.SerializeToString()).run(None, {"X": X})
-    np.testing.assert_allclose(found[0], regressor.predict(X), rtol=1e-12)
-    proto = skgoss.to_onnx(classifier, X, raw_score=True)
-    found = runtime.InferenceSession(proto.SerializeToString()).run(None, {"X": X})
-    raw = classifier.predict_proba(X, raw_score=True)
-    np.testing.assert_allclose(found[0], raw, rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:No tree")

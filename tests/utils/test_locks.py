@@ -142,15 +142,6 @@ def test_a_round_that_fails_changes_nothing():
     assert (booster.predict(X) == twin.predict(X)).all()
 
 
-def test_an_evaluation_set_that_does_not_fit_keeps_its_reference():
-    booster = Booster(PARAMS, Dataset(X, Y))
-    other = Dataset(X[:, :2], Y)
-    with pytest.raises(ValueError, match="features"):
-        booster.add_valid(other, "v")
-    assert other.reference is None
-    assert other.construct().num_feature() == 2
-
-
 def test_metrics_are_not_computed_while_a_round_grows():
     booster = Booster({**PARAMS, "metric": "l2"}, Dataset(X, Y))
     messages = []
@@ -233,19 +224,6 @@ def test_an_estimator_predicts_while_it_is_fitted_again():
     model.fit(X, -Y, callbacks=[look])
     assert seen == [True] * 3
     assert (model.predict(X) != before).any()
-
-
-def test_a_fit_that_fails_leaves_the_model():
-    model = LGBMRegressor(n_estimators=3, n_jobs=1).fit(X, Y)
-    before, attributes = model.predict(X), dict(vars(model))
-
-    def fail(env):
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        model.fit(X[:, :2], -Y, callbacks=[fail])
-    assert vars(model) == attributes
-    assert (model.predict(X) == before).all()
 
 
 # --- Data sets ------------------------------------------------------------------------

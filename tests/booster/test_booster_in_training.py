@@ -6,7 +6,6 @@ import contextlib
 import copy
 import gc
 import pickle
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -236,23 +235,6 @@ def test_nothing_trains_a_booster_in_a_round():
     assert booster.current_iteration() == 1
 
 
-def test_two_boosters_may_learn_from_one_dataset_at_once():
-    data, boosters = dataset(), {}
-
-    def work(seed: int) -> None:
-        boosters[seed] = updated(Booster(BASE | BAG | {"seed": seed}, data))
-
-    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    for seed, booster in boosters.items():
-        alone = train(BASE | BAG | {"seed": seed}, dataset(), ROUNDS)
-        assert_same_trees(booster, alone)
-    assert len(boosters) == 3
-
-
 # --- Other rows and objectives --------------------------------------------------------
 
 
@@ -299,34 +281,17 @@ def test_the_same_rows_again_change_nothing():
     assert_same_trees(booster, updated(started("bagging")))
 
 
-def test_other_rows_of_other_columns():
-    with pytest.raises(ValueError, match="features"):
-        updated(started()).update(train_set=Dataset(X[:, :3], Y))
-    with pytest.raises(TypeError, match="train_set must be a Dataset, got ndarray"):
-        started().update(train_set=X)
-
-
 def squares(predicted, data):
     return predicted - data.get_label(), np.ones(len(predicted))
 
 
-def test_objectives_of_the_user():
-    by_hand = Booster(BASE, dataset())
-    for _ in range(ROUNDS):
-        by_hand.update(fobj=lambda p, d: squares(p, d))
-    whole = train(BASE | {"objective": squares}, dataset(), ROUNDS)
-    assert_same_trees(by_hand, whole)
-    with pytest.raises(ValueError, match="update needs the argument fobj"):
-        by_hand.update()
-
-
-@pytest.mark.parametrize("word", ["none", "custom"])
+@pytest.mark.parametrize("word", [None, "none", "custom"])
 def test_an_objective_that_each_round_is_given(word):
     by_hand = Booster(BASE | {"objective": word}, dataset())
-    with pytest.raises(ValueError, match="update needs the argument fobj"):
-        by_hand.update()
     for _ in range(ROUNDS):
         by_hand.update(fobj=squares)
+    with pytest.raises(ValueError, match="update needs the argument fobj"):
+        by_hand.update()
     whole = train(BASE | {"objective": squares}, dataset(), ROUNDS)
     assert_same_trees(by_hand, whole)
 
@@ -350,20 +315,6 @@ def test_an_objective_of_the_user_goes_on_from_trees():
     assert booster.rollback_one_iter().current_iteration() == 2
     booster.update(fobj=logistic)
     np.testing.assert_allclose(seen[1], raw)
-
-
-def test_an_objective_of_the_user_must_be_a_function():
-    with pytest.raises(TypeError, match="fobj must be callable"):
-        started().update(fobj="l2")
-
-
-def test_data_that_were_freed():
-    data = dataset()
-    first = train(BASE, data, 1)
-    with pytest.raises(ValueError, match="its data were freed"):
-        train(BASE, data, 1, init_model=first)
-    with pytest.raises(ValueError, match="its data were freed"):
-        Booster(BASE | {"linear_tree": True}, data)
 
 
 # --- Metrics --------------------------------------------------------------------------
@@ -404,23 +355,6 @@ def test_scores_without_rounds_are_those_of_the_start(case):
     np.testing.assert_allclose(booster.eval_train()[0][2], np.mean(Y**2))
 
 
-def test_wrong_evaluation_sets():
-    booster = updated(started(), 1).add_valid(dataset(), "v")
-    with pytest.raises(
-        ValueError, match="name must be new, but there is an evaluation set 'v'"
-    ):
-        booster.add_valid(dataset(), "v")
-    with pytest.raises(TypeError, match="data must be a Dataset, got ndarray"):
-        booster.add_valid(X, "w")
-    with pytest.raises(TypeError, match="name must be a str"):
-        booster.eval(dataset(), 3)
-    with pytest.raises(TypeError, match="feval must be a function"):
-        booster.eval_train(feval="l2")
-    with pytest.raises(ValueError, match="features"):
-        booster.add_valid(Dataset(X[:, :2], Y), "w")
-    assert len(booster.eval_valid()) == 1
-
-
 def test_results_of_the_training_set_come_first():
     found = []
     data, other = dataset(), dataset(rows=slice(50))
@@ -436,6 +370,54 @@ def test_results_of_the_training_set_come_first():
     model = LGBMRegressor(n_estimators=1)
     model.fit(X, Y, eval_set=[(X[:50], Y[:50]), (X, Y)])
     assert list(model.evals_result_) == ["training", "valid_0"]
+
+
+# --- What is refused ------------------------------------------------------------------
+
+NO_LABEL = r"label of the Dataset is None.*set_label"
+
+
+def narrow() -> Dataset:
+    return Dataset(X[:, :2], Y)
+
+
+def freed() -> Dataset:
+    train(BASE, data := dataset(), 1)
+    return data
+
+
+REFUSED: list[tuple[Callable[[Booster], Any], type[Exception], str]] = [
+    (lambda b: b.add_valid(dataset(), "v"), ValueError, "name must be new, but there"),
+    (lambda b: b.add_valid(X, "w"), TypeError, "data must be a Dataset, got ndarray"),
+    (lambda b: b.add_valid(narrow(), "w"), ValueError, "features"),
+    (lambda b: b.add_valid(Dataset(X), "w"), ValueError, NO_LABEL),
+    (lambda b: b.eval(dataset(), 3), TypeError, "name must be a str"),
+    (lambda b: b.eval_train(feval="l2"), TypeError, "feval must be a function"),
+    (lambda b: b.update(narrow()), ValueError, "features"),
+    (lambda b: b.update(Dataset(X)), ValueError, NO_LABEL),
+    (lambda b: b.update(X), TypeError, "train_set must be a Dataset, got ndarray"),
+    (lambda b: b.update(fobj="l2"), TypeError, "fobj must be callable"),
+    (lambda b: Booster(), TypeError, "one of train_set, model_file and model"),
+    (lambda b: Booster({}, X), TypeError, "train_set must be a Dataset, got numpy"),
+    (lambda b: Booster([], dataset()), TypeError, "params must be a dict"),
+    (lambda b: Booster({"num_leaves": 1}, dataset()), ValueError, "num_leaves"),
+    (lambda b: Booster({}, Dataset(X)), ValueError, r"train_set is None.*set_label"),
+    (lambda b: train(BASE, freed(), 1, init_model=b), ValueError, "data were freed"),
+    (
+        lambda b: Booster(BASE | {"linear_tree": True}, freed()),
+        ValueError,
+        "its data were freed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED)
+def test_what_is_refused_changes_nothing(call, error, message):
+    booster = updated(started(), 1).add_valid(dataset(), "v")
+    with pytest.raises(error, match=message):
+        call(booster)
+    assert (len(booster.eval_valid()), booster.num_trees()) == (1, 1)
+    booster.update()
 
 
 # --- Options --------------------------------------------------------------------------
@@ -470,20 +452,6 @@ def test_options_that_cannot_change(name):
 
 
 # --- Start and end --------------------------------------------------------------------
-
-
-def test_what_a_booster_is_made_of():
-    text = train(BASE, dataset(), 1).model_to_string()
-    for words in ({}, {"train_set": dataset(), "model_str": text}):
-        with pytest.raises(TypeError, match="one of train_set, model_file and model"):
-            Booster(**words)
-    with pytest.raises(TypeError, match="train_set must be a Dataset, got numpy"):
-        Booster({}, X)
-    with pytest.raises(TypeError, match="params must be a dict"):
-        Booster([], dataset())
-    with pytest.raises(ValueError, match="num_leaves"):
-        Booster({"num_leaves": 1}, dataset())
-    assert Booster(None, None, None, text).num_trees() == 1
 
 
 @pytest.mark.parametrize("option", ["early_stopping_round", "time_limit"])
@@ -614,17 +582,6 @@ def test_lightgbm_counts_and_finishes_the_same_way(lightgbm):
         seen += [stump.update(), stump.current_iteration(), stump.update()]
         seen += [stump.current_iteration(), stump.eval_train()[0][2]]
     np.testing.assert_allclose(*found, rtol=1e-5)
-
-
-def test_rows_without_a_label():
-    rows, without = Dataset(X, Y), Dataset(X)
-    booster = Booster({}, rows)
-    with pytest.raises(ValueError, match=r"label of the Dataset is None.*set_label"):
-        booster.add_valid(without, "v")
-    with pytest.raises(ValueError, match=r"label of the Dataset is None.*set_label"):
-        booster.update(without)
-    with pytest.raises(ValueError, match=r"label of train_set is None.*set_label"):
-        Booster({}, without)
 
 
 def test_freed_rows_are_freed():

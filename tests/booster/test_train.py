@@ -573,31 +573,9 @@ def test_earlier_models_of_other_data():
     )
 
 
-def test_names_and_categories_of_the_earlier_model():
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"x": X[:, 0], "kind": np.where(X[:, 1] > 0, "u", "v")})
-    first = train(SMALL, Dataset(frame, SIGNAL), 3)
-    turned = frame[::-1].assign(kind=lambda d: d["kind"].astype("category"))
-    more = train(SMALL, Dataset(turned, SIGNAL[::-1]), 3, init_model=first)
-    assert more.feature_name() == ["x", "kind"]
-    assert more.pandas_categorical == first.pandas_categorical
-    whole = train(SMALL, Dataset(frame, SIGNAL), 6)
-    np.testing.assert_allclose(more.predict(frame), whole.predict(frame), rtol=1e-6)
-
-
 # --- Estimators of models -------------------------------------------------------------
 
 
-def kept(model, how, tmp_path):
-    if how == "pickle":
-        return pickle.loads(pickle.dumps(model))
-    if how == "file":
-        model.save_model(tmp_path / "model.txt")
-        return Booster(model_file=tmp_path / "model.txt")
-    return model
-
-
-@pytest.mark.parametrize("how", ["itself", "pickle", "file"])
 @pytest.mark.parametrize(
     ("params", "y", "labels"),
     [
@@ -606,22 +584,18 @@ def kept(model, how, tmp_path):
         ({"objective": "multiclassova", "num_class": 2}, BINARY, ["no", "yes"]),
     ],
 )
-def test_classifiers_of_models(params, y, labels, how, tmp_path):
+def test_classifiers_of_models(params, y, labels):
     model = fitted(params, y)
-    classifier = LGBMClassifier.from_booster(kept(model, how, tmp_path), classes=labels)
+    classifier = LGBMClassifier.from_booster(model, classes=labels)
     assert classifier.num_leaves == 7
     assert classifier.classes_.tolist() == labels
     p = model.predict(X)
     proba = np.column_stack([1 - p, p]) if p.ndim == 1 else p
-    again = pickle.loads(pickle.dumps(classifier))
-    np.testing.assert_array_equal(again.predict_proba(X), proba)
+    np.testing.assert_array_equal(classifier.predict_proba(X), proba)
     expected = np.array(labels)[proba.argmax(axis=1)]
     np.testing.assert_array_equal(classifier.predict(X), expected)
     unnamed = LGBMClassifier.from_booster(model)
     assert unnamed.classes_.tolist() == list(range(len(labels)))
-    classifier.to_file(tmp_path / "classifier.txt")
-    read = LGBMClassifier.from_file(tmp_path / "classifier.txt")
-    np.testing.assert_array_equal(read.predict(X), expected)
 
 
 def test_other_estimators_of_models():
@@ -639,20 +613,6 @@ def test_other_estimators_of_models():
     assert LGBMModel.from_booster(several).predict(X).shape == (N, 3)
 
 
-def test_estimators_that_do_not_fit():
-    binary = fitted({"objective": "binary"}, BINARY)
-    for cls, model, match in (
-        (LGBMRegressor, binary, "objective='binary'. Use the class for class"),
-        (LGBMClassifier, fitted(), "objective='regression'. Use the class for regr"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            cls.from_booster(model)
-    with pytest.raises(ValueError, match="classes must be 2 labels"):
-        LGBMClassifier.from_booster(binary, classes=["a", "b", "c"])
-    with pytest.raises(ValueError, match="LGBMRegressor has no classes"):
-        LGBMRegressor.from_booster(fitted(), classes=["a"])
-
-
 def test_models_forget_functions():
     model = fitted(
         {"objective": lambda *given: log_loss(*given), "metric": ["auc", least]},
@@ -666,23 +626,6 @@ def test_models_forget_functions():
     classifier = LGBMClassifier.from_booster(model)
     with pytest.warns(UserWarning, match="raw scores"):
         np.testing.assert_array_equal(classifier.predict(X), model.predict(X))
-
-
-@pytest.mark.parametrize(
-    ("params", "y", "labels"),
-    [
-        ({"objective": "binary"}, BINARY, ["no", "yes"]),
-        ({"objective": "multiclass", "num_class": 3}, THREE, ["a", "b", "c"]),
-    ],
-)
-def test_estimators_continue_models(params, y, labels):
-    first = fitted(params, y)
-    labeled = np.array(labels)[y.astype(int)]
-    more = LGBMClassifier(n_estimators=4, num_leaves=7)
-    more.fit(X[TRAIN], labeled[TRAIN], init_model=first)
-    assert more.classes_.tolist() == labels
-    whole = LGBMClassifier(n_estimators=9, num_leaves=7).fit(X[TRAIN], labeled[TRAIN])
-    np.testing.assert_array_equal(more.predict_proba(X), whole.predict_proba(X))
 
 
 # --- Estimators on a Dataset ----------------------------------------------------------
@@ -789,19 +732,6 @@ def test_the_default_number_of_rounds_is_an_ordinary_number(tmp_path):
     # A warning would be an error.
     booster.save_model(tmp_path / "model.txt")
     assert Booster(model_file=tmp_path / "model.txt").params["num_iterations"] == 100
-
-
-def test_nothing_is_printed_unless_asked(capfd):
-    def run(**params):
-        train(
-            {"early_stopping_round": 2, "n_iter": 6} | params,
-            dataset(),
-            valid_sets=dataset(rows=VALID),
-        )
-        return capfd.readouterr()
-
-    assert run() == ("", "")
-    assert "Training until" in run(verbosity=1).out
 
 
 def test_early_stopping_without_other_rows():

@@ -982,12 +982,3 @@ def test_no_queries_are_no_argument(local):
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
     with pytest.raises(TypeError, match="group"):
         ON_CLUSTER[local]().fit(X, y, group=[200])
-
-
-def test_an_earlier_model_replaces_start_scores():
-    first = LGBMRegressor(n_estimators=2).fit(X, TARGET)
-    local = LGBMRegressor(n_estimators=2).fit(X, TARGET, init_model=first)
-    fitted, scores = of(local), {"init_score": array(SIGNAL), "init_model": first}
-    with pytest.warns(skgoss.UnusedParameterWarning, match="init_score has no effect"):
-        fitted.fit(array(X), array(TARGET), **scores)
-    assert_same(fitted, local, X)

@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import multiprocessing
 import pickle
 import threading
 
@@ -182,26 +181,6 @@ def test_two_threads_construct_once(builds):
     assert len(set(texts)) == 1
     assert len(texts) == 4
     assert len(builds) == 1
-
-
-def fit_in_child(data, queue):
-    queue.put(text(train(SMALL, data)))
-
-
-@pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="no fork"
-)
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_fit_after_fork():
-    data = Dataset(*made())
-    expected = text(train(SMALL, data))
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    with data._lock:  # as if another thread were binning it
-        child = context.Process(target=fit_in_child, args=(data, queue))
-        child.start()
-    assert queue.get(timeout=60) == expected
-    child.join()
 
 
 # --- Options --------------------------------------------------------------------------
@@ -538,16 +517,6 @@ def test_classes_and_queries_of_a_data_set():
     ranked = LGBMRanker(**SMALL).fit(X, label, group=group)
     assert text(train(SMALL | {"objective": "lambdarank"}, data)) == text(ranked)
     assert text(LGBMRanker(**SMALL).fit(data)) == text(ranked)
-
-
-def test_thirty_fits_bin_once(builds):
-    X, y = made()
-    data = Dataset(X, y)
-    valid = data.create_valid(*made(50, seed=1))
-    for number in range(30):
-        options = {"num_leaves": 3 + number, "reg_lambda": number / 10}
-        train(SMALL | options, data, 2, valid_sets=[valid])
-    assert len(builds) == 1
 
 
 # --- Files, pickles, other columns ----------------------------------------------------

@@ -1,7 +1,6 @@
 """Intervals and sets of classes: their twins, their coverage, what they refuse."""
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -471,14 +470,6 @@ def test_pipelines_and_train(regressor):
     assert_array_equal(again.predict_interval(X_new), regressor.predict_interval(X_new))
 
 
-def test_data_frames(regressor, pandas):
-    X, y, X_new, _ = split(*numbers())
-    names = list("abcde")
-    model = clone(regressor).fit(pandas.DataFrame(X, columns=names), y)
-    found = model.predict_interval(pandas.DataFrame(X_new, columns=names))
-    assert_array_equal(found, regressor.predict_interval(X_new))
-
-
 def test_dask_arrays(regressor, classifier):
     array = pytest.importorskip("dask.array")
     skgoss_dask = pytest.importorskip("skgoss.dask")
@@ -522,20 +513,6 @@ def test_models_that_cannot_know(regressor, classifier, tmp_path):
         classifier.predict_interval  # noqa: B018
     with pytest.raises(AttributeError, match=r"predict_interval"):
         regressor.predict_set  # noqa: B018
-
-
-def test_several_targets():
-    X, y, X_new, _ = split(*numbers())
-    model = LGBMRegressor(**SMALL, folds=3).fit(X, np.column_stack([y, -y]))
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.oof_prediction_, model.oof_prediction_)
-    with pytest.raises(ValueError, match=r"intervals for several targets: fit a model"):
-        model.predict_interval(X_new)
-    for labels in (y > 1, np.digitize(y, [1, 2])):
-        both = np.column_stack([labels, y > 2])
-        model = LGBMClassifier(**SMALL, folds=3).fit(X, both)
-        with pytest.raises(ValueError, match=r"sets of classes for several targets"):
-            model.predict_set(X_new)
 
 
 def test_a_file_of_lightgbm(lightgbm):

@@ -65,29 +65,6 @@ def twin_leaf(features, gradient, hessian, penalty):
     return features @ beta[:-1] + beta[-1]
 
 
-@pytest.mark.parametrize("features", [X, HOLES], ids=["whole", "holes"])
-@pytest.mark.parametrize("penalty", [0.5, 20.0])
-def test_leaves_are_those_of_a_twin(features, penalty):
-    weight = RNG.integers(1, 4, size=len(Y)).astype(float)
-    model = regressor(linear_lambda=penalty, learning_rate=0.3)
-    model.fit(features, Y, sample_weight=weight)
-    leaves = model.predict(features, pred_leaf=True)
-    for i in range(1, 6):
-        before = model.predict(features, num_iteration=i)
-        after = model.predict(features, num_iteration=i + 1)
-        tree = model._model.trees.tree(i)
-        for leaf, path in enumerate(paths_of(tree)):
-            rows = leaves[:, i] == leaf
-            gradient = weight[rows] * (before[rows] - Y[rows])
-            twin = twin_leaf(features[rows][:, path], gradient, weight[rows], penalty)
-            expected = np.full(rows.sum(), tree.leaf_value[leaf])
-            if twin is not None:
-                expected = np.where(np.isnan(twin), expected, 0.3 * twin)
-            np.testing.assert_allclose(
-                (after - before)[rows], expected, rtol=2e-5, atol=2e-5
-            )
-
-
 BAG = {"subsample": 0.5, "subsample_freq": 2, "bagging_seed": 5}
 
 
@@ -430,10 +407,8 @@ def test_categories_are_no_regressors():
     assert np.isfinite(model.predict(frame)).all()
 
 
-def test_pickles_prefixes_and_models_that_go_on():
+def test_prefixes_and_models_that_go_on():
     model = regressor().fit(X, Y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
     short = regressor(n_estimators=4).fit(X, Y)
     np.testing.assert_array_equal(model.predict(X, num_iteration=4), short.predict(X))
     whole = regressor(n_estimators=2).fit(X, Y, init_model=short)

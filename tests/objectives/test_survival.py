@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from grids import nightly_if
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
-import skgoss.model_selection
 from skgoss import (
     Booster,
     Dataset,
@@ -531,36 +530,6 @@ def test_early_stopping_keeps_the_baseline_of_the_best_round():
     )
 
 
-def test_a_training_booster_keeps_the_rounds_after_the_best_one():
-    data = Dataset(X[80:], label=Y[80:])
-    valid = data.create_valid(X[:80], label=Y[:80])
-    params = {"objective": "cox", "num_leaves": 15, "min_child_samples": 5}
-    options = {"keep_training_booster": True, "num_boost_round": 200}
-    stopping = skgoss.early_stopping(5, verbose=False)
-    booster = train(params, data, valid_sets=[valid], callbacks=[stopping], **options)
-    n = booster.current_iteration()
-    assert 0 < booster.best_iteration == n - 5
-    booster.update()
-    longer = train(params, data, num_boost_round=n + 1)
-    for k in (n, n + 1):
-        np.testing.assert_array_equal(
-            booster.predict(X, num_iteration=k), longer.predict(X, num_iteration=k)
-        )
-
-
-def test_folds_take_the_baseline_of_out_of_fold_scores():
-    model = LGBMRegressor(objective="cox", folds=3, **SMALL).fit(X, STRUCTURED)
-    scores = np.ascontiguousarray(model.oof_prediction_)
-    bounds = lifetimes.bounds(Y, N)
-    expected = PartialLikelihood(bounds, None, efron=False).baseline(scores[None])
-    found = model._model.baseline
-    np.testing.assert_array_equal(found.hazard, expected.hazard)
-    mean = model.predict_survival_function(X, [0.5]).mean()
-    assert mean == pytest.approx((LATENT > 0.5).mean(), abs=0.05)
-    refitted = LGBMRegressor(objective="cox", folds=3, refit=True, **SMALL)
-    assert refitted.fit(X, Y)._model.baseline is not None
-
-
 @pytest.mark.parametrize("kind", ["dart", "rf"])
 def test_baselines_of_other_boosting_types(kind):
     options = {"subsample": 0.7, "subsample_freq": 1} if kind == "rf" else {}
@@ -596,16 +565,6 @@ def test_data_sets_in_files_keep_lifetimes(tmp_path):
     Dataset(X, label=STRUCTURED).save_binary(path)
     again = Dataset(path).construct()
     np.testing.assert_array_equal(again.get_label(), Y)
-
-
-def test_searches():
-    grid = {"num_leaves": [2, 5]}
-    model = LGBMRegressor(objective="cox", n_estimators=5)
-    ours = skgoss.model_selection.GridSearchCV(model, grid, cv=3).fit(X, STRUCTURED)
-    theirs = GridSearchCV(model, grid, cv=3).fit(X, STRUCTURED)
-    name = "mean_test_score"
-    np.testing.assert_array_equal(ours.cv_results_[name], theirs.cv_results_[name])
-    assert ours.best_estimator_.predict_survival_function(X[:2], [1.0]).shape == (2, 1)
 
 
 def test_times_of_0_are_the_first_for_cox(model):

@@ -82,34 +82,6 @@ def test_columns_of_one_bin_are_left_out():
     assert data.storage.rows.shape == (50, 0)
 
 
-def test_any_number_of_threads_gives_the_same():
-    X = mixed(20_000)
-    one = build(X)
-    for n_threads in (2, 3, 7):
-        assert same(one, build(X, n_threads=n_threads))
-    weight = np.random.default_rng(3).exponential(size=len(X))
-    assert same(build(X, weight=weight), build(X, weight=weight, n_threads=2))
-
-
-def test_the_container_does_not_matter(pandas, polars, pyarrow):
-    X = mixed()
-    names = [f"x{j}" for j in range(X.shape[1])]
-    one = build(X)
-    table = dict(zip(names, X.T, strict=True))
-    for other in (
-        np.asfortranarray(X),
-        X.astype(np.float32),
-        np.asfortranarray(X, dtype=np.float32),
-        np.repeat(X, 2, axis=1)[:, ::2],
-        pandas.DataFrame(X, columns=names),
-        pandas.DataFrame(X, columns=names).convert_dtypes(),
-        polars.DataFrame(table),
-        polars.DataFrame(table, nan_to_null=True),
-        pyarrow.table(table),
-    ):
-        assert same(one, build(other))
-
-
 def test_integers_are_what_they_are_as_floats():
     X = np.random.default_rng(0).integers(-100, 100, (3000, 3))
     one = build(X.astype(float))

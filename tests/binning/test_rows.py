@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from binned import bins, build
+from binned import build
 from mixed_columns import mixed, same
 
 
@@ -38,18 +37,6 @@ def test_rows_left_out_do_not_exist():
     assert same(build(X[rows]), build(X, rows=rows))
     weight = np.random.default_rng(3).exponential(size=len(X))
     assert same(build(X[rows], weight=weight[rows]), build(X, weight=weight, rows=rows))
-
-
-@pytest.mark.parametrize("max_bin", [7, 255])
-def test_weight_two_is_two_copies(max_bin):
-    X = np.round(mixed(2000), 2)
-    weight = np.random.default_rng(4).integers(1, 4, len(X))
-    some = np.repeat(np.arange(len(X)), weight)
-    limits = {"max_bin": max_bin, "min_data_in_bin": 1}
-    copies = build(X[some], **limits)
-    weighted = build(X, weight=weight.astype(float), **limits)
-    assert all(map(np.array_equal, copies.upper_bounds, weighted.upper_bounds))
-    np.testing.assert_array_equal(bins(copies), bins(weighted)[:, some])
 
 
 def test_equal_weights_are_none():

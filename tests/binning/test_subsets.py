@@ -294,40 +294,6 @@ def test_few_of_many_rows():
         assert_same_trees(one, other)
 
 
-@pytest.mark.parametrize("options", list(FITS.values())[:4], ids=list(FITS)[:4])
-def test_a_subset_of_a_dataset_is_its_rows_in_the_same_bins(options):
-    """Rows of weight 0 among them, which a fit leaves out."""
-    rng = np.random.default_rng(5)
-    X = table(N_ROWS)[:, ::7]
-    y = np.nan_to_num(X) @ np.arange(X.shape[1]) + rng.standard_normal(N_ROWS)
-    weight = rng.choice([0.0, 0.5, 1.0], N_ROWS)
-    rows = row_sets(N_ROWS)[0]
-    whole = Dataset(X, y, weight=weight, free_raw_data=False)
-    again = Dataset(X[rows], y[rows], reference=whole, weight=weight[rows])
-    one, other = (
-        train(options | {"num_boost_round": 5, "verbose": -1}, data)
-        for data in (whole.subset(rows), again)
-    )
-    assert one.num_trees() == 5
-    assert_same_trees(one._model.trees.arrays, other._model.trees.arrays)
-
-
-@pytest.mark.parametrize("linear", [False, True])
-def test_a_subset_of_a_subset_is_a_subset(linear):
-    """Linear leaves also need the values of the rows, not only their bins."""
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(400, 3))
-    whole = Dataset(X, X[:, 0] * X[:, 1], free_raw_data=False)
-    first, second = np.arange(100, 400), np.arange(0, 300, 2)
-    options = {"linear_tree": linear, "verbose": -1}
-    one, other = (
-        train(options, data, 5)
-        for data in (whole.subset(first).subset(second), whole.subset(first[second]))
-    )
-    assert_same_trees(one._model.trees.arrays, other._model.trees.arrays)
-    np.testing.assert_array_equal(one.predict(X), other.predict(X))
-
-
 # --- Other rows -----------------------------------------------------------------------
 
 

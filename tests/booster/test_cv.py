@@ -1,11 +1,10 @@
 """Cross-validation: folds, results, callbacks, threads."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
-from cv_results import BINARY, ROUNDS, cv, ranked, rows, same
+from cv_results import BINARY, ROUNDS, cv, rows, same
 from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -44,25 +43,6 @@ def test_results_are_lightgbms(params, data, shuffle, lightgbm):
     for name in theirs:
         rtol, atol = (0.02, 0.005) if name.endswith("-mean") else (0.2, 0.02)
         np.testing.assert_allclose(ours[name], theirs[name], rtol, atol)
-
-
-def test_rankings_are_lightgbms(lightgbm):
-    X, y, sizes = ranked(60)
-    params = {"objective": "lambdarank", "num_leaves": 4, "eval_at": 5, "n_jobs": 1}
-    ours, theirs = (
-        module.cv(
-            {**params, "metric": metric, "verbosity": -1},
-            module.Dataset(X, y, group=sizes),
-            5,
-            nfold=3,
-        )
-        # Ours of this name has their rule for documents with equal scores.
-        for module, metric in ((skgoss, "ndcg_lightgbm"), (lightgbm, "ndcg"))
-    )
-    assert [name.replace("ndcg_lightgbm", "ndcg") for name in ours] == list(theirs)
-    for found, expected in zip(ours.values(), theirs.values(), strict=True):
-        assert found[0] == pytest.approx(expected[0], rel=1e-9)
-        np.testing.assert_allclose(found, expected, atol=0.03)
 
 
 def test_messages_are_lightgbms(capsys, lightgbm):
@@ -447,29 +427,6 @@ def test_a_fold_that_stops_by_itself_does_not_stop_the_others(n_jobs):
     assert len(found["valid l2-mean"]) == ROUNDS
     assert found["cvbooster"].boosters[1].current_iteration() == ROUNDS
     assert len(set(found["valid l2-mean"])) == ROUNDS
-
-
-@pytest.mark.parametrize("role", ["objective", "feval"])
-def test_functions_of_users_are_called_by_one_thread_at_a_time(role):
-    X, y = rows(3000)
-    inside = threading.Lock()
-
-    def called(results):
-        assert inside.acquire(blocking=False)
-        time.sleep(0.002)
-        inside.release()
-        return results
-
-    params = {"num_leaves": 4, "n_jobs": 4, "objective": "l2"}
-    given = {}
-    if role == "objective":
-        params["objective"] = lambda scores, data: called(
-            (scores - data.get_label(), np.ones(len(scores)))
-        )
-        params["metric"] = "l2"
-    else:
-        given["feval"] = lambda scores, data: called(("own", 1.0, True))
-    skgoss.cv(params, Dataset(X, y), ROUNDS, nfold=4, stratified=False, **given)
 
 
 def test_init_scores_of_folds_are_those_of_their_rows():

@@ -439,30 +439,6 @@ def mappers_equal(first: BinMapper, second: BinMapper) -> bool:
     return all(np.array_equal(getattr(first, f), getattr(second, f)) for f in fields)
 
 
-def test_weights_mean_copies():
-    codes = code_distributions()["zipf, NaN"]
-    weight = np.random.default_rng(2).integers(1, 4, len(codes))
-    for scale in (1.0, 2.0**-30):
-        (weighted,) = find_bin_mappers(
-            coded(codes), settings(min_data_in_bin=1), weight=weight * scale
-        )
-        (copied,) = find_bin_mappers(
-            coded(np.repeat(codes, weight)), settings(min_data_in_bin=1)
-        )
-        assert mappers_equal(weighted, copied)
-
-
-def test_equal_weights_mean_copies():
-    """Of 60 rows 59 are common, of 120 it is 119."""
-    codes = np.repeat([0.0, 1.0, 2.0, 3.0], [30, 20, 9, 1])
-    few = settings(min_data_in_bin=1, max_bin=2)
-    (single,) = find_bin_mappers(coded(codes), few)
-    (copied,) = find_bin_mappers(coded(np.repeat(codes, 2)), few)
-    (weighted,) = find_bin_mappers(coded(codes), few, weight=np.full(60, 2.0))
-    assert mappers_equal(weighted, copied)
-    assert (single.n_bins, copied.n_bins) == (4, 5)
-
-
 def test_rows_and_threads():
     codes = [c for c in code_distributions().values() if not np.isnan(c).all()]
     long = [np.tile(c, 20) for c in codes]

@@ -323,7 +323,8 @@ OPTIONS = {
 # Processes that share no cluster grow such trees by day.
 OF_PROCESSES = {"dart", "rf", "l1", "huber", "monotone", "monotone, advanced"}
 OF_PROCESSES |= {"interactions", "extra trees", "smoothed paths", "bagging", "seeds"}
-OF_PROCESSES |= {"drawn columns"}
+OF_PROCESSES |= {"drawn columns", "fractions", "balanced", "goss", "bagging by class"}
+OF_PROCESSES |= {"quantile", "forced splits"}
 
 
 @pytest.mark.parametrize("option", nightly_if(OPTIONS, OF_PROCESSES))
@@ -370,6 +371,7 @@ FOLDS = {
 
 
 OF_OTHERS = {"groups", "times", "groups, held out", "medians", "preset, refit"}
+OF_OTHERS |= {"few rows", "forest", "preset, folds"}
 
 
 @pytest.mark.parametrize("option", nightly_if(FOLDS, OF_OTHERS))
@@ -419,8 +421,8 @@ def test_bundles_of_sparse_columns():
     assert_same(fitted, local.fit(one_hot, y), one_hot)
 
 
-@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
-def test_sources_of_random_numbers_are_drawn_from(make):
+def test_sources_of_random_numbers_are_drawn_from():
+    make = np.random.default_rng
     options = {"n_estimators": 3, "num_leaves": 5, **BAGGING}
     local = LGBMRegressor(random_state=make(5), **options)
     model = DaskLGBMRegressor(random_state=make(5), **options)
@@ -973,8 +975,8 @@ def test_threads_of_workers(n_jobs, expected, monkeypatch):
     assert settings.n_jobs == n_jobs
 
 
-@pytest.mark.parametrize("local", [LGBMClassifier, LGBMRegressor])
-def test_no_queries_are_no_argument(local):
+def test_no_queries_are_no_argument():
+    local = LGBMRegressor
     X = da.random.default_rng(0).normal(size=(200, 3), chunks=(100, 3))
     y = (X[:, 0] > 0).astype(int)
     found = ON_CLUSTER[local](n_estimators=2).fit(X, y, group=None)

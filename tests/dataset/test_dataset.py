@@ -405,16 +405,6 @@ def test_subsets_in_training():
     assert len(history["valid_1"]["l2"]) == 5
 
 
-def test_linear_trees_of_a_subset():
-    X, y = made()
-    rows = np.arange(N) % 2 > 0
-    linear = SMALL | {"linear_tree": True}
-    data = Dataset(X, y)
-    found = train(linear, data.subset(rows), valid_sets=data.subset(~rows))
-    again = train(linear, Dataset(X[rows], y[rows], Dataset(X, y)))
-    assert text(found) == text(again)
-
-
 def test_subset_of_another_set_in_evaluation():
     X, y = made()
     history = [{}, {}]

@@ -70,7 +70,7 @@ DIGESTS = {
     "engine/test_function_kernels.py": "digest",
     "engine/test_instruction_sets.py": "fingerprint",
     "model/test_contributions.py": "digest",
-    "model/test_predictions.py": "run_walks",
+    "model/test_predictions.py": "digest",
     "objectives/test_distributions.py": "digest_of_all",
     "objectives/test_metrics.py": "digest",
     "objectives/test_objectives.py": "fingerprint",

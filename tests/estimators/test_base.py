@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import pickle
 
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -158,16 +157,6 @@ def test_tags(cls):
     assert tags.input_tags.allow_nan
     assert tags.input_tags.sparse
     assert tags.target_tags.required
-
-
-def test_copies_predict_the_same(iris):
-    X, y = iris
-    model = small(LGBMClassifier).fit(X, y)
-    expected = model.predict_proba(X)
-    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        np.testing.assert_array_equal(twin.predict_proba(X), expected)
-        assert repr(twin) == repr(model)
-    assert not clone(model).fitted_
 
 
 def test_pickle_holds_no_data():

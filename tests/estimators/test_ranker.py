@@ -58,19 +58,6 @@ def test_bagging_by_query_draws_whole_queries():
     assert drawn[0] is drawn[1] is not drawn[2]
 
 
-def test_a_query_of_weight_two_is_two_queries():
-    weight = RNG.integers(0, 3, size=len(SIZES))
-    twice = np.concatenate([np.flatnonzero(weight[QID] >= k) for k in (1, 2)])
-    qid = np.concatenate([QID[weight[QID] >= k] + 1000 * k for k in (1, 2)])
-    options = {"min_child_samples": 1, "min_data_in_bin": 1, "min_child_weight": 0.5}
-    weighted = ranker(**options).fit(X, Y, qid=QID, sample_weight=weight[QID])
-    copied = ranker(**options).fit(X[twice], Y[twice], qid=qid)
-    np.testing.assert_array_equal(weighted.predict(X), copied.predict(X))
-    assert weighted.score(X, Y, qid=QID, sample_weight=weight[QID]) == pytest.approx(
-        weighted.score(X[twice], Y[twice], qid=qid), rel=1e-12
-    )
-
-
 class Tied:
     """Predicts one of three numbers."""
 
@@ -94,18 +81,6 @@ def test_equal_scores_count_as_scikit_learn_s(k):
     for rows in (slice(None), order, order[::-1], RNG.permutation(len(qid))):
         found = ndcg_scorer(k)(Tied(), features[rows], grades[rows], qid=qid[rows])
         assert found == pytest.approx(np.mean(expected), rel=1e-12)
-
-
-def test_the_score_of_equal_scores_does_not_depend_on_the_order_of_rows():
-    model = ranker(min_child_samples=N)
-    with pytest.warns(UserWarning, match="No tree"):
-        model.fit(X, Y, qid=QID)
-    order = np.lexsort((-Y, QID))
-    sizes = np.bincount(QID)
-    assert model.score(X[order], Y[order], group=sizes) == pytest.approx(
-        model.score(X, Y, group=sizes), rel=1e-12
-    )
-    assert model.score(X[order], Y[order], group=sizes) < 0.9
 
 
 def test_one_query_without_marks():

@@ -108,15 +108,6 @@ def test_whole_numbers_may_be_categories():
     assert (by_name._model.trees.arrays["decision_type"] & 1).any()
 
 
-def test_unknown_and_missing_categories_go_where_the_rest_goes():
-    table, y = frame()
-    model = LGBMRegressor(**OPTIONS).fit(table, y)
-    unknown = table.assign(town="nowhere")
-    missing = table.assign(town=pd.Series([None] * len(table), dtype=object))
-    np.testing.assert_array_equal(model.predict(unknown), model.predict(missing))
-    assert np.ptp(model.predict(unknown)) > 0
-
-
 def test_fractions_in_a_prediction_are_no_categories():
     X = np.repeat(np.arange(4.0), 50)[:, None]
     model = LGBMRegressor(n_estimators=5, categorical_feature=[0])

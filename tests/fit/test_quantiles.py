@@ -1,7 +1,5 @@
 """Several quantiles in one fit: the trees of separate fits, sorted predictions."""
 
-import threading
-
 import numpy as np
 import outputs
 import pytest
@@ -248,27 +246,6 @@ def test_booster_in_training():
     booster.reset_parameter({"learning_rate": 0.01}).update()
     assert booster.current_iteration() == 9
     assert (np.diff(booster.predict(X)) >= 0).all()
-
-
-def test_readers_see_finished_rounds():
-    booster = Booster(PARAMS, Dataset(X, label=Y))
-    booster.update()
-    seen, is_over = [], threading.Event()
-
-    def read():
-        while not is_over.is_set():
-            seen.append(booster.predict(X[:3]).tobytes())
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    finished = {booster.predict(X[:3]).tobytes()}
-    for _ in range(20):
-        booster.update()
-        finished.add(booster.predict(X[:3]).tobytes())
-    is_over.set()
-    reader.join()
-    assert seen
-    assert set(seen) <= finished
 
 
 def test_one_level_in_a_list():

@@ -7,21 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from binned import count_conflicts
-from reading import columns
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 from trees import arrays, assert_same_bits
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss._engine.binning.bundling import find_bundles
 from skgoss.binning import find_bins
-from skgoss.binning.bin_values import bin_sparse_columns
-from skgoss.binning.find_bins import find_bin_mappers
 
 Model = LGBMClassifier | LGBMRegressor
 
@@ -213,15 +205,6 @@ def test_leaving_columns_out_changes_nothing(options, least, monkeypatch):
     assert_same_bits(model, fit("multiclass", X, y, **changes))
 
 
-def test_rows_of_weight_zero_are_absent():
-    X, y = table(3000), target(table(3000))
-    weight = np.random.default_rng(3).choice([0.0, 0.5, 2.0], len(X))
-    kept = weight > 0
-    model = fit("regressor", sparse.csr_array(X), y, weight)
-    without = fit("regressor", sparse.csr_array(X[kept]), y[kept], weight[kept])
-    assert_same_bits(model, without)
-
-
 def test_eval_sets_and_kinds_of_prediction():
     X, y = table(2000), classes(table(2000), 3)
     model = fit("multiclass", sparse.csr_array(X), y)
@@ -254,57 +237,6 @@ def test_categories_in_sparse_columns():
 def test_nothing_but_zeros():
     X, y = sparse.csr_array((100, 7)), np.arange(100.0)
     np.testing.assert_array_equal(fit("regressor", X, y).predict(X), np.full(100, 49.5))
-
-
-def one_hot(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Strings, and a binary target that depends on them."""
-    rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, n, n_rows) for n in (4, 12, 30, 3)])
-    effects = [np.random.default_rng(9).standard_normal(40) for _ in range(4)]
-    score = sum(effect[column] for effect, column in zip(effects, codes.T, strict=True))
-    words = np.char.add("value ", codes.astype(str))
-    return words, (score + rng.standard_normal(n_rows) > 0).astype(int)
-
-
-def test_pipeline_stays_sparse_and_equals_dense():
-    words, y = one_hot(4000, 5)
-    seen = []
-
-    class Spy(LGBMClassifier):
-        def fit(self, X, *args, **kwargs):
-            seen.append(sparse.issparse(X))
-            return super().fit(X, *args, **kwargs)
-
-    models = [
-        make_pipeline(
-            OneHotEncoder(sparse_output=stored), Spy(n_estimators=10, n_jobs=1)
-        ).fit(words, y)
-        for stored in (True, False)
-    ]
-    assert seen == [True, False]
-    assert_same_bits(models[0][-1], models[1][-1])
-    new = one_hot(500, 6)[0]
-    np.testing.assert_array_equal(*(m.predict_proba(new) for m in models))
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.001, 0.02, 0.1])
-def test_conflicts_stay_under_their_rate(rate):
-    n_rows = 4000
-    rng = np.random.default_rng(7)
-    X = sparse.csr_array(
-        rng.integers(1, 4, (n_rows, 60)) * (rng.random((n_rows, 60)) < 0.01)
-    )
-    data = columns(BaseEstimator(), X, reset=True)
-    settings = LGBMRegressor(max_conflict_rate=rate, min_data_in_bin=3)
-    settings.data_random_seed = 1
-    mappers = find_bin_mappers(data, settings)
-    start, rows, *_ = bin_sparse_columns(data, mappers, np.arange(60))
-    n_codes = np.array([mapper.n_bins - 1 for mapper in mappers], dtype=np.int32)
-    bundle = find_bundles(start, rows, n_rows, n_codes, rate, 256)
-    assert count_conflicts(start, rows, n_rows, bundle).max() <= rate * n_rows
-    if rate == 0.1:
-        alone = find_bundles(start, rows, n_rows, n_codes, 0.0, 256)
-        assert bundle.max() < alone.max() / 4
 
 
 def test_conflicts_cost_little_accuracy():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+
 import numpy as np
 import pytest
 from trees import TINY, frame, make, parse_lightgbm, random_data, random_tree
@@ -9,7 +12,7 @@ from trees import TINY, frame, make, parse_lightgbm, random_data, random_tree
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 
-NONE, ZERO, NAN = 0, 1, 2
+ZERO, NAN = 1, 2
 
 
 def goes_left(tree, node, value):
@@ -51,12 +54,6 @@ def test_scores_equal_the_naive_walk(n_rows, dtype):
     check(trees, ensemble, random_data(np.random.default_rng(1), n_rows, 5, dtype))
 
 
-def run_walks() -> int:
-    """Run the tests that compare kernels with naive walks."""
-    names = "naive_walk or bytes or all_sizes or sets_of"
-    return int(pytest.main(["-q", "-p", "no:cacheprovider", __file__, "-k", names]))
-
-
 @pytest.mark.parametrize(
     "sizes", [[255, 256, 257], [300, 5, 129, 31], [520, 1023, 2000], [1], [1, 1, 1], []]
 )
@@ -73,8 +70,8 @@ def in_set(words, value):
     return category // 32 < len(words) and words[category // 32] >> category % 32 & 1
 
 
-@pytest.mark.parametrize("n_rows", [3, 300])
-def test_sets_of_categories(n_rows):
+def with_sets(n_rows):
+    """Sets of categories, trees that have them, their ensemble, and rows."""
     rng = np.random.default_rng(22)
     words = [
         rng.integers(2**32, size=rng.integers(5), dtype=np.uint32) for _ in range(150)
@@ -93,6 +90,12 @@ def test_sets_of_categories(n_rows):
         rng.integers(-2, 140, size=(n_rows, 5)) + rng.choice([0, 0.5], (n_rows, 5)),
         random_data(rng, n_rows, 5),
     )
+    return words, trees, ensemble, X
+
+
+@pytest.mark.parametrize("n_rows", [3, 300])
+def test_sets_of_categories(n_rows):
+    words, trees, ensemble, X = with_sets(n_rows)
 
     def walk_with_sets(tree, row):
         node = 0
@@ -107,6 +110,28 @@ def test_sets_of_categories(n_rows):
 
     expected = [[walk_with_sets(tree, row) for tree in trees] for row in X]
     np.testing.assert_array_equal(ensemble.leaves(frame(X)), expected)
+
+
+def digest() -> str:
+    """Of leaves and scores in trees of many sizes, thresholds and sets."""
+    cases = [with_sets(300)[2:]]
+    for dtype, given in itertools.product(
+        (np.float32, np.float64),
+        (
+            {"sizes": [1, 2, 7, 9, 32, 33, 64, 65, 128, 257, 300, 1023]},
+            {"sizes": [120] * 30, "n_thresholds": 3000},
+            {"sizes": [120] * 300, "n_features": 1, "n_thresholds": 10**6},
+        ),
+    ):
+        _, ensemble = make(2, **given)
+        rng = np.random.default_rng(3)
+        cases.append((ensemble, random_data(rng, 300, ensemble.n_features, dtype)))
+    values = [
+        function(frame(X)).tobytes()
+        for ensemble, X in cases
+        for function in (ensemble.leaves, ensemble.raw_scores)
+    ]
+    return hashlib.sha256(b"".join(values)).hexdigest()
 
 
 @pytest.mark.parametrize("n_leaves", [128, 1500])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -168,17 +167,6 @@ def test_values_are_scikit_learn_s():
         (value("poisson", y, p), np.mean(p - y * np.log(p))),
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-
-
-def test_ndcg_is_scikit_learn_s():
-    y, scores = TARGETS["lambdarank"], X[:, 0]
-    metric = metrics.Metric("ndcg", settings(eval_at=[4]))
-    (ours,) = metric(sample(y, scores, boundaries=BOUNDARIES))
-    theirs = [
-        sk.ndcg_score([2 ** y[a:b] - 1], [scores[a:b]], k=4) if b - a > 1 else 1.0
-        for a, b in pairwise(BOUNDARIES)
-    ]
-    np.testing.assert_allclose(ours.value, np.mean(theirs), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["ndcg", "map"])

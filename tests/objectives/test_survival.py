@@ -748,7 +748,10 @@ def test_bounds_are_those_of_xgboost(xgboost):
 
 
 @pytest.mark.parametrize(
-    "name", nightly_if(["cox", "cox_efron", "aft", "aft_extreme"], {"aft_extreme"})
+    "name",
+    nightly_if(
+        ["cox", "cox_efron", "aft", "aft_extreme"], {"cox_efron", "aft_extreme"}
+    ),
 )
 def test_presets_grow_small_trees_and_find_the_rounds(name):
     model = LGBMRegressor(objective=name, preset="accurate").fit(X, STRUCTURED)

@@ -667,29 +667,7 @@ def test_custom_objective_with_a_wrong_result(result, message):
     assert "'bad'" in str(error.value)
 
 
-def test_custom_objective_cannot_change_our_arrays():
-    def vandal(y_true, y_pred):
-        y_true[:] = 9
-        y_pred[:] = 9
-        return y_pred, y_pred
-
-    y, scores = np.array([0.0, 1, 1, 0]), np.zeros((1, 4))
-    gradients(custom(vandal, y=y), scores)
-    assert y.max() == 1
-    assert not scores.any()
-
-
-# --- Threads --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["binary", "multiclass", "multiclassova"])
-def test_any_number_of_threads_gives_the_same_bits(name):
-    objective = make(name, np.tile(target(name), 60))
-    scores = RNG.normal(size=(objective.n_scores, 60 * N))
-    for one, three in zip(
-        gradients(objective, scores, 1), gradients(objective, scores, 3), strict=True
-    ):
-        np.testing.assert_array_equal(one, three)
+# --- Masks ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("masked", ["gradient", "hessian"])

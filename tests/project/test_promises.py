@@ -8,9 +8,6 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import signal
-import sys
-import threading
 import weakref
 from contextlib import suppress
 from functools import cache
@@ -35,7 +32,6 @@ from skgoss import (
 from skgoss._engine import threads as pool
 from skgoss.model.ensemble import Tree
 from skgoss.objectives.objectives import OBJECTIVES as SPECS
-from skgoss.training.boosting import Boosting
 
 Model = LGBMClassifier | LGBMRanker | LGBMRegressor
 
@@ -872,54 +868,6 @@ def test_what_attributes_hand_out_is_the_readers_own(name):
         if isinstance(value, np.ndarray | dict | list | tuple):
             spoil(value)
             assert pickle.dumps(model) == before, attribute
-
-
-class Rounds:
-    """Counts the rounds that fits begin."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.begun = 0
-        self.when_interrupted = sys.maxsize
-        self.reached = threading.Event()
-        boost = Boosting.boost
-
-        def counted(state: Boosting) -> bool:
-            self.begun += 1
-            if self.begun == 20:
-                self.reached.set()
-            assert self.begun < self.when_interrupted + 1000, "no interrupt came"
-            return boost(state)
-
-        monkeypatch.setattr(Boosting, "boost", counted)
-
-    def interrupt(self) -> None:
-        """Send the signal of Ctrl-C after 20 rounds, as if from outside."""
-        self.reached.wait()
-        signal.raise_signal(signal.SIGINT)
-        self.when_interrupted = self.begun
-
-
-@pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("fitted", [False, True])
-def test_keyboard_interrupt_ends_a_fit_soon(fitted, monkeypatch):
-    rng = np.random.default_rng(46)
-    X = rng.standard_normal((2000, 5))
-    model = LGBMRegressor(n_jobs=1)
-    if fitted:
-        model.set_params(n_estimators=2).fit(X, target(X))
-    model.set_params(n_estimators=10**6)
-    before = dict(vars(model))
-    rounds = Rounds(monkeypatch)
-    sender = threading.Thread(target=rounds.interrupt)
-    sender.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, target(X))
-    sender.join()
-    # The round that was under way, and one if the sender was slow to look.
-    assert 20 <= rounds.begun <= rounds.when_interrupted + 1
-    assert vars(model).keys() == before.keys()
-    assert all(vars(model)[name] is value for name, value in before.items())
-    model.set_params(n_estimators=2).fit(X, target(X))
 
 
 # --- Rows are freed with the last reference to them -----------------------------------

@@ -1,6 +1,5 @@
 """Runs side by side: their threads, their errors, and Ctrl-C."""
 
-import signal
 import threading
 import time
 from functools import partial
@@ -205,29 +204,3 @@ def test_what_is_nested_in_a_call_ends_with_it():
         with pytest.raises(ValueError, match="this call"):
             schedule.run_all([inner, wrong], 2)
         assert 1 <= len(ended) <= 2
-
-
-def test_ctrl_c_ends_folds():
-    release = threading.Event()
-
-    class Slow(Bad):
-        def boost(self):
-            self.n_rounds += 1
-            if self.n_rounds == 2:
-                signal.raise_signal(signal.SIGINT)
-                release.wait(20)
-            return True
-
-    def handler(*_):
-        release.set()
-        raise KeyboardInterrupt
-
-    together = lockstep([Slow(None), Bad(None)], 2)
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            boost(together, 3)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert together.index == 1
-    assert not any(t.name == "skgoss-run" for t in threading.enumerate())

@@ -18,7 +18,7 @@ train before version 4: booster/early_stopping_rounds learning_rates fobj evals_
 cv: booster/results_are_lightgbms names_of_earlier_versions
 training round by round: booster/rounds_by_hand_are_those_of_train
     a_round_that_is_rolled_back_leaves_no_trace evaluation_sets_may_come_at_any_time
-    options_of_later_rounds data_that_were_freed
+    options_of_later_rounds what_is_refused_changes_nothing
 register_logger and print_evaluation: fit/messages_go_to_a_registered_logger
     print_evaluation_is_log_evaluation
 early stopping in a search: estimators/old_script_of_a_search_with_early_stopping

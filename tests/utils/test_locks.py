@@ -73,10 +73,11 @@ def read_while(read: Callable[[], object], change: Callable[[], None]) -> list[o
         {"boosting": "dart", "drop_rate": 0.5},
         {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5},
         {"linear_tree": True},
+        {"objective": "quantile", "alpha": [0.2, 0.7]},
     ],
 )
 def test_readers_of_a_booster_see_finished_rounds(params):
-    n_rounds = 25
+    n_rounds = 12
     alone = Booster({**PARAMS, **params}, Dataset(X, Y))
     expected = []
     for _ in range(n_rounds):

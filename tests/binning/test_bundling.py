@@ -200,23 +200,6 @@ def test_degrees_of_large_graphs_come_from_a_sample_or_not_at_all():
     assert bundling.conflict_degrees(many, np.empty(0, np.uint32), 10) is None
 
 
-def test_a_wide_matrix_takes_a_moment():
-    rng = np.random.default_rng(8)
-    n_rows, n_columns, a_row = 30000, 20000, 28
-    size = n_columns // a_row
-    column = (rng.random((n_rows, a_row)) ** 2 * size).astype(int)
-    column += np.arange(a_row) * size
-    shuffled = rng.permutation(n_columns)[column.ravel()]
-    entry = np.lexsort((np.repeat(np.arange(n_rows), a_row), shuffled))
-    rows = (entry // a_row).astype(np.uint32)
-    start = np.searchsorted(shuffled[entry], np.arange(n_columns + 1)).astype(np.int64)
-    bundle = bundling.find_bundles(
-        start, rows, n_rows, np.ones(n_columns, np.int32), 0.0, 256
-    )
-    assert bundle.max() < 300
-    assert not count_conflicts(start, rows, n_rows, bundle).any()
-
-
 def merge_bundle(start, rows, bin_start, bins, members, first_code, codes_out):
     """Write the codes of one bundle."""
     member_start = np.array([0, len(members)], dtype=np.int64)

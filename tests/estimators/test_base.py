@@ -7,10 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn import config_context
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -232,16 +231,6 @@ def test_warnings_point_at_the_line_of_the_user(iris):
 def logistic(y_true, y_pred):
     p = 1 / (1 + np.exp(-y_pred))
     return p - y_true, p * (1 - p)
-
-
-def test_metadata_routing(iris):
-    X, y = iris
-    weight = np.where(y == 1, 2.0, 1.0)
-    with config_context(enable_metadata_routing=True):
-        model = small(LGBMClassifier).set_fit_request(sample_weight=True)
-        model.set_score_request(sample_weight=True)
-        result = cross_validate(model, X, y, params={"sample_weight": weight})
-    assert result["test_score"].mean() > 0.9
 
 
 class Recorder:

@@ -12,6 +12,7 @@ from twin import Fit, fit, smooth_target, table
 
 import skgoss
 from skgoss import Booster, Dataset, LGBMRegressor
+from skgoss._engine.training.sampling_kernels import bagging_mask
 from skgoss.model.ensemble import Tree
 from skgoss.utils.cancellation import Cancelled, CancelScope
 
@@ -400,7 +401,9 @@ def test_bad_gradients_of_a_function_name_it(bad):
     ("objective", "level"), [("regression_l1", 0.5), ("quantile", 0.8)]
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_renewed_leaves_are_percentiles(objective, level, weighted):
+@pytest.mark.parametrize("bags", [{}, {"subsample": 0.5, "subsample_freq": 1}])
+def test_renewed_leaves_are_percentiles(objective, level, weighted, bags):
+    """Of the rows of the bag; all rows are scored."""
     X = table(800, 5, seed=10)
     y = smooth_target(X)
     copies = np.random.default_rng(0).integers(1, 4, len(X))
@@ -416,14 +419,19 @@ def test_renewed_leaves_are_percentiles(objective, level, weighted):
         n_estimators=4,
         num_leaves=8,
         learning_rate=rate,
+        **bags,
     )
     start = np.quantile(np.repeat(y, repeats), level)
     np.testing.assert_allclose(fitted.objective.start, start, rtol=1e-12)
     score = np.full(len(X), start)
     for i, leaf_of in enumerate(fitted.leaves().T):
         values = fitted.ensemble.tree(i).leaf_value - (start if i == 0 else 0.0)
+        bag = np.ones(len(X), dtype=bool)
+        if bags:
+            bag = bagging_mask(len(X), 0.5, fitted.settings.bagging_seed, i)
         for leaf in range(len(values)):
-            rows = np.flatnonzero(leaf_of == leaf)
+            rows = np.flatnonzero(bag & (leaf_of == leaf))
+            assert fitted.ensemble.tree(i).leaf_count[leaf] == len(rows)
             residuals = np.repeat((y - score)[rows], repeats[rows])
             expected = rate * np.quantile(residuals, level)
             np.testing.assert_allclose(values[leaf], expected, rtol=1e-9, atol=1e-12)

@@ -218,35 +218,6 @@ def test_rows_outside_the_bag_are_scored(objective, freq):
         twin.assert_values(tree, leaves, gradient, hessian, grower)
 
 
-@pytest.mark.parametrize("objective", ["regression_l1", "quantile"])
-def test_rows_outside_the_bag_are_scored_with_renewed_leaves(objective):
-    X, y = data()
-    rate = 0.2
-    fitted = fit(
-        X,
-        y,
-        objective=objective,
-        alpha=0.3,
-        subsample=0.5,
-        subsample_freq=1,
-        n_estimators=5,
-        num_leaves=6,
-        learning_rate=rate,
-    )
-    level = 0.5 if objective == "regression_l1" else 0.3
-    start = float(fitted.objective.start[0])
-    score = np.full(N, start)
-    for i, leaf_of in enumerate(fitted.leaves().T):
-        bag = bagging_mask(N, 0.5, fitted.settings.bagging_seed, i)
-        values = fitted.ensemble.tree(i).leaf_value - (start if i == 0 else 0.0)
-        for leaf in range(len(values)):
-            rows = bag & (leaf_of == leaf)
-            assert fitted.ensemble.tree(i).leaf_count[leaf] == rows.sum()
-            expected = rate * np.quantile((y - score)[rows], level)
-            np.testing.assert_allclose(values[leaf], expected, rtol=1e-9, atol=1e-12)
-        score += values[leaf_of]
-
-
 def test_an_empty_bag_holds_a_row():
     X = np.arange(5.0)[:, None]
     fitted = fit(

@@ -1,6 +1,6 @@
 """Scripts that train by `lgb.train` and `lgb.cv`, with `lightgbm` and with `skgoss`.
 
-They are of the kinds that people publish. `users/test_scripts_old.py` has old ones.
+They are of the kinds that people publish.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ from sklearn.metrics import (
     ndcg_score,
     roc_auc_score,
 )
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, TimeSeriesSplit
-
-from skgoss import UnusedParameterWarning
+from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
 
 def rmse(y, prediction):
@@ -66,47 +64,6 @@ def test_time_series_splits(lgb):
         "rounds": np.mean(best),
         "mae": mean_absolute_error(y_test, np.mean(forecasts, axis=0)),
         "mae of yesterday": mean_absolute_error(y_test, X_test["lag_1"]),
-    }
-
-
-@script(
-    noise={"auc": 0.01, "kept": 2, "auc of the kept": 0.01},
-    above={"auc": 0.85, "auc of the kept": 0.85, "recall": 0.7},
-)
-def test_null_importances(lgb):
-    """Columns stay if they gain more than with shuffled labels, most of the time."""
-    X, X_test, y, y_test = fraud()
-    params = {
-        "objective": "binary",
-        "boosting_type": "rf",
-        "bagging_fraction": 0.7,
-        "bagging_freq": 1,
-        "feature_fraction": 0.7,
-        "num_leaves": 31,
-        "verbosity": -1,
-        "n_jobs": 1,
-    }
-
-    def importances(labels, seed):
-        data = lgb.Dataset(X, labels, free_raw_data=False)
-        model = lgb.train(params | {"seed": seed}, data, num_boost_round=20)
-        return model.feature_importance(importance_type="gain")
-
-    rng = np.random.default_rng(0)
-    actual = importances(y, 1)
-    null = np.array([importances(rng.permutation(y), seed) for seed in range(8)])
-    kept = np.flatnonzero(actual > np.percentile(null, 75, axis=0) * 1.2)
-
-    def auc(columns):
-        fit = {"objective": "binary", "num_leaves": 15, "verbosity": -1}
-        model = lgb.train(fit, lgb.Dataset(X[:, columns], y), 40)
-        return roc_auc_score(y_test, model.predict(X_test[:, columns]))
-
-    return {
-        "auc": auc(np.arange(X.shape[1])),
-        "kept": len(kept),
-        "recall": np.isin([0, 1, 2, 3], kept).mean(),
-        "auc of the kept": auc(kept),
     }
 
 
@@ -353,58 +310,6 @@ def test_what_the_model_uses(lgb):
 # --- Data sets ------------------------------------------------------------------------
 
 
-# Weights are copies of rows, when bins are found, too.
-@script(noise={"ndcg": 0.01}, above={"ndcg": 0.8}, below={"apart": 1e-12})
-def test_containers_of_labels(lgb):
-    """Labels, weights and groups in lists, arrays and Series make the same model."""
-    pd = pytest.importorskip("pandas")
-    X, X_test, y, y_test, group, group_test = searches()
-    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": 5, "verbose": -1}
-    params |= {"num_leaves": 7, "label_gain": [0, 1, 3, 7, 15]} | LEAVES
-    query = pd.Series(np.repeat(np.arange(len(group)), group))
-    weight = 1 + query % 3
-    rows = pd.DataFrame({"label": y}, index=np.arange(len(y)) * 2)
-    predictions, told = [], []
-    for label, sizes, weights in [
-        (y, group, weight.to_numpy()),
-        (list(y), list(group), list(weight)),
-        (rows["label"], query.value_counts(sort=False), weight),
-        (rows, group.astype(np.int32), weight.astype("float32")),
-    ]:
-        train = lgb.Dataset(X, label, weight=weights, group=sizes)
-        valid = lgb.Dataset(X_test, y_test, train, group=group_test)
-        model = lgb.train(params, train, 15, [valid])
-        predictions.append(model.predict(X_test))
-        told.append(model.best_score["valid_0"]["ndcg@5"])
-    return {
-        "ndcg": told[0],
-        "apart": max(np.ptp(predictions, axis=0).max(), np.ptp(told)),
-    }
-
-
-@script(above={"auc": 0.65}, below={"l2": 0.24})
-def test_groups_that_stay_together(lgb):
-    """Folds by town, so that no town is in both parts."""
-    X, _, y, _ = clients()
-    X = X.reset_index(drop=True)
-    towns = X["town"].cat.codes.to_numpy()
-    params = {"objective": "binary", "metric": ["auc", "l2"], "verbosity": -1}
-    params |= {"max_cat_to_onehot": 10, "num_leaves": 7, **LEAVES}
-    history = lgb.cv(
-        params,
-        lgb.Dataset(X.drop(columns="town"), label=y.to_numpy()),
-        num_boost_round=10,
-        folds=GroupKFold(n_splits=5).split(X, y, groups=towns),
-    )
-    lists = {"valid auc-mean", "valid auc-stdv", "valid l2-mean", "valid l2-stdv"}
-    assert set(history) == lists
-    return {
-        "auc": max(history["valid auc-mean"]),
-        "stdv": history["valid auc-stdv"][-1],
-        "l2": min(history["valid l2-mean"]),
-    }
-
-
 @script(above={"auc out of fold": 0.85, "auc": 0.85})
 def test_boosters_of_cv(lgb):
     """The models of the folds predict what they have not seen, and the test set."""
@@ -441,77 +346,6 @@ def test_boosters_of_cv(lgb):
 # --- Callbacks, metrics, parameters ---------------------------------------------------
 
 
-class Pruned(Exception):
-    """The trial is not worth more rounds."""
-
-
-class Trial:
-    """Keeps what is reported, and ends trials that are worse than the others."""
-
-    def __init__(self, finished):
-        self.finished, self.values = finished, {}
-
-    def report(self, value, step):
-        self.values[step] = value
-
-    def should_prune(self):
-        step = max(self.values)
-        others = [values[step] for values in self.finished if step in values]
-        return step >= 5 and len(others) > 1 and self.values[step] > np.median(others)
-
-
-class PruningCallback:
-    """Reports the metric of a validation set; raises where the trial shall end."""
-
-    def __init__(self, trial, metric, valid_name="valid_0"):
-        self.trial, self.metric, self.valid_name = trial, metric, valid_name
-
-    def __call__(self, env):
-        # What `cv` tells has five entries, and other names.
-        is_cv = len(env.evaluation_result_list[0]) == 5 and bool(
-            env.evaluation_result_list[0][4]
-        )
-        name = "valid" if is_cv else self.valid_name
-        for result in env.evaluation_result_list:
-            if result[0] == name and result[1] in (self.metric, f"valid {self.metric}"):
-                self.trial.report(result[2], step=env.iteration)
-                if self.trial.should_prune():
-                    raise Pruned(f"Pruned in iteration {env.iteration}.")
-                return
-        raise ValueError(f"No {self.metric!r} in {env.evaluation_result_list}.")
-
-
-@script(above={"pruned": 0}, below={"best": "l2 of the mean"})
-def test_pruning(lgb):
-    """A callback looks at each round's metric and raises when a trial is hopeless."""
-    X, X_test, y, y_test = diabetes()
-    finished, rounds, pruned = [], [], 0
-    for trial_number, rate in enumerate([0.1, 0.2, 0.01, 0.3, 0.05, 0.15]):
-        trial = Trial(finished)
-        train = lgb.Dataset(X, y)
-        params = {"objective": "regression", "metric": "l2", "learning_rate": rate}
-        params |= {"num_leaves": 5, "verbosity": -1}
-        callbacks = [PruningCallback(trial, "l2")]
-        try:
-            if trial_number % 2:
-                lgb.cv(
-                    params, train, 20, nfold=3, stratified=False, callbacks=callbacks
-                )
-            else:
-                valid = lgb.Dataset(X_test, y_test, reference=train)
-                lgb.train(params, train, 20, valid_sets=[valid], callbacks=callbacks)
-        except Pruned:
-            pruned += 1
-        finished.append(trial.values)
-        rounds.append(len(trial.values))
-    return {
-        "pruned": pruned,
-        "rounds": sum(rounds),
-        "best": min(min(values.values()) for values in finished),
-        "l2 of the mean": np.mean((y_test - y.mean()) ** 2),
-    }
-
-
 @pytest.mark.parametrize("package", ["lightgbm", "skgoss"])
 def test_pruning_by_optuna(package):
     """Optuna's own callback, where it is installed."""
@@ -539,34 +373,6 @@ def test_pruning_by_optuna(package):
     states = [trial.state.name for trial in study.trials]
     assert "PRUNED" in states
     assert study.best_value < np.mean((y_test - y.mean()) ** 2)
-
-
-# The option ends nothing without early_stopping_round, but the callback does.
-@script(below={"first": 0.5, "any": 0.5}, warns=(UnusedParameterWarning,))
-def test_metrics_in_lists(lgb):
-    """Several metrics: the first one stops, or any of them."""
-    X, X_test, y, y_test = tumours()
-    base = {"objective": "binary", "num_leaves": 7, "learning_rate": 0.15}
-    base |= {"verbose": -1}
-    base |= LEAVES
-    train = lgb.Dataset(X, y, free_raw_data=False)
-    valid = lgb.Dataset(X_test, y_test, reference=train, free_raw_data=False)
-    fit = {"train_set": train, "num_boost_round": 200, "valid_sets": valid}
-    first = lgb.train(
-        base | {"metric": ["binary_logloss", "auc"], "first_metric_only": True},
-        **fit,
-        callbacks=[lgb.early_stopping(10, first_metric_only=True, verbose=False)],
-    )
-    anyone = lgb.train(
-        base | {"metric": "auc,binary_logloss", "early_stopping_round": 10}, **fit
-    )
-    assert list(first.best_score["valid_0"]) == ["binary_logloss", "auc"]
-    return {
-        "first": first.best_score["valid_0"]["binary_logloss"],
-        "rounds of the first": first.best_iteration,
-        "any": anyone.best_score["valid_0"]["binary_logloss"],
-        "rounds of any": anyone.best_iteration,
-    }
 
 
 @script(above={"auc": 0.97})
@@ -613,3 +419,77 @@ def test_many_aliases(lgb):
     p = model.predict(X_test)
     np.testing.assert_array_equal(p, same.predict(X_test))
     return {"auc": roc_auc_score(y_test, p), "log loss": log_loss(y_test, p)}
+
+
+# --- LightGBM before version 4 --------------------------------------------------------
+
+
+class Before4:
+    """LightGBM 4 with `train` as it was before: arguments are callbacks now."""
+
+    def __init__(self, lgb):
+        self.lgb = lgb
+
+    def Dataset(self, *args, silent=False, **options):
+        return self.lgb.Dataset(*args, **options)
+
+    def train(self, *args, verbose_eval, early_stopping_rounds, **options):
+        stop = self.lgb.early_stopping(early_stopping_rounds, verbose=False)
+        return self.lgb.train(*args, callbacks=[stop], **options)
+
+
+@script(adapter=Before4, noise={"cv": 0.05, "auc": 0.02}, above={"cv": 0.8, "auc": 0.8})
+def test_the_loop_of_every_competition(lgb):
+    """Folds, predictions out of fold, importances, means over folds."""
+    pd = pytest.importorskip("pandas")
+    X, X_test, y, y_test = fraud()
+    train_df = pd.DataFrame(X, columns=[f"var_{i}" for i in range(X.shape[1])])
+    test_df = pd.DataFrame(X_test, columns=train_df.columns)
+    target, features = pd.Series(y), list(train_df.columns)
+    param = {
+        "bagging_freq": 5,
+        "bagging_fraction": 0.8,
+        "boost_from_average": "false",
+        "boost": "gbdt",
+        "feature_fraction": 0.6,
+        "learning_rate": 0.1,
+        "max_depth": -1,
+        "metric": "auc",
+        "min_data_in_leaf": 20,
+        "min_sum_hessian_in_leaf": 1.0,
+        "num_leaves": 13,
+        "num_threads": 1,
+        "tree_learner": "serial",
+        "objective": "binary",
+        "verbosity": -1,
+    }
+    folds = StratifiedKFold(n_splits=4, shuffle=True, random_state=44000)
+    oof, predictions = np.zeros(len(train_df)), np.zeros(len(test_df))
+    importances = []
+    for fold_, (trn_idx, val_idx) in enumerate(folds.split(train_df, target)):
+        trn_data = lgb.Dataset(
+            train_df.iloc[trn_idx][features], label=target.iloc[trn_idx], silent=True
+        )
+        val_data = lgb.Dataset(
+            train_df.iloc[val_idx][features], label=target.iloc[val_idx], silent=True
+        )
+        clf = lgb.train(
+            param,
+            trn_data,
+            1000,
+            valid_sets=[trn_data, val_data],
+            verbose_eval=False,
+            early_stopping_rounds=20,
+        )
+        oof[val_idx] = clf.predict(
+            train_df.iloc[val_idx][features], num_iteration=clf.best_iteration
+        )
+        gains = {"feature": features, "importance": clf.feature_importance()}
+        importances.append(pd.DataFrame({**gains, "fold": fold_ + 1}))
+        predictions += (
+            clf.predict(test_df[features], num_iteration=clf.best_iteration)
+            / folds.n_splits
+        )
+    table = pd.concat(importances).groupby("feature")["importance"].mean()
+    assert table["var_0"] > table["var_9"]
+    return {"cv": roc_auc_score(target, oof), "auc": roc_auc_score(y_test, predictions)}

@@ -50,6 +50,8 @@ class Distribution:
     # About the scores of the distribution of targets with this mean and variance.
     start: Callable[[float, float], tuple[float, ...]]
     self_concordance: tuple[float, ...]  # limits the steps of each score
+    # Whether hessians of the first score are weights of least squares: see `Objective`.
+    reweighted: bool = False
     # What is added to each score if errors are larger by a factor, by its logarithm.
     by_errors: tuple[float, ...] = (0.0, -1.0)
     # The logarithm of the factor of the scale from which the first score learns.
@@ -185,6 +187,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         lambda loc, scale, df: {"df": df, "loc": loc, "scale": scale},
         lambda mean, variance: (mean, _half_log(0.8 * variance), log(10.0)),
         self_concordance=(0.0, 2.0, 1.0),
+        reweighted=True,
         by_errors=(0.0, -1.0, 0.0),
         # Far errors of early rounds are not those of outliers.
         widening=log(3.0),

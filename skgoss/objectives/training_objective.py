@@ -18,7 +18,7 @@ from skgoss._engine.objectives import exact_sum, function_kernels, loss_kernels
 from skgoss.columns.queries import Queries
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import gradients, ranking
-from skgoss.objectives.distributions import kernel_target
+from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target
 from skgoss.objectives.likelihoods import most_likely
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
@@ -94,6 +94,9 @@ class Objective:
     # because longer steps could increase the loss. 0: no limit, as for quadratic losses
     # and where no bound is known. An array has that of each score.
     self_concordance: float | Floats = 0.0
+    # (K,): whether hessians are the weights of least squares, less for larger errors.
+    # The loss is nowhere above that parabola, so even tiny ones need no limit.
+    reweighted: bool | NDArray[np.bool_] = False
     # The level of the percentile of residuals that replaces the value of a leaf; None:
     # leaf values are not replaced.
     renewal_level: float | None = None
@@ -308,7 +311,9 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Fields:
 def _distribution(name: str, rows: TrainingRows) -> Fields:
     average = most_likely(name, rows)
     derivatives = gradients.Likelihood(name, kernel_target(rows.y), len(average))
-    return {"derivatives": derivatives, "average": average}
+    reweighted = np.zeros(len(average), dtype=bool)
+    reweighted[0] = DISTRIBUTIONS[name].reweighted
+    return {"derivatives": derivatives, "average": average, "reweighted": reweighted}
 
 
 def _ranking(

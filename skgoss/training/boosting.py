@@ -226,6 +226,7 @@ class Boosting(LockedRounds):
         # 0: steps are not limited.
         limit = objective.self_concordance if self.limits_steps else 0.0
         self.self_concordance = np.broadcast_to(limit, self.n_scores).tolist()
+        self.reweighted = np.broadcast_to(objective.reweighted, self.n_scores)
         self.can_split = len(dataset.feature) > 0
         # The size of constant trees. These are asked for at any time, but all processes
         # must communicate at the same time.
@@ -256,6 +257,7 @@ class Boosting(LockedRounds):
             self.copies,
             self.self_concordance[:n_scores],
             None if partition.collectives.n_ranks == 1 else partition,
+            reweighted=self.reweighted[:n_scores],
         )
 
     def _sampler(self) -> sampling.Sampler | None:

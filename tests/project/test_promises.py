@@ -402,6 +402,18 @@ def test_no_leaf_has_less_curvature(options, least, weighted):
         assert least - 0.5 - 1e-3 * least <= shares.min() < least + 5
 
 
+def test_outliers_that_a_column_tells_apart_have_leaves_of_their_own():
+    """The hessians of the location of 'student' are small where errors are large."""
+    X, noise = np.random.default_rng(53).random((2, 1000, 3))
+    is_far = X[:, 1] > 0.9
+    y = X[:, 0] + noise.sum(axis=1) + 100.0 * is_far
+    model = LGBMRegressor(objective="student", learning_rate=0.3, n_jobs=1).fit(X, y)
+    trees = model._model.trees.trees[::3]
+    assert min(rows_of_children(tree).min() for tree in trees) < 5
+    assert min(tree.leaf_count.min() for tree in trees) >= 20
+    assert np.abs(model.predict(X) - y)[is_far].mean() < 3.0
+
+
 def rows_of_children(tree: Tree) -> np.ndarray:
     """The hessians of all nodes but the root, in average rows of their parents."""
     average = tree.internal_weight / tree.internal_count

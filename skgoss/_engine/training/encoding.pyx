@@ -337,7 +337,7 @@ cdef int read_round(
     stats_out.gradient_max = facts[2]
     stats_out.hessian_max = facts[3]
     stats_out.hessian_min = -facts[4]
-    ws.rules.hessians_vary = facts[5] > 0 or facts[6] > -facts[7]
+    ws.rules.limits_hessians = not ws.reweighted and (facts[5] > 0 or facts[6] > -facts[7])
     return NOT_FINITE if facts[1] > 0 else 0
 
 

@@ -36,7 +36,7 @@ typedef struct {
     double min_hessian;
     double min_gain;
     int64_t min_count;
-    int hessians_vary; /* from row to row, apart from weights: see curvature */
+    int limits_hessians; /* of children: see curvature */
     double cat_smooth; /* of categories: see categories.h */
     double cat_l2;
     int max_cat_threshold;
@@ -191,11 +191,12 @@ static inline int gain_form(const SplitRules *rules)
 /* The hessian of so many average rows of a node, less half a one for rounding. Limits on rows
    are limits on it, too: rows of tiny hessians say little, and leaves of nothing else would
    let training run away. LightGBM's counts, which it estimates by hessians, do the same.
-   One row is no limit: then weights mean copies. */
+   One row is no limit: then weights mean copies. Nor are hessians that are equal, apart from
+   weights, or those of least squares, whose steps are means of errors. */
 static inline double curvature(double rows, Sums node, const SplitRules *rules)
 {
     double average = (double)node.hessian * rules->hessian_unit / (double)node.count;
-    return rules->hessians_vary && rows > 1 ? (rows - 0.5) * average : 0;
+    return rules->limits_hessians && rows > 1 ? (rows - 0.5) * average : 0;
 }
 
 /* The least hessian of a child of which so many rows are asked. */

@@ -16,7 +16,7 @@ class TreeGrower:
         forest: Forest | None = ..., constraints: object = ...,
         copies: NDArray[np.uint32] | None = ...,
         self_concordance: float | NDArray[np.float64] = ..., partition: object = ...,
-        min_shared_hist_bins: int = ...,
+        min_shared_hist_bins: int = ..., reweighted: bool | NDArray[np.bool_] = ...,
     ) -> None: ...
     def grow(
         self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,

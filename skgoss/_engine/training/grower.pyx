@@ -142,6 +142,7 @@ cdef class TreeGrower:
     - ``constraints``: `TreeConstraints`.
     - ``copies``, (n_rows,), uint32: how many copies each row stands for; None: one.
     - ``self_concordance``, float or (n_scores,): of the loss, see `Objective`.
+    - ``reweighted``, bool or (n_scores,): likewise.
     - ``partition``: the `RowPartition` of the data set; None: it has all rows.
     - ``min_shared_hist_bins``: processes share the columns of a tree if its histograms have so
       many bins: each adds up and searches some of them.
@@ -161,6 +162,7 @@ cdef class TreeGrower:
     cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
     cdef double[::1] self_concordance  # of each score
+    cdef uint8_t[::1] reweighted  # likewise
     cdef double[::1] more_l2  # of each score
     cdef double[::1] no_more_l2
     cdef int64_t n_rows       # of all processes
@@ -169,11 +171,12 @@ cdef class TreeGrower:
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
         constraints=None, copies=None, self_concordance=0.0, partition=None,
-        int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS,
+        int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS, reweighted=False,
     ):
         cdef int i
         self.dataset = dataset
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
+        self.reweighted = np.full(n_scores, reweighted, dtype=np.uint8)
         self.no_more_l2 = np.zeros(n_scores)
         self._read_partition(partition, min_shared_hist_bins)
         self.forest = Forest() if forest is None else forest
@@ -734,6 +737,7 @@ cdef class TreeGrower:
             workspaces[i].n_threads = 1 if one_a_thread else self.n_threads
             workspaces[i].tree_index = round_index * n_scores + k
             workspaces[i].self_concordance = self.self_concordance[k]
+            workspaces[i].reweighted = self.reweighted[k]
             workspaces[i].more_l2 = self.more_l2[k]
             rounds[i] = self._round(gradient, hessian, weight, rows, ids, scores, k)
         with nogil:

@@ -19,7 +19,7 @@ cdef extern from "gains.h" nogil:
         double min_hessian
         double min_gain
         int64_t min_count
-        int hessians_vary
+        int limits_hessians
         double cat_smooth
         double cat_l2
         int max_cat_threshold

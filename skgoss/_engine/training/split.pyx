@@ -27,7 +27,7 @@ cdef SplitRules split_rules(settings) except *:
     rules.min_hessian = settings.min_child_weight
     rules.min_gain = settings.min_split_gain
     rules.min_count = max(settings.min_child_samples, 1)
-    rules.hessians_vary = True
+    rules.limits_hessians = True
     rules.cat_smooth = settings.cat_smooth
     rules.cat_l2 = settings.cat_l2
     rules.max_cat_threshold = settings.max_cat_threshold

@@ -183,6 +183,7 @@ cdef struct Workspace:
     uint64_t tree_index
     double learning_rate
     double self_concordance        # of the loss: see leaf_step
+    bint reweighted                # see curvature
     double more_l2                 # is added to that of the options
 
 cdef struct Settings:

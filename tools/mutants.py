@@ -41,12 +41,20 @@ CHANGES = 40
 # Tests stand in the file with the name of the module. These have others, or more.
 TESTS = {
     "fit/arguments": ("fit/test_arguments", "training/test_evaluation"),
-    "fit/fit": ("fit/test_fit", "fit/test_shared_bins", "booster/test_booster"),
+    "fit/fit": (
+        *("fit/test_fit", "fit/test_shared_bins", "booster/test_booster"),
+        *("fit/test_arguments", "fit/test_time_limit"),
+    ),
+    "fit/fit_data": ("fit/test_fit_data", "training/test_evaluation"),
+    "fit/folds": ("fit/test_folds", "fit/test_time_limit"),
     "fit/ensemble": ("fit/test_ensemble", "fit/test_folds"),
     "fit/entry": ("fit/test_folds", "fit/test_splits", "parameters/test_presets"),
     "fit/preset_search": ("parameters/test_presets", "fit/test_time_limit"),
     "fit/splits": ("fit/test_splits", "fit/test_folds"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
+    "model_selection/shared_fits": (
+        *("model_selection/test_shared_fits", "model_selection/test_searches"),
+    ),
     "model_selection/searches": (
         *("model_selection/test_searches", "model_selection/test_candidates"),
     ),

@@ -104,6 +104,11 @@ def test_one_warning_for_each_fit(fit):
     assert told(lambda: fit(X, Y)) == []
 
 
+def test_twice_min_child_samples_are_enough_rows():
+    rows = np.repeat([0.0, 1.0], 20)
+    assert told(lambda: LGBMRegressor(n_estimators=1).fit(rows[:, None], rows)) == []
+
+
 @pytest.mark.parametrize(
     ("objective", "option"), [("huber", "alpha"), ("fair", "fair_c")]
 )
@@ -156,6 +161,33 @@ def test_early_stopping_asks_for_the_least_improvement():
     model = LGBMRegressor(early_stopping_min_delta=1e9, **options).fit(X, Y, **given)
     assert (model.best_iteration_, len(model.evals_result_["valid_1"]["l2"])) == (1, 3)
     assert LGBMRegressor(**options).fit(X, Y, **given).best_iteration_ > 3
+
+
+def test_a_refit_of_one_round_has_one_tree():
+    options = {"early_stopping_round": 2, "early_stopping_min_delta": 1e9}
+    model = LGBMRegressor(**options, refit=True).fit(X, Y)
+    assert model.booster_.num_trees() == 1
+    again = LGBMRegressor(n_estimators=1).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+
+
+@pytest.mark.parametrize(("n_rounds", "is_reached"), [(1, False), (2, True)])
+def test_the_last_round_ends_without_a_limit(n_rounds, is_reached):
+    model = LGBMRegressor(n_estimators=n_rounds, time_limit=1e-9)
+    messages = told(lambda: model.fit(X, Y))
+    assert (len(messages), model.time_limit_reached_) == (is_reached, is_reached)
+    assert model.n_iter_ == 1
+
+
+def test_models_in_training_are_made_once_for_each_state():
+    booster = skgoss.Booster({"num_leaves": 4}, skgoss.Dataset(X, Y))
+    fit = booster._fit
+    models = []
+    for change in (booster.update, lambda: booster.reset_parameter({"num_leaves": 3})):
+        change()
+        models += [fit.model_so_far(), fit.model_so_far()]
+    assert models[0] is models[1] is not models[2] is models[3]
+    assert models[0].trees is models[2].trees
 
 
 def test_a_fit_uses_what_a_preset_has_chosen():

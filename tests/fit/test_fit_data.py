@@ -16,6 +16,7 @@ from parts_of_rows import (
     read,
 )
 from ranks import rows_of, run
+from sklearn.base import clone
 
 from skgoss import (
     Booster,
@@ -258,6 +259,101 @@ def test_weights_and_targets_of_all_parts_are_split():
 def test_a_row_has_a_score_for_each_parameter(objective, n_scores):
     model = LGBMRegressor(objective=objective)
     assert data_of(FRAME, TARGET, model).n_scores == n_scores
+
+
+def lifetimes(is_event):
+    return np.column_stack([is_event, 1.0 + np.arange(len(is_event))])
+
+
+CLASSES = np.arange(90) % 9 // 4 + 5  # 5 and 6 each four times as often as 7
+CENSORED = np.arange(90) % 3 == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "labels"),
+    [
+        (LGBMRegressor(), TARGET, None),
+        (LGBMClassifier(), CLASSES, CLASSES - 5),
+        (LGBMRegressor(objective="cox"), lifetimes(~CENSORED), CENSORED),
+    ],
+)
+def test_rows_of_all_labels_are_held_out(model, y, labels):
+    data = data_of(FRAME, y, model)
+    if labels is None:
+        assert data.labels(data.rows) is None
+        return
+    np.testing.assert_array_equal(data.labels(data.rows), labels)
+    model = clone(model).set_params(early_stopping_round=3, validation_fraction=0.2)
+    held_out = []
+    for seed in (1, 2):
+        model.set_params(random_state=seed)
+        data, _, [named] = read(model, FRAME, y, FitArguments())
+        held = data.labels(named.rows)
+        for label in np.unique(labels):
+            assert (held == label).sum() == pytest.approx(
+                0.2 * (labels == label).sum(), abs=1
+            )
+        held_out.append(named.rows.columns.n_rows and named.rows.target)
+    assert not np.array_equal(*held_out)
+
+
+def test_evaluation_sets_need_neither_all_classes_nor_events():
+    given = FitArguments(eval_set=[(FRAME[:20], CLASSES[5:25].clip(6))])
+    data, _, [named] = read(LGBMClassifier(), FRAME, CLASSES, given)
+    assert data.task.classes.tolist() == [5, 6, 7]
+    np.testing.assert_array_equal(named.rows.target, CLASSES[5:25].clip(6) - 5)
+    assert named.data is given.eval_set[0][0]
+    none, model = lifetimes(np.zeros(90)), LGBMRegressor(objective="cox")
+    given = FitArguments(eval_set=[(FRAME, none)])
+    _, _, [named] = read(model, FRAME, lifetimes(~CENSORED), given)
+    assert np.isinf(named.rows.target[:, 1]).all()
+    with pytest.raises(ValueError, match="y has no event"):
+        data_of(FRAME, none, model)
+
+
+@pytest.mark.parametrize(("objective", "may_be"), [("l2", True), ("l1", False)])
+def test_presets_compare_linear_leaves_where_they_may_be(objective, may_be):
+    data = data_of(FRAME, TARGET, LGBMRegressor(preset="accurate", objective=objective))
+    candidates = data.search.candidates
+    assert any("linear_tree" in options for options in candidates) is may_be
+
+
+WEIGHED = np.arange(90) % 4 > 0
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_groups_and_times_are_those_of_the_rows_that_are_kept(folds):
+    groups, time = np.arange(90) // 3, RNG.permutation(90)
+    given = {"groups": groups, "time": time, "sample_weight": 1.0 * WEIGHED}
+    data = data_of(FRAME, TARGET, LGBMRegressor(folds=folds), **given)
+    kept = WEIGHED if folds is None else slice(None)
+    np.testing.assert_array_equal(data.groups, groups[kept])
+    np.testing.assert_array_equal(data.time, time[kept])
+    assert len(data.rows) == len(groups[kept])
+
+
+def test_queries_are_groups_unless_others_are_passed():
+    labels, size = np.arange(90) % 3, [20, 70]
+    ranked = data_of(FRAME, labels, LGBMRanker(), group=size)
+    np.testing.assert_array_equal(ranked.all_groups(), np.repeat([0, 1], size))
+    assert ranked.largest_query == 70
+    assert data_of(FRAME, labels, LGBMRanker(), group=[90]).largest_query == 0
+    plain = data_of(FRAME, TARGET, groups=labels)
+    assert (plain.largest_query, plain.all_groups() is plain.groups) == (0, True)
+    assert data_of(FRAME, TARGET).all_groups() is None
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_values_are_needed_for_a_refit(refit):
+    model = LGBMRegressor(early_stopping_round=3, refit=refit)
+    parts = Parts(ALONE, {0: 90})
+    data, _, _ = read(model, FRAME, TARGET, FitArguments(), parts)
+    found = data.without_values()
+    assert found.fitted.columns is RELEASED
+    assert (found.rows.columns is RELEASED) is not refit
+    assert found.training.X is None
+    whole = data_of(FRAME, TARGET).without_values()
+    assert whole.rows is whole.fitted
 
 
 def test_weights_and_targets_of_a_data_set_are_copied():

@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.columns import lifetimes
+from skgoss.fit.time_limit import TimeLimit
 from skgoss.objectives.survival import PartialLikelihood
 from skgoss.training.fit_setup import FitSetup
 from skgoss.training.schedule import at_once
@@ -86,6 +87,20 @@ def test_folds_share_the_threads(monkeypatch):
         n_at_once, n_each = at_once(n_folds, n_jobs)
         assert seen == [n_each] * n_folds
         assert n_at_once * n_each <= n_jobs
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "refit", "shares"),
+    [(1, False, [1, 1 / 4, 1 / 3, 1 / 2, 1]), (2, True, [0.6, 1 / 2, 1 / 2, 1, 1])],
+)
+def test_folds_share_the_time_that_is_left(monkeypatch, n_jobs, refit, shares):
+    asked, of_share = [], TimeLimit.of_share
+    monkeypatch.setattr(
+        TimeLimit, "of_share", lambda *args: asked.append(args[1]) or of_share(*args)
+    )
+    fit(folds=4, n_jobs=n_jobs, refit=refit, time_limit=99.0)
+    assert sorted(asked) == pytest.approx(sorted(shares))
+    assert asked[0] == shares[0]
 
 
 @pytest.mark.parametrize("options", [{}, {"preset": "accurate", "reg_lambda": 0.0}])

@@ -15,16 +15,17 @@ regressor, classifier = several_targets.regressor, several_targets.classifier
 
 
 @quiet
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0}, "list"])
-def test_class_weights(class_weight):
+@pytest.mark.parametrize("weight", [WEIGHT, None])
+@pytest.mark.parametrize("class_weight", [{0: 2.0}, "list"])
+def test_class_weights(class_weight, weight):
     each = ["balanced", None, {2: 0.0}] if class_weight == "list" else None
     # With so few bins, the weights of rows do not change them.
     options = {**SMALL, "class_weight": each or class_weight, "max_bin": 500}
-    model = LGBMClassifier(**options).fit(X, C, sample_weight=WEIGHT)
+    model = LGBMClassifier(**options).fit(X, C, sample_weight=weight)
     found = model.predict_proba(X)
     for k, own in enumerate(each or [class_weight] * 3):
         alone = LGBMClassifier(**{**options, "class_weight": own})
-        alone.fit(X, C[:, k], sample_weight=WEIGHT)
+        alone.fit(X, C[:, k], sample_weight=weight)
         np.testing.assert_array_equal(found[k], alone.predict_proba(X))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+import skgoss.model_selection
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit import splits
 from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
@@ -276,6 +278,20 @@ def test_folds_without_a_class():
     data = X[order], TWO[1][order]
     options = {"cv": KFold(2), "scoring": "neg_log_loss", "refit": False}
     check_same(LGBMClassifier(), GRID, data, **options)
+
+
+@pytest.mark.parametrize("name", ["GridSearchCV", "RandomizedSearchCV"])
+def test_arguments_are_those_of_scikit_learn_and_two_more(name):
+    ours, theirs = (
+        getattr(module, name) for module in (skgoss.model_selection, model_selection)
+    )
+    known, found = (signature(cls).parameters for cls in (theirs, ours))
+    more = {name: found[name].default for name in found.keys() - known.keys()}
+    assert more == {"strategy": "all", "time_limit": None}
+    for argument in known:  # NaN is in a tuple, but is not equal
+        assert found[argument].default in (known[argument].default,)
+    passed = {argument: object() for argument in found}
+    assert ours(**passed).get_params(deep=False) == passed
 
 
 def test_random_search():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,12 @@ from skgoss import LGBMRegressor
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.model_selection import GridSearchCV
-from skgoss.model_selection.shared_fits import SharedFits, digest, last_steps
+from skgoss.model_selection.shared_fits import (
+    SharedFits,
+    are_rounds_alike,
+    digest,
+    last_steps,
+)
 from skgoss.parameters import make_settings
 from skgoss.training.boosting import Boosting
 from skgoss.utils.cancellation import Cancelled
@@ -106,11 +112,16 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("mode", ["keeps_models", "grows"])
-@pytest.mark.parametrize("rounds", [(5, 3, 4), (3, 4)])
+MODES = [*product([(5, 3, 4), (3, 4)], ["keeps_models", "grows"])]
+
+
 @pytest.mark.parametrize("case", OTHERS)
-def test_fits_that_share_are_those_of_each_alone(case, rounds, mode):
-    options, arguments = OTHERS[case]
+def test_fits_that_share_are_those_of_each_alone(case):
+    for rounds, mode in MODES:
+        check_shared(*OTHERS[case], rounds, mode)
+
+
+def check_shared(options, arguments, rounds, mode):
     shared, calls = SharedFits(), []
     setattr(shared, mode, True)
     shared.most_recent = 9
@@ -131,6 +142,18 @@ def test_fits_that_share_are_those_of_each_alone(case, rounds, mode):
         assert text in (expected, begun if mode == "grows" else expected)
         for name in ("evals_result_", "best_score_", "best_iteration_", "n_iter_"):
             assert getattr(model, name) == getattr(alone, name)
+
+
+def test_fits_that_go_on_hold_the_same_rows():
+    shared = SharedFits()
+    shared.grows, shared.most_recent = True, 9
+    for n_leaves in (3, 4):
+        model = LGBMRegressor(n_estimators=2, num_leaves=n_leaves)
+        shared.attach(model)
+        model.fit(X.copy(), y)
+    one, other = (result.result()[0] for result in shared._growing.values())
+    assert one is not other
+    assert one.training.X is other.training.X
 
 
 def test_fits_of_other_data_share_nothing():
@@ -197,6 +220,21 @@ def test_results_used_last_are_kept():
     assert CALLS == [1, 2, 3, 2]
 
 
+def add(*numbers, **more):
+    CALLS.append(numbers)
+    return sum(numbers) + sum(more.values())
+
+
+def test_steps_differ_in_all_that_is_not_ignored():
+    shared = SharedFits()
+    shared.most_recent = 9
+    results = [
+        shared.of_step(add, ["loud"], first, other=other, loud=loud)
+        for first, other, loud in [(1, 2, 4), (1, 2, 8), (1, 3, 8), (2, 2, 4)]
+    ]
+    assert results == [7, 7, 12, 8]
+
+
 def test_an_error_is_that_of_all_who_wait():
     shared = SharedFits()
     shared.most_recent = 1
@@ -251,6 +289,26 @@ def test_fits_that_differ_share_nothing_that_differs(changed):
     assert (other[0] != key()[0]) == (changed in OF_BINS)
     assert key(options={"categorical_feature": [0]})[0] != key()[0]
     assert key(X.copy(), y.copy(), {"n_estimators": 9, "n_jobs": 3}) == key()
+    sets = [key(options={"interaction_constraints": [[0, k]]}) for k in (1, 1, 2)]
+    assert sets[0] == sets[1] != sets[2]
+    assert None not in sets[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "are_alike"),
+    [
+        ({"num_leaves": 5}, True),
+        ({"boosting_type": "goss"}, True),
+        ({"boosting_type": "dart"}, False),
+        ({"boosting_type": "rf"}, False),
+        ({"folds": 2}, False),
+        ({"preset": "accurate"}, False),
+        ({"time_limit": 9.0}, False),
+        ({"early_stopping_round": 3}, False),
+    ],
+)
+def test_rounds_that_do_not_depend_on_later_ones(options, are_alike):
+    assert are_rounds_alike(LGBMRegressor(**options)) is are_alike
 
 
 def test_clones_share_until_the_end():

@@ -29,7 +29,7 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.fit import splits
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit
-from skgoss.objectives.metrics import names_and_functions
+from skgoss.objectives.metric_names import names_and_functions
 from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop

@@ -17,7 +17,7 @@ from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
 from skgoss.model import intervals
-from skgoss.objectives.metric_functions import EvalData, concordance
+from skgoss.objectives.metrics import EvalData, concordance
 from skgoss.objectives.objectives import is_survival
 from skgoss.objectives.survival import Baseline
 from skgoss.parameters import docstrings, signatures

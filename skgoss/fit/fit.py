@@ -27,7 +27,7 @@ from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import EstimatorRecord, FittedModel
-from skgoss.objectives import metrics, objectives, output_metrics
+from skgoss.objectives import metric_names, metrics, objectives, output_metrics
 from skgoss.objectives.link import Link
 from skgoss.objectives.survival import COX
 from skgoss.parameters.settings import Settings
@@ -583,7 +583,7 @@ class Fit:
 
     def metrics_of(self, feval: Any) -> list[metrics.CustomMetric]:
         """The metrics that one or several functions of the user compute."""
-        words, functions = metrics.names_and_functions([feval])
+        words, functions = metric_names.names_and_functions([feval])
         if words:
             raise TypeError(
                 f"feval must be a function or a list of functions, got {feval!r}."
@@ -634,7 +634,7 @@ def _metrics(
     First those of fit, then the option's or else the objective's, then functions.
     """
     usual = task.default_objective
-    words, functions = metrics.chosen(
+    words, functions = metric_names.chosen(
         metric, settings.metric, usual if callable(objective) else objective
     )
     by_name: Sequence[output_metrics.AnyMetric]
@@ -649,7 +649,7 @@ def _metrics(
     else:
         # Named metrics treat raw scores of a function as those of the usual objective.
         is_usual = callable(objective) and usual is not None
-        by_name = metrics.make(
+        by_name = metric_names.make(
             words,
             settings,
             n_scores,

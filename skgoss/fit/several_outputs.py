@@ -17,8 +17,9 @@ from skgoss.columns.targets import TargetColumns
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.fit.arguments import InputSet
 from skgoss.fit.task import Classification, Objective, Task
-from skgoss.objectives import metrics
+from skgoss.objectives import metric_names
 from skgoss.objectives.link import Link
+from skgoss.objectives.metrics import Metric
 from skgoss.objectives.objectives import canonical_name, make_link
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import about
@@ -146,9 +147,9 @@ class Output:
         """The options of the output in place of those of the fit."""
         return settings.replaced(**self.options)
 
-    def metrics(self, settings: Settings, name: str) -> list[metrics.Metric]:
+    def metrics(self, settings: Settings, name: str) -> list[Metric]:
         """The metric of this name, with the options of the fit."""
-        return metrics.make(
+        return metric_names.make(
             [name],
             self.settings(settings),
             self.task.n_scores,

@@ -1,54 +1,539 @@
-"""Metrics of evaluation sets, with LightGBM's names and definitions.
+"""Metrics of evaluation sets: what they are computed from, and how.
 
-``METRICS`` is the table of metrics. ``make`` makes `Metric` objects from names. They
-compute values from targets and scores.
+A metric is a function and a row of the table ``METRICS``. The function takes an
+`EvalData` and the settings of a fit. It returns the value for the rows of all
+processes; metrics of rankings return the value of each query.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
+from math import fsum, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.objectives import metric_functions as functions
+from skgoss._engine.objectives import (
+    exact_sum,
+    function_kernels,
+    loss_kernels,
+    metric_kernels,
+)
+from skgoss._engine.objectives.ranking_kernels import (
+    average_precision as precision_of_queries,
+)
+from skgoss.distributed.collectives import ALONE, Collectives
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import ranking
+from skgoss.objectives.distributions import kernel_target
 from skgoss.objectives.link import Link
-from skgoss.objectives.metric_functions import EvalData
 from skgoss.objectives.objectives import (
     ANY,
-    NOT_BUILT_IN,
     OBJECTIVES,
     POSITIVE,
     PROBABILITIES,
     TargetRange,
+    spec_of,
 )
+from skgoss.objectives.survival import COX, PartialLikelihood
 from skgoss.objectives.user_functions import UserFunction, name_of, predictions
-from skgoss.parameters import other_libraries
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import (
-    closest,
-    did_you_mean,
-    warn_unused,
-)
-from skgoss.utils.plain_values import INT32_MAX
 
 Floats = NDArray[np.float64]
 
-# The largest k of NDCG@k and MAP@k.
-MOST_DOCUMENTS = INT32_MAX
+
+class EvalData(NamedTuple):
+    """The data that a metric is computed from."""
+
+    # (n,) or (n, n_targets): the target: numbers, codes of classes, or grades.
+    y: Floats
+    scores: Floats  # (n_scores, n): raw scores if it uses them, else predictions
+    weight: Floats | None  # (n,)
+    # (n_queries + 1,): the first row of each query, and the number of rows; rows are
+    # sorted by query.
+    boundaries: NDArray[np.int64] | None
+    n_threads: int
+    source: Any = None  # the `Dataset` that functions f(predictions, dataset) get
+    # What `cached` has computed from the same targets and weights; None: nothing.
+    cache: dict[Any, Any] | None = None
+    # Which of the rows of all processes these are; None: all.
+    partition: RowPartition | None = None
+    # Which of the queries of all processes these are; None: all.
+    queries: RowPartition | None = None
+    # (n, n_targets): the weights for each target, if they differ.
+    output_weight: Floats | None = None
+
+    @property
+    def collectives(self) -> Collectives:
+        """The collective operations of the processes that hold the rows."""
+        return ALONE if self.partition is None else self.partition.collectives
+
+    @property
+    def others(self) -> Collectives | None:
+        """The same; None if there are no other processes."""
+        return None if self.partition is None else self.partition.collectives
+
+    def of_output(self, number: int, first: int, stop: int) -> EvalData:
+        """The data of one of several outputs, and its scores ``first : stop``.
+
+        Rows whose target is missing are left out.
+        """
+        scores = self.scores[first:stop]
+        if self.y.ndim == 1:
+            return self._replace(scores=scores)
+        y, weight, is_present, cache = self.cached(
+            ("output", number), lambda: self._column(number)
+        )
+        if is_present is not None:
+            scores = np.ascontiguousarray(scores[:, is_present])
+        return self._replace(y=y, scores=scores, weight=weight, cache=cache)
+
+    def _column(self, number: int) -> tuple[Floats, Floats | None, Any, dict[Any, Any]]:
+        """A target and its weights without missing values, where those are, a cache."""
+        y = np.ascontiguousarray(self.y[:, number])
+        weights = self.output_weight
+        weight = self.weight if weights is None else weights[:, number].copy()
+        rows = ~np.isnan(y)
+        if rows.all():
+            return y, weight, None, {}
+        return y[rows], None if weight is None else weight[rows], rows, {}
+
+    def on_all_rows(self, compute: Callable[[EvalData], Any]) -> Any:
+        """The result of a function of the rows of all processes, in order.
+
+        The first process alone gets them and calls the function.
+        """
+        partition = self.partition
+        if partition is None or partition.is_alone:
+            return compute(self)
+        all_rows = self.cached("all rows", partial(self._on_first, partition))
+        scores = partition.gather_on_first(self.scores)
+        return self.collectives.broadcast(
+            lambda: compute(all_rows._replace(scores=scores))
+        )
+
+    def _on_first(self, partition: RowPartition) -> EvalData:
+        """The data of all rows, but for its scores; of use on the first process."""
+        weight, boundaries, queries = self.weight, self.boundaries, self.queries
+        if boundaries is not None and queries is not None:
+            sizes = queries.gather_on_first(np.diff(boundaries))
+            boundaries = np.append(0, np.cumsum(sizes))
+        return self._replace(
+            y=partition.gather_on_first(self.y),
+            weight=None if weight is None else partition.gather_on_first(weight),
+            boundaries=boundaries,
+            cache=None if self.cache is None else {},
+            partition=None,
+            queries=None,
+        )
+
+    def summed(self, total: NDArray[np.int64]) -> float:
+        """An exact sum over the rows of all processes, rounded once."""
+        if self.partition is not None:
+            self.partition.collectives.all_reduce(total)
+        return exact_sum.rounded(total)
+
+    def of_all_queries(self, values: Floats) -> Floats:
+        """The values of the queries of all processes, along the last axis, in order."""
+        return values if self.queries is None else self.queries.all_gather(values)
+
+    def query_weights(self) -> Floats | None:
+        """The weights of the queries of all processes; None: ones."""
+        assert self.boundaries is not None
+        weights = ranking.query_weights(self.weight, self.boundaries)
+        return None if weights is None else self.of_all_queries(weights)
+
+    def cached(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The result of ``compute``, which depends on targets and weights alone."""
+        if self.cache is None:
+            return compute()
+        if key not in self.cache:
+            self.cache[key] = compute()
+        return self.cache[key]
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of all processes; ValueError unless it is above 0."""
+
+        def compute() -> float:
+            others = self.others
+            if self.weight is None:
+                n_rows = len(self.y)
+                return float(n_rows if others is None else others.total(n_rows))
+            return exact_sum.weighted_sum(self.weight, collectives=others)
+
+        total_weight = self.cached(("total weight", self.weight is None), compute)
+        if not total_weight > 0:
+            raise ValueError(
+                "An evaluation set has no row of positive weight. Pass other weights or"
+                " leave the set out."
+            )
+        return total_weight
 
 
-class Result(NamedTuple):
-    """One value of a metric."""
+# --- Functions ------------------------------------------------------------------------
 
-    name: str
-    value: float
-    maximize: bool
+
+def _sum(loss: str, data: EvalData, parameter: float = 0.0) -> float:
+    """The weighted sum of a loss over the rows of all processes, rounded once."""
+    total = loss_kernels.sum_values(
+        loss_kernels.VALUES[loss],
+        data.y,
+        data.scores[0],
+        data.weight,
+        parameter,
+        data.n_threads,
+    )
+    return data.summed(total)
+
+
+def mean_of(
+    loss: str, parameter: str | None = None
+) -> Callable[[EvalData, Settings], float]:
+    def compute(data: EvalData, settings: Settings) -> float:
+        value = 0.0 if parameter is None else getattr(settings, parameter)
+        return _sum(loss, data, value) / data.total_weight
+
+    return compute
+
+
+def intervals(levels: Sequence[float]) -> list[tuple[int, int, float]]:
+    """The intervals between pairs of quantiles, from the widest to the narrowest.
+
+    Returns the numbers of both quantiles, and the proportion of rows between them if
+    the levels are right.
+    """
+    last = len(levels) - 1
+    pairs = [(i, last - i) for i in range(len(levels) // 2)]
+    return [(low, high, levels[high] - levels[low]) for low, high in pairs]
+
+
+def _mean(values: Floats, data: EvalData) -> float:
+    total = exact_sum.weighted_sum(values, data.weight, data.others)
+    return total / data.total_weight
+
+
+def interval_coverage(data: EvalData, settings: Settings) -> list[float]:
+    y, scores, pairs = data.y, data.scores, intervals(settings.alpha)
+    return [
+        _mean(((scores[low] <= y) & (y <= scores[high])) * 1.0, data)
+        for low, high, _ in pairs
+    ]
+
+
+def interval_width(data: EvalData, settings: Settings) -> list[float]:
+    return [
+        _mean(data.scores[high] - data.scores[low], data)
+        for low, high, _ in intervals(settings.alpha)
+    ]
+
+
+def rmse(data: EvalData, settings: Settings) -> float:
+    return float(np.sqrt(_sum("l2", data) / data.total_weight))
+
+
+def r2(data: EvalData, settings: Settings) -> float:
+    def sum_of_squares() -> float:
+        total = exact_sum.weighted_sum(data.y, data.weight, data.others)
+        mean = total / data.total_weight
+        return _sum("l2", data._replace(scores=np.full((1, len(data.y)), mean)))
+
+    rest, total = _sum("l2", data), data.cached("squares", sum_of_squares)
+    if total > 0:
+        return 1.0 - rest / total
+    return 0.0 if rest > 0 else 1.0
+
+
+def tweedie(data: EvalData, settings: Settings) -> float:
+    power = settings.tweedie_variance_power
+    loss = "tweedie" if power > 1 else "poisson"
+    return _sum(loss, data, power) / data.total_weight
+
+
+def gamma_deviance(data: EvalData, settings: Settings) -> float:
+    return _sum("gamma_deviance", data)
+
+
+def kullback_leibler(data: EvalData, settings: Settings) -> float:
+    entropy = data.cached("entropy", lambda: _sum("entropy", data))
+    return (_sum("cross_entropy", data) - entropy) / data.total_weight
+
+
+def cross_entropy_lambda(data: EvalData, settings: Settings) -> float:
+    """Weights are part of the loss: they are numbers of trials."""
+    if data.weight is not None:
+        data = data._replace(scores=data.scores * data.weight, weight=None)
+    return _sum("cross_entropy_lambda", data) / data.total_weight
+
+
+def nll(data: EvalData, settings: Settings) -> float:
+    kind = loss_kernels.DISTRIBUTIONS[settings.objective]
+    target = data.cached("kernel target", lambda: kernel_target(data.y))
+    total = loss_kernels.sum_by_distribution(
+        kind, target, data.scores, data.weight, data.n_threads
+    )
+    return data.summed(total) / data.total_weight
+
+
+def crps(data: EvalData, settings: Settings) -> float:
+    distribution = spec_of(str(settings.objective)).distribution
+    assert distribution is not None
+    return _mean(distribution.crps(data.y, data.scores), data)
+
+
+def _partial_likelihood(data: EvalData, settings: Settings) -> PartialLikelihood:
+    efron = COX.get(str(settings.objective), False)
+    return data.cached(
+        ("partial likelihood", efron),
+        lambda: PartialLikelihood(data.y, data.weight, efron=efron),
+    )
+
+
+def cox_nll(data: EvalData, settings: Settings) -> float:
+    return _partial_likelihood(data, settings).value(data.scores, data.n_threads)
+
+
+def concordance(data: EvalData, settings: Settings | None = None) -> float:
+    """Harrell's C: the share of pairs whose order of events is that of their risks.
+
+    Both rows of a pair are in the same stratum.
+
+    F. E. Harrell et al., "Evaluating the Yield of Medical Tests", JAMA 247, 1982.
+    """
+    rows, asks, begins, stratum = data.cached("pairs", lambda: _in_order(data.y))
+    score = data.scores[0]
+    if settings is not None and settings.objective not in COX:
+        score = -score
+    risk = np.unique(score, return_inverse=True)[1]
+    if stratum.any():
+        # Those of strata that come first are the largest.
+        risk = np.unique(risk - stratum * len(risk), return_inverse=True)[1]
+    weight = np.ones(len(risk)) if data.weight is None else data.weight
+    right, equal, total = metric_kernels.pairs_in_order(
+        rows, asks, begins, risk, weight
+    )
+    return (right + 0.5 * equal) / total if total else nan
+
+
+def _in_order(bounds: Floats) -> tuple[NDArray[Any], ...]:
+    """Rows in the order in which a row, that asks, meets all that live longer.
+
+    Going back in time in each stratum, rows come in at the lower bound of their time,
+    and ask at the upper one. At one time, those who are known to die then come in last.
+
+    Returns the rows, which of them ask and which are the first of a stratum, and the
+    number of each row's stratum.
+    """
+    n, (lower, upper) = len(bounds), bounds.T[:2]
+    strata = bounds[:, 2] if bounds.shape[1] > 2 else np.zeros(n)
+    stratum = np.unique(strata, return_inverse=True)[1]
+    seen = np.flatnonzero(np.isfinite(upper))
+    time = np.concatenate([lower, upper[seen]])
+    turn = np.concatenate([np.where(lower == upper, 2, 0), np.ones(len(seen))])
+    rows = np.concatenate([np.arange(n), seen])
+    order = np.lexsort((turn, -time, stratum[rows]))
+    begins = np.diff(stratum[rows[order]], prepend=-1) > 0
+    asks = (order >= n).astype(np.uint8)
+    return rows[order], asks, begins.astype(np.uint8), stratum
+
+
+# The levels of the event times at which Brier scores are computed.
+_BRIER_LEVELS = np.linspace(0.1, 0.9, 17)
+
+
+def brier(data: EvalData, settings: Settings) -> float:
+    """The integrated Brier score between the deciles of the event times.
+
+    Rows have the inverse weights of their chance not to be censored. The baseline
+    hazard of Cox's model is that of these rows. E. Graf et al., "Assessment and
+    Comparison of Prognostic Classification Schemes for Survival Data", Statistics in
+    Medicine 18, 1999.
+    """
+    times, weights, is_over = data.cached("censoring", lambda: _censoring(data))
+    if settings.objective in COX:
+        baseline = _partial_likelihood(data, settings).baseline(data.scores)
+        strata = data.y[:, 2] if data.y.shape[1] > 2 else None
+        survival = baseline.survival(data.scores[0], times, strata)
+    else:
+        survival = _survival(str(settings.objective), data.scores, times)
+    errors = weights * (survival - 1.0 + is_over) ** 2
+    scores = np.array([_mean(column.copy(), data) for column in errors.T])
+    if len(times) < 2:
+        return float(scores[0])
+    areas = np.diff(times) * (scores[1:] + scores[:-1])
+    return float(areas.sum() / 2 / np.ptp(times))
+
+
+def _survival(name: str, scores: Floats, times: Floats) -> Floats:
+    """The probability that each row lives longer, for a distribution of times.
+
+    That is the likelihood of a row that lives until then.
+    """
+    kind, n_rows = loss_kernels.DISTRIBUTIONS[name], scores.shape[1]
+    losses = np.empty((len(times), n_rows))
+    for time, of_time in zip(times, losses, strict=True):
+        bounds = np.repeat([time, np.inf], n_rows)
+        loss_kernels.likelihoods(kind, bounds, scores, of_time)
+    return function_kernels.exp(-losses).T
+
+
+def _censoring(data: EvalData) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Times, and for each row and time its weight, and whether its event was before."""
+    lower, upper = data.y.T[:2]
+    weight = np.ones(len(lower)) if data.weight is None else data.weight
+    seen = upper == lower
+    if not (seen | np.isinf(upper)).all() or not seen.any():
+        raise ValueError(
+            "metric 'brier' needs an evaluation set with events, whose times are known"
+            " or right-censored. Use 'concordance'."
+        )
+    moments, number = np.unique(lower, return_inverse=True)
+    dying, leaving = (np.bincount(number, weight * w) for w in (seen, ~seen))
+    staying = np.cumsum((dying + leaving)[::-1])[::-1] - dying
+    share = np.divide(leaving, staying, out=np.zeros(len(moments)), where=staying > 0)
+    chance = np.cumprod(1.0 - share)
+    events = np.cumsum(dying)
+    times = moments[np.unique(np.searchsorted(events, _BRIER_LEVELS * events[-1]))]
+    of_times = chance[np.searchsorted(moments, times, side="right") - 1]
+    is_over = lower[:, None] <= times
+    inverse = np.where(is_over, seen[:, None] / _above_0(chance[number])[:, None], 0.0)
+    return times, np.where(is_over, inverse, 1.0 / _above_0(of_times)), is_over
+
+
+def _above_0(values: NDArray[Any]) -> Floats:
+    return np.where(values > 0, values, np.inf)
+
+
+def multi_logloss(data: EvalData, settings: Settings) -> float:
+    return _by_class(data, 0)
+
+
+def multi_error(data: EvalData, settings: Settings) -> float:
+    return _by_class(data, settings.multi_error_top_k)
+
+
+def _by_class(data: EvalData, top_k: int) -> float:
+    total = loss_kernels.sum_by_class(
+        data.y, data.scores, data.weight, top_k, data.n_threads
+    )
+    return data.summed(total) / data.total_weight
+
+
+def on_first_process(
+    compute: Callable[[EvalData, Settings], float],
+) -> Callable[[EvalData, Settings], float]:
+    """A metric that the first process computes from the rows of all."""
+    return lambda data, settings: data.on_all_rows(lambda rows: compute(rows, settings))
+
+
+@on_first_process
+def auc(data: EvalData, settings: Settings) -> float:
+    return metric_kernels.auc(data.y, data.scores[0], data.weight, data.n_threads)
+
+
+@on_first_process
+def average_precision(data: EvalData, settings: Settings) -> float:
+    return metric_kernels.average_precision(
+        data.y, data.scores[0], data.weight, data.n_threads
+    )
+
+
+@on_first_process
+def auc_mu(data: EvalData, settings: Settings) -> float:
+    """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7.
+
+    Pairs of classes of which one has no rows are left out.
+    """
+    n_classes = len(data.scores)
+    costs = _auc_mu_costs(settings.auc_mu_weights, n_classes)
+    order, ends = data.cached("classes", partial(_rows_by_class, data.y, n_classes))
+    scores = np.split(data.scores[:, order], ends, axis=1)
+    weights = None if data.weight is None else np.split(data.weight[order], ends)
+    areas = []
+    for i, j in combinations(range(n_classes), 2):
+        direction = costs[i] - costs[j]
+        direction *= direction[i] - direction[j]
+        of_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
+        distance = np.concatenate([_projected(direction, scores[k]) for k in (i, j)])
+        weight = None if weights is None else np.concatenate([weights[i], weights[j]])
+        area = metric_kernels.auc(of_i, distance, weight, data.n_threads)
+        if not isnan(area):
+            areas.append(area)
+    return fsum(areas) / len(areas) if areas else nan
+
+
+def _rows_by_class(
+    y: Floats, n_classes: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows sorted by class, and where each class but the last ends.
+
+    With them pairs of classes are copied, not gathered.
+    """
+    code = y.astype(np.int64)
+    order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
+    return order, np.cumsum(np.bincount(code, minlength=n_classes))[:-1]
+
+
+def _projected(direction: Floats, scores: Floats) -> Floats:
+    """The product with ``scores``, (n_scores, n), summed in a fixed order."""
+    distance = np.zeros(scores.shape[1])
+    for k in np.flatnonzero(direction):
+        distance += direction[k] * scores[k]
+    return distance
+
+
+def _auc_mu_costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
+    if weights is None:
+        return 1.0 - np.eye(n_classes)
+    if len(weights) != n_classes**2:
+        raise ValueError(
+            f"auc_mu_weights must have {n_classes**2} numbers for {n_classes} classes"
+            f" (a matrix, row by row), got {len(weights)}."
+        )
+    costs = np.array(weights, dtype=np.float64).reshape(n_classes, n_classes)
+    np.fill_diagonal(costs, 0.0)
+    return costs
+
+
+def ndcg(data: EvalData, settings: Settings, *, averages_ties: bool = True) -> Floats:
+    """NDCG of each query, (n_levels, n_queries)."""
+
+    def graded_queries() -> ranking.GradedQueries:
+        assert data.boundaries is not None
+        gain = ranking.gains(
+            data.y, settings.label_gain, name="The target of an evaluation set"
+        )
+        return ranking.GradedQueries(
+            gain, data.boundaries, settings.eval_at, data.n_threads
+        )
+
+    queries = data.cached(("ndcg", settings.eval_at), graded_queries)
+    return queries.ndcg(
+        data.scores[0], averages_ties=averages_ties, n_threads=data.n_threads
+    )
+
+
+def mean_average_precision(
+    data: EvalData, settings: Settings, *, averages_ties: bool = True
+) -> Floats:
+    """Average precision of each query, (n_levels, n_queries)."""
+    assert data.boundaries is not None
+    at = np.array(settings.eval_at, dtype=np.int64)
+    precision = np.empty((len(at), len(data.boundaries) - 1))
+    precision_of_queries(
+        data.scores[0],
+        data.cached("relevant", lambda: (data.y > 0.5).astype(np.uint8)),
+        data.boundaries,
+        at,
+        averages_ties,
+        data.n_threads,
+        precision,
+    )
+    return precision
 
 
 # --- The table ------------------------------------------------------------------------
@@ -91,13 +576,13 @@ _OF_NDCG = "eval_at", "label_gain"
 
 
 METRICS: dict[str, MetricSpec] = {
-    "l2": MetricSpec(functions.mean_of("l2")),
-    "rmse": MetricSpec(functions.rmse, ("root_mean_squared_error", "l2_root")),
-    "l1": MetricSpec(functions.mean_of("l1")),
+    "l2": MetricSpec(mean_of("l2")),
+    "rmse": MetricSpec(rmse, ("root_mean_squared_error", "l2_root")),
+    "l1": MetricSpec(mean_of("l1")),
     # The mean loss of an objective is a metric of its name.
     **{
         name: MetricSpec(
-            functions.mean_of(name, spec.option),
+            mean_of(name, spec.option),
             targets=spec.targets,
             options=() if spec.option is None else (spec.option,),
         )
@@ -105,94 +590,76 @@ METRICS: dict[str, MetricSpec] = {
         if spec.metric is None
     },
     "interval_coverage": MetricSpec(
-        functions.interval_coverage,
+        interval_coverage,
         maximize=True,
         task="quantiles",
         options=("alpha",),
     ),
-    "interval_width": MetricSpec(
-        functions.interval_width, task="quantiles", options=("alpha",)
-    ),
-    "poisson": MetricSpec(functions.mean_of("poisson")),
-    "tweedie": MetricSpec(functions.tweedie, options=("tweedie_variance_power",)),
-    "gamma_deviance": MetricSpec(functions.gamma_deviance, targets=POSITIVE),
-    "r2": MetricSpec(functions.r2, maximize=True),
-    "binary_logloss": MetricSpec(functions.mean_of("binary_logloss"), task="binary"),
-    "binary_error": MetricSpec(functions.mean_of("binary_error"), task="binary"),
-    "auc": MetricSpec(
-        functions.auc, maximize=True, uses_raw_scores=True, task="binary"
-    ),
+    "interval_width": MetricSpec(interval_width, task="quantiles", options=("alpha",)),
+    "poisson": MetricSpec(mean_of("poisson")),
+    "tweedie": MetricSpec(tweedie, options=("tweedie_variance_power",)),
+    "gamma_deviance": MetricSpec(gamma_deviance, targets=POSITIVE),
+    "r2": MetricSpec(r2, maximize=True),
+    "binary_logloss": MetricSpec(mean_of("binary_logloss"), task="binary"),
+    "binary_error": MetricSpec(mean_of("binary_error"), task="binary"),
+    "auc": MetricSpec(auc, maximize=True, uses_raw_scores=True, task="binary"),
     "average_precision": MetricSpec(
-        functions.average_precision, maximize=True, uses_raw_scores=True, task="binary"
+        average_precision, maximize=True, uses_raw_scores=True, task="binary"
     ),
     "cross_entropy_lambda": MetricSpec(
-        functions.cross_entropy_lambda, task="binary", targets=PROBABILITIES
+        cross_entropy_lambda, task="binary", targets=PROBABILITIES
     ),
     "kullback_leibler": MetricSpec(
-        functions.kullback_leibler, ("kldiv",), task="binary", targets=PROBABILITIES
+        kullback_leibler, ("kldiv",), task="binary", targets=PROBABILITIES
     ),
-    "nll": MetricSpec(functions.nll, uses_raw_scores=True, task="likelihood"),
-    "crps": MetricSpec(functions.crps, uses_raw_scores=True, task="distribution"),
-    "cox_nll": MetricSpec(functions.cox_nll, uses_raw_scores=True, task="cox"),
+    "nll": MetricSpec(nll, uses_raw_scores=True, task="likelihood"),
+    "crps": MetricSpec(crps, uses_raw_scores=True, task="distribution"),
+    "cox_nll": MetricSpec(cox_nll, uses_raw_scores=True, task="cox"),
     "concordance": MetricSpec(
-        functions.concordance,
+        concordance,
         ("c_index", "cindex", "concordance_index"),
         maximize=True,
         uses_raw_scores=True,
         task="survival",
     ),
     "brier": MetricSpec(
-        functions.brier, ("integrated_brier",), uses_raw_scores=True, task="survival"
+        brier, ("integrated_brier",), uses_raw_scores=True, task="survival"
     ),
-    "multi_logloss": MetricSpec(functions.multi_logloss, task="multiclass"),
+    "multi_logloss": MetricSpec(multi_logloss, task="multiclass"),
     "multi_error": MetricSpec(
-        functions.multi_error, task="multiclass", options=("multi_error_top_k",)
+        multi_error, task="multiclass", options=("multi_error_top_k",)
     ),
     "auc_mu": MetricSpec(
-        functions.auc_mu,
+        auc_mu,
         maximize=True,
         uses_raw_scores=True,
         task="multiclass",
         options=("auc_mu_weights",),
     ),
-    "ndcg": _of_ranking(functions.ndcg, options=_OF_NDCG),
+    "ndcg": _of_ranking(ndcg, options=_OF_NDCG),
     "map": _of_ranking(
-        functions.mean_average_precision,
+        mean_average_precision,
         "mean_average_precision",
         options=("eval_at",),
     ),
     # As LightGBM, which ranks documents of equal scores in the order of their rows.
-    "ndcg_lightgbm": _of_ranking(
-        partial(functions.ndcg, averages_ties=False), options=_OF_NDCG
-    ),
+    "ndcg_lightgbm": _of_ranking(partial(ndcg, averages_ties=False), options=_OF_NDCG),
     "map_lightgbm": _of_ranking(
-        partial(functions.mean_average_precision, averages_ties=False),
+        partial(mean_average_precision, averages_ties=False),
         options=("eval_at",),
     ),
 }
 
-# Names of an objective stand for its default metric, unless they are those of another.
-_NAME_OF = {
-    alias: spec.metric or name
-    for name, spec in OBJECTIVES.items()
-    for alias in (name, *spec.aliases)
-} | {alias: name for name, spec in METRICS.items() for alias in (name, *spec.aliases)}
 
-# The names of a classifier's metrics for two classes, and for more than two.
-_NAMES_BY_CLASSES = (
-    {
-        "logloss": "binary_logloss",
-        "multi_logloss": "binary_logloss",
-        "error": "binary_error",
-        "multi_error": "binary_error",
-    },
-    {
-        "logloss": "multi_logloss",
-        "binary_logloss": "multi_logloss",
-        "error": "multi_error",
-        "binary_error": "multi_error",
-    },
-)
+# --- Metrics of a fit -----------------------------------------------------------------
+
+
+class Result(NamedTuple):
+    """One value of a metric."""
+
+    name: str
+    value: float
+    maximize: bool
 
 
 class Metric:
@@ -245,7 +712,7 @@ class Metric:
             means = ranking.means_over_queries(values, weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
-        pairs = functions.intervals(self.settings.alpha)
+        pairs = intervals(self.settings.alpha)
         names = [f"{self.name}@{share:g}" for _, _, share in pairs]
         return zip(names, values, strict=True)
 
@@ -305,175 +772,3 @@ class CustomMetricOfDataset(CustomMetric):
 
     def _returned(self, data: EvalData) -> Any:
         return self.function(predictions(data.scores), data.source)
-
-
-# --- Names ----------------------------------------------------------------------------
-
-
-def names_and_functions(
-    passed: Iterable[Any],
-) -> tuple[list[str], list[Callable[..., Any]]]:
-    """Separate names and functions in the user's metrics, in the order of the user.
-
-    These are names, functions, None, or lists of these. A str may hold several names
-    with commas between them. Names that are repeated or empty are left out.
-    """
-    names: list[str] = []
-    callables: list[Callable[..., Any]] = []
-    for metric in passed:
-        items = list(metric) if isinstance(metric, list | tuple | set) else [metric]
-        for item in items:
-            if callable(item):
-                callables.append(item)
-            elif isinstance(item, str):
-                # Commas also stand between the levels of a name, as in 'ndcg@1,3'.
-                names += [name.strip() for name in re.split(r",(?!\s*\d)", item)]
-            elif item is not None:
-                raise TypeError(
-                    "eval_metric must be a str, a callable or a list of them, got"
-                    f" {type(item).__name__}."
-                )
-    return list(dict.fromkeys(filter(None, names))), callables
-
-
-def chosen(
-    metric: Any, option: Any, objective: str | None
-) -> tuple[list[str], list[Callable[..., Any]]]:
-    """The names and functions of a fit's metrics: see `names_and_functions`.
-
-    First those of its argument, then those of the option or, if there are none and
-    'None' is not among them, the objective's default: LightGBM's for any of its names.
-    """
-    names: list[str] = []
-    functions: list[Callable[..., Any]] = []
-    if not (metric is None and option is None):
-        names, functions = names_and_functions([metric, option])
-    is_open = option in (None, "") or not names
-    if is_open and objective is not None and "none" not in map(_plain, names):
-        default = _NAME_OF.get(objective.lower())
-        names += [] if default is None else [default]
-    return names, functions
-
-
-def _plain(name: str) -> str:
-    """A name in lower case; 'none' for all of LightGBM's names for no metric."""
-    return "none" if name.lower() in NOT_BUILT_IN else name.lower()
-
-
-def canonical(name: str) -> str:
-    """The name in ``METRICS`` of a metric, from any of its names in any case."""
-    return _NAME_OF.get(name.lower(), name)
-
-
-def is_of_quantiles(name: str) -> bool:
-    """Whether any name of a metric is that of one of several quantiles."""
-    spec = METRICS.get(canonical(name))
-    return spec is not None and spec.task == "quantiles"
-
-
-def make(
-    names: Iterable[str],
-    settings: Settings,
-    n_scores: int = 1,
-    *,
-    classifies: bool = False,
-    ranks: bool = False,
-    link: Link | None = None,
-) -> list[Metric]:
-    """Make metrics from names or aliases.
-
-    'ndcg@1,3' means NDCG@1 and NDCG@3, and 'None' no metric. A name that is unknown is
-    left out with an UnusedParameterWarning, and one that does not fit the task raises
-    ValueError. In a task that ``classifies``, names of metrics of two and of more
-    classes stand for each other; ``ranks`` tells whether there are queries.
-    """
-    made: list[Metric] = []
-    synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}
-    tasks = _tasks(settings, n_scores, ranks)
-    # The levels of each metric that an earlier name has asked for.
-    done: dict[str, set[int | None]] = {}
-    for passed in names:
-        word = passed.lower()
-        if word in NOT_BUILT_IN:
-            continue
-        name, levels = _name_and_levels(word, synonyms)
-        task = None if name is None else METRICS[name].task
-        is_foreign = word in other_libraries.ACCEPTED_METRICS
-        if name is None or (is_foreign and task not in tasks):
-            warn_unused(
-                f"metric {passed!r} is not known and has no effect."
-                f"{_advice(passed, tasks)} Use one of {', '.join(METRICS)},"
-                " or a function."
-            )
-            continue
-        if task not in tasks:
-            fitting = [other for other, spec in METRICS.items() if spec.task in tasks]
-            raise ValueError(
-                f"metric {name!r} cannot be computed for this task; use one of"
-                f" {', '.join(fitting)}, or a function."
-            )
-        before = done.setdefault(name, set())
-        if task == "ranking":
-            wanted = dict.fromkeys(levels or settings.eval_at)
-            fresh = tuple(k for k in wanted if k not in before)
-            before.update(fresh)
-            if fresh:
-                made.append(Metric(name, _with_levels(settings, fresh), link))
-        elif not before:
-            before.add(None)
-            made.append(Metric(name, settings, link))
-    return made
-
-
-def _advice(unknown: str, tasks: Sequence[str]) -> str:
-    """What to use instead of an unknown metric, or "" if nothing is close."""
-    names = [name for name in _NAME_OF if METRICS[_NAME_OF[name]].task in tasks]
-    word = unknown.lower().removeprefix("neg_").removesuffix("_deviance")
-    instead = other_libraries.METRICS
-    near = closest(word, [*names, *instead]) or closest(
-        word.removeprefix("mean_"), [*names, *instead]
-    )
-    if near and near[0] in instead:
-        return f" For {near[0]!r}, use {instead[near[0]]}."
-    return did_you_mean(near)
-
-
-def _name_and_levels(
-    passed: str, synonyms: Mapping[str, str]
-) -> tuple[str | None, tuple[int, ...] | None]:
-    stem, at, tail = passed.partition("@")
-    stem = other_libraries.ACCEPTED_METRICS.get(stem, stem)
-    stem = synonyms.get(_NAME_OF.get(stem, stem), stem)
-    if stem not in _NAME_OF:
-        return None, None
-    name = _NAME_OF[stem]
-    if not at:
-        return name, None
-    levels = [level.strip() for level in tail.split(",")]
-    if METRICS[name].task != "ranking" or not all(map(str.isdecimal, levels)):
-        raise ValueError(
-            f"metric {passed!r} is not known: only 'ndcg' and 'map' have levels, as in"
-            " 'ndcg@10'."
-        )
-    return name, tuple(map(int, levels))
-
-
-def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
-    if not 1 <= min(levels) <= max(levels) <= MOST_DOCUMENTS:
-        raise ValueError(
-            f"The levels of 'ndcg' and 'map' must be from 1 to {MOST_DOCUMENTS}, got"
-            f" {', '.join(map(str, levels))}."
-        )
-    return settings.replaced(eval_at=levels)
-
-
-def _tasks(settings: Settings, n_scores: int, ranks: bool) -> Sequence[str]:
-    """The tasks whose metrics a fit can compute."""
-    spec = OBJECTIVES.get(str(settings.objective))
-    if spec is not None and spec.task == "survival":
-        return "survival", "cox" if spec.distribution is None else "likelihood"
-    if spec is not None and spec.distribution is not None:
-        return "regression", "likelihood", "distribution"
-    if n_scores > 1:
-        return ("multiclass",)
-    return ("regression", "binary", "ranking") if ranks else ("regression", "binary")

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from skgoss.objectives import metrics
+from skgoss.objectives import metric_names
 from skgoss.objectives.link import Link
-from skgoss.objectives.metric_functions import EvalData
-from skgoss.objectives.metrics import CustomMetric, Metric, Result
+from skgoss.objectives.metrics import CustomMetric, EvalData, Metric, Result
 from skgoss.parameters.settings import Settings
 
 
@@ -65,8 +64,8 @@ def make(
     """
     chosen: dict[tuple[str, ...], Metric | OutputMean] = {}
     for name in names:
-        if link.levels and metrics.is_of_quantiles(name):
-            metric = Metric(metrics.canonical(name), settings, link)
+        if link.levels and metric_names.is_of_quantiles(name):
+            metric = Metric(metric_names.canonical(name), settings, link)
             chosen.setdefault((metric.name,), metric)
             continue
         made = (make_metrics(name) for make_metrics in make_by_output)

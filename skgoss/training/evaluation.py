@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from skgoss.binning.rows import Rows
 from skgoss.objectives.link import IDENTITY, Link, transform
-from skgoss.objectives.metric_functions import EvalData
-from skgoss.objectives.metrics import CustomMetric, Result
+from skgoss.objectives.metrics import CustomMetric, EvalData, Result
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.training.binned import BinnedRows
 from skgoss.utils.messages import warn

@@ -28,8 +28,7 @@ from skgoss.objectives.distributions import (
 from skgoss.objectives.gradients import Likelihood
 from skgoss.objectives.likelihoods import calibrated, most_likely
 from skgoss.objectives.link import transform
-from skgoss.objectives.metric_functions import EvalData
-from skgoss.objectives.metrics import Metric
+from skgoss.objectives.metrics import EvalData, Metric
 from skgoss.objectives.objectives import OBJECTIVES, TrainingRows, make_link
 
 RNG = np.random.default_rng(3)

@@ -11,8 +11,8 @@ from scipy import special
 
 from skgoss import LGBMRegressor, parameters
 from skgoss._engine.objectives import link_kernels, loss_kernels
-from skgoss.objectives.metric_functions import EvalData
-from skgoss.objectives.metrics import Metric, chosen
+from skgoss.objectives.metric_names import chosen
+from skgoss.objectives.metrics import EvalData, Metric
 from skgoss.objectives.objectives import (
     ANY,
     NOT_NEGATIVE,

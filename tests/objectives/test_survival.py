@@ -24,11 +24,9 @@ from skgoss import (
 from skgoss._engine.objectives import exact_sum, loss_kernels
 from skgoss.columns import lifetimes
 from skgoss.distributed.row_partition import RowPartition
-from skgoss.objectives import metric_functions
 from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target
 from skgoss.objectives.likelihoods import most_likely
-from skgoss.objectives.metric_functions import EvalData, concordance
-from skgoss.objectives.metrics import Metric
+from skgoss.objectives.metrics import EvalData, Metric, _survival, concordance
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.parameters import DEFAULTS
@@ -427,7 +425,7 @@ def test_survival_of_the_brier_score_is_that_of_scipy(base):
     scores = np.append(scores, [[-40.0, 40.0], [-20.0, -20.0]], axis=1)
     with np.errstate(over="ignore", divide="ignore"):
         expected = DISTRIBUTIONS[name].frozen(scores).sf(times[:, None]).T
-    found = metric_functions._survival(name, scores, times)
+    found = _survival(name, scores, times)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 

@@ -53,8 +53,6 @@ TESTED_IN = {
     "estimators/test_scikit_learn.py": ["utils/sklearn_private"],
     # One naive walk is the twin of all tables of a prediction.
     "model/test_predictions.py": ["model/category_sets", "model/predictor_tables"],
-    # One twin of a loss tests its gradients, its metric and its start score.
-    "objectives/test_metrics.py": ["objectives/metric_functions"],
     # Fits of distributions are tested beside these.
     "objectives/test_distributions.py": ["objectives/likelihoods"],
     "objectives/test_training_objective.py": [

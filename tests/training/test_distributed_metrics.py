@@ -12,7 +12,7 @@ from skgoss.binning.rows import Rows, held_out
 from skgoss.columns.columns import RELEASED
 from skgoss.columns.queries import Queries
 from skgoss.fit import callbacks
-from skgoss.objectives import metric_functions, metrics
+from skgoss.objectives import metrics
 from skgoss.training.evaluation import EvaluationSet
 
 N = 700
@@ -167,7 +167,7 @@ def test_areas_of_ranks_are_those_of_one(n, kind):
                 parts = dealt[collectives.rank]
                 at, partition = rows_of(parts), partition_of(collectives, parts)
                 before = collectives.meeting.n_collectives
-                sample = metric_functions.EvalData(
+                sample = metrics.EvalData(
                     *(y[at], score[None, at], None, None, 1), partition=partition
                 )
                 found = metric(sample)[0].value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import lru_cache, partial
 from os import PathLike
 from types import MappingProxyType
@@ -34,6 +33,7 @@ from skgoss.parameters import docstrings, other_libraries, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
+from skgoss.utils.locks import OnlyUser
 from skgoss.utils.messages import Elsewhere
 from skgoss.utils.public import set_module
 
@@ -1050,23 +1050,18 @@ class LGBMModel(
 
 
 # The estimators that are being fitted, by their ids.
-_FITS: dict[int, object] = {}
+_FITS: dict[int, OnlyUser] = {}
 
 
-@contextmanager
-def only_fit(estimator: LGBMModel) -> Iterator[None]:
-    """Refuse to fit an estimator that is being fitted."""
-    this_fit = object()
-    if _FITS.setdefault(id(estimator), this_fit) is not this_fit:
-        raise RuntimeError(
-            f"This {type(estimator).__name__} is already being fitted: objectives,"
-            " metrics, callbacks and other threads must not fit it at the same time."
-            " Fit a clone of it instead."
-        )
-    try:
-        yield
-    finally:
-        del _FITS[id(estimator)]
+def only_fit(estimator: LGBMModel) -> OnlyUser:
+    """Refuses to fit an estimator that is being fitted."""
+    return OnlyUser(
+        _FITS,
+        id(estimator),
+        f"This {type(estimator).__name__} is already being fitted: objectives,"
+        " metrics, callbacks and other threads must not fit it at the same time."
+        " Fit a clone of it instead.",
+    )
 
 
 def run(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skgoss.binning.rows import Rows
 from skgoss.fit import callbacks, ensemble
@@ -44,21 +43,17 @@ class Folds:
 
     def learned_and_tested(self, number: int) -> tuple[Rows, EvaluationSet]:
         """The rows that a fold learns from, and those that it is tested on."""
-        train, test = self.pairs[number]
-        if not len(test):
-            assert self.others is not None
-            return self._learned(train), self.others
-        tested = EvaluationSet(f"fold_{number}", self.rows.take(self.rows.local(test)))
-        return self._learned(train), tested
-
-    def _learned(self, train: NDArray[np.int64]) -> Rows:
-        """The rows that a fold learns from, as a view of the bins if they are most."""
         rows, weight = self.rows, self.rows.weight
-        at = rows.local(train)
-        at = at if weight is None else at[weight[at] != 0]
+        train, test = map(rows.local, self.pairs[number])
+        if weight is not None:
+            train = train[weight[train] != 0]
         # What a tree does with all rows would take long for a few rows.
-        learned = rows.view(at) if 2 * len(at) >= len(rows) else rows.take(at)
-        return learned.without_zero_weights()
+        is_view = 2 * len(train) >= len(rows)
+        learned = rows.view(train) if is_view else rows.take(train)
+        learned = learned.without_zero_weights()
+        if self.others is not None:
+            return learned, self.others
+        return learned, EvaluationSet(f"fold_{number}", rows.take(test))
 
 
 def threads_of_folds(fit: Fit, n_folds: int) -> tuple[int, int]:

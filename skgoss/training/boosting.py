@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.locks import NonBlockingLock
 from skgoss._engine.model.linear_kernels import group_rows, paths
 from skgoss._engine.objectives.loss_kernels import Loss
 from skgoss._engine.training.grower import TreeGrower
@@ -44,23 +44,6 @@ _DRAWS = 30
 Scored = tuple[BinnedRows, Floats]
 
 
-class NonBlockingLock:
-    """A lock that raises an error instead of waiting."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                "This Booster is already training a round: objectives, metrics and"
-                " other threads must not train it at the same time."
-            )
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
-
-
 class LockedRounds(Rounds):
     """What all states of boosting share: evaluation sets, one thread that trains.
 
@@ -81,7 +64,10 @@ class LockedRounds(Rounds):
         self.make_training_set = make_training_set
         self.sets = list(sets)
         self.unlisted_sets = []
-        self._lock = NonBlockingLock()
+        self._lock = NonBlockingLock(
+            "This Booster is already training a round: objectives, metrics and"
+            " other threads must not train it at the same time."
+        )
 
     def evaluate(self) -> list[EvalResult]:
         return self.evaluate_sets(self.sets) if self.sets else []

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
 from weakref import WeakSet
+
+from skgoss._engine.locks import OnlyUser, ReentrantLock
+
+__all__ = ["Lock", "OnlyUser", "cached_property"]
 
 T = TypeVar("T")
 
@@ -14,7 +17,7 @@ T = TypeVar("T")
 _LOCKS: WeakSet[Lock] = WeakSet()
 
 
-class Lock:
+class Lock(ReentrantLock):
     """A lock that the same thread may take again.
 
     A copy is another lock. After a fork the child finds it free, because the thread
@@ -22,14 +25,8 @@ class Lock:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        super().__init__()
         _LOCKS.add(self)
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()
@@ -38,7 +35,7 @@ class Lock:
 def _renew() -> None:
     """Free all locks, in a child that has no other thread yet."""
     for lock in list(_LOCKS):
-        lock._lock = threading.RLock()
+        lock.renew()
 
 
 if hasattr(os, "register_at_fork"):

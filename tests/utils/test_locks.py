@@ -20,6 +20,8 @@ from skgoss import (
     early_stopping,
     train,
 )
+from skgoss._engine.locks import NonBlockingLock
+from skgoss.estimators.base import only_fit
 from skgoss.utils.locks import Lock
 
 RNG = np.random.default_rng(0)
@@ -356,3 +358,49 @@ def test_what_a_callback_remembers_belongs_to_one_fit():
     model.fit(train_x, Y[:150], eval_set=[valid], callbacks=[stop, fit_another])
     assert model.best_iteration_ == alone.best_iteration_
     assert inner[0] == 1
+
+
+# --- Interrupts -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [Lock(), NonBlockingLock("taken"), only_fit(LGBMRegressor())],
+    ids=["Lock", "NonBlockingLock", "only_fit"],
+)
+def test_an_interrupt_leaves_no_lock_taken(lock):
+    """Python handles signals where its functions begin: each of them may fail."""
+
+    def use() -> None:
+        with lock:
+            body()
+
+    def body() -> None:
+        pass
+
+    def is_interrupted(number: int) -> bool:
+        n_calls = 0
+
+        def trace(*_: object) -> None:
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls == number:
+                raise KeyboardInterrupt
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            use()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(before)
+        return False
+
+    n = next(number for number in range(1, 9) if not is_interrupted(number))
+    assert n > 2  # `use` and `body` at least
+    other = threading.Thread(target=use, daemon=True)
+    other.start()
+    other.join(10.0)
+    assert not other.is_alive()
+    use()

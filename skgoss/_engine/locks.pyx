@@ -1,0 +1,64 @@
+"""Locks that an interrupt cannot leave taken.
+
+Python handles signals between two instructions of a function in Python, its first one included. A
+`with` body begins and ends with calls of these methods, which are not in Python: no signal is
+handled between taking a lock and the body, or between the body and the release.
+"""
+
+from _thread import RLock, allocate_lock
+
+
+cdef class ReentrantLock:
+    """A lock that the same thread may take again."""
+
+    cdef object _lock
+
+    def __init__(self):
+        self.renew()
+
+    def __enter__(self):
+        self._lock.acquire()
+
+    def __exit__(self, *error):
+        self._lock.release()
+
+    def renew(self):
+        """Free the lock; only in a process where no thread holds it."""
+        self._lock = RLock()
+
+
+cdef class NonBlockingLock:
+    """A lock that raises RuntimeError with a message instead of waiting."""
+
+    cdef object _lock, _message
+
+    def __init__(self, str message):
+        self._lock, self._message = allocate_lock(), message
+
+    def __enter__(self):
+        if not self._lock.acquire(False):
+            raise RuntimeError(self._message)
+
+    def __exit__(self, *error):
+        self._lock.release()
+
+
+cdef class OnlyUser:
+    """Registers a user of what has a key while a `with` body runs.
+
+    RuntimeError with a message if there is one.
+    """
+
+    cdef dict _users
+    cdef object _key, _message
+
+    def __init__(self, dict users, key, str message):
+        self._users, self._key, self._message = users, key, message
+
+    def __enter__(self):
+        # One step: threads may do this at the same time.
+        if self._users.setdefault(self._key, self) is not self:
+            raise RuntimeError(self._message)
+
+    def __exit__(self, *error):
+        del self._users[self._key]

@@ -73,6 +73,7 @@ class FoldModel:
 
         Without other ``metrics``, the ``history`` has those of each round.
         """
+        measured = None if metrics else _last_metrics(history, n_rounds)
         boosting.end(n_rounds)
         (tested,) = boosting.sets
         return cls(
@@ -84,7 +85,7 @@ class FoldModel:
             boosting.learned_scores(),
             history,
             n_rounds,
-            None if metrics else _last_metrics(history, n_rounds),
+            measured,
         )
 
     def measure(self, metrics: Sequence[AnyMetric] | None = None) -> list[EvalResult]:
@@ -252,15 +253,15 @@ def _joined_trees(
     first, n_rounds = models[0][0], [model.n_rounds for model, *_ in models]
     # A forest divides by the number of all rounds.
     share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
+    index = np.concatenate([np.arange(n) for n in n_rounds])
+    order = np.argsort(index, kind="stable")
+    folds = np.repeat([fold for *_, fold in models], n_rounds)[order]
     grown = [model.new_trees() for model, *_ in models]
     ensembles = [
         trees.scaled(weight * factor)
         for trees, (_, weight, _), factor in zip(grown, models, share, strict=True)
     ]
-    index = np.concatenate([np.arange(n) for n in n_rounds])
-    order = np.argsort(index, kind="stable")
     trees = ensembles[0].joined(*ensembles[1:]).chosen(order)
-    folds = np.repeat([fold for *_, fold in models], n_rounds)[order]
     if first.first_round:
         trees = first.trees.truncated(first.first_round).joined(trees)
     shared = np.full(first.first_round, -1)

@@ -100,11 +100,11 @@ def _models(
         state, test = of_fold.state, pairs[number][1]
         calls = of_fold.new_callbacks()
         model = make_model(of_fold) if calls else None
+        limit = whole.of_share(1 / -(-(n - number) // n_at_once))
+        is_over = limit.after_round(state.settings.n_estimators)
         if keeps_best:
             deltas = options.early_stopping_min_delta
             calls.append(BestRound(deltas, options.first_metric_only))
-        limit = whole.of_share(1 / -(-(n - number) // n_at_once))
-        is_over = limit.after_round(state.settings.n_estimators)
         result = loop.train(state, model, callbacks=calls, after_round=is_over)
         trees = result.ensemble
         begun[number] = FoldModel.from_rounds(

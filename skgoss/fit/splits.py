@@ -66,14 +66,16 @@ class Splits:
                 owner="X",
                 things=self.things,
             )
-        ignored = np.delete(np.arange(len(self.rows)), at)
+        ignored = np.delete(np.arange(len(self.rows.target)), at)
         found = self.of_equal_size(n_folds, at)
         return also_tested(ignored, found, self.groups, self.time)
 
     def weighted(self) -> Indices:
         """The rows whose weight is not 0."""
-        weight = self.rows.weight
-        return np.flatnonzero(np.ones(len(self.rows)) if weight is None else weight)
+        rows = self.rows
+        if rows.weight is None:
+            return np.arange(len(rows.target))
+        return np.flatnonzero(rows.weight)
 
     def most_folds(self, at: Indices) -> int:
         """The largest number of folds of some of the rows."""

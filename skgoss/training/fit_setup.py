@@ -164,14 +164,13 @@ class FitSetup:
         return RawColumns(rows.columns, rows.numbers)
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
-        numbers = None
+        raw, numbers = self._raw_columns(rows), None
         if rows.binned is not None and rows.binned.has_bins_of(dataset):
             store, numbers = rows.binned.storage.store, rows.binned.numbers
         else:
             store = dataset.store(
                 rows.columns, self.settings, rows=rows.numbers, n_threads=self.n_threads
             )
-        raw = self._raw_columns(rows)
         return BinnedRows(store, dataset.missing_bin, raw, len(rows), numbers)
 
     def _init_score(self, rows: Rows) -> Floats | None:
